@@ -1,0 +1,53 @@
+# loadtop: every verb makes what it needs first. `make help` lists them.
+PYTHON_BIN := .venv/bin
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lab check lint types contracts bench screenshots format clean setup servers
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: setup ## a server and a load of its own, in the cockpit
+	@$(PYTHON_BIN)/loadtop demo
+
+test: setup servers ## every test, with real servers (PYTEST_ARGS="-k word" for some)
+	@$(PYTHON_BIN)/python -m pytest $(PYTEST_ARGS)
+
+lab: setup servers ## real servers driven into known limits; needs root on Linux
+	@$(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
+
+check: lint types contracts test ## everything that CI runs
+
+lint: setup ## ruff: rules and format
+	@$(PYTHON_BIN)/ruff check .
+	@$(PYTHON_BIN)/ruff format --check .
+
+types: setup ## mypy and pyright, both strict
+	@$(PYTHON_BIN)/mypy
+	@PATH="$(CURDIR)/$(PYTHON_BIN):$$PATH" $(PYTHON_BIN)/pyright
+
+contracts: setup ## import-linter: who may import whom
+	@$(PYTHON_BIN)/lint-imports
+
+bench: setup servers ## what measures speed and cost
+	@for file in $$(grep -l '^if __name__ ==' benchmarks/*.py); do \
+		echo "== $$file"; $(PYTHON_BIN)/python -m benchmarks.$$(basename $$file .py) || exit 1; \
+	done
+
+screenshots: setup servers ## pictures of the cockpit from a real run
+	@$(PYTHON_BIN)/python -m screenshots.make
+
+format: setup ## put the code into the common form
+	@$(PYTHON_BIN)/ruff check --fix-only --quiet .
+	@$(PYTHON_BIN)/ruff format .
+
+clean: ## remove what was made, the environment too
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup:
+	@scripts/setup.sh
+
+servers:
+	@scripts/install-servers.sh
