@@ -1,0 +1,7 @@
+"""``python -m loadtop``."""
+
+import sys
+
+from loadtop.cli import main
+
+sys.exit(main())

@@ -1,0 +1,79 @@
+"""A test without a screen: a line per interval, for logs and pipes."""
+
+import sys
+from typing import TextIO
+
+from loadtop.metrics import swap_used
+from loadtop.model import LoadState
+from loadtop.moment import HostView, Moment
+from loadtop.summary.text import figure
+from loadtop.words import plain
+
+
+class Printer:
+    """Prints each moment as one line to ``out`` (standard error, so that standard output holds the report alone)."""
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out or sys.stderr
+        self._message = ""
+
+    def show(self, moment: Moment) -> None:
+        """Print the moment's line; a message of the load once, when it changes."""
+        if moment.measured.frame.number > 1:
+            print(line(moment), file=self._out, flush=True)
+        load = moment.measured.load
+        if load is not None and load.message and load.message != self._message:
+            self._message = load.message
+            print(f"        {plain(load.message)}", file=self._out, flush=True)
+
+
+def line(moment: Moment) -> str:
+    """Time, load, each machine in a few figures, and the limit."""
+    measured = moment.measured
+    parts = [f"{moment.at:6.1f} s"]
+    if measured.load is not None:
+        parts.append(_load(moment))
+    parts += [_host(host, named=len(measured.hosts) > 1) for host in measured.hosts]
+    verdict = moment.diagnosis.verdict
+    where = f" on {plain(verdict.host)}" if verdict.host else ""
+    parts.append(f"{str(verdict.bottleneck).upper()}{where}")
+    return "  ".join(parts)
+
+
+def _load(moment: Moment) -> str:
+    from loadtop.load.histogram import percentile
+
+    load, rates = moment.measured.load, moment.measured.load_rates
+    if load is None:
+        return ""
+    if load.state is LoadState.STARTING:
+        return "starting"
+    latency = None if load.latencies is None or not load.latencies.total.count else load.latencies.total
+    p50, p99 = (None if latency is None else percentile(latency, percent) / 1000 for percent in (50.0, 99.0))
+    shape = f"c={load.concurrency}" if load.concurrency is not None else f"rate={load.rate:g}"
+    failed = f" failed {load.failures.total}" if load.failures.total else ""
+    wrong = f" not2xx {load.non_2xx}" if load.non_2xx else ""
+    warm = " warm-up" if load.state is LoadState.WARMUP else ""
+    rps = figure(None if rates is None else rates.rps)
+    return f"{shape} {rps:>7}/s  p50 {figure(p50):>5} p99 {figure(p99):>5} ms{failed}{wrong}{warm}"
+
+
+def _host(host: HostView, *, named: bool) -> str:
+    name = f"{plain(host.name)}: " if named else ""
+    if host.stale_s > 0 or host.sample is None:
+        return f"{name}no sample for {host.stale_s:.0f} s" if host.stale_s >= 2 else f"{name}-"
+    rates = host.rates
+    if rates is None:
+        return f"{name}-"
+    cpu = rates.cpu
+    text = f"{name}idle {figure(None if cpu is None else round(cpu.idle)):>3} %"
+    if cpu is not None and cpu.iowait is not None and cpu.iowait >= 1:
+        text += f" wait {cpu.iowait:.0f} %"
+    if cpu is not None and cpu.steal is not None and cpu.steal >= 1:
+        text += f" steal {cpu.steal:.0f} %"
+    used = swap_used(host)
+    if used is not None and used >= 1:
+        text += f" swap {used:.0f} %"
+    for page in rates.apache or ():
+        text += f" busy {page.busy}/{page.capacity}"
+    return text

@@ -1,0 +1,230 @@
+"""The load part of the command line: ab's letters and ours, and the plan that they make."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth
+
+DEFAULT_TIME_S = 30.0
+DEFAULT_STEP_S = 10.0
+DEFAULT_CONCURRENCY = 10
+
+
+class UsageError(ValueError):
+    """The command line is wrong; the message says in one line how to put it right."""
+
+
+def add_load(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("load (ab's letters)")
+    add = group.add_argument
+    add("-n", "--requests", type=count, metavar="N", help="end after N requests")
+    add("-c", "--concurrency", type=count, metavar="N", help="keep N requests in flight (closed model)")
+    add("-t", "--time", type=positive, metavar="SECONDS", help="end after that time; no cap on requests")
+    add("-s", "--timeout", type=positive, default=30.0, metavar="SECONDS", help="give a request up (default 30)")
+    add("-k", "--keepalive", action="store_true", help="reuse connections")
+    add("-p", "--post", type=Path, metavar="FILE", help="POST the file's content")
+    add("-u", "--put", type=Path, metavar="FILE", help="PUT the file's content")
+    add("-T", "--content-type", metavar="TYPE", help="content type of the body (default text/plain)")
+    add("-m", "--method", metavar="NAME", help="request method")
+    add("-i", "--head", action="store_true", help="HEAD instead of GET")
+    add("-H", "--header", action="append", default=[], metavar="LINE", help="further header, repeatable")
+    add("-C", "--cookie", action="append", default=[], metavar="NAME=VALUE", help="cookie, repeatable")
+    add("-A", "--auth", metavar="USER:PASSWORD", help="Basic authentication")
+    add("-X", "--proxy", metavar="HOST:PORT", help="HTTP proxy")
+    add("-P", "--proxy-auth", metavar="USER:PASSWORD", help="Basic authentication at the proxy")
+    add("-l", "--any-length", action="store_true", help="bodies may differ in length")
+    add("-r", "--keep-going", action="store_true", help="do not stop when the server stops answering")
+    add("--warmup", type=positive, default=0.0, metavar="S", help="seconds left out of the statistics")
+    add("--workers", type=count, default=1, metavar="N", help="generator processes (default 1)")
+    add("--rate", type=positive, metavar="R", help="start R requests/s whatever the server does (open model)")
+    add("--steps", metavar="1,2,4", help="one step after another: connections, or requests/s with --rate")
+    add("--step-time", type=positive, metavar="S", help="seconds of each step (default 10, or -n requests)")
+    add("--urls", dest="url_file", type=Path, metavar="FILE", help="one URL a line: URL [WEIGHT [METHOD [BODYFILE]]]")
+    add("-b", "--buffer", type=count, metavar="BYTES", help="socket buffers")
+    add("-B", "--bind", metavar="ADDRESS", help="local address to connect from")
+    add("-f", "--protocol", metavar="NAME", help="TLS1.2, TLS1.3 or ALL")
+    add("-Z", "--ciphers", metavar="SUITE", help="TLS cipher suites")
+    add("-E", "--certificate", metavar="FILE", help="client certificate and key (PEM)")
+    add("-I", "--no-sni", action="store_true", help="send no server name in the TLS handshake")
+    add("--insecure", action="store_true", help="accept any TLS certificate")
+
+
+def build_plan(arguments: Any) -> Plan:
+    """The plan that the options make. Raises UsageError; reads bodies and URL lists from their files."""
+    try:
+        return Plan(
+            targets=_targets(arguments),
+            steps=_steps(arguments),
+            keepalive=arguments.keepalive,
+            timeout_s=arguments.timeout,
+            any_length=arguments.any_length,
+            keep_going=arguments.keep_going,
+            verify_tls=not arguments.insecure,
+            warmup_s=arguments.warmup,
+            workers=arguments.workers,
+            proxy=_proxy(arguments),
+            bind=arguments.bind,
+            socket_buffer=arguments.buffer,
+            tls=TlsOptions(arguments.protocol, arguments.ciphers, arguments.certificate, not arguments.no_sni),
+        )
+    except PlanError as error:
+        raise UsageError(str(error)) from None
+
+
+def _steps(arguments: Any) -> tuple[Step, ...]:
+    rate: float | None = arguments.rate
+    concurrency, requests, seconds = arguments.concurrency, arguments.requests, arguments.time
+    if arguments.steps is not None:
+        return _sweep(arguments)
+    if arguments.step_time is not None:
+        raise UsageError("--step-time is the time of each step: give --steps 1,2,4,... with it, or use -t")
+    if requests is None and seconds is None:
+        # A bare URL gets a load that shows something; with -c, -n or -t the rest is ab's.
+        seconds = DEFAULT_TIME_S
+        concurrency = concurrency or (None if rate is not None else DEFAULT_CONCURRENCY)
+    if rate is None:
+        concurrency = concurrency or 1
+        if requests is not None and concurrency > requests:
+            raise UsageError(f"-c {concurrency} is more than -n {requests}: raise -n or lower -c")
+    return (Step(concurrency=concurrency, rate=rate, duration_s=seconds, requests=requests),)
+
+
+def _sweep(arguments: Any) -> tuple[Step, ...]:
+    if arguments.concurrency is not None or arguments.time is not None:
+        given = "-c" if arguments.concurrency is not None else "-t"
+        raise UsageError(f"--steps and {given} contradict each other: the steps say how many, --step-time how long")
+    requests = arguments.requests
+    seconds = arguments.step_time or (None if requests is not None else DEFAULT_STEP_S)
+    steps: list[Step] = []
+    for word in arguments.steps.split(","):
+        try:
+            # With --rate the steps are rates, and --rate itself the first of them.
+            level = float(word) if arguments.rate is not None else int(word)
+        except ValueError:
+            raise UsageError(f"--steps '{arguments.steps}': '{word}' is no number; write 1,2,4,8") from None
+        if arguments.rate is not None:
+            steps.append(Step(rate=level, duration_s=seconds, requests=requests))
+        else:
+            steps.append(Step(concurrency=int(level), duration_s=seconds, requests=requests))
+    return tuple(steps)
+
+
+def _targets(arguments: Any) -> tuple[Target, ...]:
+    if not arguments.urls and arguments.url_file is None:
+        raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
+    method, body = _method_and_body(arguments)
+    headers = _headers(arguments)
+    targets = [Target.parse(url, method=method, headers=headers, body=body) for url in arguments.urls]
+    if arguments.url_file is not None:
+        for number, line in enumerate(_read(arguments.url_file).decode(errors="replace").splitlines(), 1):
+            words = line.split()
+            if words and not words[0].startswith("#"):
+                place = f"{arguments.url_file}, line {number}"
+                targets.append(_listed(words, place, method, headers, body))
+    if not targets:
+        raise UsageError(f"{arguments.url_file} holds no URL: write one a line")
+    return tuple(targets)
+
+
+def _listed(
+    words: list[str], place: str, method: str, headers: tuple[tuple[str, str], ...], body: bytes | None
+) -> Target:
+    """One line of a URL list: URL [WEIGHT [METHOD [BODYFILE]]]."""
+    if len(words) > 4:
+        raise UsageError(f"{place}: too many words; write URL [WEIGHT [METHOD [BODYFILE]]]")
+    try:
+        weight = float(words[1]) if len(words) > 1 else 1.0
+    except ValueError:
+        raise UsageError(f"{place}: the weight '{words[1]}' is not a number") from None
+    try:
+        return Target.parse(
+            words[0],
+            method=words[2] if len(words) > 2 else method,
+            headers=headers,
+            body=_read(Path(words[3])) if len(words) > 3 else body,
+            weight=weight,
+        )
+    except PlanError as error:
+        raise UsageError(f"{place}: {error}") from None
+
+
+def _proxy(arguments: Any) -> Proxy | None:
+    if arguments.proxy is None:
+        if arguments.proxy_auth is not None:
+            raise UsageError("-P is for a proxy: name it with -X HOST:PORT")
+        return None
+    host, colon, port = arguments.proxy.rpartition(":")
+    if not colon:
+        host, port = arguments.proxy, "80"
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise UsageError(f"-X '{arguments.proxy}' is no proxy: write HOST:PORT")
+    credentials = None if arguments.proxy_auth is None else _credentials("-P", arguments.proxy_auth)
+    return Proxy(host.strip("[]"), int(port), credentials)
+
+
+def _method_and_body(arguments: Any) -> tuple[str, bytes | None]:
+    given = [name for name in ("post", "put", "head") if getattr(arguments, name)]
+    if len(given) > 1:
+        raise UsageError(f"--{given[0]} and --{given[1]} contradict each other: give one of them")
+    file: Path | None = arguments.post or arguments.put
+    body = None
+    if file is not None:
+        body = _read(file)
+    if arguments.content_type and file is None:
+        raise UsageError("-T names the type of a body: give one with -p FILE or -u FILE")
+    default = {"post": "POST", "put": "PUT", "head": "HEAD"}[given[0]] if given else "GET"
+    return arguments.method or default, body
+
+
+def _headers(arguments: Any) -> tuple[tuple[str, str], ...]:
+    headers: list[tuple[str, str]] = []
+    for line in arguments.header:
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            raise UsageError(f"-H '{line}' is no header: write it as 'Name: value'")
+        headers.append((name.strip(), value.strip()))
+    if arguments.cookie:
+        for cookie in arguments.cookie:
+            if "=" not in cookie:
+                raise UsageError(f"-C '{cookie}' is no cookie: write it as NAME=VALUE")
+        headers.append(("Cookie", "; ".join(arguments.cookie)))
+    if arguments.auth is not None:
+        headers.append(("Authorization", _credentials("-A", arguments.auth)))
+    if arguments.content_type is not None:
+        headers.append(("Content-Type", arguments.content_type))
+    return tuple(headers)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+
+
+def _credentials(option: str, text: str) -> str:
+    user, colon, password = text.partition(":")
+    if not colon:
+        raise UsageError(f"{option} needs USER:PASSWORD")
+    return basic_auth(user, password)
+
+
+def count(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is too few: give 1 or more")
+    return number
+
+
+def positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds") from None
+    if not 0 < number < 1e7:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number of seconds above 0")
+    return number

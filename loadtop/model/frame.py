@@ -1,0 +1,33 @@
+"""Everything known at one tick of the Monitor."""
+
+from dataclasses import dataclass
+
+from loadtop.model.load import LoadSample
+from loadtop.model.sample import HostSample
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """A machine in one frame: its newest sample, and whether that is newer than the one of the frame before.
+
+    ``role`` is ``target``, ``generator``, ``target+generator`` or ``other``; ``problem`` says why there is no new
+    sample, or is empty.
+    """
+
+    name: str
+    role: str
+    sample: HostSample | None
+    fresh: bool
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Everything known at one tick. ``at`` is seconds since the session began, ``wall`` seconds since the epoch."""
+
+    number: int
+    at: float
+    wall: float
+    load: LoadSample | None
+    hosts: tuple[HostState, ...]
+    marks: tuple[str, ...] = ()

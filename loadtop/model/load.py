@@ -1,0 +1,132 @@
+"""The load at one moment, as its generator counts it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A sparse log-linear histogram of durations in microseconds: ``counts[i]`` fell into bucket ``buckets[i]``.
+
+    Buckets are those of :mod:`loadtop.load.histogram` (relative error below 1 %). Count, sums and extremes are exact.
+    """
+
+    count: int
+    sum_us: int
+    sum_squares_us2: int
+    min_us: int
+    max_us: int
+    buckets: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Failed requests by class, ab's classes and ``timeout``: counters since the start of the load."""
+
+    connect: int = 0
+    receive: int = 0
+    length: int = 0
+    exceptions: int = 0
+    timeout: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.connect + self.receive + self.length + self.exceptions + self.timeout
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """What was measured of the requests that ended in one interval.
+
+    ``corrected`` counts from the intended start (open model). ``connect`` is 0 on a reused connection, as ab has it;
+    ``processing`` is total less connect, ``waiting`` from the last byte sent to the first received.
+    """
+
+    total: Distribution
+    connect: Distribution
+    processing: Distribution
+    waiting: Distribution
+    corrected: Distribution | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorSample:
+    """The load generator on itself: processor seconds of each worker process (counters), the longest delay of an event
+    loop in the interval, requests started late or not at all in the open model (counters), ports and descriptors."""
+
+    worker_cpu_s: tuple[float, ...]
+    loop_delay_s: float
+    late: int = 0
+    unsent: int = 0
+    ports_used: int | None = None
+    ports_limit: int | None = None
+    files_used: int | None = None
+    files_limit: int | None = None
+
+
+class LoadState(StrEnum):
+    """The life of a load: every load ends in ``done``, ``stopped`` (by the user) or ``failed``."""
+
+    STARTING = "starting"
+    WARMUP = "warmup"
+    RUNNING = "running"
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+    @property
+    def ended(self) -> bool:
+        return self in (LoadState.DONE, LoadState.STOPPED, LoadState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSeen:
+    """What the first good response showed of the server, for the report."""
+
+    software: str
+    hostname: str
+    port: int
+    path: str
+    document_bytes: int | None = None
+    tls: str = ""
+    tls_key: str = ""
+    tls_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSample:
+    """The load at one moment. Counters run since the end of the warm-up; ``latencies`` holds this interval only.
+
+    ``at`` is the generator's monotonic clock in seconds, ``elapsed_s`` the time since the first request after the
+    warm-up. ``message`` says in one line what went wrong and what to do about it. Bytes are those on the wire
+    (``body_bytes``: bodies only). ``step`` counts from 1. ``target_requests`` and ``target_s`` are where the load ends.
+    ``keepalive`` says that connections are to be reused, ``with_body`` that requests have bodies.
+    """
+
+    at: float
+    engine: str
+    state: LoadState
+    model: str
+    elapsed_s: float
+    concurrency: int | None
+    rate: float | None
+    step: int
+    steps: int
+    in_flight: int
+    connections: int
+    requests: int
+    failures: Failures
+    non_2xx: int
+    keepalive_requests: int
+    received_bytes: int
+    body_bytes: int
+    sent_bytes: int
+    latencies: Latencies | None = None
+    generator: GeneratorSample | None = None
+    server: ServerSeen | None = None
+    message: str = ""
+    target_requests: int | None = None
+    target_s: float | None = None
+    keepalive: bool = False
+    with_body: bool = False

@@ -1,0 +1,219 @@
+"""Raw counters of one machine, each as its kernel gives it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+USER_HZ = 100
+"""Ticks per second in which processor time is kept here. Linux reports in it on all common architectures."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What does not change while a machine runs. ``source`` is ``local`` or ``ssh://...``."""
+
+    hostname: str
+    source: str
+    system: str
+    kernel: str
+    cores: int
+    memory_kb: int | None = None
+    page_kb: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTimes:
+    """Processor time since boot, in ticks of 1/USER_HZ s.
+
+    As on Linux, ``guest`` is contained in ``user`` and ``guest_nice`` in ``nice``. States that a system does not tell
+    are ``None``.
+    """
+
+    user: int
+    nice: int
+    system: int
+    idle: int
+    iowait: int | None = None
+    irq: int | None = None
+    softirq: int | None = None
+    steal: int | None = None
+    guest: int | None = None
+    guest_nice: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """One processor as the kernel numbers it. Cores that are offline are missing, so ids may have gaps."""
+
+    id: int
+    times: CpuTimes
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    total: CpuTimes
+    cores: tuple[Core, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """Load averages; tasks running (or ready to) and blocked in uninterruptible sleep now; counters since boot."""
+
+    load1: float
+    load5: float
+    load15: float
+    running: int | None = None
+    blocked: int | None = None
+    tasks: int | None = None
+    context_switches: int | None = None
+    forks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Gauges in kB. ``available_kb`` is missing on kernels before 3.14."""
+
+    total_kb: int
+    free_kb: int
+    available_kb: int | None = None
+    buffers_kb: int | None = None
+    cached_kb: int | None = None
+    dirty_kb: int | None = None
+    writeback_kb: int | None = None
+    reclaimable_kb: int | None = None
+    shared_kb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Swap occupancy in kB (gauges). Occupancy alone is no signal; traffic is in :class:`Paging`."""
+
+    total_kb: int
+    free_kb: int
+    cached_kb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Counters since boot: swap traffic in kB, major faults, direct reclaim and refaults in pages, OOM kills."""
+
+    swap_in_kb: int
+    swap_out_kb: int
+    major_faults: int | None = None
+    direct_scanned_pages: int | None = None
+    direct_reclaimed_pages: int | None = None
+    allocation_stalls: int | None = None
+    refaults_anon_pages: int | None = None
+    refaults_file_pages: int | None = None
+    oom_kills: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """Pressure stall totals since boot in microseconds (the ``total=`` of /proc/pressure or of a cgroup)."""
+
+    cpu_some_us: int | None = None
+    memory_some_us: int | None = None
+    memory_full_us: int | None = None
+    io_some_us: int | None = None
+    io_full_us: int | None = None
+    irq_full_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """One whole block device; counters since boot, times in ms. ``swap`` says that it carries (only) swap."""
+
+    name: str
+    reads: int
+    read_kb: int
+    read_ms: int
+    writes: int
+    write_kb: int
+    write_ms: int
+    in_flight: int | None = None
+    busy_ms: int | None = None
+    queue_ms: int | None = None
+    swap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One interface; counters since it came up. ``link_mbit`` is the line speed where the system tells it."""
+
+    name: str
+    rx_bytes: int
+    tx_bytes: int
+    rx_packets: int
+    tx_packets: int
+    rx_errors: int = 0
+    tx_errors: int = 0
+    rx_drops: int = 0
+    tx_drops: int = 0
+    link_mbit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A listening TCP port and its accept queue: connections waiting now, and the limit where it can be read."""
+
+    port: int
+    queue: int
+    backlog: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tcp:
+    """Counters of this network namespace since boot; ``time_wait``, ``in_use`` and ``established`` are gauges."""
+
+    listen_overflows: int | None = None
+    listen_drops: int | None = None
+    retransmits: int | None = None
+    out_segments: int | None = None
+    passive_opens: int | None = None
+    active_opens: int | None = None
+    established: int | None = None
+    time_wait: int | None = None
+    in_use: int | None = None
+    listeners: tuple[Listener, ...] = ()
+
+
+class Group(StrEnum):
+    """Whose process it is."""
+
+    HTTPD = "httpd"
+    FPM = "php-fpm"
+    HAPROXY = "haproxy"
+    LOADTOP = "loadtop"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process; ``cpu_ticks`` is a counter. ``started_ticks`` (after boot) tells a reused pid from the same one."""
+
+    pid: int
+    name: str
+    group: Group
+    state: str
+    threads: int
+    cpu_ticks: int
+    started_ticks: int
+    rss_kb: int
+    pss_kb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CgroupLimits:
+    """The web server's own control group. Limits are ``None`` where there is none; counters in microseconds."""
+
+    path: str
+    version: int
+    cpu_quota_us: int | None = None
+    cpu_period_us: int | None = None
+    periods: int | None = None
+    throttled_periods: int | None = None
+    throttled_us: int | None = None
+    memory_limit_kb: int | None = None
+    memory_used_kb: int | None = None
+    memory_failures: int | None = None
+    pressure: Pressure | None = None

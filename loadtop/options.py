@@ -1,0 +1,209 @@
+"""The command line: from words to a checked, complete description of what to do. Nothing is read or started here."""
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from loadtop import __version__
+from loadtop.condition import Condition, ConditionError
+from loadtop.load.plan import Plan
+from loadtop.load_options import UsageError, add_load, build_plan, positive
+
+_SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
+COMMANDS = ("run", "watch", "demo", "replay", "report", "sessions")
+
+HOST_HELP = "machine to watch: NAME=local or NAME=ssh://[USER@]HOST[:PORT], an alias of ssh's configuration too"
+USAGE = """\
+loadtop [OPTIONS] URL [URL ...]     run a load test and watch it (the same as `loadtop run`)
+loadtop watch [OPTIONS]             watch only
+loadtop demo [OPTIONS]              a server and a load of its own: shows everything with nothing set up
+loadtop replay SESSION              the cockpit again, from a recording
+loadtop report SESSION              the report again: --text or --json FILE
+loadtop sessions                    list the recordings
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What is written where. ``json`` may be ``-`` for standard output. ``ab`` asks for ab's report in place of ours,
+    ``ab_percentiles`` and ``ab_spread`` for those parts of it."""
+
+    headless: bool = False
+    json: str | None = None
+    ab: bool = False
+    ab_percentiles: bool = True
+    ab_spread: bool = True
+    percentiles_csv: Path | None = None
+    record: Path | None = None
+    no_record: bool = False
+    fail_if: tuple[Condition, ...] = ()
+    strict: bool = False
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """Which machines and status pages are watched. ``apache`` holds (host name or ``None``, URL)."""
+
+    hosts: tuple[tuple[str, str], ...] = (("local", "local"),)
+    apache: tuple[tuple[str | None, str], ...] = ()
+    interval_s: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Everything one call of loadtop was asked for. ``session`` is a recording's path (``replay``, ``report``)."""
+
+    command: str
+    plan: Plan | None = None
+    watching: Watching = field(default_factory=Watching)
+    output: Output = field(default_factory=Output)
+    session: Path | None = None
+    duration_s: float | None = None
+    text: bool = False
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see loadtop --help)")
+
+
+def parse(argv: Sequence[str]) -> Options:
+    """Understand the command line (without the program's name). Raises UsageError; exits for --help and --version."""
+    command, rest = (argv[0], argv[1:]) if argv and argv[0] in COMMANDS else ("run", argv)
+    arguments = _parser(command).parse_args(list(rest))
+    if command in ("replay", "report"):
+        output = Output(
+            json=getattr(arguments, "json", None),
+            headless=getattr(arguments, "headless", False),
+            ab=getattr(arguments, "ab", False),
+        )
+        return Options(
+            command=command, session=arguments.session, output=output, text=getattr(arguments, "text", False)
+        )
+    if command == "sessions":
+        return Options(command=command)
+    watching = _watching(arguments, generates=command != "watch")
+    output = _output(arguments, watching)
+    plan = build_plan(arguments) if command == "run" else None
+    return Options(
+        command=command, plan=plan, watching=watching, output=output, duration_s=getattr(arguments, "time", None)
+    )
+
+
+def _parser(command: str) -> _Parser:
+    parser = _Parser(
+        prog="loadtop" if command == "run" else f"loadtop {command}",
+        usage=USAGE if command == "run" else None,
+        description="Load-test Apache in the terminal and see what is the limit.",
+        add_help=False,
+        allow_abbrev=False,
+    )
+    parser.add_argument("-h", "--help", action="help", help="show this and exit")
+    if command in ("run", "watch", "demo"):
+        _add_monitoring(parser)
+        _add_output(parser)
+    if command == "run":
+        parser.add_argument("-V", "--version", action="version", version=f"loadtop {__version__}")
+        parser.add_argument("urls", nargs="*", metavar="URL", help="what to request")
+        add_load(parser)
+    elif command == "watch":
+        parser.add_argument("-t", "--time", type=positive, metavar="SECONDS", help="end after that time")
+    elif command == "replay":
+        parser.add_argument("session", type=Path, metavar="SESSION")
+        parser.add_argument("--headless", action="store_true", help="print a line per interval instead of the cockpit")
+    elif command == "report":
+        parser.add_argument("session", type=Path, metavar="SESSION")
+        parser.add_argument("--text", action="store_true", help="the report as text (default)")
+        parser.add_argument("--ab", action="store_true", help="the report as ab would print it")
+        parser.add_argument("--json", metavar="FILE", help="the JSON summary (- for standard output)")
+    return parser
+
+
+def _add_monitoring(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("monitoring")
+    group.add_argument("--host", action="append", default=[], metavar="NAME=PLACE", help=HOST_HELP)
+    group.add_argument("--apache", action="append", default=[], metavar="[NAME:]URL", help="mod_status page")
+    group.add_argument("--interval", type=positive, default=1.0, metavar="SECONDS", help="between samples (default 1)")
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--headless", action="store_true", help="a line per interval instead of the cockpit")
+    group.add_argument("-q", "--quiet", action="store_true", help="no line per interval")
+    group.add_argument("--json", metavar="FILE", help="write the JSON summary (- for standard output)")
+    group.add_argument("--ab", action="store_true", help="ab's report in place of ours")
+    group.add_argument("-d", dest="no_percentiles", action="store_true", help="--ab without percentiles")
+    group.add_argument("-S", dest="no_spread", action="store_true", help="--ab without medians and deviations")
+    group.add_argument("-e", "--percentiles-csv", type=Path, metavar="FILE", help="write the percentiles as CSV")
+    group.add_argument("--record", type=Path, metavar="FILE", help="where to record (default: the state directory)")
+    group.add_argument("--no-record", action="store_true", help="record nothing")
+    group.add_argument("--fail-if", action="append", default=[], metavar="EXPR", help="exit 1 if it holds: p99>500ms")
+    group.add_argument("--strict", action="store_true", help="exit 5 if the load generator was the bottleneck")
+
+
+def _watching(arguments: Any, *, generates: bool) -> Watching:
+    """``generates``: the load comes from this machine, which is then watched beside those that are given."""
+    hosts: list[tuple[str, str]] = []
+    for text in arguments.host:
+        name, equals, place = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--host '{text}': write NAME=local or NAME=ssh://[USER@]HOST[:PORT]")
+        if place != "local" and not _is_ssh_place(place):
+            raise UsageError(f"--host '{text}': the place is local or ssh://[USER@]HOST[:PORT]")
+        if name in (known for known, _ in hosts):
+            raise UsageError(f"--host: the name {name} is given twice")
+        hosts.append((name, place))
+    if hosts and generates and all(place != "local" for _, place in hosts):
+        taken = {name for name, _ in hosts}
+        hosts.append((next(name for name in ("local", "generator", "this-machine") if name not in taken), "local"))
+    names = [name for name, _ in hosts] or ["local"]
+    return Watching(
+        hosts=tuple(hosts) or (("local", "local"),),
+        apache=tuple(_placed(text, names) for text in arguments.apache),
+        interval_s=arguments.interval,
+    )
+
+
+def _is_ssh_place(place: str) -> bool:
+    match = _SSH_PLACE.fullmatch(place)
+    return match is not None and 0 < int(match["port"] or 22) < 65536
+
+
+def _placed(text: str, names: Sequence[str]) -> tuple[str | None, str]:
+    """Split ``NAME:URL``; a URL alone belongs to the first host."""
+    name, _, url = text.partition(":")
+    if name in names and url:
+        return name, url
+    if not text.startswith(("http://", "https://")):
+        raise UsageError(f"--apache '{text}': write [NAME:]http://HOST/server-status; hosts are {', '.join(names)}")
+    return None, text
+
+
+def _output(arguments: Any, watching: Watching) -> Output:
+    if arguments.record is not None and arguments.no_record:
+        raise UsageError("--record and --no-record contradict each other: give one of them")
+    try:
+        conditions = tuple(Condition.parse(text) for text in arguments.fail_if)
+    except ConditionError as error:
+        raise UsageError(f"--fail-if: {error}") from None
+    names = [name for name, _ in watching.hosts]
+    for condition in conditions:
+        if condition.host is not None and condition.host not in names:
+            raise UsageError(f"--fail-if '{condition.text}': no host is called {condition.host}, but {names}")
+    return Output(
+        headless=arguments.headless,
+        json=arguments.json,
+        ab=arguments.ab,
+        ab_percentiles=not arguments.no_percentiles,
+        ab_spread=not arguments.no_spread,
+        percentiles_csv=arguments.percentiles_csv,
+        record=arguments.record,
+        no_record=arguments.no_record,
+        fail_if=conditions,
+        strict=arguments.strict,
+        quiet=arguments.quiet,
+    )
