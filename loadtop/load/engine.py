@@ -1,0 +1,306 @@
+"""The course of one worker's load: warm-up, steps, the end."""
+
+import asyncio
+import contextlib
+import resource
+import socket
+from collections.abc import Callable
+from time import monotonic, perf_counter_ns
+
+from loadtop.load.alarm import Alarm, make_alarm
+from loadtop.load.crowd import Crowd
+from loadtop.load.exchange import Exchange
+from loadtop.load.ledger import Ledger
+from loadtop.load.pacing import ENDLESS, LATE_NS, ClosedPacing, OpenPacing, Pacing, Picker
+from loadtop.load.plan import Origin, Plan, Step
+from loadtop.load.ports import Ports
+from loadtop.load.target import request_bytes
+from loadtop.load.trouble import connect_trouble
+from loadtop.model import LoadState
+
+TICK_S = 0.05
+DRAIN_S = 5.0
+"""How long requests in flight may take to finish after the time is over. They are counted: so the server's log has as
+many lines as are reported. (ab drops them.)"""
+STOP_DRAIN_S = 1.0
+"""The same, when a person stops the load."""
+SPARE_FILES = 32
+"""Descriptors that are not for connections."""
+
+
+class Share:
+    """Which part of the whole this worker has: number ``worker`` of ``workers``, from 0."""
+
+    def __init__(self, worker: int = 0, workers: int = 1) -> None:
+        self.worker = worker
+        self.workers = workers
+
+    def of(self, whole: int) -> int:
+        """This worker's part of ``whole``; the parts add up."""
+        return self.before(whole, self.worker + 1) - self.before(whole, self.worker)
+
+    def before(self, whole: int, worker: int) -> int:
+        """The parts of all workers with a lower number."""
+        return whole * worker // self.workers
+
+    def in_proportion(self, whole: int, parts: int) -> int:
+        """The part of ``whole`` that goes with this worker's part of ``parts``."""
+        before, after = self.before(parts, self.worker), self.before(parts, self.worker + 1)
+        return whole * after // parts - whole * before // parts
+
+
+class Engine:
+    """Makes the load of ``plan``. ``changed`` is called when a step is held for the other workers and when the state
+    has become final: then there is something to report at once.
+
+    Requests that are in flight when the time is over may finish within :data:`DRAIN_S` and are counted. A step that is
+    limited by requests ends with its last response; one limited by time goes over into the next without a gap, so that
+    requests in flight count to the next.
+    """
+
+    def __init__(self, plan: Plan, loop: asyncio.AbstractEventLoop, share: Share, changed: Callable[[], None]) -> None:
+        self.plan = plan
+        self.state = LoadState.STARTING
+        self.number = -1
+        self.held = -1
+        self.loop_delay_s = 0.0
+        self.files_limit = _raise_files()
+        self.ports = Ports(loopback=True)
+        self.exchanges = _exchanges(plan)
+        self.ledger = Ledger(plan, self.exchanges)
+        self.crowd = Crowd(plan, self.ledger, loop, self._quiet, self._hopeless, self._advance)
+        self._loop = loop
+        self._share = share
+        self._changed = changed
+        self._pacing: Pacing = ClosedPacing(self.crowd, Picker([(self.exchanges[0], 1.0)]), 0)
+        self._began = self._stopped = 0.0
+        self._step_timer: asyncio.TimerHandle | None = None
+        self._alarm: Alarm | None = None
+        self._beat: asyncio.TimerHandle | None = None
+        self._beat_at = 0.0
+        self._sweep_at = 0
+        self._draining = False
+        self._final = LoadState.DONE
+        self._message = ""
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the load began or the warm-up ended, up to the last response."""
+        return 0.0 if not self._began else (self._stopped or monotonic()) - self._began
+
+    @property
+    def message(self) -> str:
+        return self._message or self.ledger.message
+
+    async def prepare(self) -> bool:
+        """Look up the hosts; whether the load can begin. Otherwise it has failed, and the message says why."""
+        try:
+            await self.crowd.dialer.resolve()
+        except (socket.gaierror, UnicodeError, ValueError) as error:
+            if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
+                self._fail(str(error))
+            else:
+                proxy = self.plan.proxy
+                host = self.plan.targets[0].origin if proxy is None else Origin("http", proxy.host, proxy.port)
+                self._fail(connect_trouble(error, host))
+            return False
+        most = max((self._share.of(step.concurrency or 0) for step in self.plan.steps), default=0)
+        if most + SPARE_FILES > self.files_limit:
+            self._fail(
+                f"{most} connections need more files than the limit of {self.files_limit}: "
+                f"raise it (ulimit -n {most + SPARE_FILES}) or use more --workers"
+            )
+            return False
+        self.ports = Ports(loopback=self.crowd.dialer.loopback)
+        return True
+
+    def begin(self) -> None:
+        """Start the load."""
+        self._began = monotonic()
+        self._beat_at = monotonic() + TICK_S
+        self._beat = self._loop.call_later(TICK_S, self._tick)
+        if self.plan.warmup_s > 0:
+            self.state = LoadState.WARMUP
+            self._step_timer = self._loop.call_later(self.plan.warmup_s, self._warm)
+            self.number = 0
+            self._follow(self.plan.steps[0], ENDLESS)
+        else:
+            self.state = LoadState.RUNNING
+            self.go_on(0)
+
+    def go_on(self, number: int) -> None:
+        """Begin step ``number`` (from 0), unless it has begun already."""
+        if number <= self.number or self.state.ended or self._draining:
+            return
+        self.number = number
+        self.held = -1
+        step = self.plan.steps[number]
+        self._limit(step)
+        self._follow(step, self._requests(step))
+        if not self._pacing.left:
+            self._quiet()
+
+    def set_concurrency(self, connections: int) -> None:
+        """Change this worker's number of connections while the load runs."""
+        self.crowd.limit = max(0, min(connections, self.files_limit - SPARE_FILES))
+        self.crowd.adjust()
+        self._advance()
+
+    def set_rate(self, rate: float) -> None:
+        """Change this worker's rate; nothing happens in the closed model."""
+        if isinstance(self._pacing, OpenPacing):
+            self._pacing.set_rate(rate, perf_counter_ns())
+            self._advance()
+
+    @property
+    def late(self) -> int:
+        """Requests that were started late, or that are late and not started yet (open model)."""
+        return self.ledger.tally.counters.late + self._pacing.overdue(perf_counter_ns() - LATE_NS)
+
+    @property
+    def rate(self) -> float | None:
+        return self._pacing.rate if isinstance(self._pacing, OpenPacing) else None
+
+    def stop(self) -> None:
+        """End the load because a person wants it."""
+        self._finish(LoadState.STOPPED, STOP_DRAIN_S)
+
+    def _requests(self, step: Step) -> int:
+        if step.requests is None:
+            return ENDLESS
+        if step.rate is not None or step.concurrency is None:
+            return self._share.of(step.requests)
+        return self._share.in_proportion(step.requests, step.concurrency)
+
+    def _limit(self, step: Step) -> None:
+        if self._step_timer is not None:
+            self._step_timer.cancel()
+            self._step_timer = None
+        if step.duration_s is not None:
+            self._step_timer = self._loop.call_later(step.duration_s, self._time_over)
+
+    def _follow(self, step: Step, left: int) -> None:
+        numbers = range(len(self.exchanges)) if step.targets is None else step.targets
+        picker = Picker([(self.exchanges[each], self.plan.targets[each].weight) for each in numbers])
+        self._pacing.stop()
+        most = self.files_limit - SPARE_FILES
+        limit = most if step.concurrency is None else self._share.of(step.concurrency)
+        if step.rate is None:
+            self._pacing = ClosedPacing(self.crowd, picker, left)
+        else:
+            rate, offset = step.rate / self._share.workers, (1 + self._share.worker) / self._share.workers
+            self._pacing = OpenPacing(self.crowd, picker, left, rate, offset, self.ledger.tally)
+        self.crowd.follow(self._pacing, self.exchanges[numbers[0]], limit)
+        self._advance()
+
+    def _advance(self) -> None:
+        """Send what is due, and come back when more is."""
+        following = self._pacing.advance()
+        if following is not None and not self.state.ended:
+            if self._alarm is None:
+                self._alarm = make_alarm(self._loop, self._advance)
+            self._alarm.set(following)
+
+    def _warm(self) -> None:
+        """The warm-up is over: count from nothing. Requests in flight count as the first of the first step."""
+        self.ledger.restart()
+        self._began = monotonic()
+        self.state = LoadState.RUNNING
+        step = self.plan.steps[0]
+        self._limit(step)
+        if step.requests is not None:
+            self._pacing.left = max(0, self._requests(step) - self.crowd.busy)
+
+    def _time_over(self) -> None:
+        if self.number + 1 < len(self.plan.steps):
+            self.go_on(self.number + 1)
+        else:
+            self._finish(LoadState.DONE, DRAIN_S)
+
+    def _quiet(self) -> None:
+        """No connection is busy: where nothing is left to send, the step is over."""
+        if self._pacing.left or self.crowd.busy or self.state.ended:
+            return
+        if self._draining or self.number + 1 >= len(self.plan.steps):
+            self._end()
+        elif self._share.workers == 1:
+            self._loop.call_soon(self.go_on, self.number + 1)
+        elif self.held != self.number:
+            self.held = self.number
+            self._changed()
+
+    def _hopeless(self) -> None:
+        self._fail(self.ledger.hopeless)
+
+    def _fail(self, message: str) -> None:
+        if not self.state.ended:
+            self._message = message
+            self._final = LoadState.FAILED
+            self._end()
+
+    def _finish(self, final: LoadState, drain_s: float) -> None:
+        if self.state.ended or self._draining:
+            return
+        self._draining = True
+        self._final = final
+        self._pacing.stop()
+        self.crowd.dismiss()
+        self._loop.call_later(drain_s, self._end)
+        self._quiet()
+
+    def _end(self) -> None:
+        if self.state.ended:
+            return
+        self._stopped = monotonic()
+        self._pacing.stop()
+        self.state = self._final
+        for timer in (self._step_timer, self._beat):
+            if timer is not None:
+                timer.cancel()
+        if self._alarm is not None:
+            self._alarm.close()
+        self.crowd.disband()
+        self.ledger.collect()
+        self._changed()
+
+    def _tick(self) -> None:
+        """Every :data:`TICK_S`: how late is this, and who has waited too long?"""
+        now = monotonic()
+        self.loop_delay_s = max(self.loop_delay_s, now - self._beat_at)
+        self._beat_at = now + TICK_S
+        self._beat = self._loop.call_later(TICK_S, self._tick)
+        at = perf_counter_ns()
+        if at >= self._sweep_at:
+            late, self._sweep_at = self.crowd.overdue(at, round(self.plan.timeout_s * 1e9))
+            for connection in late:
+                self.crowd.give_up(connection)
+
+
+def _exchanges(plan: Plan) -> tuple[Exchange, ...]:
+    proxied: tuple[tuple[str, str], ...] | None = None
+    if plan.proxy is not None:
+        authorization = plan.proxy.authorization
+        proxied = () if authorization is None else (("Proxy-Authorization", authorization),)
+    return tuple(
+        Exchange(
+            number,
+            target,
+            request_bytes(
+                target,
+                keepalive=plan.keepalive,
+                user_agent=plan.user_agent,
+                proxy_headers=proxied if target.scheme == "http" else None,
+            ),
+        )
+        for number, target in enumerate(plan.targets)
+    )
+
+
+def _raise_files() -> int:
+    """Raise the limit of open files as far as it goes without privileges; the limit."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 1 << 20 if hard == resource.RLIM_INFINITY else hard
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 20 if soft == resource.RLIM_INFINITY else soft

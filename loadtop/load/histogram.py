@@ -1,0 +1,119 @@
+"""Log-linear histograms of durations in microseconds: constant memory, relative error below 1 %, exact merging.
+
+Every octave is cut into 128 buckets, so a bucket is at most 1/128 (0.8 %) of its lower bound wide; below 256 µs
+buckets are 1 µs wide and exact. Bucket ``b`` of a value ``v``: with ``s = max(0, bit_length(v) - 8)``,
+``b = 128 s + (v >> s)``. The idea is that of HdrHistogram (http://hdrhistogram.org/).
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from math import floor, sqrt
+
+from loadtop.model import Distribution
+
+EMPTY = Distribution(0, 0, 0, 0, 0, (), ())
+"""The distribution of nothing; merging it changes nothing."""
+
+
+def bucket_of(us: int) -> int:
+    """The bucket that ``us`` (0 or more) falls into."""
+    shift = max(0, us.bit_length() - 8)
+    return (shift << 7) + (us >> shift)
+
+
+def bounds(bucket: int) -> tuple[int, int]:
+    """The least and the greatest value of a bucket, both in it."""
+    shift = max(0, (bucket >> 7) - 1)
+    low = (bucket - (shift << 7)) << shift
+    return low, low + (1 << shift) - 1
+
+
+def distribution(values: Iterable[int]) -> Distribution:
+    """The distribution of single values in microseconds."""
+    buckets: Counter[int] = Counter()
+    count = total = squares = greatest = 0
+    least = -1
+    for value in values:
+        buckets[bucket_of(value)] += 1
+        count += 1
+        total += value
+        squares += value * value
+        greatest = max(greatest, value)
+        least = value if least < 0 else min(least, value)
+    if not count:
+        return EMPTY
+    order = sorted(buckets)
+    return Distribution(count, total, squares, least, greatest, tuple(order), tuple(buckets[each] for each in order))
+
+
+def merge(distributions: Iterable[Distribution]) -> Distribution:
+    """All of them as one: exact, whatever the order or the grouping."""
+    parts = [each for each in distributions if each.count]
+    if len(parts) <= 1:
+        return parts[0] if parts else EMPTY
+    buckets: Counter[int] = Counter()
+    for part in parts:
+        for bucket, count in zip(part.buckets, part.counts, strict=True):
+            buckets[bucket] += count
+    order = sorted(buckets)
+    return Distribution(
+        count=sum(part.count for part in parts),
+        sum_us=sum(part.sum_us for part in parts),
+        sum_squares_us2=sum(part.sum_squares_us2 for part in parts),
+        min_us=min(part.min_us for part in parts),
+        max_us=max(part.max_us for part in parts),
+        buckets=tuple(order),
+        counts=tuple(buckets[each] for each in order),
+    )
+
+
+def percentile(values: Distribution, percent: float) -> float:
+    """The value in microseconds below which ``percent`` (0 to 100) of the values lie.
+
+    Interpolated linearly between neighbouring values, as numpy's default does; a value is known to half a bucket, the
+    least and the greatest exactly. An empty distribution has none: ``ValueError``.
+    """
+    if not values.count:
+        raise ValueError("an empty distribution has no percentiles")
+    if not 0 <= percent <= 100:
+        raise ValueError(f"{percent} is no percentage")
+    place = (values.count - 1) * percent / 100
+    rank = min(floor(place), values.count - 1)
+    lower = _at(values, rank)
+    part = place - rank
+    return lower if part == 0 else lower + part * (_at(values, rank + 1) - lower)
+
+
+def median(values: Distribution) -> float:
+    """The usual median in microseconds: of an even number, the mean of the middle two."""
+    return percentile(values, 50)
+
+
+def mean(values: Distribution) -> float:
+    """The arithmetic mean in microseconds, exact. An empty distribution has none: ``ValueError``."""
+    if not values.count:
+        raise ValueError("an empty distribution has no mean")
+    return values.sum_us / values.count
+
+
+def sd(values: Distribution) -> float:
+    """The sample standard deviation (n - 1) in microseconds, as ab gives it; 0 for fewer than two values."""
+    if values.count < 2:
+        return 0.0
+    spread = values.sum_squares_us2 * values.count - values.sum_us * values.sum_us
+    return sqrt(spread / (values.count * (values.count - 1)))
+
+
+def _at(values: Distribution, rank: int) -> float:
+    """The value of the given rank (from 0 in ascending order), as the middle of its bucket."""
+    if rank <= 0:
+        return float(values.min_us)
+    if rank >= values.count - 1:
+        return float(values.max_us)
+    passed = 0
+    for bucket, count in zip(values.buckets, values.counts, strict=True):
+        passed += count
+        if passed > rank:
+            low, high = bounds(bucket)
+            return min(max((low + high) / 2, values.min_us), values.max_us)
+    return float(values.max_us)

@@ -1,0 +1,181 @@
+"""What is requested: one URL with its method, headers and body, and the bytes that go over the wire for it."""
+
+import base64
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import quote, unquote, urlsplit
+
+_PORTS = {"http": 80, "https": 443}
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_PATH_SAFE = "/?:@!$&'()*+,;=%-._~[]{}|\\^`\"<>"
+
+
+class PlanError(ValueError):
+    """The load cannot be run as asked; the message is one line and names the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where connections go: ``http`` or ``https``, a host name or address without brackets, a port.
+
+    ``name`` is for which host a TLS server is asked (SNI, and the name in its certificate) where that is not ``host``.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    name: str = ""
+
+    @property
+    def tls_name(self) -> str:
+        return self.name or self.host
+
+    @property
+    def authority(self) -> str:
+        """``host:port`` as it is written in a URL, without the scheme's own port."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def address(self) -> str:
+        """``host:port`` with the port always there."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One request to make again and again. ``path`` carries the query; ``url`` never carries a user or a password.
+
+    ``headers`` replace the defaults of the same name; several ``Cookie`` headers are sent as one. Targets of a step
+    are requested in proportion to their ``weight``.
+    """
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    path: str
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    weight: float = 1.0
+
+    @classmethod
+    def parse(
+        cls,
+        url: str,
+        *,
+        method: str = "GET",
+        headers: tuple[tuple[str, str], ...] = (),
+        body: bytes | None = None,
+        weight: float = 1.0,
+    ) -> Self:
+        """Read ``url`` as ab does: ``host/path`` without a scheme is http, a missing path is ``/``.
+
+        A user and password in the URL become a Basic ``Authorization`` header, unless there is one already.
+        Raises :class:`PlanError` when the URL, the method, a header or the weight cannot be used.
+        """
+        text = url.strip()
+        if _CONTROL.search(text):
+            raise PlanError("the URL contains a control character: remove it")
+        if "://" not in text:
+            text = f"http://{text}"
+        try:
+            parts = urlsplit(text)
+            port = parts.port
+        except ValueError as error:
+            raise PlanError(f"{url!r} is not a usable URL ({error}): write it as http://host[:port]/path") from None
+        scheme = parts.scheme.lower()
+        if scheme not in _PORTS:
+            raise PlanError(f"{scheme!r} is not a scheme that can be loaded: use http:// or https://")
+        if port == 0:
+            raise PlanError("port 0 cannot be connected to: use a port from 1 to 65535")
+        origin = Origin(scheme, _host(parts.hostname or "", url), _PORTS[scheme] if port is None else port)
+        path = quote(parts.path or "/", safe=_PATH_SAFE)
+        if parts.query:
+            path += "?" + quote(parts.query, safe=_PATH_SAFE)
+        if parts.username is not None and not any(name.lower() == "authorization" for name, _ in headers):
+            password = unquote(parts.password or "")
+            headers = (*headers, ("Authorization", basic_auth(unquote(parts.username), password)))
+        if not _TOKEN.fullmatch(method):
+            raise PlanError(f"{method!r} is not a method: use a word such as GET, POST or PURGE")
+        for name, value in headers:
+            check_header(name, value)
+        if not 0 < weight < float("inf"):
+            raise PlanError(f"the weight {weight:g} of {url!r} is no use: give a number above 0")
+        clean = f"{scheme}://{origin.authority}{path}"
+        return cls(clean, scheme, origin.host, origin.port, path, method, headers, body, weight)
+
+    @property
+    def origin(self) -> Origin:
+        """Where to connect to. As with ab, a ``Host`` header names the TLS server too."""
+        asked = next((value for name, value in self.headers if name.lower() == "host"), "")
+        name = asked.rpartition(":")[0] or asked if not asked.endswith("]") else asked
+        return Origin(self.scheme, self.host, self.port, name.strip("[]") if self.scheme == "https" else "")
+
+
+def basic_auth(user: str, password: str) -> str:
+    """The value of an ``Authorization`` or ``Proxy-Authorization`` header (RFC 7617, UTF-8)."""
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+
+
+def check_header(name: str, value: str) -> None:
+    """Raise :class:`PlanError` unless the header can be sent as it is."""
+    if not _TOKEN.fullmatch(name):
+        raise PlanError(f"{name!r} is not a header name: write headers as 'Name: value'")
+    if _CONTROL.search(value):
+        raise PlanError(f"the value of the header {name} contains a line break or control character: remove it")
+
+
+def request_bytes(
+    target: Target,
+    *,
+    keepalive: bool,
+    user_agent: str,
+    proxy_headers: tuple[tuple[str, str], ...] | None = None,
+) -> bytes:
+    """The request as it goes over the wire, HTTP/1.1.
+
+    The user's headers replace the defaults of the same name (Host, User-Agent, Accept, Connection, Content-Length,
+    Content-Type). ``proxy_headers`` is ``None`` unless the request goes to a plain proxy, which gets an absolute URL
+    (RFC 9112 section 3.2.2).
+    """
+    given = {name.lower() for name, _ in target.headers}
+    defaults = [("Host", target.origin.authority), ("User-Agent", user_agent), ("Accept", "*/*")]
+    if not keepalive:
+        defaults.append(("Connection", "close"))
+    if target.body is not None:
+        defaults.append(("Content-Length", str(len(target.body))))
+        defaults.append(("Content-Type", "text/plain"))
+    headers = [(name, value) for name, value in defaults if name.lower() not in given]
+    headers += [(name, value) for name, value in target.headers if name.lower() != "cookie"]
+    cookies = "; ".join(value for name, value in target.headers if name.lower() == "cookie")
+    if cookies:
+        headers.append(("Cookie", cookies))
+    where = target.path
+    if proxy_headers is not None:
+        where = f"http://{target.origin.authority}{target.path}"
+        headers += proxy_headers
+    lines = [f"{target.method} {where} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
+    return "\r\n".join(lines).encode("utf-8", "surrogateescape") + (target.body or b"")
+
+
+def _host(host: str, url: str) -> str:
+    if not host:
+        raise PlanError(f"{url!r} names no host: write it as http://host[:port]/path")
+    if ":" in host:
+        try:
+            ipaddress.IPv6Address(host.partition("%")[0])
+        except ValueError:
+            raise PlanError(f"[{host}] is not an IPv6 address: check it") from None
+        return host
+    try:
+        ascii_host = host.encode("ascii" if host.isascii() else "idna").decode("ascii")
+    except UnicodeError:
+        raise PlanError(f"{host!r} is not a host name: check the spelling") from None
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", ascii_host):
+        raise PlanError(f"{host!r} is not a host name: check the spelling")
+    return ascii_host

@@ -1,0 +1,189 @@
+"""A process that makes load: ``python -m loadtop.load.worker``, started by :mod:`loadtop.load.pool`.
+
+On standard input comes one line of JSON ``{"plan": "...", "worker": 0, "workers": 1}``, then commands, a line each:
+``{"go": true}`` (after the worker said that it is ready), ``{"concurrency": n}``, ``{"rate": r}``, ``{"step": n}``
+(from 0), ``{"stop": true}``. The end of standard input means that nobody wants the load any more: the process ends at
+once, whatever it was doing. On standard output go reports (:mod:`loadtop.load.report`), a line each.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any, cast
+
+import uvloop
+
+from loadtop.load.engine import Engine, Share
+from loadtop.load.plan import Plan, PlanError
+from loadtop.load.report import Report
+from loadtop.model import LoadState
+
+REPORT_S = 0.2
+FILES_OF_ITS_OWN = 12
+"""Descriptors that a worker has open beside its connections: pipes, event loop, timers."""
+_LAST_WORDS_S = 2.0
+
+
+class Worker(asyncio.Protocol):
+    """Reads commands and writes reports."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._pending = bytearray()
+        self._engine: Engine | None = None
+        self._out: asyncio.WriteTransport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.done = loop.create_future()
+
+    async def run(self) -> None:
+        """Work until the load has ended or nobody wants it."""
+        pipe = await self._loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(1, "wb", buffering=0))
+        self._out = pipe[0]
+        await self._loop.connect_read_pipe(lambda: self, os.fdopen(0, "rb", buffering=0))
+        await self.done
+
+    def data_received(self, data: bytes) -> None:
+        """Take commands, in pieces of any size."""
+        self._pending += data
+        while (end := self._pending.find(b"\n")) >= 0:
+            line = bytes(self._pending[:end])
+            del self._pending[: end + 1]
+            command = cast("dict[str, Any]", json.loads(line))
+            if self._engine is None:
+                self._prepare(command)
+            else:
+                self._obey(self._engine, command)
+
+    def eof_received(self) -> None:
+        """Nobody wants the load any more."""
+        os._exit(0)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - every reason is the same
+        os._exit(0)
+
+    def _prepare(self, command: dict[str, Any]) -> None:
+        plan = Plan.from_json(command["plan"])
+        share = Share(command["worker"], command["workers"])
+        self._engine = Engine(plan, self._loop, share, self._report)
+        task = self._loop.create_task(self._make_ready(self._engine))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _make_ready(self, engine: Engine) -> None:
+        if await engine.prepare():
+            # The modules and the plan stay: what is collected is only what comes now, and that is little.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 100)
+            self._report()
+
+    def _obey(self, engine: Engine, command: dict[str, Any]) -> None:
+        match command:
+            case {"go": True}:
+                engine.begin()
+                self._timer = self._loop.call_later(REPORT_S, self._report_often)
+            case {"concurrency": int(connections)}:
+                engine.set_concurrency(connections)
+            case {"rate": int(rate) | float(rate)}:
+                engine.set_rate(rate)
+            case {"step": int(number)}:
+                engine.go_on(number)
+            case {"stop": True}:
+                engine.stop()
+            case _:
+                raise ValueError(f"no such command: {command}")
+
+    def _report_often(self) -> None:
+        self._timer = self._loop.call_later(REPORT_S, self._report_often)
+        # Where the reader is slow, what was counted stays here and goes with a later report.
+        if self._out is not None and not self._out.get_write_buffer_size():
+            self._report()
+
+    def _report(self) -> None:
+        engine = self._engine
+        if engine is None or self._out is None:
+            return
+        self._out.write(_report(engine).to_json().encode() + b"\n")
+        if engine.state.ended:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._loop.call_later(_LAST_WORDS_S, self._leave)
+            self._leave_when_heard()
+
+    def _leave_when_heard(self) -> None:
+        if self._out is None or not self._out.get_write_buffer_size():
+            self._leave()
+        else:
+            self._loop.call_later(0.01, self._leave_when_heard)
+
+    def _leave(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+
+def _report(engine: Engine) -> Report:
+    engine.ledger.collect()
+    tally, crowd = engine.ledger.tally, engine.crowd
+    counters = tally.counters
+    latencies = tally.take(corrected=engine.rate is not None)
+    delay, engine.loop_delay_s = engine.loop_delay_s, 0.0
+    connections = crowd.connected_now
+    if engine.state is LoadState.WARMUP:
+        latencies = None
+    return Report(
+        at=time.monotonic(),
+        state=engine.state.value,
+        message=engine.message,
+        elapsed_s=engine.elapsed_s,
+        step=engine.number + 1,
+        held=engine.held + 1,
+        concurrency=crowd.limit,
+        rate=engine.rate,
+        in_flight=crowd.busy,
+        connections=connections,
+        requests=counters.requests,
+        connect=counters.connect,
+        receive=counters.receive,
+        length=counters.length,
+        exceptions=counters.exceptions,
+        timeout=counters.timeout,
+        non_2xx=counters.non_2xx,
+        keepalive=counters.keepalive,
+        received=counters.received,
+        body=counters.body,
+        sent=counters.sent,
+        late=engine.late,
+        unsent=counters.unsent,
+        cpu_s=time.process_time(),
+        loop_delay_s=delay,
+        files_used=connections + FILES_OF_ITS_OWN,
+        files_limit=engine.files_limit,
+        ports_used=engine.ports.used(connections),
+        ports_limit=engine.ports.limit,
+        latencies=latencies,
+        server=engine.ledger.server,
+    )
+
+
+async def _work() -> None:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, lambda: os._exit(0))
+    await Worker(loop).run()
+
+
+def main() -> None:
+    """Run one worker. Ctrl-C reaches every process of the terminal; what to do then is for the parent to decide."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        uvloop.run(_work())
+    except PlanError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
