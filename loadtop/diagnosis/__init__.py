@@ -1,0 +1,1 @@
+"""From measured frames to the limit: one file per resource."""

@@ -1,0 +1,98 @@
+"""Apache's worker slots: all of them taken, so that requests wait for a worker."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.model import Group, State
+from loadtop.moment import HostView, Measured
+from loadtop.rate_model import ApacheRates
+
+FULL_PCT = 95.0
+FULL_CLEAR_PCT = 85.0
+"""Percent of the slots taken: Linuxfabrik's critical value; cleared at 85."""
+
+QUEUE = 0
+"""Connections in the accept queue of the server's port: any that stays there waits for a worker."""
+
+MUCH_ROOM = 20
+"""Times the capacity from which a number that memory allows is no help any more."""
+
+
+def assess(measured: Measured, host: HostView) -> Assessment | None:
+    """``apache-workers`` for one machine, from the scoreboard; from the accept queue where the page cannot answer.
+
+    The status page needs a worker itself. When it falls silent while connections wait in the accept queue of the
+    tested port, that silence is the evidence.
+    """
+    rates, sample = host.rates, host.sample
+    if rates is None or sample is None:
+        return None
+    queue = _accept_queue(measured, host)
+    fullest = max(rates.apache or (), key=lambda page: page.full, default=None)
+    if fullest is not None:
+        return _by_scoreboard(measured, host, fullest, queue)
+    silent = any(outcome.collector == "apache" and outcome.state is State.FAILED for outcome in sample.outcomes)
+    if not silent or queue is None or rates.group(Group.HTTPD) is None:
+        return None
+    return Assessment(
+        Bottleneck.APACHE_WORKERS,
+        host.name,
+        over=queue > QUEUE,
+        held=queue > QUEUE,
+        evidence=(Evidence("tcp.accept_queue", host.name, queue, QUEUE, "conn", "loadtop, calibrated"),),
+        advice="The status page cannot answer and connections wait to be accepted: raise MaxRequestWorkers "
+        "as far as memory allows.",
+        confidence=agreement(False, True),
+    )
+
+
+def _by_scoreboard(measured: Measured, host: HostView, page: ApacheRates, queue: int | None) -> Assessment:
+    evidence = [
+        Evidence("apache.full_pct", host.name, page.full, FULL_PCT, "%", "Linuxfabrik: 95 % of the slots"),
+        Evidence("apache.busy", host.name, page.busy + page.graceful, page.capacity, "slots", "scoreboard"),
+    ]
+    if queue is not None:
+        evidence.append(
+            Evidence("tcp.accept_queue", host.name, queue, QUEUE, "conn", "loadtop, calibrated"),
+        )
+    return Assessment(
+        Bottleneck.APACHE_WORKERS,
+        host.name,
+        over=page.full >= FULL_PCT,
+        held=page.full >= FULL_CLEAR_PCT,
+        evidence=tuple(evidence),
+        advice=_advice(measured, host, page),
+        confidence=agreement(None if queue is None else queue > QUEUE, page.idle == 0 and page.open == 0),
+    )
+
+
+def _advice(measured: Measured, host: HostView, page: ApacheRates) -> str:
+    text = f"All {page.capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers"
+    load = measured.load
+    if load is not None and load.in_flight >= page.capacity:
+        text += f" to {load.in_flight + 1} or more ({load.in_flight} requests are in flight, one is the status page's)"
+    if page.keepalive > page.capacity / 2:
+        text += f", or shorten KeepAliveTimeout ({page.keepalive} slots only hold a kept-alive connection)"
+    return text + _room(host, page)
+
+
+def _room(host: HostView, page: ApacheRates) -> str:
+    """How many prefork processes fit into four fifths of the free memory."""
+    group = None if host.rates is None else host.rates.group(Group.HTTPD)
+    memory = None if host.sample is None or host.sample.memory is None else host.sample.memory.available_kb
+    if group is None or memory is None or not group.processes or page.mpm != "prefork":
+        return ", as far as memory allows."
+    known, basis = (group.pss_kb, "PSS") if group.pss_kb is not None else (group.rss_kb, "RSS, an over-estimate")
+    each = known / group.processes
+    room = page.capacity + int(memory * 0.8 / each) if each else page.capacity
+    if room > MUCH_ROOM * page.capacity:
+        return f". Memory is no obstacle ({each / 1024:.1f} MB each by {basis}, {memory // 1024} MB free)."
+    return f". Memory allows about {room} ({each / 1024:.1f} MB each by {basis}, 80 % of {memory // 1024} MB free)."
+
+
+def _accept_queue(measured: Measured, host: HostView) -> int | None:
+    """Connections waiting on the tested port of this machine; ``None`` where that was not read."""
+    load, sample = measured.load, host.sample
+    if load is None or load.server is None or sample is None or sample.tcp is None:
+        return None
+    queues = [listener.queue for listener in sample.tcp.listeners if listener.port == load.server.port]
+    return sum(queues) if queues else None

@@ -1,0 +1,81 @@
+"""How one resource stands in one interval, and the latch that makes a finding of it without flapping."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
+
+RAISE_OF = 3
+RAISE_COUNT = 2
+"""A resource is found full when it was over its threshold in two of the last three intervals.
+
+Every published duration is minutes (netdata 10 min, PCP 2 min); a load test lasts seconds, so this one is our own,
+checked against the recorded laboratory runs.
+"""
+
+CLEAR_AFTER = 3
+"""Intervals in a row below the lower threshold after which a finding is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """One resource in one interval.
+
+    ``over``: above the threshold at which it counts as full. ``held``: still above the lower one at which a finding
+    stays. ``confidence`` from 0 to 1 is the share of the signals for this resource that were measured and agree.
+    """
+
+    bottleneck: Bottleneck
+    host: str | None
+    over: bool
+    held: bool
+    evidence: tuple[Evidence, ...]
+    advice: str
+    confidence: float
+
+
+def agreement(*votes: bool | None) -> float:
+    """Confidence from supporting signals: 0.7 for the decisive ones, the rest by how many of ``votes`` agree.
+
+    A vote is ``None`` where its signal could not be measured: it counts as half, neither for nor against. The weights
+    are our own.
+    """
+    if not votes:
+        return 0.7
+    worth = sum(0.5 if vote is None else float(vote) for vote in votes)
+    return round(0.7 + 0.3 * worth / len(votes), 3)
+
+
+class Latch:
+    """Remembers one resource of one host: raised quickly, cleared slowly, never flapping."""
+
+    def __init__(self) -> None:
+        self._over: deque[tuple[float, bool]] = deque(maxlen=RAISE_OF)
+        self._below = 0
+        self._since: float | None = None
+        self._newest: Assessment | None = None
+
+    def update(self, began: float, at: float, assessment: Assessment | None) -> Finding | None:
+        """The finding that holds after the interval from ``began`` to ``at`` (seconds of the session).
+
+        ``assessment`` is ``None`` where nothing was measured: that neither raises nor clears before its time.
+        """
+        over = assessment is not None and assessment.over
+        self._over.append((began, over))
+        self._below = 0 if assessment is not None and (assessment.held or over) else self._below + 1
+        if assessment is not None and (over or self._newest is None):
+            self._newest = assessment
+        if self._since is None:
+            raised = [start for start, was_over in self._over if was_over]
+            if len(raised) >= RAISE_COUNT:
+                self._since = raised[0]
+        elif self._below >= CLEAR_AFTER:
+            self._since = None
+            self._newest = assessment
+            self._over.clear()
+        if self._since is None or self._newest is None:
+            return None
+        now = self._newest
+        return Finding(
+            now.bottleneck, now.host, self._since, at - self._since, now.confidence, now.evidence, now.advice
+        )

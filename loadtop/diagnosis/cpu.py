@@ -1,0 +1,118 @@
+"""The processors: all of them full, or one of them while the others idle."""
+
+from collections.abc import Iterable
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.model import Group
+from loadtop.moment import HostView, Measured
+from loadtop.rate_model import ProcessRates
+
+SERVERS = {Group.HTTPD, Group.FPM, Group.HAPROXY}
+
+BUSY_PCT = 90.0
+BUSY_CLEAR_PCT = 80.0
+"""Percent of the time computing, without iowait and steal: PCP's cpu/util 90; cleared at 80."""
+
+CORE_PCT = 95.0
+CORE_CLEAR_PCT = 88.0
+MEAN_PCT = 70.0
+"""One core over 95 % (PCP percpu/some_util) while all together stay below 70 %."""
+
+PROCESS_PCT = 85.0
+"""Percent of a core that one process must take for its core to be called its limit; our own."""
+
+STALL_PCT = 10.0
+"""Percent of the time in which some task waited for a processor: check_psi's critical value. A vote only."""
+
+SHARED_PCT = 10.0
+"""Percent of the machine from which the load generator's own share is called out; our own."""
+
+
+def assess_all(host: HostView) -> Assessment | None:
+    """``cpu`` for one machine: busy, and more tasks that want to run than there are cores."""
+    rates, sample = host.rates, host.sample
+    if rates is None or rates.cpu is None or sample is None:
+        return None
+    cores = len(rates.cores) or sample.facts.cores
+    running = None if sample.scheduler is None else sample.scheduler.running
+    stall = None if rates.pressure is None else rates.pressure.cpu_some
+    queued = None if running is None else running > cores
+    stalled = None if stall is None else stall > STALL_PCT
+    wanted = queued is not False or stalled is not False
+    busy = rates.cpu.busy
+    evidence = [Evidence("cpu.busy_pct", host.name, busy, BUSY_PCT, "%", "PCP cpu/util: over 90 %")]
+    if running is not None:
+        evidence.append(Evidence("running", host.name, running, cores, "tasks", "USE method: run queue > cores"))
+    if stall is not None:
+        evidence.append(
+            Evidence("pressure.cpu_some_pct", host.name, stall, STALL_PCT, "%", "check_psi: cpu some over 10 %")
+        )
+    return Assessment(
+        Bottleneck.CPU,
+        host.name,
+        over=busy > BUSY_PCT and wanted,
+        held=busy > BUSY_CLEAR_PCT,
+        evidence=tuple(evidence),
+        advice="Add CPU, or make the page cheaper; more workers will not help." + _shared(host, cores),
+        confidence=agreement(queued, stalled),
+    )
+
+
+def assess_core(measured: Measured, host: HostView) -> Assessment | None:
+    """``cpu-core`` for one machine: one process fills its core, others idle, and requests wait meanwhile."""
+    rates = host.rates
+    if rates is None or rates.cpu is None or len(rates.cores) < 2:
+        return None
+    fullest = max(rates.cores, key=lambda core: core.shares.busy)
+    process = _busiest(rates.processes or (), SERVERS & {group.group for group in rates.groups or ()} or {Group.OTHER})
+    share = 0.0 if process is None or process.cpu is None else process.cpu
+    threads = 1 if process is None else max(1, process.process.threads)
+    waiting = measured.load is not None and measured.load.in_flight >= 2
+    # Beside a known web server, a core that something else fills is no limit of the server.
+    filled = share >= PROCESS_PCT if rates.processes is not None else True
+    alone = rates.cpu.busy < MEAN_PCT and waiting and filled
+    evidence = [
+        Evidence(f"core{fullest.id}.busy_pct", host.name, fullest.shares.busy, CORE_PCT, "%", "PCP percpu/some_util"),
+        Evidence("cpu.busy_pct", host.name, rates.cpu.busy, MEAN_PCT, "%", "loadtop, calibrated", below=True),
+    ]
+    name = "A single-threaded part"
+    if process is not None:
+        name = f"{process.process.name} (pid {process.process.pid})"
+        evidence.append(Evidence("process.cpu_pct", host.name, share, PROCESS_PCT, "%", "loadtop, calibrated"))
+    return Assessment(
+        Bottleneck.CPU_CORE,
+        host.name,
+        over=fullest.shares.busy > CORE_PCT and alone,
+        held=fullest.shares.busy > CORE_CLEAR_PCT and alone,
+        evidence=tuple(evidence),
+        advice=f"{name} fills one core while the others idle: let more processes share its work.",
+        confidence=agreement(None if process is None else share >= PROCESS_PCT and threads == 1),
+    )
+
+
+def _busiest(processes: Iterable[ProcessRates], groups: set[Group]) -> ProcessRates | None:
+    """The process of these groups that takes most of a core."""
+    known = (rates for rates in processes if rates.cpu is not None and rates.process.group in groups)
+    return max(known, key=lambda rates: rates.cpu or 0.0, default=None)
+
+
+def _shared(host: HostView, cores: int) -> str:
+    """Sentences on who else takes a part of the machine worth naming: the load generator, or a stranger."""
+    rates = host.rates
+    if rates is None:
+        return ""
+    text = ""
+    group = rates.group(Group.LOADTOP)
+    if group is not None and group.cpu is not None and group.cpu >= SHARED_PCT * cores:
+        text += (
+            f" The load generator shares this machine and takes {group.cpu / cores:.0f} % of its CPU: "
+            "generate the load elsewhere for a true figure."
+        )
+    stranger = _busiest(rates.processes or (), {Group.OTHER})
+    if SERVERS & {known.group for known in rates.groups or ()} and stranger is not None:
+        share = (stranger.cpu or 0.0) / cores
+        if share >= SHARED_PCT:
+            process = stranger.process
+            text += f" {process.name} (pid {process.pid}), no part of the web server, takes {share:.0f} % of it."
+    return text

@@ -1,0 +1,29 @@
+"""The server's answers: when most of them are errors, every figure is about failing, which is often fast."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.moment import Measured
+
+ERRORS_PCT = 50.0
+ERRORS_CLEAR_PCT = 20.0
+"""Percent of the requests that failed or got no 2xx: "mostly" is more than half; cleared at PCP's 20."""
+
+
+def assess(measured: Measured) -> Assessment | None:
+    """``errors``: most requests of the interval failed or were answered with something else than 2xx."""
+    rates = measured.load_rates
+    if rates is None or (rates.failed_share is None and rates.non_2xx_share is None):
+        return None
+    failed, wrong = rates.failed_share or 0.0, rates.non_2xx_share or 0.0
+    share = max(failed, wrong)
+    kind = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
+    said = "" if measured.load is None or not measured.load.message else f" {measured.load.message}"
+    return Assessment(
+        Bottleneck.ERRORS,
+        None,
+        over=share > ERRORS_PCT,
+        held=share > ERRORS_CLEAR_PCT,
+        evidence=(Evidence(kind, "load", share, ERRORS_PCT, "%", "loadtop: most requests"),),
+        advice=f"Most answers are errors, so the figures measure failures: mend that first.{said}",
+        confidence=agreement(),
+    )

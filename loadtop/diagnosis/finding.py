@@ -1,0 +1,69 @@
+"""What a diagnosis says: findings with their evidence, and the one that is the limit."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Bottleneck(StrEnum):
+    """The names of the limits, a promise to scripts."""
+
+    NONE = "none"
+    GENERATOR = "generator"
+    CLIENT_PORTS = "client-ports"
+    CLIENT_FILES = "client-files"
+    ERRORS = "errors"
+    APACHE_WORKERS = "apache-workers"
+    FPM_WORKERS = "fpm-workers"
+    HAPROXY_QUEUE = "haproxy-queue"
+    LISTEN_QUEUE = "listen-queue"
+    SWAP = "swap"
+    MEMORY = "memory"
+    DISK = "disk"
+    STEAL = "steal"
+    THROTTLED = "throttled"
+    CPU = "cpu"
+    CPU_CORE = "cpu-core"
+    NETWORK = "network"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One measured value against the threshold it was held to; ``source`` says who published the threshold.
+
+    ``below`` says that the value counts when it is below the threshold, not above it.
+    """
+
+    metric: str
+    host: str
+    value: float
+    threshold: float
+    unit: str
+    source: str
+    below: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A resource that is full: where, since when (``since_s`` on the session's axis), for how long (``held_s``), and
+    why.
+
+    ``symptoms`` are findings that this one explains. ``confidence`` is between 0 and 1.
+    """
+
+    bottleneck: Bottleneck
+    host: str | None
+    since_s: float
+    held_s: float
+    confidence: float
+    evidence: tuple[Evidence, ...]
+    advice: str
+    symptoms: tuple["Finding", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The verdict (a finding, perhaps ``none``) and every finding that holds now, causes first."""
+
+    verdict: Finding
+    findings: tuple[Finding, ...]

@@ -1,0 +1,59 @@
+"""The load generator: when it is full, every figure is about itself and not about the server."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.moment import HostView, Measured
+
+WORKER_PCT = 90.0
+WORKER_CLEAR_PCT = 80.0
+"""Percent of one core of the busiest worker process: Locust warns above 90."""
+
+MACHINE_PCT = 80.0
+MACHINE_CLEAR_PCT = 70.0
+"""Percent of a machine that only generates load: k6's documentation asks to leave 20 % idle."""
+
+UNSENT_PCT = 1.0
+"""Percent of the requests due that were not sent on time; our own (k6 counts any dropped iteration)."""
+
+
+def assess_process(measured: Measured) -> Assessment | None:
+    """``generator``: its busiest worker process fills a core, or it cannot keep to the schedule."""
+    rates = measured.load_rates
+    if rates is None or rates.generator is None:
+        return None
+    generator = rates.generator
+    due = rates.rps + generator.unsent
+    unsent = 100.0 * generator.unsent / due if due else 0.0
+    full = generator.busiest > WORKER_PCT
+    late = unsent > UNSENT_PCT
+    evidence = [
+        Evidence("generator.worker_cpu_pct", "generator", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
+    ]
+    if late:
+        evidence.append(Evidence("generator.unsent_pct", "generator", unsent, UNSENT_PCT, "%", "loadtop, calibrated"))
+    workers = f"--workers {generator.workers + 1}"
+    return Assessment(
+        Bottleneck.GENERATOR,
+        None,
+        over=full or late,
+        held=generator.busiest > WORKER_CLEAR_PCT or late,
+        evidence=tuple(evidence),
+        advice=f"The load generator is full, the server may do more: use {workers}, or generate from another machine.",
+        confidence=agreement(full, generator.loop_delay_ms > 10.0),
+    )
+
+
+def assess_machine(host: HostView) -> Assessment | None:
+    """``generator`` for a machine that only generates load: its processors are nearly full."""
+    if host.rates is None or host.rates.cpu is None:
+        return None
+    busy = host.rates.cpu.busy
+    return Assessment(
+        Bottleneck.GENERATOR,
+        host.name,
+        over=busy > MACHINE_PCT,
+        held=busy > MACHINE_CLEAR_PCT,
+        evidence=(Evidence("cpu.busy_pct", host.name, busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
+        advice=f"{host.name}, which generates the load, is nearly full: use another or a further machine for that.",
+        confidence=agreement(),
+    )

@@ -1,0 +1,60 @@
+"""Swapping: pages move between memory and the swap device while tasks wait for them.
+
+Occupancy never decides: pages that were swapped out long ago and are not wanted cost nothing (atop's manual says the
+same).
+"""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.moment import HostView
+
+TRAFFIC_KB_S = 40.0
+"""kB/s in and out together: atop calls more than 10 pages of 4 kB per second critical."""
+
+FAULTS_S = 100.0
+"""Major faults per second that make the traffic felt; our own, well below node-mixin's 500/s over 15 minutes."""
+
+STALL_PCT = 10.0
+"""Percent of the time in which some task waited for memory: psi-notify's 10."""
+
+
+def assess(host: HostView) -> Assessment | None:
+    """``swap`` for one machine: traffic, and tasks that feel it (memory stalls or major faults)."""
+    rates = host.rates
+    if rates is None or rates.paging is None or rates.paging.swap_in_kb is None or rates.paging.swap_out_kb is None:
+        return None
+    traffic = rates.paging.swap_in_kb + rates.paging.swap_out_kb
+    faults = rates.paging.major_faults
+    stall = None if rates.pressure is None else rates.pressure.memory_some
+    felt = [value >= limit for value, limit in ((stall, STALL_PCT), (faults, FAULTS_S)) if value is not None]
+    evidence = [
+        Evidence("swap.in_kb_s", host.name, rates.paging.swap_in_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
+        Evidence("swap.out_kb_s", host.name, rates.paging.swap_out_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
+    ]
+    if stall is not None:
+        evidence.append(
+            Evidence("pressure.memory_some_pct", host.name, stall, STALL_PCT, "%", "psi-notify: memory some 10 %")
+        )
+    if faults is not None:
+        evidence.append(Evidence("swap.major_faults_s", host.name, faults, FAULTS_S, "/s", "loadtop, calibrated"))
+    return Assessment(
+        Bottleneck.SWAP,
+        host.name,
+        over=traffic > TRAFFIC_KB_S and (any(felt) or not felt),
+        held=traffic > TRAFFIC_KB_S / 4,
+        evidence=tuple(evidence),
+        advice=_advice(host),
+        confidence=agreement(
+            None if stall is None else stall >= STALL_PCT, None if faults is None else faults >= FAULTS_S
+        ),
+    )
+
+
+def _advice(host: HostView) -> str:
+    page = next(iter((host.rates.apache if host.rates else None) or ()), None)
+    if page is None:
+        return "Lower the web server's worker limit until nothing is swapped, or add memory."
+    return (
+        f"Lower MaxRequestWorkers (now room for {page.capacity}, {page.busy} busy) until nothing is swapped, "
+        "or add memory."
+    )

@@ -1,0 +1,120 @@
+"""From all findings to the one that is the limit: by cause, not by size of number."""
+
+from loadtop.diagnosis import apache, cpu, errors, generator, swap
+from loadtop.diagnosis.assessment import Assessment, Latch
+from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
+from loadtop.moment import Measured
+
+ORDER = (
+    Bottleneck.GENERATOR,
+    Bottleneck.CLIENT_PORTS,
+    Bottleneck.CLIENT_FILES,
+    Bottleneck.ERRORS,
+    Bottleneck.SWAP,
+    Bottleneck.MEMORY,
+    Bottleneck.DISK,
+    Bottleneck.STEAL,
+    Bottleneck.THROTTLED,
+    Bottleneck.CPU,
+    Bottleneck.CPU_CORE,
+    Bottleneck.NETWORK,
+    Bottleneck.FPM_WORKERS,
+    Bottleneck.APACHE_WORKERS,
+    Bottleneck.HAPROXY_QUEUE,
+    Bottleneck.LISTEN_QUEUE,
+    Bottleneck.WAITING,
+)
+"""Causes first: an invalid measurement, then what makes everything above it look full as well."""
+
+EXPLAINS = {
+    Bottleneck.SWAP: {Bottleneck.MEMORY, Bottleneck.DISK, Bottleneck.CPU, Bottleneck.CPU_CORE},
+    Bottleneck.STEAL: {Bottleneck.CPU, Bottleneck.CPU_CORE},
+    Bottleneck.THROTTLED: {Bottleneck.CPU, Bottleneck.CPU_CORE},
+}
+POOLS = {
+    Bottleneck.FPM_WORKERS,
+    Bottleneck.APACHE_WORKERS,
+    Bottleneck.HAPROXY_QUEUE,
+    Bottleneck.LISTEN_QUEUE,
+    Bottleneck.WAITING,
+}
+"""Queues that fill behind any other limit of the same machine: symptoms wherever there is one."""
+
+
+class Diagnoser:
+    """Turns measured frames into diagnoses. It remembers latches only, so a replay gives what was shown live."""
+
+    def __init__(self) -> None:
+        self._latches: dict[tuple[Bottleneck, str | None], Latch] = {}
+        self._at = 0.0
+
+    def diagnose(self, measured: Measured) -> Diagnosis:
+        """The findings that hold after this frame and the one that is the limit."""
+        now = {(found.bottleneck, found.host): found for found in _assess(measured)}
+        for key in now:
+            self._latches.setdefault(key, Latch())
+        updated = (latch.update(self._at, measured.at, now.get(key)) for key, latch in self._latches.items())
+        findings = sorted((f for f in updated if f is not None), key=lambda finding: ORDER.index(finding.bottleneck))
+        self._at = measured.at
+        if not findings:
+            return Diagnosis(_headroom(measured), ())
+        cause, *others = findings
+        symptoms = tuple(other for other in others if _explains(cause, other))
+        verdict = Finding(
+            cause.bottleneck,
+            cause.host,
+            cause.since_s,
+            cause.held_s,
+            cause.confidence,
+            cause.evidence,
+            cause.advice,
+            symptoms,
+        )
+        return Diagnosis(verdict, tuple(findings))
+
+
+def _assess(measured: Measured) -> list[Assessment]:
+    found: list[Assessment | None] = [generator.assess_process(measured), errors.assess(measured)]
+    for host in measured.hosts:
+        if host.state.role == "generator":
+            found.append(generator.assess_machine(host))
+        else:
+            found += [
+                swap.assess(host),
+                cpu.assess_all(host),
+                cpu.assess_core(measured, host),
+                apache.assess(measured, host),
+            ]
+    return [assessment for assessment in found if assessment is not None]
+
+
+def _explains(cause: Finding, other: Finding) -> bool:
+    if cause.bottleneck in (Bottleneck.GENERATOR, Bottleneck.ERRORS):
+        return False
+    if other.bottleneck in POOLS:
+        return ORDER.index(cause.bottleneck) < ORDER.index(other.bottleneck)
+    return cause.host == other.host and other.bottleneck in EXPLAINS.get(cause.bottleneck, set())
+
+
+def _headroom(measured: Measured) -> Finding:
+    """``none``, with what is free as its evidence."""
+    evidence: list[Evidence] = []
+    for host in measured.hosts:
+        if host.rates is None:
+            continue
+        if host.rates.cpu is not None:
+            limit = cpu.BUSY_PCT
+            evidence.append(
+                Evidence("cpu.busy_pct", host.name, host.rates.cpu.busy, limit, "%", "PCP cpu/util", below=True)
+            )
+        evidence.extend(
+            Evidence("apache.full_pct", host.name, page.full, apache.FULL_PCT, "%", "Linuxfabrik", below=True)
+            for page in host.rates.apache or ()
+        )
+    load = measured.load
+    advice = "There is headroom: more load would be served."
+    if load is not None and load.concurrency is not None and not load.state.ended:
+        advice = f"There is headroom: raise the concurrency (now {load.concurrency}) to find the limit."
+    elif load is not None and load.state.ended:
+        advice = "The load has ended."
+    return Finding(Bottleneck.NONE, None, 0.0, measured.at, 1.0 if evidence else 0.0, tuple(evidence), advice)
