@@ -1,0 +1,1 @@
+"""Recordings: writing, reading, summing up."""

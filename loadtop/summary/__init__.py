@@ -1,0 +1,1 @@
+"""A whole test in figures: added up moment by moment, live or from a recording."""

@@ -1,0 +1,176 @@
+"""ab's own report, line for line: for tools that read what ab prints.
+
+Labels, widths and the conditions of lines are those of ApacheBench 2.3 (httpd 2.4); figures are ours. They differ from
+ab's on purpose: medians are the usual ones, percentiles come from a histogram (under 1 % off), HTTP/1.1 is spoken.
+"""
+
+from loadtop import __version__
+from loadtop.load.histogram import mean, median, percentile, sd
+from loadtop.model import Distribution, LoadSample
+from loadtop.summary.load import LoadSummary
+from loadtop.words import plain
+
+PERCENTS = (50, 66, 75, 80, 90, 95, 98, 99)
+ROWS = {"Connect:": "connect", "Processing:": "processing", "Waiting:": "waiting", "Total:": "total"}
+TIMES = {"initial connection": "connect", "processing": "processing", "waiting": "waiting", "total": "total"}
+
+
+def ab_report(load: LoadSummary, *, percentiles: bool = True, spread: bool = True) -> str:
+    """The report of the whole run; empty where no load was run.
+
+    ``percentiles`` is off with ab's -d; ``spread`` (medians, deviations and warnings) with its -S.
+    """
+    last = load.last
+    if last is None:
+        return ""
+    host = last.server.hostname if last.server else ""
+    lines = [
+        f"This is loadtop, Version {__version__}, reporting in the format of ApacheBench 2.3",
+        "",
+        f"Benchmarking {plain(host)} (be patient).....done",
+        "",
+        "",
+        *_server(last),
+        "",
+        *_totals(last),
+    ]
+    if last.requests:
+        lines += ["", "Connection Times (ms)"]
+        lines += _spread(load) if spread else _short(load)
+        if percentiles and last.requests > 1:
+            lines += ["", *_percentiles(load.distributions["total"])]
+    return "\n".join(lines) + "\n"
+
+
+def percentiles_csv(load: LoadSummary) -> str:
+    """ab's -e: the time in ms within which each percentage of the requests was served."""
+    total = load.distributions["total"]
+    if not total.count:
+        return "Percentage served,Time in ms\n"
+    rows = (f"{percent},{percentile(total, percent) / 1000:.3f}" for percent in range(101))
+    return "\n".join(["Percentage served,Time in ms", *rows]) + "\n"
+
+
+def _server(last: LoadSample) -> list[str]:
+    seen = last.server
+    length = "Variable" if seen is None or seen.document_bytes is None else f"{seen.document_bytes} bytes"
+    lines = [
+        _row("Server Software:", "" if seen is None else plain(seen.software.partition(" ")[0])),
+        _row("Server Hostname:", "" if seen is None else plain(seen.hostname)),
+        _row("Server Port:", "" if seen is None else seen.port),
+    ]
+    if seen is not None and seen.tls:
+        lines.append(_row("SSL/TLS Protocol:", plain(seen.tls)))
+        if seen.tls_key:
+            lines.append(_row("Server Temp Key:", plain(seen.tls_key)))
+        if seen.tls_name:
+            lines.append(_row("TLS Server Name:", plain(seen.tls_name)))
+    return [
+        *lines,
+        "",
+        _row("Document Path:", "" if seen is None else plain(seen.path)),
+        _row("Document Length:", length),
+    ]
+
+
+def _totals(last: LoadSample) -> list[str]:
+    seconds, done, failures = last.elapsed_s, last.requests, last.failures
+    lines = [
+        _row("Concurrency Level:", last.concurrency or last.connections),
+        _row("Time taken for tests:", f"{seconds:.3f} seconds"),
+        _row("Complete requests:", done),
+        _row("Failed requests:", failures.total),
+    ]
+    if failures.total:
+        # ab knows no class for time-outs; it would have counted them as exceptions.
+        exceptions = failures.exceptions + failures.timeout
+        lines.append(
+            f"   (Connect: {failures.connect}, Receive: {failures.receive}, "
+            f"Length: {failures.length}, Exceptions: {exceptions})"
+        )
+    if last.non_2xx:
+        lines.append(_row("Non-2xx responses:", last.non_2xx))
+    if last.keepalive:
+        lines.append(_row("Keep-Alive requests:", last.keepalive_requests))
+    lines.append(_row("Total transferred:", f"{last.received_bytes} bytes"))
+    if last.with_body:
+        lines.append(_row("Total body sent:", last.sent_bytes))
+    lines.append(_row("HTML transferred:", f"{last.body_bytes} bytes"))
+    if seconds > 0 and done:
+        level = last.concurrency or last.connections
+        lines += [
+            _row("Requests per second:", f"{done / seconds:.2f} [#/sec] (mean)"),
+            _row("Time per request:", f"{level * seconds * 1000 / done:.3f} [ms] (mean)"),
+            _row("Time per request:", f"{seconds * 1000 / done:.3f} [ms] (mean, across all concurrent requests)"),
+            _row("Transfer rate:", f"{last.received_bytes / 1024 / seconds:.2f} [Kbytes/sec] received"),
+        ]
+        if last.with_body:
+            total = last.received_bytes + last.sent_bytes
+            lines.append(_row("", f"{last.sent_bytes / 1024 / seconds:.2f} kb/s sent"))
+            lines.append(_row("", f"{total / 1024 / seconds:.2f} kb/s total"))
+    return lines
+
+
+def _spread(load: LoadSummary) -> list[str]:
+    lines = ["              min  mean[+/-sd] median   max"]
+    for label, part in ROWS.items():
+        times = load.distributions[part]
+        lines.append(
+            f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):4d} {_sd(times):5.1f} "
+            f"{_ms(_median(times)):6d} {_ms(times.max_us):7d}"
+        )
+    for name, part in TIMES.items():
+        lines += _warning(name, load.distributions[part])
+    return lines
+
+
+def _short(load: LoadSummary) -> list[str]:
+    lines = ["              min   avg   max"]
+    for label, part in ROWS.items():
+        times = load.distributions[part]
+        lines.append(f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):5d}{_ms(times.max_us):5d}")
+    return lines
+
+
+def _warning(name: str, times: Distribution) -> list[str]:
+    """What ab says where mean and median are far apart."""
+    distance = abs(_ms(_mean(times)) - _ms(_median(times)))
+    if distance > 2 * _sd(times):
+        return [
+            f"ERROR: The median and mean for the {name} time are more than twice the standard",
+            "       deviation apart. These results are NOT reliable.",
+        ]
+    if distance > _sd(times):
+        return [
+            f"WARNING: The median and mean for the {name} time are not within a normal deviation",
+            "        These results are probably not that reliable.",
+        ]
+    return []
+
+
+def _percentiles(total: Distribution) -> list[str]:
+    lines = ["Percentage of the requests served within a certain time (ms)"]
+    lines += [f"  {percent}%  {_ms(percentile(total, percent)):5d}" for percent in PERCENTS]
+    return [*lines, f" 100%  {_ms(total.max_us):5d} (longest request)"]
+
+
+def _row(label: str, value: object) -> str:
+    return f"{label:<24}{value}"
+
+
+def _ms(microseconds: float) -> int:
+    """Whole milliseconds, rounded as ab does."""
+    return int((microseconds + 500) // 1000)
+
+
+def _mean(times: Distribution) -> float:
+    return mean(times) if times.count else 0.0
+
+
+def _median(times: Distribution) -> float:
+    return median(times) if times.count else 0.0
+
+
+def _sd(times: Distribution) -> float:
+    """Standard deviation in milliseconds."""
+    return sd(times) / 1000.0 if times.count > 1 else 0.0

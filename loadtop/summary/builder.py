@@ -1,0 +1,142 @@
+"""Adds a test up moment by moment; gives the JSON summary of the contract."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from loadtop import __version__
+from loadtop.metrics import swap_used
+from loadtop.model import LoadSample, LoadState
+from loadtop.moment import Moment
+from loadtop.summary.hosts import HostSummary
+from loadtop.summary.load import LoadSummary
+from loadtop.summary.steps import StepSummary
+from loadtop.summary.timeline import Timeline
+
+SCHEMA = "loadtop.summary/1"
+Json = dict[str, Any]
+
+
+class SummaryBuilder:
+    """Takes every moment once, in order, in constant memory. ``url`` is what was tested (``None``: only watched).
+
+    Only intervals in which load ran count (all of them where there is none): not the warm-up, not what came after.
+    """
+
+    def __init__(self, url: str | None) -> None:
+        self.url = url
+        self.load = LoadSummary()
+        self.hosts: dict[str, HostSummary] = {}
+        self.timeline = Timeline()
+        self.marks: list[tuple[float, str]] = []
+        self._steps: dict[int, StepSummary] = {}
+        self._started: float | None = None
+        self._before: LoadSample | None = None
+        self._at = 0.0
+        self._end = 0.0
+
+    def add(self, moment: Moment) -> None:
+        """Count one moment."""
+        frame = moment.measured.frame
+        if self._started is None:
+            self._started = frame.wall - frame.at
+        self.marks += [(frame.at, text) for text in frame.marks]
+        counted = self._counts(frame.load)
+        self.timeline.add(moment, counted)
+        if counted:
+            self._end = frame.at
+            whole = frame.load is None or not frame.load.state.ended
+            for host in moment.measured.hosts:
+                self.hosts.setdefault(host.name, HostSummary(host.name)).add(host, whole=whole)
+        if frame.load is not None:
+            if counted:
+                self._add_step(moment, frame.load)
+            self.load.add(frame.load)
+            self._before = frame.load
+        self._at = frame.at
+
+    @property
+    def last_load(self) -> LoadSample | None:
+        """The newest sample of the load."""
+        return self.load.last
+
+    def as_json(self) -> Json:
+        """The whole summary in the contract's schema ``loadtop.summary/1``."""
+        last = self.load.last
+        seconds = self._end if last is None else last.elapsed_s
+        steps = [step.as_json() for step in self._steps.values()]
+        return {
+            "schema": SCHEMA,
+            "version": __version__,
+            "started": datetime.fromtimestamp(self._started or 0.0, UTC).isoformat(timespec="seconds"),
+            "duration_s": round(seconds, 3),
+            "url": self.url,
+            "load": self.load.as_json(),
+            "hosts": [host.as_json() for host in self.hosts.values()],
+            "verdict": self._verdict(),
+            "timeline": [
+                {
+                    "from_s": round(span.start, 3),
+                    "to_s": round(span.end, 3),
+                    "bottleneck": str(span.bottleneck),
+                    "host": span.host,
+                }
+                for span in self.timeline.spans
+            ],
+            "steps": [step for step in steps if step is not None] if len(steps) > 1 else [],
+            "marks": [{"at_s": round(at, 3), "text": text} for at, text in self.marks],
+            "knee": None,
+            "sizing": None,
+            "forecast": None,
+        }
+
+    def _counts(self, load: LoadSample | None) -> bool:
+        """Whether the interval that ends now had load: also the last, cut short by the end of the load."""
+        if load is None:
+            return True
+        if load.state in (LoadState.STARTING, LoadState.WARMUP):
+            return False
+        return not load.state.ended or (self._before is not None and not self._before.state.ended)
+
+    def _add_step(self, moment: Moment, load: LoadSample) -> None:
+        target = next((host for host in moment.measured.hosts if "target" in host.state.role), None)
+        step = self._steps.get(load.step)
+        if step is None:
+            before = self._before
+            fresh = before is None or before.requests > load.requests
+            step = self._steps[load.step] = StepSummary(None if fresh else before, self._at)
+        step.add(moment, load, target, None if target is None else swap_used(target))
+
+    def _verdict(self) -> Json:
+        longest = self.timeline.longest()
+        if longest is None:
+            return {
+                "bottleneck": "none",
+                "host": None,
+                "confidence": 0.0,
+                "since_s": 0.0,
+                "held_s": 0.0,
+                "evidence": [],
+                "advice": "Nothing was measured.",
+            }
+        finding, since, held = longest
+        return {
+            "bottleneck": str(finding.bottleneck),
+            "host": finding.host,
+            "confidence": finding.confidence,
+            "since_s": round(since, 3),
+            "held_s": round(held, 3),
+            "evidence": [
+                {
+                    "metric": item.metric,
+                    "host": item.host,
+                    "value": round(item.value, 3),
+                    "threshold": item.threshold,
+                    "unit": item.unit,
+                    "source": item.source,
+                    "below": item.below,
+                }
+                for item in finding.evidence
+            ],
+            "advice": finding.advice,
+            "symptoms": [str(symptom.bottleneck) for symptom in finding.symptoms],
+        }

@@ -1,0 +1,59 @@
+"""The steps of a load, each with what the target did meanwhile."""
+
+from typing import Any
+
+from loadtop.load.histogram import EMPTY, merge
+from loadtop.model import LoadSample
+from loadtop.moment import HostView, Moment
+from loadtop.summary.load import latency_json
+from loadtop.summary.statistic import Statistic
+from loadtop.summary.timeline import Timeline
+
+Json = dict[str, Any]
+
+
+class StepSummary:
+    """Adds up the intervals of one step, from ``start`` on. An interval belongs to the step in which it ended."""
+
+    def __init__(self, before: LoadSample | None, start: float) -> None:
+        self._before = before
+        self._last: LoadSample | None = None
+        self._latency = EMPTY
+        self._timeline = Timeline(start)
+        self._idle = Statistic()
+        self._iowait = Statistic()
+        self._swap_used = Statistic()
+
+    def add(self, moment: Moment, sample: LoadSample, target: HostView | None, swap_used: float | None) -> None:
+        """Count one interval."""
+        self._last = sample
+        if sample.latencies is not None:
+            self._latency = merge((self._latency, sample.latencies.total))
+        self._timeline.add(moment, counted=True)
+        if target is not None and target.rates is not None and target.rates.cpu is not None:
+            self._idle.add(target.rates.cpu.idle)
+            self._iowait.add(target.rates.cpu.iowait)
+        self._swap_used.add(swap_used)
+
+    def as_json(self) -> Json | None:
+        """The step's entry in ``steps``; ``None`` before anything was counted."""
+        last, before = self._last, self._before
+        if last is None:
+            return None
+        requests = last.requests - (before.requests if before else 0)
+        failed = last.failures.total - (before.failures.total if before else 0)
+        seconds = last.elapsed_s - (before.elapsed_s if before else 0.0)
+        verdict = self._timeline.longest()
+        return {
+            "concurrency": last.concurrency,
+            "rate": last.rate,
+            "requests": requests,
+            "failed": failed,
+            "time_s": round(seconds, 3),
+            "rps": round(requests / seconds, 3) if seconds > 0 else None,
+            "latency_ms": latency_json(self._latency),
+            "idle_pct": self._idle.mean,
+            "iowait_pct": self._iowait.mean,
+            "swap_used_pct": self._swap_used.mean,
+            "bottleneck": None if verdict is None else str(verdict[0].bottleneck),
+        }
