@@ -1,0 +1,39 @@
+"""The demo's pages: what each costs the server is what each shows."""
+
+from dataclasses import dataclass
+
+BURN_S = 0.035
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that holds a worker for ``wait_ms`` (up to ``spread_ms`` longer) or computes for about ``BURN_S``."""
+
+    name: str
+    text: str
+    wait_ms: int = 0
+    spread_ms: int = 1
+    burns: bool = False
+
+    @property
+    def script(self) -> str:
+        """The page as a CGI program for any POSIX shell. Counting to a million takes awk some 35 ms."""
+        steps = ["#!/bin/sh", r"printf 'Content-Type: text/plain\r\n\r\n'"]
+        if self.wait_ms:
+            steps.append(f"sleep 0.$(printf %03d $(({self.wait_ms} + $$ % {self.spread_ms})))")
+        if self.burns:
+            steps.append("awk 'BEGIN { for (i = 0; i < 1000000; i++) x += i }'")
+        return "\n".join([*steps, f"echo '{self.text}'", ""])
+
+
+INDEX = "<!doctype html><title>loadtop demo</title><p>This page costs next to nothing.\n"
+LIGHT = Page("light", "This page takes 40 ms and hardly computes.", wait_ms=40)
+# Waits of one length would end together and leave the pool empty for a moment.
+WAIT = Page("wait", "This page holds a worker for some 300 ms without computing.", wait_ms=250, spread_ms=100)
+BURN = Page("burn", "This page computes and never waits.", burns=True)
+PAGES = (LIGHT, WAIT, BURN)
+
+
+def worker_slots(cores: int) -> int:
+    """Few enough that waiting pages fill them, enough that computing pages fill every core first."""
+    return max(8, 4 * cores)
