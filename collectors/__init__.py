@@ -1,0 +1,1 @@
+"""Reads machines: one metric source per file."""

@@ -1,0 +1,178 @@
+"""Finds and follows the status pages of the Apache servers on one machine.
+
+A URL that the user gave is followed whatever it answers. Without one, pages are looked for: where the load's target is,
+and where the listening sockets of the machine's httpd processes are (of the server under test, where that is one of
+them); the first that answers as mod_status is followed.
+"""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from collectors import apache
+from collectors.machine import Endpoint, Machine
+from collectors.problem import AbsentError, FetchError, TransportError
+from collectors.status_page import StatusPage
+from loadtop.model import ApacheStatus, Group, Outcome, State
+
+LOOK_AGAIN_S = 5.0
+_NAME = "apache"
+_SECURE_PORTS = (443, 8443)
+_CANDIDATES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why there is no status: of a page, or of the search for one."""
+
+    state: State
+    reason: str
+
+
+class ApacheWatch:
+    """The Apache servers of one machine. ``urls`` are those given; ``target_url`` is a page of a server on it."""
+
+    def __init__(
+        self, machine: Machine, urls: Sequence[str] = (), *, find: bool = True, target_url: str | None = None
+    ) -> None:
+        self._machine = machine
+        self._find = find and not urls
+        self._target_url = target_url
+        self._given = tuple(apache.status_url(url) for url in urls)
+        self._pages: list[StatusPage] = []
+        self._timeout_s = 1.0
+        self._search: asyncio.Task[None] | None = None
+        self._searched = -math.inf
+        self._servers: tuple[int, ...] = ()
+        self._unfound = _Problem(State.ABSENT, "no page of mod_status looked for yet")
+
+    def start(self, interval_s: float) -> None:
+        """``interval_s`` is the distance of samples; a page is called silent after that, or after 1 s if longer."""
+        self._timeout_s = max(1.0, interval_s)
+        self._pages = [self._page(url) for url in self._given]
+
+    def ask(self) -> None:
+        """Ask for every page that is followed; look for one where there is none."""
+        for page in self._pages:
+            page.ask()
+
+    async def settle(self, grace_s: float) -> None:
+        """Wait at most ``grace_s`` for pages that usually come at once."""
+        waiting = [page.settle(grace_s) for page in self._pages]
+        if waiting:
+            await asyncio.gather(*waiting)
+
+    def collect(self, uptime_less_monotonic: float) -> tuple[tuple[ApacheStatus, ...] | None, Outcome]:
+        """The pages that came since the last call and how it went. The argument turns the time of this program's clock
+        into the machine's uptime, on which each status is dated."""
+        if not self._find and not self._given:
+            return None, Outcome(_NAME, State.ABSENT, "not looked for")
+        found: list[ApacheStatus] = []
+        problems: list[_Problem] = []
+        notes: list[str] = []
+        duration = 0.0
+        for page in self._pages:
+            answer = page.take()
+            duration = max(duration, answer.waited_s)
+            if answer.page is None:
+                problems.append(_silence(page, answer.problem, answer.waited_s))
+                continue
+            try:
+                status = apache.parse_page(answer.page)
+            except AbsentError as absent:
+                problems.append(_Problem(State.ABSENT, str(absent)))
+                continue
+            found.append(replace(status, at=uptime_less_monotonic + answer.came))
+            notes.append(apache.note(status))
+        if not self._pages:
+            problems.append(self._unfound)
+        worst = next((problem for problem in problems if problem.state is State.FAILED), None)
+        problem = worst or next(iter(problems), None) or _Problem(State.OK, next(filter(None, notes), ""))
+        return tuple(found) or None, Outcome(_NAME, problem.state, problem.reason, duration)
+
+    def look(self) -> None:
+        """Begin a search where other servers run than before, and every :data:`LOOK_AGAIN_S` where none was found."""
+        if not self._find or (self._search is not None and not self._search.done()):
+            return
+        now, servers = asyncio.get_running_loop().time(), self._machine.servers(Group.HTTPD)
+        if servers != self._servers or (not self._pages and now - self._searched >= LOOK_AGAIN_S):
+            self._servers, self._searched = servers, now
+            self._search = asyncio.create_task(self._look(servers), name="search for mod_status")
+
+    async def close(self) -> None:
+        if self._search is not None:
+            self._search.cancel()
+            await asyncio.gather(self._search, return_exceptions=True)
+        for page in self._pages:
+            await page.close()
+
+    async def _look(self, servers: tuple[int, ...]) -> None:
+        groups = [[apache.status_url_of_target(self._target_url)]] if self._target_url else []
+        tested = self._tested([await self._endpoints(pid) for pid in servers])
+        groups.extend([_url(endpoint) for endpoint in endpoints][:_CANDIDATES] for endpoints in tested)
+        followed: list[StatusPage] = []
+        problems: list[_Problem] = []
+        for urls in groups:
+            for url in urls:
+                problem = await self._try(url)
+                if problem is None:
+                    followed.append(self._page(url))
+                    break
+                problems.append(problem)
+            if followed and self._target_url:
+                break
+        left, self._pages = self._pages, followed
+        for page in left:
+            await page.close()
+        if not problems:
+            reason = (
+                "httpd runs here, but where it listens may not be read: name its status page with --apache URL"
+                if servers
+                else "no httpd process here"
+            )
+            problems.append(_Problem(State.ABSENT, reason))
+        self._unfound = problems[0]
+
+    async def _endpoints(self, pid: int) -> tuple[Endpoint, ...]:
+        try:
+            return await self._machine.listening(pid)
+        except TransportError:
+            return ()
+
+    def _tested(self, servers: list[tuple[Endpoint, ...]]) -> list[tuple[Endpoint, ...]]:
+        """The server that listens where the load goes, if it is one of these: another one's page would be shown under
+        the wrong name. Otherwise all: the load may go through a proxy."""
+        if not self._target_url:
+            return servers
+        target = urlsplit(self._target_url)
+        port = target.port or (443 if target.scheme == "https" else 80)
+        tested = [endpoints for endpoints in servers if any(endpoint.port == port for endpoint in endpoints)]
+        return tested or servers
+
+    async def _try(self, url: str) -> _Problem | None:
+        """Why the page cannot be followed; ``None`` where it can."""
+        try:
+            apache.parse_page(await self._machine.fetch(url, self._timeout_s * 2))
+        except FetchError as error:
+            return _Problem(State.FAILED, f"{url}: {error}")
+        except AbsentError as absent:
+            return _Problem(State.ABSENT, str(absent))
+        return None
+
+    def _page(self, url: str) -> StatusPage:
+        return StatusPage(url, self._machine.fetch, self._timeout_s)
+
+
+def _silence(page: StatusPage, problem: str, waited_s: float) -> _Problem:
+    if problem:
+        return _Problem(State.FAILED, f"{page.shown_url}: {problem}")
+    return _Problem(State.ABSENT, f"{page.shown_url}: waiting for the page for {waited_s:.1f} s")
+
+
+def _url(endpoint: Endpoint) -> str:
+    scheme = "https" if endpoint.port in _SECURE_PORTS else "http"
+    address = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(endpoint.address, endpoint.address)  # noqa: S104 - as read
+    host = f"[{address}]" if ":" in address and not address.startswith("[") else address
+    return f"{scheme}://{host}:{endpoint.port}{apache.STATUS_PATH}?auto"

@@ -1,0 +1,166 @@
+"""A machine that is sampled in the background: :class:`HostCollector` is the monitor's source of one host."""
+
+import asyncio
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from collectors.apache_watch import ApacheWatch
+from collectors.machine import Machine, ProcMachine
+from collectors.problem import TransportError
+from collectors.transport import Transport
+from collectors.transport.local import LocalTransport
+from loadtop.model import HostSample
+
+_GRACE_S = 0.05
+_STALE_INTERVALS = 2.5
+_WORTH_A_SAMPLE_S = 0.2
+
+
+class HostCollector:
+    """Samples one machine every interval. Each tick follows the previous deadline; a slow sample leaves out those that
+    it ran over and never queues them. Status pages are asked for at the same moment, and never waited for longer than a
+    twentieth of the interval (see :mod:`collectors.status_page`)."""
+
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        machine: Machine,
+        *,
+        apache_urls: Sequence[str] = (),
+        find_servers: bool = True,
+        target_url: str | None = None,
+    ) -> None:
+        """``role`` is that of :class:`loadtop.model.HostState`. ``apache_urls`` are status pages given by the user;
+        otherwise, with ``find_servers``, they are looked for, first at the server of ``target_url``, which is to be
+        given only where the load's target is this machine."""
+        self._name = name
+        self._role = role
+        self._machine = machine
+        self._apache = ApacheWatch(machine, apache_urls, find=find_servers, target_url=target_url)
+        self._interval_s = 1.0
+        self._task: asyncio.Task[None] | None = None
+        self._newest: HostSample | None = None
+        self._problem = ""
+        self._since = 0.0
+        self._taking = asyncio.Lock()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def role(self) -> str:
+        return self._role
+
+    async def start(self, interval_s: float) -> None:
+        """Begin to sample, and return at once."""
+        if interval_s <= 0:
+            raise ValueError("the interval must be more than 0 s")
+        self._interval_s = interval_s
+        self._since = _now()
+        self._apache.start(interval_s)
+        self._task = asyncio.create_task(self._run(), name=f"samples of {self._name}")
+        await asyncio.sleep(0)  # so that the first sample is begun: a refresh right after this waits for it
+
+    def latest(self) -> tuple[HostSample | None, str]:
+        """The newest sample (the same object until there is a newer one), and why there is no newer one, if so."""
+        if self._problem:
+            return self._newest, self._problem
+        if self._task is not None and self._task.done() and not self._task.cancelled():
+            return self._newest, f"sampling has stopped: {self._task.exception()!r}"
+        missing_s = _now() - self._since if self._task is not None else 0.0
+        if missing_s > max(1.0, _STALE_INTERVALS * self._interval_s):
+            return self._newest, f"no sample for {missing_s:.0f} s"
+        return self._newest, ""
+
+    async def refresh(self) -> None:
+        """Take a sample now, beside the regular ones, unless the newest is younger than a few ticks of the processor's
+        clock: a rate over less than that says nothing."""
+        async with self._taking:
+            if self._newest is None or _now() - self._since >= _WORTH_A_SAMPLE_S:
+                await self._take_one()
+
+    async def close(self) -> None:
+        """Stop sampling, and leave nothing running or open."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        await self._apache.close()
+        await self._machine.close()
+
+    async def _run(self) -> None:
+        deadline = _now()
+        while True:
+            await self._take()
+            deadline = next_deadline(deadline, _now(), self._interval_s)
+            await asyncio.sleep(deadline - _now())
+
+    async def _take(self) -> None:
+        async with self._taking:
+            await self._take_one()
+
+    async def _take_one(self) -> None:
+        self._apache.ask()
+        try:
+            sample = await self._machine.sample()
+        except TransportError as error:
+            self._problem = str(error)
+            return
+        uptime_less_monotonic = sample.at - (time.monotonic() - sample.took_s)
+        self._apache.look()
+        await self._apache.settle(min(_GRACE_S, self._interval_s / 20))
+        pages, outcome = self._apache.collect(uptime_less_monotonic)
+        self._newest = replace(sample, host=self._name, apache=pages, outcomes=(*sample.outcomes, outcome))
+        self._problem = ""
+        self._since = _now()
+
+
+def next_deadline(deadline: float, now: float, interval_s: float) -> float:
+    """The first tick after ``now`` on the grid that ``deadline`` is on: ticks that were run over are left out."""
+    late = max(0.0, now - deadline)
+    return deadline + interval_s * (math.floor(late / interval_s) + 1)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def local_host(
+    name: str = "local",
+    role: str = "target+generator",
+    *,
+    apache_urls: Sequence[str] = (),
+    find_servers: bool = True,
+    target_url: str | None = None,
+    own: Callable[[], Iterable[int]] | None = None,
+    verify: bool = True,
+) -> HostCollector:
+    """This machine: read from /proc where there is one, otherwise through psutil. ``own`` are processes of the load
+    generator besides this one and its descendants; ``verify`` whether certificates of status pages are checked."""
+    machine: Machine
+    if sys.platform == "linux":
+        machine = ProcMachine(LocalTransport(own=own, verify=verify))
+    else:
+        from collectors.local_psutil import PsutilMachine
+
+        machine = PsutilMachine(own=own, verify=verify)
+    return HostCollector(name, role, machine, apache_urls=apache_urls, find_servers=find_servers, target_url=target_url)
+
+
+def far_host(
+    name: str,
+    role: str,
+    transport: Transport,
+    *,
+    apache_urls: Sequence[str] = (),
+    find_servers: bool = True,
+    target_url: str | None = None,
+) -> HostCollector:
+    """Another machine, which has /proc, through a transport such as :class:`collectors.transport.ssh.SshTransport`."""
+    machine = ProcMachine(transport)
+    return HostCollector(name, role, machine, apache_urls=apache_urls, find_servers=find_servers, target_url=target_url)

@@ -1,0 +1,188 @@
+"""A machine that can be sampled; and the one whose samples are parsed from texts of /proc, near or far."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from collectors import cpu, disks, facts, load, memory, networks, paging, pressure, tcp
+from collectors.cgroup_watch import CgroupWatch
+from collectors.page import Page
+from collectors.problem import AbsentError, ParseError
+from collectors.process_table import ProcessTable
+from collectors.reading import Missing, Reading, Request, Wanted
+from collectors.transport import Transport
+from loadtop.model import Group, HostFacts, HostSample, Outcome, State
+
+T = TypeVar("T")
+_STATS = "/proc/PID/stat"
+
+SLOW_EVERY = 30
+"""Line speeds and the list of whole disks are read again after this many samples, or when a new device shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a process listens: an address (``0.0.0.0`` and ``::`` are all of them) and a port."""
+
+    address: str
+    port: int
+
+
+class Machine(Protocol):
+    """One machine. Calls of :meth:`sample` do not overlap; the others may run beside it."""
+
+    async def sample(self) -> HostSample:
+        """Everything but servers' pages, with an empty name. Raises :class:`~collectors.problem.TransportError`."""
+        ...
+
+    def servers(self, group: Group) -> tuple[int, ...]:
+        """The first process of each running server of a group, as of the newest sample."""
+        ...
+
+    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
+        """Where a process listens, as far as that may be read."""
+        ...
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        """A page, fetched from that machine. Raises :class:`~collectors.problem.FetchError`."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Outcomes:
+    """Runs collectors one by one, and notes how each fared and how long it took."""
+
+    def __init__(self, seconds: Callable[[Iterable[str]], float] = lambda _: 0.0) -> None:
+        self._seconds = seconds
+        self.found: list[Outcome] = []
+
+    def collect(
+        self,
+        name: str,
+        collector: Callable[[], T],
+        files: Iterable[Wanted] = (),
+        note: Callable[[], str] = lambda: "",
+    ) -> T | None:
+        """What the collector gives, or ``None`` with the reason noted. ``note`` says what it lacks where it gives."""
+        began = time.perf_counter()
+        state, reason = State.OK, ""
+        part: T | None = None
+        try:
+            part = collector()
+            reason = note()
+        except AbsentError as absent:
+            state, reason = State.ABSENT, str(absent)
+        except ParseError as error:
+            state, reason = State.FAILED, str(error)
+        took = time.perf_counter() - began + self._seconds(wanted.path for wanted in files)
+        self.found.append(Outcome(name, state, reason, took))
+        return part
+
+
+class ProcMachine:
+    """A machine with /proc, read through a transport. Keeps what one sample must know of those before it."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._table = ProcessTable()
+        self._group = CgroupWatch()
+        self._facts: HostFacts | None = None
+        self._link_mbit: dict[str, int | None] = {}
+        self._blocks: frozenset[str] | None = None
+        self._interfaces: frozenset[str] = frozenset()
+        self._slow_in = 0
+        self._tables = False
+        self._reading = asyncio.Lock()
+
+    async def sample(self) -> HostSample:
+        began = time.perf_counter()
+        request = self._request()
+        async with self._reading:
+            reading = await self._transport.read(request)
+        return self._parse(reading, began)
+
+    def servers(self, group: Group) -> tuple[int, ...]:
+        return self._table.roots(group)
+
+    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
+        links = f"/proc/{pid}/fd/"
+        async with self._reading:
+            reading = await self._transport.read(Request((Wanted(links), *tcp.TABLES)))
+        opened = reading.optional(links) or ""
+        inodes = {line[8:-1] for line in opened.splitlines() if line.startswith("socket:[")}
+        tables = (text for wanted in tcp.TABLES if (text := reading.optional(wanted.path)) is not None)
+        try:
+            sockets = [socket for table in tables for socket in tcp.parse_table(table)]
+        except ParseError:
+            return ()
+        return tuple(Endpoint(socket.address, socket.port) for socket in sockets if str(socket.inode) in inodes)
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        return await self._transport.fetch(url, timeout_s)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def _request(self) -> Request:
+        every = (*cpu.FILES, *paging.FILES, *disks.FILES, *networks.FILES, *pressure.FILES, *memory.FILES)
+        files = [*every, Wanted(load.LOADAVG), *tcp.COUNTERS, Wanted(tcp.LISTENERS)]
+        if self._tables:
+            files += tcp.TABLES
+        if self._facts is None:
+            files += facts.FILES
+        if self._slow_in <= 0:
+            files += [Wanted(disks.BLOCKS), *(networks.speed_file(name) for name in sorted(self._interfaces))]
+        files += self._group.files(self.servers(Group.HTTPD))
+        return Request(tuple(files), processes=True, skip=self._table.skip(), pss=self._table.want_pss())
+
+    def _parse(self, reading: Reading, began: float) -> HostSample:
+        self._learn_slow(reading)
+        self._tables = isinstance(reading.files.get(tcp.LISTENERS), Missing)
+        run = Outcomes(lambda paths: sum(reading.seconds.get(path, 0.0) for path in paths))
+        processor = run.collect("cpu", lambda: cpu.collect(reading), cpu.FILES)
+        scheduler = run.collect("scheduler", lambda: load.collect(reading), (Wanted(load.LOADAVG),))
+        gauges = run.collect("memory", lambda: memory.collect(reading), memory.FILES)
+        swap = run.collect("swap", lambda: memory.collect_swap(reading))
+        counters = run.collect("paging", lambda: paging.collect(reading), paging.FILES)
+        stalls = run.collect("pressure", lambda: pressure.collect(reading), pressure.FILES)
+        devices = run.collect("disks", lambda: disks.collect(reading, self._blocks), disks.FILES)
+        lines = run.collect("networks", lambda: networks.collect(reading, self._link_mbit), networks.FILES)
+        namespace = run.collect("tcp", lambda: tcp.collect(reading), (*tcp.COUNTERS, *tcp.TABLES))
+        rows = run.collect("processes", lambda: self._table.update(reading), (Wanted(_STATS),), self._table.note)
+        limits = run.collect("cgroup", lambda: self._group.collect(reading))
+        if self._facts is None:
+            self._facts = facts.collect(reading, self._transport.source, processor, gauges)
+        seen = frozenset(line.name for line in lines or ())
+        if not seen <= self._interfaces:
+            self._slow_in = 0
+        self._interfaces = seen
+        return HostSample(
+            host="",
+            at=reading.at,
+            facts=self._facts,
+            took_s=time.perf_counter() - began,
+            cpu=processor,
+            scheduler=scheduler,
+            memory=gauges,
+            swap=swap,
+            paging=counters,
+            pressure=stalls,
+            disks=devices,
+            networks=lines,
+            tcp=namespace,
+            processes=rows,
+            cgroup=limits,
+            outcomes=tuple(run.found),
+        )
+
+    def _learn_slow(self, reading: Reading) -> None:
+        self._slow_in -= 1
+        blocks = reading.files.get(disks.BLOCKS)
+        if blocks is None:
+            return
+        self._slow_in = SLOW_EVERY
+        self._blocks = None if isinstance(blocks, Missing) else disks.parse_blocks(blocks)
+        self._link_mbit = networks.speeds(reading, self._interfaces)

@@ -1,0 +1,85 @@
+"""One status page, asked for once per sample in a task of its own, so that a silent server delays nothing else.
+
+A page that has not come within the time-out is reported as silence and goes on being waited for until
+:data:`PATIENCE` times that: where every worker is busy it comes when one is free, and still tells who holds the others.
+Asking anew each second instead would add a request a second to the queue that is too long already.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from collectors.page import Page, without_credentials
+from collectors.problem import FetchError
+
+PATIENCE = 10
+
+Fetch = Callable[[str, float], Awaitable[Page]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a page since it was last looked at: the page and when it came (``came``, by ``time.monotonic``), or
+    the ``problem``; neither while it is only being waited for. ``waited_s`` is how long a page has been missing."""
+
+    page: Page | None = None
+    came: float = 0.0
+    problem: str = ""
+    waited_s: float = 0.0
+
+
+class StatusPage:
+    """A page that is fetched again and again, never twice at a time."""
+
+    def __init__(self, url: str, fetch: Fetch, timeout_s: float) -> None:
+        self.url = url
+        self.shown_url = without_credentials(url)
+        self._fetch = fetch
+        self._timeout_s = timeout_s
+        self._task: asyncio.Task[None] | None = None
+        self._asked = 0.0
+        self._newest = Answer()
+        self._prompt = True
+
+    def ask(self) -> None:
+        """Fetch the page, unless it is still being waited for."""
+        if self._task is None or self._task.done():
+            self._asked = self._now()
+            self._task = asyncio.create_task(self._get(), name=f"status page {self.shown_url}")
+
+    async def settle(self, grace_s: float) -> None:
+        """Give the page a moment to come, if it came that quickly the last time."""
+        if self._task is None or self._task.done() or not self._prompt:
+            return
+        await asyncio.wait((self._task,), timeout=grace_s)
+        self._prompt = self._task.done()
+
+    def take(self) -> Answer:
+        """What is new since the last call."""
+        answer, self._newest = self._newest, Answer()
+        if answer.page is None and not answer.problem and self._task is not None and not self._task.done():
+            waited = self._now() - self._asked
+            silent = waited >= self._timeout_s
+            problem = f"no answer for {waited:.1f} s: every worker may be busy" if silent else ""
+            return Answer(problem=problem, waited_s=waited)
+        return answer
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def _get(self) -> None:
+        try:
+            page = await self._fetch(self.url, self._timeout_s * PATIENCE)
+        except FetchError as error:
+            self._newest = Answer(problem=str(error), waited_s=self._now() - self._asked)
+            return
+        self._prompt = page.took_s < self._timeout_s / 10
+        self._newest = Answer(page, time.monotonic(), waited_s=self._now() - self._asked)
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()

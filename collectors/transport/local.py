@@ -1,0 +1,147 @@
+"""Reads this machine's /proc in a thread of its own, so that no event loop waits for it.
+
+Proportional memory is read in a second thread: the kernel takes a lock of the process for it that a process deep in
+swap can hold for long, and a sample must not wait for that. Its texts come with a later reading.
+"""
+
+import asyncio
+import errno
+import os
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from collectors.page import Page
+from collectors.problem import TransportError
+from collectors.reading import Missing, Reading, Request, Wanted
+from collectors.tcp import LISTENERS
+from collectors.transport import sock_diag
+from collectors.transport.http import StatusClient
+
+_CHUNK = 65536
+_STAT_BYTES = 4096
+_REASONS = {
+    errno.ENOENT: "no such file",
+    errno.ENOTDIR: "no such file",
+    errno.EACCES: "not permitted",
+    errno.EPERM: "not permitted",
+    errno.ESRCH: "the process has ended",
+}
+
+
+class LocalTransport:
+    """This machine. ``root`` replaces ``/proc`` and ``/sys`` trees in tests (a directory that contains both).
+
+    ``own`` gives the processes that are loadtop's, besides this one; their descendants are found.
+    """
+
+    def __init__(self, *, root: str = "", own: Callable[[], Iterable[int]] | None = None, verify: bool = True) -> None:
+        self._root = root
+        self._own = own
+        self._page_kb = os.sysconf("SC_PAGE_SIZE") // 1024
+        self._reader = ThreadPoolExecutor(1, "loadtop-proc")
+        self._pss_reader = ThreadPoolExecutor(1, "loadtop-pss")
+        self._pss: Future[dict[int, str | Missing]] | None = None
+        self._client = StatusClient(verify=verify)
+
+    @property
+    def source(self) -> str:
+        return "local"
+
+    async def read(self, request: Request) -> Reading:
+        own = frozenset((os.getpid(), *(self._own() if self._own else ())))
+        pss = self._take_pss() if request.processes else {}
+        if request.pss and self._pss is None:
+            self._pss = self._pss_reader.submit(self._read_pss, request.pss)
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._reader, self._read, request, own, pss)
+        except OSError as error:
+            raise TransportError(f"cannot read {self._root}/proc: {error.strerror}") from error
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        return await self._client.get(url, timeout_s)
+
+    async def close(self) -> None:
+        await self._client.close()
+        self._reader.shutdown(wait=False, cancel_futures=True)
+        self._pss_reader.shutdown(wait=False, cancel_futures=True)
+
+    def _read(self, request: Request, own: frozenset[int], pss: dict[int, str | Missing]) -> Reading:
+        files: dict[str, str | Missing] = {}
+        seconds: dict[str, float] = {}
+        at = time.clock_gettime(time.CLOCK_BOOTTIME)
+        before = time.perf_counter()
+        for wanted in request.files:
+            files[wanted.path] = self._text(wanted)
+            now = time.perf_counter()
+            seconds[wanted.path], before = now - before, now
+        if not request.processes:
+            return Reading(at, files, self._page_kb, own=own, seconds=seconds)
+        with os.scandir(f"{self._root}/proc") as entries:
+            pids = frozenset(int(entry.name) for entry in entries if entry.name.isdecimal())
+        texts: dict[int, str] = {}
+        for pid in pids - request.skip:
+            text = self._file(f"{self._root}/proc/{pid}/stat", _STAT_BYTES, once=True)
+            if isinstance(text, str):
+                texts[pid] = text
+        seconds["/proc/PID/stat"] = time.perf_counter() - before
+        return Reading(at, files, self._page_kb, texts, pids, pss, own, seconds)
+
+    def _text(self, wanted: Wanted) -> str | Missing:
+        if wanted.path == LISTENERS and not self._root:
+            try:
+                return sock_diag.listeners()
+            except OSError as error:
+                return _missing(error)
+        if wanted.path.startswith("@"):
+            return Missing("not made here")
+        path = self._root + wanted.path
+        return _links(path) if path.endswith("/") else self._file(path, wanted.limit)
+
+    def _file(self, path: str, limit: int, *, once: bool = False) -> str | Missing:
+        """The text of a file. ``once``: one read, which is all for what fits into a page."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            return _missing(error)
+        try:
+            content = os.read(descriptor, min(limit, _CHUNK))
+            while not once and len(content) < limit:
+                more = os.read(descriptor, min(limit - len(content), _CHUNK))
+                if not more:
+                    break
+                content += more
+        except OSError as error:
+            return _missing(error)
+        finally:
+            os.close(descriptor)
+        return content.decode("utf-8", "replace")
+
+    def _read_pss(self, pids: tuple[int, ...]) -> dict[int, str | Missing]:
+        return {pid: self._file(f"{self._root}/proc/{pid}/smaps_rollup", _STAT_BYTES, once=True) for pid in pids}
+
+    def _take_pss(self) -> dict[int, str | Missing]:
+        if self._pss is None or not self._pss.done():
+            return {}
+        texts, self._pss = self._pss.result(), None
+        return texts
+
+
+def _links(path: str) -> str | Missing:
+    """The targets of the links in a directory, one a line; other entries by their own path."""
+    targets: list[str] = []
+    try:
+        for entry in Path(path).iterdir():
+            try:
+                targets.append(str(entry.readlink()))
+            except OSError:
+                targets.append(str(entry))
+    except OSError as error:
+        return _missing(error)
+    return "".join(target.replace("\n", " ") + "\n" for target in targets)
+
+
+def _missing(error: OSError) -> Missing:
+    return Missing(_REASONS.get(error.errno or 0) or (error.strerror or type(error).__name__).lower())

@@ -1,0 +1,59 @@
+"""Why ssh could not connect, in one line with the command that fixes it, from what ssh itself printed."""
+
+import re
+from collections.abc import Sequence
+
+NO_CLIENT = "OpenSSH's client is not installed here: install openssh-client (Debian) or openssh-clients (Red Hat)"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_REMOVE = re.compile(r"ssh-keygen -f .+ -R .+")
+_METHODS = re.compile(r"Permission denied \(([\w,@.-]+)\)")
+_NETWORK = (
+    ("Could not resolve hostname", "its name is not known here: check it, or give it a HostName in ~/.ssh/config"),
+    ("Connection refused", "nothing listens on its SSH port: is sshd running there, and is the port right"),
+    ("timed out", "no answer on its SSH port: is the machine up, and does a firewall let this one in"),
+    ("No route to host", "there is no route to it: check the address, and firewalls between"),
+    ("Network is unreachable", "there is no route to it: check the address and this machine's network"),
+    ("not responding", "the line is dead: no answer for 15 s"),
+)
+
+
+def command_for(place: str) -> str:
+    """What to type to reach a place by hand: the alias alone where that is enough."""
+    bare = place.removeprefix("ssh://")
+    return f"ssh {bare}" if bare.rpartition("@")[2].count(":") == 0 else f"ssh {place}"
+
+
+def explain(place: str, messages: Sequence[str], status: int | None, printed: str = "") -> str:
+    """One line. ``messages`` is what ssh said, ``status`` its exit code, ``printed`` what the far side printed last."""
+    said = "\n".join(messages)
+    ssh = command_for(place)
+    if "HOST IDENTIFICATION HAS CHANGED" in said or "host key has just been changed" in said:
+        remove = _REMOVE.search(said)
+        fix = clean(remove[0]) if remove else f"ssh-keygen -R {place.removeprefix('ssh://').rpartition('@')[2]}"
+        return f"its host key is not the one accepted before: if the machine was set up anew, {fix} and then {ssh}"
+    if "Host key verification failed" in said or "host key is known" in said:
+        return f"its host key is not known here: look at it and accept it once with {ssh}"
+    if "Permission denied" in said:
+        return _denied(said, ssh)
+    for words, reason in _NETWORK:
+        if words in said:
+            return reason
+    if status is not None and status >= 0 and status != 255:
+        last = clean(printed.strip() or said.strip())[-100:]
+        return f"its shell ended with status {status}{f' ({last})' if last else ''}: is it a POSIX shell? try {ssh} sh"
+    last = next((clean(line) for line in reversed(messages) if line.strip()), "")
+    return f"the connection was closed{f' ({last[:160]})' if last else ''}"
+
+
+def _denied(said: str, ssh: str) -> str:
+    methods = _METHODS.search(said)
+    offered = methods[1].split(",") if methods else []
+    target = ssh.removeprefix("ssh ")
+    if "password" in offered or "keyboard-interactive" in offered:
+        return f"it wants a password, or the user is wrong: load a key with ssh-add, or ssh-copy-id {target}"
+    return f"no key opens it, or there is no such user: load the key with ssh-add until this works: {ssh} true"
+
+
+def clean(text: str) -> str:
+    """Text of a far machine as a message may quote it: on one line, without control characters."""
+    return _CONTROL.sub(" ", text).strip()
