@@ -1,0 +1,230 @@
+"""The cockpit: wiring between a feed, the keys and the screens. It draws nothing itself."""
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from loadtop.commands import Mark
+from loadtop.feed import Feed
+from tui.dial import Dial
+from tui.drawing.line import Role
+from tui.follower import Follower
+from tui.keys import KEYS
+from tui.look import Look
+from tui.screens.cockpit import CockpitScreen
+from tui.screens.live import LiveScreen
+from tui.terminal import TerminalDriver, abandon, terminals
+from tui.widgets.keybar import KeyBar
+from tui.widgets.lines import Lines
+from tui.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from tui.widgets.question import Question
+
+SAID_S = 4.0
+"""Seconds that a message stays in the last line."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What ends the cockpit from outside."""
+
+
+class Cockpit(App[signal.Signals], inherit_bindings=False):
+    """Shows a feed. Its first screen is painted before the feed is started."""
+
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "loadtop"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(key.key, key.action, key.label) for key in KEYS),
+        Binding("tab", "choose(1)", "next panel"),
+        Binding("shift+tab", "choose(-1)", "panel before"),
+        Binding("escape", "step_back", "back"),
+        Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
+        Binding("ctrl+z", "suspend_process", "suspend"),
+    ]
+
+    def __init__(self, feed: Feed, *, look: Look | None = None) -> None:
+        super().__init__(driver_class=TerminalDriver, ansi_color=True)
+        self.animation_level = "none"
+        self.look = look or Look.of_terminal()
+        self.follower = Follower(feed, self._draw_soon)
+        self._dial = Dial(feed.command)
+        self._cockpit = CockpitScreen(self.look)
+        self._said = 0
+        self._asked_to_leave = False
+        self._due = False
+        self._terminals = terminals()
+
+    def get_default_screen(self) -> Screen[None]:
+        """The panels."""
+        return self._cockpit
+
+    @property
+    def panels(self) -> dict[str, Panel]:
+        """The panels of the cockpit's screen, by name."""
+        return self._cockpit.panels
+
+    def on_mount(self) -> None:
+        """Paint first, then start what there is to paint."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self.end_by, number)
+        self._draw()
+        self.call_after_refresh(self.follower.start)
+
+    def end_by(self, number: signal.Signals) -> None:
+        """Leave because of a signal. After a hang-up nothing may be written to the terminal any more."""
+        if number is signal.SIGHUP:
+            abandon(self._terminals)
+        self.exit(number)
+
+    def hang_up(self) -> None:
+        """The terminal is gone, whether or not a signal said so."""
+        self.end_by(signal.SIGHUP)
+
+    def say(self, text: str, role: Role = Role.VALUE) -> None:
+        """Show a message in the last line for a while."""
+        self._said += 1
+        saying = self._said
+        if isinstance(self.screen, LiveScreen):
+            self.screen.say(text, role)
+        self.set_timer(SAID_S, lambda: self._unsay(saying))
+
+    def _unsay(self, saying: int) -> None:
+        if saying == self._said:
+            self._asked_to_leave = False
+            if isinstance(self.screen, LiveScreen):
+                self.screen.say("")
+
+    def _draw_soon(self) -> None:
+        """Draw once what is on its way to the terminal is sent: a slow one gets the newest, and nothing queues up."""
+        if not self._due and self.is_running:
+            self._due = True
+            self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        self._due = False
+        if isinstance(self.screen, LiveScreen):
+            self.screen.show_view(self.follower.view)
+
+    # Keys. Each is an action; what it asks of the test goes to the feed as a command.
+
+    def action_leave(self) -> None:
+        """Quit; while load is running only when asked twice."""
+        if self.follower.load_runs and not self._asked_to_leave:
+            self.say("load is running: q again to stop it and quit", Role.WARN)
+            self._asked_to_leave = True
+            return
+        self.exit()
+
+    def action_interrupt(self) -> None:
+        """Quit at once."""
+        self.exit(signal.SIGINT)
+
+    def action_pause(self) -> None:
+        """Hold the picture, or let it go on."""
+        self.follower.hold()
+
+    def action_more(self) -> None:
+        """More load."""
+        self.say(self._dial.turn(self.follower.load, up=True))
+
+    def action_less(self) -> None:
+        """Less load."""
+        self.say(self._dial.turn(self.follower.load, up=False))
+
+    def action_stop_load(self) -> None:
+        """End the load; watching goes on."""
+        self.say(self._dial.stop(self.follower.load))
+
+    def action_next_host(self) -> None:
+        """Show the next machine."""
+        if not self.follower.next_host():
+            self.say("only one machine is watched: add more with --host NAME=ssh://HOST")
+
+    def action_choose(self, step: int) -> None:
+        """Choose another panel."""
+        if isinstance(self.screen, CockpitScreen):
+            self.screen.choose_next(step)
+
+    def action_zoom(self) -> None:
+        """Zoom the chosen panel, or show all panels again."""
+        if isinstance(self.screen, CockpitScreen):
+            self.screen.zoom()
+
+    def action_step_back(self) -> None:
+        """Take a question back, or show all panels again."""
+        if self._cockpit.asks:
+            self._cockpit.stop_asking()
+        elif self._cockpit.zoomed:
+            self._cockpit.zoom()
+
+    def action_evidence(self) -> None:
+        """Show all evidence."""
+        from tui.screens.evidence import EvidenceScreen
+
+        self._open(EvidenceScreen(self.look, self.follower.view))
+
+    def action_help(self) -> None:
+        """Show the help."""
+        from tui.screens.help import HelpScreen
+
+        self._open(HelpScreen(self.look, self.follower.view))
+
+    def _open(self, screen: LiveScreen) -> None:
+        """Show a page, in place of the page that is shown."""
+        if not isinstance(self.screen, CockpitScreen):
+            self.screen.dismiss()
+        self.push_screen(screen, lambda _: self._draw_soon())
+
+    def action_mark(self) -> None:
+        """Ask for a text, to note it."""
+        if not isinstance(self.screen, CockpitScreen):
+            self.screen.dismiss()
+        self._cockpit.ask("what happens now? enter notes it, escape goes back")
+
+    def on_question_answered(self, event: "Question.Answered") -> None:
+        """Note what was answered."""
+        self._cockpit.stop_asking()
+        if event.text:
+            self.follower.feed.command(Mark(event.text))
+            self.say(f"noted: {event.text}")
+
+    def action_picture(self) -> None:
+        """Save the screen as a file."""
+        from tui.picture import compose, file_name, svg
+
+        parts = [(w.region.x, w.region.y, w.lines) for w in self.screen.query(Lines) if w.region]
+        path = file_name(self.follower.feed.title)
+        try:
+            path.write_text(svg(compose(parts, *self.size), self.look, "loadtop"), encoding="utf-8")
+        except OSError as error:
+            self.say(f"no picture: {error}", Role.WARN)
+        else:
+            self.say(f"picture saved: {path.resolve()}")
+
+    async def on_key_bar_pressed(self, event: KeyBar.Pressed) -> None:
+        """A click on a key does what the key does."""
+        await self.run_action(event.action)
+
+
+async def run_cockpit(feed: Feed, *, look: Look | None = None) -> signal.Signals | None:
+    """Show the feed until a person or a signal ends it, and stop the feed.
+
+    Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up the standard
+    files that were terminals lead nowhere. What broke the feed, if anything did, is raised once the screen is closed.
+    """
+    app = Cockpit(feed, look=look)
+    try:
+        ended_by = await app.run_async()
+    finally:
+        await app.follower.close()
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+    if app.follower.failure is not None:
+        raise app.follower.failure
+    return ended_by

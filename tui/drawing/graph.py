@@ -1,0 +1,204 @@
+"""Graphs of what was, newest at the right, with an axis that does not jump.
+
+A cell holds one interval as a block of eighths, or, where the terminal has dots, two intervals of four dots each. Two
+intervals share a cell for good: the graph moves on by whole cells, and in between only its newest cell changes.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+from tui.drawing.glyphs import Glyphs
+from tui.drawing.line import Line, Role, Span
+
+T = TypeVar("T")
+
+STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+"""Round ceilings within a power of ten."""
+
+PATIENCE = 15
+"""Intervals that a peak holds the axis up after it has left the picture."""
+
+_LEFT_DOTS, _RIGHT_DOTS = (0x00, 0x40, 0x44, 0x46, 0x47), (0x00, 0x80, 0xA0, 0xB0, 0xB8)
+"""Bits of the Braille block (from U+2800 on) for columns of 0 to 4 dots, from the bottom."""
+
+
+def ceiling(value: float) -> float:
+    """The next round number that is not below ``value``."""
+    if value <= 0 or not math.isfinite(value):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next((step * power for step in STEPS if step * power >= value), 10.0 * power)
+
+
+def ceiling_of_size(kilobytes: float) -> float:
+    """The next number of kB that is round as it is written: in kB, MB or GB of 1024."""
+    unit = 1024.0 ** max(0, math.floor(math.log(kilobytes, 1024) + 1e-9)) if kilobytes > 1 else 1.0
+    return ceiling(kilobytes / unit) * unit
+
+
+def span_of(cells: int, glyphs: Glyphs) -> int:
+    """Intervals that a graph of ``cells`` cells shows."""
+    return max(0, cells) * (2 if glyphs.dots else 1)
+
+
+def top_of(
+    values: Iterable[float | None],
+    shown: int,
+    least: float = 1.0,
+    round_up: Callable[[float], float] = ceiling,
+) -> float:
+    """The top of an axis for the last ``shown`` values: up at once, down only when a peak has long left the picture.
+
+    It depends on the values alone, so a replay has the same axes, and a peak that comes and goes moves nothing.
+    """
+    seen = list(values)[-(max(0, shown) + PATIENCE) :]
+    return max(least, round_up(max((value for value in seen if value is not None), default=0.0)))
+
+
+def plain(height: float) -> Role:
+    """The role of a row at this height (0 to 1) of a graph in which high means neither good nor bad."""
+    if height < 0.4:
+        return Role.GRAPH_LOW
+    return Role.GRAPH if height < 0.8 else Role.GRAPH_TOP
+
+
+def utilisation(height: float) -> Role:
+    """The role of a row at this height (0 to 1) of a graph in which full is bad."""
+    if height > 0.85:
+        return Role.FULL
+    return Role.FILLING if height > 0.6 else Role.FREE
+
+
+def graph(
+    values: Sequence[float | None],
+    cells: int,
+    rows: int,
+    top: float,
+    glyphs: Glyphs,
+    role: Callable[[float], Role] = plain,
+    *,
+    total: int | None = None,
+) -> list[Line]:
+    """``rows`` lines of ``cells`` cells, from the top. A value that was not measured leaves a gap, 0 draws a floor.
+
+    ``role`` gets the height (0 to 1) of a row's middle. ``total`` is how many values there have been in all, those
+    that are forgotten included: it says which two share a cell.
+    """
+    if cells <= 0 or rows <= 0:
+        return []
+    steps = rows * (4 if glyphs.dots else len(glyphs.steps) - 1)
+    scale = steps / top if top > 0 else 0.0
+    heights = [
+        None if value is None else (0 if value <= 0 else max(1, min(steps, round(value * scale))))
+        for value in _shown(values, cells, glyphs, total)
+    ]
+    if glyphs.dots:
+        columns = [
+            _dots(left, right, rows, glyphs.ground) for left, right in zip(heights[::2], heights[1::2], strict=True)
+        ]
+    else:
+        columns = [_blocks(height, rows, glyphs) for height in heights]
+    return [(Span("".join(row), role((rows - y - 0.5) / rows)),) for y, row in enumerate(zip(*columns, strict=True))]
+
+
+def layers(
+    values: Sequence[tuple[int, ...] | None],
+    roles: Sequence[Role],
+    cells: int,
+    rows: int,
+    glyphs: Glyphs,
+    *,
+    total: int | None = None,
+) -> list[Line]:
+    """A graph of stacked shares (percent of the height), from the top; ``roles`` are those of the layers from below.
+
+    With blocks each layer has a filling of its own too; with dots a cell is in the role of the layer that fills most
+    of it. ``total`` is as in :func:`graph`.
+    """
+    if cells <= 0 or rows <= 0:
+        return []
+    shown = _shown(values, cells, glyphs, total)
+    pairs = zip(shown[::2], shown[1::2], strict=True) if glyphs.dots else ((value, None) for value in shown)
+    stacks = [_stack(left, right, rows, glyphs) for left, right in pairs]
+    return [_joined([stack[y] for stack in stacks], roles) for y in range(rows)]
+
+
+def _shown(values: Sequence[T | None], cells: int, glyphs: Glyphs, total: int | None) -> list[T | None]:
+    """As many values as there is room for, with gaps before the first one, and after the newest where it is alone."""
+    room = span_of(cells, glyphs)
+    seen: list[T | None] = list(values)[-room:]
+    if glyphs.dots and (len(seen) if total is None else total) % 2:
+        seen = [*list(values)[-room + 1 :], None]
+    gaps: list[T | None] = [None] * (room - len(seen))
+    return gaps + seen
+
+
+@lru_cache(maxsize=8192)
+def _dots(left: int | None, right: int | None, rows: int, ground: str) -> str:
+    """A column of cells from the top, with two heights in dots."""
+    if not left and not right:
+        return " " * rows if left is None and right is None else " " * (rows - 1) + ground
+    found: list[str] = []
+    for floor in range(4 * (rows - 1), -1, -4):
+        bits = _LEFT_DOTS[max(0, min(4, (left or 0) - floor))] + _RIGHT_DOTS[max(0, min(4, (right or 0) - floor))]
+        found.append(chr(0x2800 + bits) if bits else " ")
+    return "".join(found)
+
+
+@lru_cache(maxsize=2048)
+def _blocks(height: int | None, rows: int, glyphs: Glyphs) -> str:
+    """A column of cells from the top, with one height in eighths."""
+    if not height:
+        return " " * rows if height is None else " " * (rows - 1) + glyphs.ground
+    full = len(glyphs.steps) - 1
+    floors = range(full * (rows - 1), -1, -full)
+    return "".join(glyphs.steps[max(0, min(full, height - floor))] for floor in floors)
+
+
+@lru_cache(maxsize=8192)
+def _stack(
+    left: tuple[int, ...] | None, right: tuple[int, ...] | None, rows: int, glyphs: Glyphs
+) -> tuple[tuple[str, int], ...]:
+    """The cells of a column from the top, each with the number of the layer that it shows."""
+    steps = rows * (4 if glyphs.dots else len(glyphs.steps) - 1)
+    low, high = (
+        None if parts is None else max(0, min(steps, round(sum(parts) * steps / 100))) for parts in (left, right)
+    )
+    drawn = _dots(low, high, rows, glyphs.ground) if glyphs.dots else _blocks(low, rows, glyphs)
+    parts = right or left or ()
+    cells: list[tuple[str, int]] = []
+    for y, character in enumerate(drawn):
+        row = rows - 1 - y
+        layer = _thickest(parts, row * 100.0 / rows, (row + 1) * 100.0 / rows)
+        if character == glyphs.steps[-1]:
+            character = glyphs.shades[min(layer, len(glyphs.shades) - 1)]  # noqa: PLW2901 (a full cell has a filling)
+        cells.append((character, layer))
+    return tuple(cells)
+
+
+def _thickest(parts: Sequence[int], floor: float, top: float) -> int:
+    """Which layer takes most of the stretch between two heights (percent)."""
+    below, thickest, layer = 0.0, -1.0, 0
+    for index, share in enumerate(parts):
+        taken = min(top, below + share) - max(floor, below)
+        if share > 0 and taken > thickest:
+            thickest, layer = taken, index
+        below += share
+    return layer
+
+
+def _joined(cells: Iterable[tuple[str, int]], roles: Sequence[Role]) -> Line:
+    """Cells as spans; blanks take the role before them, so that runs stay whole."""
+    spans: list[Span] = []
+    text, current = "", -1
+    for character, layer in cells:
+        if layer == current or character == " ":
+            text += character
+        else:
+            if text:
+                spans.append(Span(text, roles[max(0, current)]))
+            text, current = character, layer
+    spans.append(Span(text, roles[max(0, current)]))
+    return tuple(spans)

@@ -1,0 +1,115 @@
+"""Numbers as text of a fixed width, so that nothing jumps when they change. ``None`` is "-", never 0."""
+
+ABSENT = "-"
+"""Shown for what was not measured."""
+
+_SIZES = ("kB", "MB", "GB", "TB", "PB")
+
+
+def grouped(value: float) -> str:
+    """A whole number with its thousands apart: ``21 000``."""
+    return f"{value:,.0f}".replace(",", " ")
+
+
+def count(value: float | None, cells: int = 0) -> str:
+    """A number of things, right-aligned in ``cells``: whole, thousands apart, from a million on short."""
+    if value is None:
+        text = ABSENT
+    elif value >= 999_999.5:
+        text = f"{value / 1e6:.1f} M" if value < 99_950_000 else f"{value / 1e6:.0f} M"
+    else:
+        text = grouped(value)
+    return text.rjust(cells)
+
+
+def per_second(value: float | None, cells: int = 0) -> str:
+    """A rate in three or four figures: ``6.72``, ``67.2``, ``1 640``."""
+    if value is None:
+        text = ABSENT
+    elif value == 0:
+        text = "0"
+    elif value < 9.995:
+        text = f"{value:.2f}"
+    elif value < 99.95:
+        text = f"{value:.1f}"
+    else:
+        text = count(value)
+    return text.rjust(cells)
+
+
+def percent(value: float | None, cells: int = 3) -> str:
+    """A share without its sign, right-aligned; a share that is not quite 0 or 100 is not shown as such."""
+    if value is None:
+        text = ABSENT
+    elif 0 < value < 0.5:
+        text = "<1"
+    elif 99.5 <= value < 100:
+        text = "99"
+    else:
+        text = f"{value:.0f}"
+    return text.rjust(cells)
+
+
+def milliseconds(value: float | None, cells: int = 0) -> str:
+    """A duration in ms without its unit: ``0.42``, ``4.2``, ``42``, ``1 640``."""
+    if value is None:
+        text = ABSENT
+    elif value == 0:
+        text = "0"
+    elif value < 0.995:
+        text = f"{max(0.01, value):.2f}"
+    elif value < 9.95:
+        text = f"{value:.1f}"
+    else:
+        text = count(value)
+    return text.rjust(cells)
+
+
+def size(kilobytes: float | None, cells: int = 0) -> str:
+    """An amount of bytes given in kB (1024), with its unit: ``9.1 MB``."""
+    if kilobytes is None:
+        return ABSENT.rjust(cells)
+    value, unit = kilobytes, 0
+    while value >= 999.5 and unit < len(_SIZES) - 1:
+        value /= 1024
+        unit += 1
+    digits = 1 if value < 9.95 and (unit or value % 1) else 0
+    return f"{value:.{digits}f} {_SIZES[unit]}".rjust(cells)
+
+
+def speed(kilobytes: float | None, cells: int = 0) -> str:
+    """Bytes per second given in kB/s: ``84 MB/s``."""
+    return ABSENT.rjust(cells) if kilobytes is None else f"{size(kilobytes)}/s".rjust(cells)
+
+
+def duration(seconds: float) -> str:
+    """A duration in words short enough for a title: ``9 s``, ``2 min 5 s``, ``1 h 12 min``."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def clock(seconds: float) -> str:
+    """A point on the session's axis: ``00:42``, ``1:02:03``."""
+    whole = max(0, int(seconds))
+    if whole < 3600:
+        return f"{whole // 60:02d}:{whole % 60:02d}"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A value of evidence with its unit, as people say it."""
+    if unit == "kB/s":
+        return speed(value)
+    if unit == "kB":
+        return size(value)
+    if unit == "%":
+        return f"{percent(value, 0)} %"
+    if unit == "ms":
+        return f"{milliseconds(value)} ms"
+    if unit == "/s":
+        return f"{per_second(value)}/s"
+    return f"{count(value) if value == int(value) else per_second(value)} {unit}".strip()

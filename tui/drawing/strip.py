@@ -1,0 +1,65 @@
+"""The time strip: the whole session in one line, a letter of the verdict per stretch of time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui.drawing.numbers import clock
+
+NICE = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
+"""Seconds that one cell may stand for."""
+
+LABEL = 10
+"""Cells from one label of the axis to the next, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of the session, in seconds since its start, with what to print for it."""
+
+    start: float
+    end: float
+    name: str
+
+
+def cell_seconds(seconds: float, cells: int, interval_s: float = 1.0) -> float:
+    """Seconds per cell, so that ``seconds`` fit into ``cells``: a round number, not below the interval."""
+    if cells <= 0:
+        return float(NICE[-1])
+    least = max(interval_s, seconds / cells)
+    return float(next((nice for nice in NICE if nice >= least - 1e-9), -(-least // NICE[-1]) * NICE[-1]))
+
+
+def names_in(stretches: Sequence[Stretch], cells: int, per_cell: float, calm: str) -> list[str | None]:
+    """What to print in each cell: the name that holds longest in it, but anything before ``calm``: a short limit in
+    a long stretch must not vanish. ``None`` where nothing was seen."""
+    found: list[str | None] = []
+    index = 0
+    for cell in range(cells):
+        start, end = cell * per_cell, (cell + 1) * per_cell
+        while index < len(stretches) and stretches[index].end <= start:
+            index += 1
+        held: dict[str, float] = {}
+        for stretch in stretches[index:]:
+            if stretch.start >= end:
+                break
+            overlap = min(end, stretch.end) - max(start, stretch.start)
+            held[stretch.name] = held.get(stretch.name, 0.0) + max(0.0, overlap)
+        held = {name: seconds for name, seconds in held.items() if seconds > 0.01 * per_cell}
+        loud = {name: seconds for name, seconds in held.items() if name != calm}
+        found.append(max(loud or held, key=lambda name: (loud or held)[name]) if held else None)
+    return found
+
+
+def axis(cells: int, per_cell: float, rail: str) -> str:
+    """Time labels on a rail of ``cells`` cells, each at the cell in which its time begins."""
+    step = next((float(nice) for nice in NICE if nice >= LABEL * per_cell), LABEL * per_cell)
+    drawn = ""
+    at = 0.0
+    while True:
+        place = round(at / per_cell)
+        label = clock(at)
+        if place + len(label) > cells:
+            break
+        drawn += rail * (place - len(drawn)) + label
+        at += step
+    return drawn + rail * (cells - len(drawn))

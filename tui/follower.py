@@ -1,0 +1,105 @@
+"""Follows a feed: keeps what was, the newest moment, and what there is to draw of it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from loadtop.feed import Feed
+from loadtop.model import LoadSample
+from loadtop.moment import Moment
+from tui.history import History
+from tui.view import Phase, View
+
+
+class Follower:
+    """Runs a feed in a task of the running loop; ``changed`` is called whenever there is something new to draw.
+
+    Every moment goes into the history; of moments that come faster than they are drawn only the newest is kept.
+    """
+
+    def __init__(self, feed: Feed, changed: Callable[[], None]) -> None:
+        self.feed = feed
+        self.failure: BaseException | None = None
+        self._changed = changed
+        self._history = History(feed.interval_s)
+        self._moment: Moment | None = None
+        self._phase = Phase.STARTING
+        self._host = ""
+        self._held: View | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def load(self) -> LoadSample | None:
+        """The load as it is now, whatever picture is held."""
+        return None if self._moment is None else self._moment.measured.load
+
+    @property
+    def load_runs(self) -> bool:
+        """Whether leaving now would end a load."""
+        return self._phase is Phase.LIVE and self.load is not None and not self.load.state.ended
+
+    @property
+    def view(self) -> View:
+        """What there is to draw: the newest, or what is held."""
+        if self._held is not None:
+            return self._held
+        detail = ""
+        if self.failure is not None:
+            detail = str(self.failure) or type(self.failure).__name__
+        return View(
+            title=self.feed.title,
+            recording=self.feed.recording,
+            interval_s=self.feed.interval_s,
+            history=self._history,
+            moment=self._moment,
+            host_name=self._host,
+            phase=self._phase,
+            detail=detail,
+        )
+
+    def start(self) -> None:
+        """Run the feed."""
+        self._task = asyncio.create_task(self.feed.run(self._receive), name="feed")
+        self._task.add_done_callback(self._ended)
+
+    async def close(self) -> None:
+        """Cancel the feed and wait until it has stopped what it runs."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    def hold(self) -> None:
+        """Let the picture stand still while data goes on; or let it follow again."""
+        if self._held is None:
+            self._held = replace(self.view, history=self._history.copy(), paused=True)
+        else:
+            self._held = None
+        self._changed()
+
+    def next_host(self) -> bool:
+        """Turn to the next machine; False where there is only one."""
+        names = [host.name for host in self.view.hosts]
+        if len(names) < 2:
+            return False
+        current = self.view.host
+        at = names.index(current.name) if current is not None else -1
+        self._host = names[(at + 1) % len(names)]
+        if self._held is not None:
+            self._held = replace(self._held, host_name=self._host)
+        self._changed()
+        return True
+
+    def _receive(self, moment: Moment) -> None:
+        self._history.add(moment)
+        self._moment = moment
+        self._phase = Phase.LIVE
+        if self._held is None:
+            self._changed()
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        if task.cancelled():
+            return
+        self.failure = task.exception()
+        self._phase = Phase.DONE if self.failure is None else Phase.BROKEN
+        self._held = None
+        self._changed()

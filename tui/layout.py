@@ -1,0 +1,172 @@
+"""Where each panel goes: pure arithmetic from the size of the terminal to boxes that share their frame lines."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tui.drawing.glyphs import Glyphs
+
+UP, RIGHT, DOWN, LEFT = 1, 2, 4, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Panels side by side.
+
+    ``least`` and ``most`` are rows of content, ``weight`` the share of spare rows, ``rank`` who is left out first
+    (the highest) where there is no room.
+    """
+
+    panels: tuple[str, ...]
+    least: int
+    weight: int = 0
+    rank: int = 0
+    most: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A panel with its frame: cells ``left`` to ``right`` and rows ``top`` to ``bottom``, frame lines included."""
+
+    panel: str
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A panel's widget: its place, and the frame characters that belong to it.
+
+    A frame line between two boxes belongs to the lower or right one. ``edge`` and ``floor`` are empty where the
+    right or lower neighbour draws them.
+    """
+
+    panel: str
+    x: int
+    y: int
+    width: int
+    height: int
+    ceiling: str
+    walls: str
+    edge: str
+    floor: str
+
+    @property
+    def inner(self) -> tuple[int, int]:
+        """Cells and rows of content."""
+        return self.width - 1 - bool(self.edge), self.height - 1 - bool(self.floor)
+
+
+NARROW = (
+    Band(("verdict",), 3, rank=0, most=4),
+    Band(("load", "cpu"), 4, weight=2, rank=1),
+    Band(("memory", "apache"), 4, weight=2, rank=3),
+    Band(("time",), 1, rank=2, most=1),
+)
+"""60 columns."""
+
+MIDDLE = (
+    Band(("verdict",), 4, weight=1, rank=0, most=5),
+    Band(("load", "cpu"), 4, weight=4, rank=1),
+    Band(("memory", "devices"), 3, weight=2, rank=4, most=8),
+    Band(("apache", "processes"), 4, weight=3, rank=3),
+    Band(("time",), 1, rank=2, most=1),
+)
+"""80 columns."""
+
+WIDE = (
+    Band(("verdict",), 4, weight=1, rank=0, most=5),
+    Band(("load", "cpu", "memory"), 4, weight=3, rank=1),
+    Band(("apache", "processes", "devices"), 4, weight=4, rank=3),
+    Band(("time",), 2, rank=2, most=2),
+)
+"""From 108 columns on."""
+
+
+def bands_for(width: int, height: int) -> Sequence[Band]:
+    """The arrangement for a terminal of this size."""
+    if width >= 108:
+        return WIDE
+    return MIDDLE if width >= 72 and height >= 22 else NARROW
+
+
+def stack(bands: Sequence[Band], rows: int) -> list[tuple[Band, int]]:
+    """Bands with their rows of content, so that they and their frame lines take ``rows``; least wanted left out."""
+    kept = list(bands)
+    while len(kept) > 1 and sum(band.least + 1 for band in kept) + 1 > rows:
+        kept.remove(max(kept, key=lambda band: band.rank))
+    sizes = [band.least for band in kept]
+    spare = rows - 1 - sum(size + 1 for size in sizes)
+    if spare < 0:
+        return [(kept[0], max(1, rows - 2))]
+    while spare > 0:
+        growing = [i for i, band in enumerate(kept) if band.weight and sizes[i] < band.most]
+        if not growing:
+            break
+        neediest = min(growing, key=lambda i: ((sizes[i] - kept[i].least) / kept[i].weight, -kept[i].weight, i))
+        sizes[neediest] += 1
+        spare -= 1
+    return list(zip(kept, sizes, strict=True))
+
+
+def boxes(bands: Sequence[Band], width: int, top: int, rows: int) -> list[Box]:
+    """The boxes of an arrangement in ``rows`` rows from row ``top`` on."""
+    found: list[Box] = []
+    y = top
+    for band, size in stack(bands, rows):
+        number = len(band.panels)
+        cuts = [round(i * (width - 1) / number) for i in range(number + 1)]
+        found += [Box(panel, cuts[i], y, cuts[i + 1], y + size + 1) for i, panel in enumerate(band.panels)]
+        y += size + 1
+    return found
+
+
+def place(found: Iterable[Box], glyphs: Glyphs) -> list[Placement]:
+    """Give every frame cell to one widget, with the character that joins all boxes meeting there."""
+    placed = list(found)
+    sides = _sides(placed)
+    last_x = max((box.right for box in placed), default=0)
+    last_y = max((box.bottom for box in placed), default=0)
+    placements: list[Placement] = []
+    for box in placed:
+        right = box.right if box.right == last_x else box.right - 1
+        bottom = box.bottom if box.bottom == last_y else box.bottom - 1
+
+        def draw(cells: Iterable[tuple[int, int]]) -> str:
+            return "".join(glyphs.junctions[sides.get(cell, 0)] for cell in cells)
+
+        across, inside = range(box.left, right + 1), range(box.top + 1, box.bottom)
+        placements.append(
+            Placement(
+                box.panel,
+                box.left,
+                box.top,
+                right - box.left + 1,
+                bottom - box.top + 1,
+                ceiling=draw((x, box.top) for x in across),
+                walls=draw((box.left, y) for y in inside),
+                edge=draw((box.right, y) for y in inside) if right == box.right else "",
+                floor=draw((x, box.bottom) for x in across) if bottom == box.bottom else "",
+            )
+        )
+    return placements
+
+
+def _sides(placed: Sequence[Box]) -> dict[tuple[int, int], int]:
+    """For every frame cell, to which sides its lines go."""
+    sides: dict[tuple[int, int], int] = {}
+
+    def add(x: int, y: int, side: int) -> None:
+        sides[x, y] = sides.get((x, y), 0) | side
+
+    for box in placed:
+        for y in (box.top, box.bottom):
+            for x in range(box.left, box.right):
+                add(x, y, RIGHT)
+                add(x + 1, y, LEFT)
+        for x in (box.left, box.right):
+            for y in range(box.top, box.bottom):
+                add(x, y, DOWN)
+                add(x, y + 1, UP)
+    return sides

@@ -1,0 +1,87 @@
+"""The processors: where their time goes, each core, and what was."""
+
+from collections.abc import Sequence
+
+from loadtop.rate_model import CoreShares, CpuShares
+from tui.drawing.bars import level, stacked
+from tui.drawing.graph import layers
+from tui.drawing.line import Line, Role, Span, fit, line
+from tui.drawing.numbers import percent
+from tui.text import safe
+from tui.view import View
+from tui.widgets.panel import Panel
+
+CORE = 17
+"""Cells that a core's bar wants at least, its number and its share included."""
+
+ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
+
+
+class CpuPanel(Panel):
+    """User, system, iowait and steal are told apart by filling and by colour."""
+
+    KEY = "cpu"
+
+    def title(self, view: View) -> Line:
+        host = view.host
+        return line(Span(f"{safe(host.name)} " if host else "", Role.ACCENT), Span("cpu", Role.TITLE))
+
+    def tag(self, view: View) -> Line:
+        scheduler = None if view.sample is None else view.sample.scheduler
+        if scheduler is None:
+            return ()
+        running = "" if scheduler.running is None else f"{scheduler.running:2d} run  "
+        return line(Span(f"{running}load {scheduler.load1:.2f}", Role.DIM))
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        rates = view.rates
+        if rates is None or rates.cpu is None:
+            return self.words(view.why_nothing("cpu", brief=False), cells, rows)
+        glyphs = self.look.glyphs
+        head = (Span("idle "), Span(percent(rates.cpu.idle), Role.VALUE), Span(" %  "))
+        lines: list[Line] = [(*head, *stacked(parts(rates.cpu), cells - 12, glyphs)), self._states(rates.cpu, cells)]
+        room = rows - len(lines)
+        cores = self._cores(rates.cores, cells, max(1, room // 2))
+        if rows >= len(lines) + len(cores):
+            lines += cores
+        past = view.past.cpu
+        return [*lines, *layers(past.values, ROLES, cells, rows - len(lines), glyphs, total=past.total)]
+
+    def _states(self, shares: CpuShares, cells: int) -> Line:
+        """The legend of the fillings with their figures."""
+        names = ("us", "sy", "wa", "st")
+        if cells >= 35:
+            names = ("user", "system", "iowait", "steal") if cells >= 42 else ("user", "sys", "wait", "steal")
+        values = (shares.user + shares.nice, shares.kernel, shares.iowait, shares.steal)
+        spans: list[Span] = []
+        for (_, role), shade, name, value in zip(parts(shares), self.look.glyphs.shades, names, values, strict=True):
+            gap = Span(" " if cells >= 28 else "")
+            spans += [Span(shade, role), Span(name, Role.DIM), Span(percent(value), Role.VALUE), gap]
+        return tuple(spans)
+
+    def _cores(self, cores: Sequence[CoreShares], cells: int, rows: int) -> list[Line]:
+        """A bar per core where there is room for it, else a cell per core."""
+        glyphs = self.look.glyphs
+        abreast = max(1, cells // CORE)
+        if len(cores) <= abreast * rows:
+            abreast = min(abreast, max(1, len(cores)))
+            share = cells // abreast
+            found: list[Line] = []
+            for start in range(0, len(cores), abreast):
+                spans: list[Span] = []
+                for core in cores[start : start + abreast]:
+                    bar = stacked(parts(core.shares), share - 11, glyphs)
+                    figure = (Span(" id", Role.DIM), Span(percent(core.shares.idle, 4), Role.VALUE))
+                    spans += fit((Span(f"{core.id:<2d} ", Role.DIM), *bar, *figure), share)
+                found.append(tuple(spans))
+            return found
+        levels = "".join(level(core.shares.busy, glyphs) for core in cores)
+        room = cells - 6
+        chunks = [levels[i : i + room] for i in range(0, len(levels), room)][:rows]
+        return [line(Span("cores " if i == 0 else " " * 6, Role.DIM), Span(c, Role.USER)) for i, c in enumerate(chunks)]
+
+
+def parts(shares: CpuShares) -> list[tuple[float, Role]]:
+    """The stacked shares, in the order of their fillings."""
+    values = (shares.user + shares.nice, shares.kernel, shares.iowait or 0.0, shares.steal or 0.0)
+    return list(zip(values, ROLES, strict=True))

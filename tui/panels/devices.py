@@ -1,0 +1,101 @@
+"""Disks and networks, and what TCP complains of."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from loadtop.rate_model import DiskRates, NetworkRates, TcpRates
+from tui.drawing.graph import ceiling_of_size, utilisation
+from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.numbers import count, milliseconds, per_second, percent, speed
+from tui.text import clip, safe
+from tui.view import View
+from tui.widgets.panel import Panel
+
+FULL_PCT = 80.0
+"""Percent in use from which a disk or a line is shown as nearly full."""
+
+NAME = 8
+"""Cells of a device's name."""
+
+Device = TypeVar("Device", DiskRates, NetworkRates)
+
+
+class DevicePanel(Panel):
+    """The busiest ones where there is no room for all, always in the order of their names."""
+
+    KEY = "devices"
+
+    def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
+        return line(Span("disk, network", Role.TITLE))
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        rates = view.rates
+        if rates is None or (rates.disks is None and rates.networks is None):
+            return self.words(view.why_nothing("disks", "networks"), cells, rows)
+        tcp = [_tcp(rates.tcp)] if rates.tcp is not None and rows >= 3 else []
+        room = min(12, rows) - len(tcp)
+        networks = _busiest(rates.networks or (), max(1, room // 2), lambda net: net.rx_kb + net.tx_kb)
+        disks = _busiest(rates.disks or (), room - len(networks), lambda disk: disk.util or 0.0)
+        lines = [_disk(disk) for disk in disks] + [_network(net, cells) for net in networks]
+        if rates.disks is None:
+            lines += self.words(f"disks: {view.why_nothing('disks')}", cells, 1)
+        if rates.networks is None:
+            lines += self.words(f"networks: {view.why_nothing('networks')}", cells, 1)
+        lines += tcp
+        return [*lines, *self._graphs(view, cells, rows - len(lines))][:rows]
+
+    def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
+        """The busiest disk, and the traffic of all networks."""
+        if rows < 6:
+            return []
+        past, lower = view.past, rows // 2
+        top = self.top(past.network, cells, 10.0, ceiling_of_size)
+        disk = [
+            self.caption("busiest disk, 0 to 100 %", cells),
+            *self.curve(past.disk, cells, rows - lower - 1, role=utilisation),
+        ]
+        network = [self.caption(f"network, 0 to {speed(top)}", cells), *self.curve(past.network, cells, lower - 1, top)]
+        return [*(disk if any(past.disk.values) else ()), *(network if any(past.network.values) else ())]
+
+
+def _busiest(devices: Sequence[Device], room: int, use: Callable[[Device], float]) -> list[Device]:
+    kept = sorted(devices, key=use, reverse=True)[: max(0, room)]
+    return sorted(kept, key=lambda device: device.name)
+
+
+def _disk(disk: DiskRates) -> Line:
+    role = Role.BAD if disk.util is not None and disk.util >= FULL_PCT else Role.VALUE
+    return line(
+        Span(clip(safe(disk.name), NAME).ljust(NAME)),
+        Span(percent(disk.util), role),
+        Span(" %", Role.DIM),
+        Span(milliseconds(disk.await_ms, 6), Role.VALUE),
+        Span(" ms ", Role.DIM),
+        Span(speed(disk.read_kb + disk.write_kb, 9), Role.VALUE),
+        Span(" swap" if disk.swap else "", Role.SWAP),
+    )
+
+
+def _network(network: NetworkRates, cells: int) -> Line:
+    spans = [
+        Span(clip(safe(network.name), NAME).ljust(NAME)),
+        Span("in ", Role.DIM),
+        Span(speed(network.rx_kb, 8), Role.VALUE),
+        Span(" out ", Role.DIM),
+        Span(speed(network.tx_kb, 8), Role.VALUE),
+    ]
+    if network.util is not None and cells >= 38:
+        role = Role.BAD if network.util >= FULL_PCT else Role.VALUE
+        spans += [Span(percent(network.util, 4), role), Span(" %", Role.DIM)]
+    return tuple(spans)
+
+
+def _tcp(tcp: TcpRates) -> Line:
+    overflows = tcp.listen_overflows
+    return line(
+        Span("tcp".ljust(NAME)),
+        Span("overflows ", Role.DIM),
+        Span(per_second(overflows, 4), Role.BAD if overflows else Role.VALUE),
+        Span("/s wait ", Role.DIM),
+        Span(count(tcp.time_wait, 6), Role.VALUE),
+    )

@@ -1,0 +1,122 @@
+"""The first line: what is tested, with which load, how far it is, where it is recorded, and which machine is shown."""
+
+from loadtop.model import LoadSample, LoadState
+from tui.drawing.bars import gauge
+from tui.drawing.glyphs import Glyphs
+from tui.drawing.line import Line, Role, Span, length, line, spread
+from tui.drawing.numbers import clock, count, grouped, milliseconds, per_second
+from tui.look import Look
+from tui.text import clip_middle, safe, width
+from tui.view import Phase, View
+from tui.widgets.lines import Lines
+
+GAP = Span("  ")
+LEAST_TITLE = 22
+"""Cells of the address that stay before other things are left out."""
+
+
+class Header(Lines):
+    """One line, without a frame."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look, "header")
+
+    def draw(self, view: View) -> None:
+        """Show the view."""
+        self.show([compose(view, self.size.width, self.look.glyphs)])
+
+
+def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
+    """The line: where it is narrow the words go first, then the bar, the machine, the recording; never the load."""
+    title = safe(view.title)
+    least = 10 + min(width(title), LEAST_TITLE)
+    several = len(view.hosts) > 1
+    progress, bar = _progress(view), _bar(view, glyphs)
+    wanted: list[list[Line]] = [
+        [progress, bar, _recording(view, glyphs, "recording"), _host(view, details=True)],
+        [progress, bar, _recording(view, glyphs, "rec"), _host(view, details=False)],
+        [progress, bar, _recording(view, glyphs, "rec"), _host(view, details=False) if several else ()],
+        [progress, _recording(view, glyphs, "rec"), _host(view, details=False) if several else ()],
+        [progress, _recording(view, glyphs, "rec")],
+        [progress],
+    ]
+    sizes = [least + sum(length(part) + 2 for part in kept if part) for kept in wanted]
+    parts = next((kept for kept, size in zip(wanted, sizes, strict=True) if size < cells), wanted[-1])
+    right = [span for part in parts if part for span in (GAP, *part)]
+    name = clip_middle(title, max(0, cells - length(right) - 11), glyphs.ellipsis)
+    return spread(line(Span(" loadtop", Role.BRAND), GAP, Span(name, Role.VALUE)), (*right, Span(" ")), cells)
+
+
+def _progress(view: View) -> Line:
+    at = 0.0 if view.moment is None else view.moment.at
+    state: Line = ()
+    if view.paused:
+        state = (Span(" paused ", Role.WARN_BADGE), GAP)
+    load = view.load
+    if load is None:
+        word = "starting" if view.phase is Phase.STARTING else "watching"
+        return (*state, Span(f"{word} {clock(at)}"))
+    return (*state, Span(_model(load), Role.ACCENT), GAP, *_done(load))
+
+
+def _model(load: LoadSample) -> str:
+    if load.rate is not None:
+        text = f"{safe(load.model)} {per_second(load.rate)}/s"
+    else:
+        text = safe(load.model) + (f" c={load.concurrency}" if load.concurrency is not None else "")
+    return text + (f" step {load.step}/{load.steps}" if load.steps > 1 else "")
+
+
+def _done(load: LoadSample) -> Line:
+    if load.state is LoadState.FAILED:
+        return (Span(" load failed ", Role.BAD_BADGE),)
+    if load.state in (LoadState.STARTING, LoadState.WARMUP):
+        return (Span({"starting": "starting", "warmup": "warm-up"}[load.state], Role.WARN),)
+    if load.target_requests is not None:
+        goal = grouped(load.target_requests)
+        text = f"{count(load.requests, len(goal))} of {goal}"
+    else:
+        text = clock(load.elapsed_s)
+        if load.target_s is not None:
+            text += f" of {clock(load.target_s)}"
+    if load.state.ended:
+        return (Span(text), Span(f" {load.state}", Role.GOOD if load.state is LoadState.DONE else Role.WARN))
+    return (Span(text),)
+
+
+def _bar(view: View, glyphs: Glyphs) -> Line:
+    load = view.load
+    if load is None or load.state.ended:
+        return ()
+    share = None
+    if load.target_requests:
+        share = 100.0 * load.requests / load.target_requests
+    elif load.target_s:
+        share = 100.0 * load.elapsed_s / load.target_s
+    return () if share is None else gauge(min(100.0, share), 12, Role.ACCENT, glyphs)
+
+
+def _recording(view: View, glyphs: Glyphs, word: str) -> Line:
+    if not view.recording:
+        return ()
+    if view.phase is Phase.DONE:
+        return (Span("recorded", Role.DIM),)
+    return (Span(glyphs.record, Role.BAD), Span(f" {word}", Role.DIM))
+
+
+def _host(view: View, *, details: bool) -> Line:
+    host = view.host
+    if host is None:
+        return ()
+    spans = [Span(safe(host.name), Role.VALUE)]
+    if view.is_stale(host):
+        spans.append(Span(" stale", Role.WARN))
+    elif details and host.sample is not None:
+        source = host.sample.facts.source
+        how = "ssh" if source.startswith("ssh") else safe(source)
+        took = milliseconds(1000 * host.sample.took_s, 3)
+        spans.append(Span(f" {how if how != host.name else ''} {took} ms".replace("  ", " "), Role.DIM))
+    if len(view.hosts) > 1:
+        names = [known.name for known in view.hosts]
+        spans.append(Span(f" {names.index(host.name) + 1}/{len(names)}", Role.ACCENT))
+    return tuple(spans)

@@ -1,0 +1,107 @@
+"""The load: throughput with its history, response times, what is in flight and what failed."""
+
+from collections.abc import Sequence
+
+from loadtop.model import Failures, LoadSample, LoadState
+from tui.drawing.line import Line, Role, Span, beside, line
+from tui.drawing.numbers import count, milliseconds, per_second, speed
+from tui.history import latency_ms
+from tui.text import safe, wrap
+from tui.view import View
+from tui.widgets.panel import Panel
+
+LEFT = 20
+"""Cells of the figures at the left of the graphs."""
+
+TALL = 9
+"""Rows from which response times have a graph of their own."""
+
+
+class LoadPanel(Panel):
+    """The load as its generator counts it."""
+
+    KEY = "load"
+
+    def title(self, view: View) -> Line:
+        engine = "" if view.load is None or view.load.engine == "builtin" else f" by {safe(view.load.engine)}"
+        return line(Span(f"load{engine}", Role.TITLE))
+
+    def tag(self, view: View) -> Line:
+        if view.load is None or self.placement is None:
+            return ()
+        return line(Span(f"0 to {count(self._top(view, self.placement.inner[0] - 2))} req/s", Role.DIM))
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        load = view.load
+        if load is None:
+            return self.words("No load is generated here: watching only.", cells, rows)
+        trouble = self._trouble(load, cells, 2 if rows >= 6 else 1)
+        room = rows - len(trouble)
+        if rows < TALL:
+            above = self._throughput(view, load, cells, max(1, room - 1))
+            return [*above, _latencies(view, cells), *trouble]
+        lower = max(4, room // 2)
+        return [*self._throughput(view, load, cells, room - lower), *self._times(view, cells, lower), *trouble]
+
+    def _throughput(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
+        """The figures of throughput, and its graph beside them."""
+        rates = None if view.moment is None else view.moment.measured.load_rates
+        figures = [
+            line(Span(per_second(None if rates is None else rates.rps, 9), Role.VALUE), " req/s"),
+            line(Span(count(load.in_flight, 9), Role.VALUE), " in flight"),
+            line(Span(count(load.requests, 9), Role.VALUE), " requests"),
+            line(Span(speed(None if rates is None else rates.received_kb, 9), Role.VALUE), " received"),
+        ]
+        curve = self.curve(view.history.rps, cells - LEFT, rows, self._top(view, cells))
+        return beside(figures, curve, LEFT, rows)
+
+    def _times(self, view: View, cells: int, rows: int) -> list[Line]:
+        """The percentiles of the interval below each other, and the graph of the 99th beside them."""
+        figures = [
+            line(Span(milliseconds(latency_ms(view.moment, percent), 9), Role.VALUE), Span(f" ms p{percent}", Role.DIM))
+            for percent in (50, 90, 99)
+        ]
+        room = cells - LEFT
+        top = self.top(view.history.p99, room, 10.0)
+        curve = self.curve(view.history.p99, room, rows - 1, top)
+        return [self.caption(f"p99, 0 to {milliseconds(top)} ms", cells), *beside(figures, curve, LEFT, rows - 1)]
+
+    def _top(self, view: View, cells: int) -> float:
+        return self.top(view.history.rps, cells - LEFT, 10.0)
+
+    def _trouble(self, load: LoadSample, cells: int, rows: int) -> list[Line]:
+        """What went wrong; a message of the generator takes the place of the figures. A failed load says why above."""
+        if load.message and load.state is not LoadState.FAILED:
+            texts = wrap(safe(load.message), cells, rows, self.look.glyphs.ellipsis)
+            return [line(Span(text, Role.WARN)) for text in texts]
+        failed, other = load.failures.total, load.non_2xx
+        return [
+            line(
+                Span("failed ", Role.DIM),
+                Span(count(failed, 4), Role.BAD if failed else Role.VALUE),
+                Span("   not 2xx ", Role.DIM),
+                Span(count(other, 4), Role.BAD if other else Role.VALUE),
+                Span(f"  {_classes(load.failures)}" if failed else "", Role.BAD),
+            )
+        ]
+
+
+def _latencies(view: View, cells: int) -> Line:
+    shown = (50, 90, 99) if cells >= 34 else (50, 99)
+    spans: list[Span] = []
+    for percent in shown:
+        value = latency_ms(view.moment, percent)
+        spans += [Span(f"p{percent} ", Role.DIM), Span(milliseconds(value, 5), Role.VALUE), Span("  ")]
+    return (*spans[:-1], Span(" ms", Role.DIM))
+
+
+def _classes(failures: Failures) -> str:
+    """The failure classes that occurred."""
+    known = {
+        "connect": failures.connect,
+        "receive": failures.receive,
+        "length": failures.length,
+        "exception": failures.exceptions,
+        "timeout": failures.timeout,
+    }
+    return " ".join(f"{name} {number}" for name, number in known.items() if number)

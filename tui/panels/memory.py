@@ -1,0 +1,102 @@
+"""Memory and swap: what is available, what is moved to and fro, and who waits for it."""
+
+from collections.abc import Sequence
+
+from tui.drawing.bars import gauge
+from tui.drawing.graph import ceiling_of_size, utilisation
+from tui.drawing.line import Line, Role, Span, fit, line
+from tui.drawing.numbers import per_second, percent, size, speed
+from tui.text import safe
+from tui.view import View
+from tui.widgets.panel import Panel
+
+TRAFFIC_KB_S = 40.0
+"""kB/s of swap traffic from which it is shown as bad: the threshold of the verdict."""
+
+STALL_PCT = 10.0
+"""Percent of time stalled for memory from which it is shown as bad: the threshold of the verdict."""
+
+SCARCE_PCT = 10.0
+"""Percent of the memory that is available, below which it is shown as scarce; our own."""
+
+LEFT = 19
+"""Cells of the available memory, before its gauge."""
+
+
+class MemoryPanel(Panel):
+    """Occupancy of swap is no alarm; traffic is."""
+
+    KEY = "memory"
+
+    def title(self, view: View) -> Line:
+        host = view.host
+        return line(Span(f"{safe(host.name)} " if host else "", Role.ACCENT), Span("memory, swap", Role.TITLE))
+
+    def tag(self, view: View) -> Line:
+        memory = None if view.sample is None else view.sample.memory
+        return () if memory is None else line(Span(f"of {size(memory.total_kb)}", Role.DIM))
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        sample = view.sample
+        if sample is None or sample.memory is None:
+            return self.words(view.why_nothing("memory"), cells, rows)
+        lines = [self._available(view, cells), *_swap(view, cells), _stall(view, cells)][:rows]
+        return [*lines, *self._graphs(view, cells, rows - len(lines))]
+
+    def _available(self, view: View, cells: int) -> Line:
+        memory = None if view.sample is None else view.sample.memory
+        known = None if memory is None else memory.available_kb
+        free = None if memory is None or known is None else 100.0 * known / memory.total_kb
+        scarce = free is not None and free < SCARCE_PCT
+        head = fit(line("available ", Span(size(known, 7), Role.BAD if scarce else Role.VALUE)), LEFT)
+        used = None if free is None else 100.0 - free
+        role = Role.EMPTY if used is None else utilisation(used / 100.0)
+        return (*head, *gauge(used, cells - LEFT, role, self.look.glyphs))
+
+    def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
+        """Memory in use; and swap traffic, where there was any."""
+        if rows < 2:
+            return []
+        past = view.past
+        used, moved = any(past.memory_used.values), any(past.swap_traffic.values)
+        both = used and moved and rows >= 6
+        upper, lower = (rows - rows // 2, rows // 2) if both else (0, rows) if moved else (rows if used else 0, 0)
+        lines: list[Line] = []
+        if upper:
+            lines.append(self.caption("memory in use, 0 to 100 %", cells))
+            lines += self.curve(past.memory_used, cells, upper - 1, role=utilisation)
+        if lower:
+            top = self.top(past.swap_traffic, cells, 100.0, ceiling_of_size)
+            lines.append(self.caption(f"swap traffic, 0 to {speed(top)}", cells))
+            lines += self.curve(past.swap_traffic, cells, lower - 1, top, lambda _: Role.SWAP)
+        return lines
+
+
+def _swap(view: View, cells: int) -> list[Line]:
+    swap = None if view.sample is None else view.sample.swap
+    paging = None if view.rates is None else view.rates.paging
+    if swap is not None and not swap.total_kb:
+        return [line(Span("no swap space", Role.DIM))]
+    share = None if swap is None else 100.0 * (swap.total_kb - swap.free_kb) / swap.total_kb
+    used = (Span("swap "), Span(percent(share), Role.VALUE), Span(" %"))
+    spans: list[Span] = []
+    rates = (None, None) if paging is None else (paging.swap_in_kb, paging.swap_out_kb)
+    for name, rate in zip(("in", "out"), rates, strict=True):
+        role = Role.BAD if rate is not None and rate >= TRAFFIC_KB_S else Role.VALUE
+        spans += [Span(f" {name} ", Role.DIM), Span(speed(rate, 8), role)]
+    return [(*used, *spans)] if cells >= 35 else [used, tuple(spans)]
+
+
+def _stall(view: View, cells: int) -> Line:
+    pressure = None if view.rates is None else view.rates.pressure
+    paging = None if view.rates is None else view.rates.paging
+    stall = None if pressure is None else pressure.memory_some
+    faults = None if paging is None else paging.major_faults
+    return line(
+        "stall",
+        Span(percent(stall, 4), Role.BAD if stall is not None and stall >= STALL_PCT else Role.VALUE),
+        " %  " if cells >= 29 else " % ",
+        Span("faults ", Role.DIM),
+        Span(per_second(faults, 7 if cells >= 29 else 6), Role.VALUE),
+        Span("/s", Role.DIM),
+    )

@@ -1,0 +1,104 @@
+"""The time strip: the whole session at a glance, a letter of the verdict per stretch, with marks and steps."""
+
+from collections.abc import Sequence
+
+from loadtop.diagnosis.finding import Bottleneck
+from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.numbers import duration
+from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
+from tui.look import Look
+from tui.text import clip, safe, width
+from tui.view import View
+from tui.widgets.panel import Panel
+from tui.words import LETTERS
+
+CALM = Bottleneck.NONE.value
+BLIND = "no figures"
+
+
+class TimePanel(Panel):
+    """Its lower frame line is the axis; marks stand on it."""
+
+    KEY = "time"
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self._named: tuple[View | None, int, list[str | None]] = (None, 0, [])
+
+    def title(self, view: View) -> Line:
+        per_cell = cell_seconds(_whole(view), self._cells(), view.interval_s)
+        return line(Span("time", Role.TITLE), Span(f" {duration(per_cell)} a letter", Role.DIM))
+
+    def tag(self, view: View) -> Line:
+        spans: list[Span] = []
+        for name in dict.fromkeys(self._names(view, self._cells())):
+            if name is not None:
+                letter, role = self._letter(name)
+                spans += [Span(letter, role), Span(f" {'headroom' if name == CALM else name}  ", Role.DIM)]
+        return (*spans[:-1], Span(spans[-1].text.rstrip(), Role.DIM)) if spans else ()
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        spans: list[Span] = []
+        for name in self._names(view, cells):
+            letter, role = (" ", Role.TEXT) if name is None else self._letter(name)
+            if spans and spans[-1].role is role:
+                spans[-1] = Span(spans[-1].text + letter, role)
+            else:
+                spans.append(Span(letter, role))
+        per_cell = cell_seconds(_whole(view), cells, view.interval_s)
+        return [tuple(spans), *([self._notes(view, cells, per_cell)] if rows > 1 else [])]
+
+    def _names(self, view: View, cells: int) -> list[str | None]:
+        """The verdict of each cell; title and content of one picture share them."""
+        if self._named[0] is view and self._named[1] == cells:
+            return self._named[2]
+        past = view.history
+        stretches = [Stretch(span.start, span.end, span.bottleneck.value) for span in past.timeline.spans]
+        stretches += [Stretch(start, end, BLIND) for start, end in past.blind]
+        stretches.sort(key=lambda stretch: stretch.start)
+        names = names_in(stretches, cells, cell_seconds(_whole(view), cells, view.interval_s), CALM)
+        self._named = (view, cells, names)
+        return names
+
+    def rails(self, view: View, ceiling: str, floor: str) -> tuple[str, str]:
+        """The axis below; above, where there is no row for notes, flags where something was noted."""
+        cells = len(ceiling) - 4
+        per_cell = cell_seconds(_whole(view), cells, view.interval_s)
+        flagged = list(ceiling)
+        for at, _ in view.history.marks if self.placement and self.placement.inner[1] == 1 else ():
+            if int(at / per_cell) < cells:
+                flagged[2 + int(at / per_cell)] = self.look.glyphs.flag
+        axed = floor and floor[:2] + axis(cells, per_cell, self.look.glyphs.rail) + floor[-2:]
+        return "".join(flagged), axed
+
+    def _notes(self, view: View, cells: int, per_cell: float) -> Line:
+        """What was noted, each under its time as far as there is room."""
+        notes = [(at, f"{self.look.glyphs.mark} {safe(text)}") for at, text in view.history.marks]
+        steps = list(view.history.steps)
+        notes += [(at, f"step {step}") for at, step in steps if len(steps) > 1]
+        drawn = ""
+        for at, text in sorted(notes):
+            place = int(at / per_cell)
+            if place >= width(drawn) + bool(drawn):
+                drawn += " " * (place - width(drawn)) + clip(text, max(0, cells - place), self.look.glyphs.ellipsis)
+        return line(Span(drawn, Role.ACCENT))
+
+    def _cells(self) -> int:
+        return 1 if self.placement is None else self.placement.inner[0] - 2
+
+    def _letter(self, name: str) -> tuple[str, Role]:
+        """What stands for a verdict in the strip."""
+        if name == BLIND:
+            return self.look.glyphs.unsure, Role.WARN
+        if name == CALM:
+            return self.look.glyphs.dot, Role.DIM
+        return LETTERS[Bottleneck(name)], Role.BAD
+
+
+def _whole(view: View) -> float:
+    """Seconds that the strip must hold: all that was and, where it is known, all that is to come."""
+    at = 0.0 if view.moment is None else view.moment.at
+    load = view.load
+    if load is None or load.target_s is None or load.state.ended:
+        return at
+    return max(at, at - load.elapsed_s + load.target_s)

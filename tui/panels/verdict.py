@@ -1,0 +1,172 @@
+"""The verdict: what is the limit, where and since when, on what evidence, and what to do."""
+
+from collections.abc import Sequence
+
+from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
+from loadtop.model import LoadState
+from tui.drawing.bars import meter
+from tui.drawing.line import Line, Role, Span, length, line
+from tui.drawing.numbers import duration, quantity
+from tui.text import clip, safe, wrap
+from tui.view import Phase, View
+from tui.widgets.panel import Panel
+from tui.words import HEADLINES, counts, metric, severity
+
+_BADGES = {Role.GOOD: Role.GOOD_BADGE, Role.WARN: Role.WARN_BADGE, Role.BAD: Role.BAD_BADGE}
+_PADDING = {"%": 5, "kB/s": 8, "/s": 8}
+"""Cells of a value with its unit, so that a changing number moves nothing."""
+
+NAME, VALUE, LIMIT = 24, 10, 17
+"""Cells of a metric's name, its value and its threshold, where each has a row of its own."""
+
+
+class VerdictPanel(Panel):
+    """Its frame takes the verdict's colour; its title is the verdict."""
+
+    KEY = "verdict"
+
+    def title(self, view: View) -> Line:
+        role, name, rest = self._headline(view)
+        glyph = {Role.GOOD: self.look.glyphs.fine, Role.BAD: self.look.glyphs.limit}.get(role, self.look.glyphs.unsure)
+        return line(Span(f" {glyph} {name} ", _BADGES[role]), Span(f" {rest}" if rest else "", Role.VALUE))
+
+    def tag(self, view: View) -> Line:
+        verdict = _verdict(view)
+        if verdict is None or verdict.bottleneck is Bottleneck.NONE:
+            return ()
+        return line(Span(f"for {duration(verdict.held_s)}", Role.VALUE))
+
+    def frame_role(self, view: View) -> Role:
+        role = self._headline(view)[0]
+        return super().frame_role(view) if role is Role.GOOD else role
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        load, verdict = view.load, _verdict(view)
+        if view.phase is Phase.BROKEN:
+            return self.words(f"{safe(view.detail)}. Press q for the report of what was measured.", cells, rows)
+        if load is not None and load.state is LoadState.FAILED:
+            return self.words(safe(load.message) or "the load generator gave no reason", cells, rows, Role.TEXT)
+        if _over(view):
+            return self._summing_up(view, cells, rows)
+        if verdict is None:
+            return self.words("Waiting for the first figures.", cells, rows)
+        if (stale := _stale(view)) and verdict.bottleneck is Bottleneck.NONE:
+            return self.words(f"{stale}. What cannot be seen is not called free.", cells, rows, Role.TEXT)
+        return self._reasons(verdict, view, cells, rows)
+
+    def _headline(self, view: View) -> tuple[Role, str, str]:
+        load, verdict = view.load, _verdict(view)
+        if view.phase is Phase.BROKEN:
+            return Role.BAD, "MEASURING BROKE OFF", ""
+        if load is not None and load.state is LoadState.FAILED:
+            return Role.BAD, "LOAD FAILED", "no verdict"
+        if _over(view):
+            return Role.GOOD, "DONE", "press q for the report"
+        if verdict is None:
+            return Role.WARN, "STARTING", ""
+        name, rest = HEADLINES[verdict.bottleneck]
+        if verdict.bottleneck is Bottleneck.NONE:
+            if _stale(view):
+                return Role.WARN, "CANNOT TELL", "figures are missing"
+            if not verdict.evidence:
+                return Role.WARN, "MEASURING", "no verdict yet"
+            if load is None:
+                return Role.GOOD, name, rest
+        where = f" on {safe(verdict.host)}" if verdict.host else ""
+        return severity(verdict), name, rest + where
+
+    def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
+        """Evidence, advice, symptoms. The advice is never given up for more evidence; key e shows all of that."""
+        below: list[Line] = []
+        if stale := _stale(view):
+            below.append(line(Span(stale, Role.WARN)))
+        advice = wrap(safe(verdict.advice), cells, max(1, rows - 1 - len(below)), self.look.glyphs.ellipsis)
+        if verdict.symptoms and len(advice) + len(below) + 2 <= rows:
+            names = "  ".join(_name(symptom, verdict) for symptom in verdict.symptoms)
+            below.insert(0, line(Span("also full, because of this: ", Role.DIM), names))
+        room = max(1, rows - len(advice) - len(below))
+        if len(verdict.evidence) <= room:
+            reasons = [self._meter(item, verdict, view, cells) for item in verdict.evidence]
+        else:
+            reasons = self._flow(verdict, view, cells, room)
+        return [*reasons, *(line(text) for text in advice), *below][:rows]
+
+    def _meter(self, item: Evidence, verdict: Finding, view: View, cells: int) -> Line:
+        """One value in a row of its own, with a gauge that has a tick at the threshold."""
+        telling = counts(item)
+        calm = verdict.bottleneck is Bottleneck.NONE
+        role = Role.FREE if calm else (Role.FULL if telling else Role.DIM)
+        limit = f" {_word(item)} {quantity(item.threshold, item.unit)}"
+        head = (
+            Span(clip(_where(item, verdict, view) + metric(item.metric), NAME, self.look.glyphs.ellipsis).ljust(NAME)),
+            Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM),
+            Span(" "),
+        )
+        bar = meter(item.value, item.threshold, item.unit, cells - NAME - VALUE - LIMIT - 1, role, self.look.glyphs)
+        return (*head, *bar, Span(limit.ljust(LIMIT), Role.DIM))
+
+    def _flow(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
+        """The evidence item after item, the telling ones first; no item is cut in two."""
+        lines: list[Line] = [()]
+        for item in sorted(verdict.evidence, key=lambda item: not counts(item)):
+            drawn = _describe(item, _where(item, verdict, view))
+            if lines[-1] and length(lines[-1]) + 3 + length(drawn) > cells:
+                if len(lines) == rows:
+                    break
+                lines.append(())
+            gap = (Span(f" {self.look.glyphs.dot} ", Role.DIM),) if lines[-1] else ()
+            lines[-1] = (*lines[-1], *gap, *drawn)
+        return [spans for spans in lines if spans]
+
+    def _summing_up(self, view: View, cells: int, rows: int) -> list[Line]:
+        longest = view.history.timeline.longest()
+        if longest is None:
+            return self.words("No load was measured.", cells, rows)
+        finding, _, seconds = longest
+        name, rest = HEADLINES[finding.bottleneck]
+        where = f" on {safe(finding.host)}" if finding.host else ""
+        head = line(Span("Most of the time: "), Span(name, severity(finding)), f" {rest}{where}, {duration(seconds)}.")
+        return [head, *self._flow(finding, view, cells, max(1, rows - 2))][:rows]
+
+
+def _describe(item: Evidence, where: str) -> Line:
+    """One value against its threshold; a value that does not speak for the finding is dim."""
+    role = Role.VALUE if counts(item) else Role.DIM
+    value = quantity(item.value, item.unit).rjust(_PADDING.get(item.unit, 0))
+    return line(
+        Span(f"{where}{metric(item.metric)} "),
+        Span(value, role),
+        Span(f" ({_word(item)} {quantity(item.threshold, item.unit)})", Role.DIM),
+    )
+
+
+def _word(item: Evidence) -> str:
+    """What the threshold is called: a limit, or what the value must stay below to speak for the finding."""
+    return "below" if item.below else "limit"
+
+
+def _where(item: Evidence, verdict: Finding, view: View) -> str:
+    """The machine of a value, where it is not the one that the verdict names."""
+    several = len(view.hosts) > 1 and any(host.name == item.host for host in view.hosts)
+    return f"{safe(item.host)} " if several and item.host != verdict.host else ""
+
+
+def _name(symptom: Finding, verdict: Finding) -> str:
+    where = f" on {safe(symptom.host)}" if symptom.host and symptom.host != verdict.host else ""
+    return HEADLINES[symptom.bottleneck][0] + where
+
+
+def _verdict(view: View) -> Finding | None:
+    return None if view.moment is None else view.moment.diagnosis.verdict
+
+
+def _over(view: View) -> bool:
+    """Whether the load, or all there was to see, has come to its end."""
+    load = view.load
+    return view.phase is Phase.DONE or (load is not None and load.state.ended)
+
+
+def _stale(view: View) -> str:
+    """Which machines have no figures, in words."""
+    names = [host for host in view.hosts if view.is_stale(host)]
+    return ", ".join(f"no sample from {safe(host.name)} for {duration(host.stale_s)}" for host in names)

@@ -1,0 +1,204 @@
+"""The screen as an SVG file: characters on a fixed grid, blocks and lines as shapes, so that every font will do."""
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+from pathlib import Path
+
+from rich.style import Style
+from rich.terminal_theme import TerminalTheme
+
+from tui.drawing.glyphs import UNICODE
+from tui.drawing.line import Cell, Line, Role, cells_of
+from tui.look import Look
+
+THEME = TerminalTheme(
+    (16, 20, 27),
+    (204, 211, 222),
+    [
+        (43, 49, 60),
+        (238, 98, 108),
+        (139, 201, 116),
+        (237, 187, 84),
+        (86, 138, 236),
+        (186, 124, 235),
+        (78, 196, 208),
+        (204, 211, 222),
+    ],
+    [
+        (88, 99, 118),
+        (250, 134, 140),
+        (168, 224, 143),
+        (250, 210, 120),
+        (128, 176, 250),
+        (210, 160, 250),
+        (126, 226, 234),
+        (240, 243, 248),
+    ],
+)
+"""The sixteen colours of the picture: a file has no terminal whose palette it could keep."""
+
+WIDE, HIGH, SIZE, MARGIN = 8.43, 18.0, 14.0, 12.0
+"""Width and height of a cell, size of the characters, and the margin, in pixels."""
+
+DOT = 3.0
+"""Diameter of a dot in pixels."""
+
+FONTS = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK JP', monospace"
+_SHADES = {"░": 0.25, "▒": 0.45, "▓": 0.7}
+_DASHES = {"━": 1, "╍": 2, "┅": 3, "┉": 4}
+_SHAPES = {*_SHADES, *_DASHES, *UNICODE.steps[1:], *UNICODE.junctions[1:]}
+_LEFT, _RIGHT, _UP, _DOWN = 8, 2, 1, 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Ink:
+    """What a style comes to: colours as ``#rrggbb``; no ``ground`` where the picture's own shows."""
+
+    colour: str
+    ground: str | None
+    bold: bool
+    opacity: float
+
+
+def compose(parts: Iterable[tuple[int, int, Iterable[Line]]], width: int, height: int) -> list[list[Cell]]:
+    """Lines put at their places (column, row) on a canvas of cells."""
+    canvas: list[list[Cell]] = [[(" ", Role.TEXT)] * width for _ in range(height)]
+    for x, y, lines in parts:
+        for row, spans in enumerate(lines, y):
+            for column, cell in enumerate(cells_of(spans), x):
+                if 0 <= row < height and 0 <= column < width:
+                    canvas[row][column] = cell
+    return canvas
+
+
+def svg(canvas: list[list[Cell]], look: Look, title: str) -> str:
+    """The canvas as an SVG document."""
+    width = MARGIN * 2 + WIDE * max((len(row) for row in canvas), default=0)
+    height = MARGIN * 2 + HIGH * len(canvas)
+    inks = {role: _ink(style) for role, style in look.palette.items()}
+    shapes = [shape for y, row in enumerate(canvas) for shape in _row(row, MARGIN + y * HIGH, inks)]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"',
+            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONTS}" font-size="{SIZE:.0f}">',
+            f"<title>{escape(title)}</title>",
+            f'<rect width="100%" height="100%" rx="8" fill="{THEME.background_color.hex}"/>',
+            *shapes,
+            "</svg>\n",
+        ]
+    )
+
+
+def file_name(title: str, wall: float | None = None) -> Path:
+    """A name that says what is shown and when it was."""
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", re.sub(r"^https?://", "", title)).strip("-.")[:40]
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(wall))
+    return Path(f"loadtop-{words or 'screen'}-{stamp}.svg")
+
+
+def _ink(style: Style) -> _Ink:
+    colour = style.color.get_truecolor(THEME).hex if style.color else THEME.foreground_color.hex
+    ground = style.bgcolor.get_truecolor(THEME, foreground=False).hex if style.bgcolor else None
+    if style.reverse:
+        colour, ground = ground or THEME.background_color.hex, colour
+    return _Ink(colour, ground, bool(style.bold), 0.6 if style.dim else 1.0)
+
+
+def _row(row: list[Cell], y: float, inks: dict[Role, _Ink]) -> Iterator[str]:
+    """One row: backgrounds, then runs of equal cells as shapes, or of text in one ink."""
+    placed = [(MARGIN + index * WIDE, text, role) for index, (text, role) in enumerate(row)]
+    for role, run in groupby(placed, key=lambda cell: cell[2]):
+        cells = list(run)
+        ink = inks[role]
+        if ink.ground is not None:
+            yield _rect(cells[0][0], y, WIDE * len(cells), HIGH, ink.ground)
+        for shaped, part in groupby(cells, key=lambda cell: cell[1] if _is_shape(cell[1]) else ""):
+            run_cells = list(part)
+            if shaped:
+                yield from _shape(shaped, run_cells[0][0], y, len(run_cells), ink)
+            else:
+                yield from _words(run_cells, y, ink)
+
+
+def _is_shape(character: str) -> bool:
+    return bool(character) and (character in _SHAPES or "\u2801" <= character <= "\u28ff")
+
+
+def _words(cells: list[tuple[float, str, Role]], y: float, ink: _Ink) -> Iterator[str]:
+    """A run of characters, each word at its place and as wide as its cells."""
+    weight = ' font-weight="bold"' if ink.bold else ""
+    for blank, part in groupby(cells, key=lambda cell: cell[1].isspace()):
+        word = list(part)
+        text = "".join(character for _, character, _ in word)
+        if not blank and text:
+            yield (
+                f'<text x="{word[0][0]:.1f}" y="{y + HIGH * 0.74:.1f}" textLength="{WIDE * len(word):.1f}" '
+                f'lengthAdjust="spacingAndGlyphs" fill="{ink.colour}"{_opacity(ink)}{weight}>{escape(text)}</text>'
+            )
+
+
+def _shape(character: str, x: float, y: float, cells: int, ink: _Ink) -> Iterator[str]:
+    """A run of one block or frame character."""
+    if character in _SHADES:
+        yield _rect(x, y, WIDE * cells, HIGH, ink.colour, _SHADES[character] * ink.opacity)
+    elif character in UNICODE.steps:
+        part = UNICODE.steps.index(character) / (len(UNICODE.steps) - 1)
+        yield _rect(x, y + HIGH * (1 - part), WIDE * cells, HIGH * part, ink.colour, ink.opacity)
+    elif character == "━":
+        yield _rect(x, y + HIGH / 2 - 2, WIDE * cells, 4, ink.colour, ink.opacity)
+    elif character in _DASHES:
+        dash = WIDE / _DASHES[character]
+        for index in range(cells * _DASHES[character]):
+            yield _rect(x + dash * (index + 0.15), y + HIGH / 2 - 2, dash * 0.7, 4, ink.colour, ink.opacity)
+    elif "\u2801" <= character <= "\u28ff":
+        yield _dots(ord(character) - 0x2800, x, y, cells, ink)
+    else:
+        sides = UNICODE.junctions.index(character)
+        for cell in range(cells):
+            yield _lines(sides, x + cell * WIDE, y, ink)
+
+
+def _dots(bits: int, x: float, y: float, cells: int, ink: _Ink) -> str:
+    """A run of one Braille character: bits 0 to 2 and 6 are the left column from the top, 3 to 5 and 7 the right."""
+    path: list[str] = []
+    for bit, (column, row) in enumerate(((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3))):
+        if bits & 1 << bit:
+            left, centre = x + WIDE * (0.25 + 0.5 * column), y + HIGH * (0.125 + 0.25 * row)
+            path += [f"M{left + WIDE * cell:.1f} {centre:.1f}h0" for cell in range(cells)]
+    return (
+        f'<path d="{"".join(path)}" stroke="{ink.colour}" stroke-width="{DOT}" stroke-linecap="round"{_opacity(ink)}/>'
+    )
+
+
+def _lines(sides: int, x: float, y: float, ink: _Ink) -> str:
+    """The frame lines from the middle of a cell to some of its sides; two of them at a corner are one curve."""
+    middle, centre = x + WIDE / 2, y + HIGH / 2
+    ends = {
+        _LEFT: (x, centre),
+        _RIGHT: (x + WIDE, centre),
+        _UP: (middle, y),
+        _DOWN: (middle, y + HIGH),
+    }
+    to = [ends[side] for side in ends if sides & side]
+    if sides in (_RIGHT | _DOWN, _LEFT | _DOWN, _UP | _RIGHT, _UP | _LEFT):
+        (ax, ay), (bx, by) = to
+        path = f"M{ax:.1f} {ay:.1f}Q{middle:.1f} {centre:.1f} {bx:.1f} {by:.1f}"
+    else:
+        path = "".join(f"M{middle:.1f} {centre:.1f}L{ex:.1f} {ey:.1f}" for ex, ey in to)
+    return f'<path d="{path}" fill="none" stroke="{ink.colour}"{_opacity(ink)}/>'
+
+
+def _rect(x: float, y: float, width: float, height: float, colour: str, opacity: float = 1.0) -> str:
+    faded = "" if opacity == 1.0 else f' fill-opacity="{opacity:.2f}"'
+    return (
+        f'<rect x="{x:.1f}" y="{y:.2f}" width="{width:.1f}" height="{height:.2f}" fill="{colour}"{faded} '
+        'shape-rendering="crispEdges"/>'
+    )
+
+
+def _opacity(ink: _Ink) -> str:
+    return "" if ink.opacity == 1.0 else f' opacity="{ink.opacity:.2f}"'

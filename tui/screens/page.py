@@ -1,0 +1,102 @@
+"""A screen of text: lines in a frame that can be scrolled, and closed with the key that opened it."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from tui.drawing.line import Line, Role, Span, fit, line
+from tui.look import Look
+from tui.screens.live import LiveScreen
+from tui.view import View
+from tui.widgets.lines import Lines
+
+
+class Page(Lines):
+    """The frame and the part of the text that is scrolled to."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look, "page")
+        self.top = 0
+
+    def draw(self, title: str, text: Sequence[Line], footer: str) -> None:
+        """Show the text from its line ``top`` on."""
+        cells, rows = self.size
+        if cells < 8 or rows < 4:
+            return
+        joint, rail, glyphs = self.look.glyphs.junctions, self.look.glyphs.rail, self.look.glyphs
+        self.top = max(0, min(self.top, len(text) - (rows - 3)))
+        inside = fit(line(Span(f" {title} ", Role.TITLE)), min(cells - 4, len(title) + 2), glyphs.ellipsis)
+        head = [Span(joint[6] + rail, Role.FRAME), *inside]
+        taken = sum(len(span.text) for span in head)
+        drawn: list[Line] = [(*head, Span(rail * (cells - taken - 1) + joint[12], Role.FRAME))]
+        wall = Span(joint[5], Role.FRAME)
+        for shown in range(self.top, self.top + rows - 3):
+            content = text[shown] if shown < len(text) else ()
+            drawn.append((wall, Span(" "), *fit(content, cells - 4, glyphs.ellipsis), Span(" "), wall))
+        drawn.append(line(Span(joint[3] + rail * (cells - 2) + joint[9], Role.FRAME)))
+        drawn.append(line(Span(f" {footer}", Role.DIM)))
+        self.show(drawn)
+
+
+class PageScreen(LiveScreen, inherit_bindings=False):
+    """Subclasses say what ``title`` and ``text`` are."""
+
+    HEADING = ""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "close", "close"),
+        Binding("down,j", "scroll_by(1)", "down"),
+        Binding("up,k", "scroll_by(-1)", "up"),
+        Binding("pagedown,space", "scroll_by(15)", "down"),
+        Binding("pageup", "scroll_by(-15)", "up"),
+    ]
+
+    def __init__(self, look: Look, view: View) -> None:
+        super().__init__()
+        self.look = look
+        self._page = Page(look)
+        self._view = view
+        self._said: str = ""
+
+    def compose(self) -> ComposeResult:
+        """One page."""
+        yield self._page
+
+    def text(self, view: View, cells: int) -> Sequence[Line]:
+        """The lines to show in this width."""
+        raise NotImplementedError
+
+    def show_view(self, view: View) -> None:
+        """Draw the page for this view."""
+        self._view = view
+        footer = self._said or "escape back   up, down scroll"
+        self._page.draw(self.HEADING, self.text(view, self._page.size.width - 4), footer)
+
+    def say(self, text: str, role: Role = Role.VALUE) -> None:  # noqa: ARG002 (a page's last line has one role)
+        """Show a message in the last line."""
+        self._said = text
+        self.show_view(self._view)
+
+    def on_resize(self) -> None:
+        """Draw anew once the page has its size."""
+        self.call_after_refresh(lambda: self.show_view(self._view))
+
+    def action_close(self) -> None:
+        """Back to the cockpit."""
+        self.dismiss()
+
+    def action_scroll_by(self, lines: int) -> None:
+        """Scroll by so many lines."""
+        self._page.top += lines
+        self.show_view(self._view)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.action_scroll_by(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.action_scroll_by(-3)

@@ -1,0 +1,78 @@
+"""The terminal as something that may be gone at any moment: a window is closed, a connection is lost."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING, Any
+
+from textual.drivers.linux_driver import LinuxDriver
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+
+class Outlet:
+    """A file that swallows what it cannot write, and says so once."""
+
+    def __init__(self, file: IO[str], gone: Callable[[], None]) -> None:
+        self._file = file
+        self._gone = gone
+
+    def write(self, text: str) -> int:
+        """Write; a terminal that is gone takes everything."""
+        try:
+            return self._file.write(text)
+        except OSError:
+            self._gone()
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush; a terminal that is gone has nothing left to flush."""
+        try:
+            self._file.flush()
+        except OSError:
+            self._gone()
+
+    def fileno(self) -> int:
+        """The number of the file written to."""
+        return self._file.fileno()
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver, except that a terminal which is gone is told to the app's ``hang_up``, once."""
+
+    def __init__(
+        self, app: "App[Any]", *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]
+        self._told = False
+        self._file: Any = Outlet(sys.__stderr__ or sys.stderr, self._tell)
+
+    def run_input_thread(self) -> None:
+        """Read keys until there is nothing to read from."""
+        try:
+            super().run_input_thread()
+        except OSError:
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._told:
+            return
+        self._told = True
+        hang_up = getattr(self._app, "hang_up", None)
+        with contextlib.suppress(RuntimeError):  # the app's loop has ended already
+            self._app.call_later(hang_up) if hang_up else None
+
+
+def terminals() -> tuple[int, ...]:
+    """Which of the standard files are terminals. Ask before it is gone: afterwards the kernel says no."""
+    return tuple(number for number in (0, 1, 2) if os.isatty(number))
+
+
+def abandon(numbers: tuple[int, ...]) -> None:
+    """Let these standard files lead nowhere, so that nothing that is written or read later fails or waits."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in numbers:
+        os.dup2(nowhere, number)
+    os.close(nowhere)

@@ -1,0 +1,106 @@
+"""Text from outside made safe to show, and text measured in terminal cells.
+
+Host names, process names, messages of servers: whatever did not come from this program goes through :func:`safe` before
+it is drawn. Nothing drawn is ever parsed as markup.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from rich.cells import cell_len
+
+REPLACEMENT = "?"
+"""Shown in place of a character that could move the cursor, change colours or hide text."""
+
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_COMBINING = {"Mn", "Mc", "Me"}
+
+
+@lru_cache(maxsize=2048)
+def safe(text: str) -> str:
+    """``text`` with every control, format or private character replaced, and white space made plain.
+
+    It is composed (NFC) so that accented letters survive; combining characters that are left over, and others
+    that take no cell of their own, are dropped, because terminals disagree about them.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_safe_character(character) for character in unicodedata.normalize("NFC", text))
+
+
+def _safe_character(character: str) -> str:
+    if character in "\t\n\r":
+        return " "
+    category = unicodedata.category(character)
+    if category in _UNSAFE:
+        return REPLACEMENT
+    return "" if category in _COMBINING or cell_len(character) == 0 else character
+
+
+_NARROW = re.compile("[\\x00-\u10ff\u2010-\u2027\u2500-\u25fc\u2800-\u28ff]*")
+"""Characters that take one cell each, as far as pictures are made of them; combining ones are not drawn."""
+
+
+def narrow(text: str) -> bool:
+    """Whether every character is known to take one cell, found out quickly."""
+    return text.isascii() or _NARROW.fullmatch(text) is not None
+
+
+def width(text: str) -> int:
+    """Cells that ``text`` takes in a terminal."""
+    if text.isascii() or _NARROW.fullmatch(text) is not None:
+        return len(text)
+    return cell_len(text)
+
+
+def clip(text: str, cells: int, ellipsis: str = "…") -> str:
+    """``text`` in at most ``cells`` cells; what is cut off shows as an ellipsis. No wide character is cut in two."""
+    if width(text) <= cells:
+        return text
+    room = cells - width(ellipsis)
+    if room < 0:
+        return ""
+    kept = 0
+    for index, character in enumerate(text):
+        kept += width(character)
+        if kept > room:
+            return text[:index] + ellipsis
+    return text
+
+
+def clip_middle(text: str, cells: int, ellipsis: str = "…") -> str:
+    """Like :func:`clip`, but the middle goes: both ends of an address tell something."""
+    if width(text) <= cells:
+        return text
+    room = cells - width(ellipsis)
+    if room < 2:
+        return clip(text, cells, ellipsis)
+    head = clip(text, room - room // 2, "")
+    tail, kept = "", 0
+    for character in reversed(text):
+        kept += width(character)
+        if kept > room // 2:
+            break
+        tail = character + tail
+    return head + ellipsis + tail
+
+
+def wrap(text: str, cells: int, lines: int, ellipsis: str = "…") -> list[str]:
+    """``text`` broken at spaces into at most ``lines`` lines of ``cells`` cells; the last one says where it was cut."""
+    if cells <= 0 or lines <= 0:
+        return []
+    words = text.split()
+    found: list[str] = []
+    line = ""
+    for index, word in enumerate(words):
+        longer = f"{line} {word}" if line else word
+        if width(longer) <= cells:
+            line = longer
+            continue
+        if len(found) == lines - 1:
+            return [*found, clip(" ".join([line, *words[index:]]).strip(), cells, ellipsis)]
+        if line:
+            found.append(line)
+        line = clip(word, cells, ellipsis)
+    return [*found, line] if line else found

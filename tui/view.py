@@ -1,0 +1,103 @@
+"""What is drawn: one moment, the machine that was chosen, and what was before. Panels are functions of it."""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from loadtop.model import HostSample, LoadSample, State
+from loadtop.moment import HostView, Moment
+from loadtop.rate_model import ApacheRates, HostRates
+from tui.drawing.numbers import duration
+from tui.history import STALE_INTERVALS, History, HostHistory
+from tui.text import safe
+
+_NOTHING = HostHistory()
+
+
+class Phase(Enum):
+    """The life of the feed."""
+
+    STARTING = auto()
+    LIVE = auto()
+    DONE = auto()
+    BROKEN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything a picture is made from. ``detail`` says what broke the feed."""
+
+    title: str
+    recording: str
+    interval_s: float
+    history: History
+    moment: Moment | None = None
+    host_name: str = ""
+    phase: Phase = Phase.STARTING
+    detail: str = ""
+    paused: bool = False
+
+    @property
+    def load(self) -> LoadSample | None:
+        return None if self.moment is None else self.moment.measured.load
+
+    @property
+    def hosts(self) -> tuple[HostView, ...]:
+        return () if self.moment is None else self.moment.measured.hosts
+
+    @property
+    def host(self) -> HostView | None:
+        """The chosen machine, or the first one."""
+        found = next((host for host in self.hosts if host.name == self.host_name), None)
+        return found or next(iter(self.hosts), None)
+
+    @property
+    def past(self) -> HostHistory:
+        """What was on the chosen machine."""
+        host = self.host
+        return self.history.hosts.get(host.name, _NOTHING) if host is not None else _NOTHING
+
+    @property
+    def stale_s(self) -> float:
+        """Seconds without a sample of the chosen machine, or 0 while they come as they should."""
+        host = self.host
+        return host.stale_s if host is not None and self.is_stale(host) else 0.0
+
+    def is_stale(self, host: HostView) -> bool:
+        """Whether a machine's figures are too old to be shown as the present."""
+        return self.phase is Phase.LIVE and host.stale_s > STALE_INTERVALS * self.interval_s
+
+    @property
+    def rates(self) -> HostRates | None:
+        """The newest rates of the chosen machine; ``None`` while it is stale or before it was sampled twice."""
+        return None if self.stale_s else self.past.rates
+
+    @property
+    def sample(self) -> HostSample | None:
+        """The newest sample of the chosen machine; ``None`` while it is stale."""
+        host = self.host
+        return None if host is None or self.stale_s else host.sample
+
+    @property
+    def page(self) -> ApacheRates | None:
+        """The newest status page of the first Apache of the chosen machine; ``None`` once it is too old."""
+        at = 0.0 if self.moment is None else self.moment.at
+        known = self.past.page if not self.stale_s else None
+        return known if at - self.past.page_at <= STALE_INTERVALS * self.interval_s else None
+
+    def why_nothing(self, *collectors: str, brief: bool = True) -> str:
+        """Why a panel has nothing to show, in words: no machine, a stale one, or what its collector said.
+
+        The cause of a stale machine is left out where it is ``brief``: one panel tells it.
+        """
+        host = self.host
+        if host is None:
+            return "waiting for the first figures" if self.phase is Phase.STARTING else "no machine is watched"
+        if self.stale_s or (host.sample is None and host.state.problem):
+            cause = "" if brief or not host.state.problem else f": {safe(host.state.problem)}"
+            return f"no sample for {duration(host.stale_s)}{cause}"
+        if host.sample is None:
+            return "waiting for the first sample"
+        for outcome in host.sample.outcomes:
+            if outcome.collector in collectors and outcome.state is not State.OK:
+                return safe(outcome.reason) or f"{outcome.collector}: {outcome.state}"
+        return "not measured" if self.past.rates is not None else "measuring: a rate needs two samples"

@@ -1,0 +1,117 @@
+"""A framed part of the cockpit: a title in its upper frame line, and content that is a function of the view."""
+
+from collections.abc import Callable, Sequence
+
+from textual import events
+from textual.message import Message
+
+from tui.drawing.graph import ceiling, graph, plain, span_of, top_of
+from tui.drawing.line import Line, Role, Span, fit, length, line
+from tui.history import Ring
+from tui.layout import Placement
+from tui.look import Look
+from tui.text import wrap
+from tui.view import View
+from tui.widgets.lines import Lines
+
+
+class Panel(Lines):
+    """Draws its frame as the layout gave it. Subclasses say ``title`` and ``content``; both are pure."""
+
+    class Picked(Message):
+        """The panel was clicked."""
+
+        def __init__(self, panel: str) -> None:
+            super().__init__()
+            self.panel = panel
+
+    KEY = ""
+    """The panel's name in the layout."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look, self.KEY)
+        self.placement: Placement | None = None
+        self.chosen = False
+
+    def title(self, view: View) -> Line:
+        """What stands in the upper frame line at the left."""
+        raise NotImplementedError
+
+    def tag(self, view: View) -> Line:  # noqa: ARG002 (few panels want it)
+        """What stands in the upper frame line at the right."""
+        return ()
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        """The lines inside the frame, at most ``rows`` of them."""
+        raise NotImplementedError
+
+    def frame_role(self, view: View) -> Role:  # noqa: ARG002 (few panels want it)
+        """The role of the frame lines that belong to this panel."""
+        return Role.CHOSEN if self.chosen else Role.FRAME
+
+    def rails(self, view: View, ceiling: str, floor: str) -> tuple[str, str]:  # noqa: ARG002 (as above)
+        """Upper and lower frame line (empty where the lower neighbour draws it), for panels that write into them."""
+        return ceiling, floor
+
+    def draw(self, view: View) -> None:
+        """Show the view in the frame."""
+        placement = self.placement
+        if placement is None or not self.size:
+            return
+        cells, rows = placement.inner
+        frame = self.frame_role(view)
+        ellipsis = self.look.glyphs.ellipsis
+        content = self.content(view, cells - 2, rows)
+        ceiling, floor = self.rails(view, placement.ceiling, placement.floor)
+        drawn = [self._ceiling(view, ceiling, frame)]
+        for y in range(rows):
+            inside = fit(content[y] if y < len(content) else (), cells - 2, ellipsis)
+            right = (Span(placement.edge[y], frame),) if placement.edge else ()
+            drawn.append((Span(placement.walls[y], frame), Span(" "), *inside, Span(" "), *right))
+        if floor:
+            drawn.append((Span(floor, frame),))
+        if self.size == (placement.width, placement.height):
+            self.show_fitted(drawn)
+
+    def curve(
+        self,
+        ring: Ring[float],
+        cells: int,
+        rows: int,
+        top: float = 100.0,
+        role: Callable[[float], Role] = plain,
+    ) -> list[Line]:
+        """What was, as a graph."""
+        return graph(ring.values, cells, rows, top, self.look.glyphs, role, total=ring.total)
+
+    def top(self, ring: Ring[float], cells: int, least: float, round_up: Callable[[float], float] = ceiling) -> float:
+        """The top of the axis of such a graph."""
+        return top_of(ring.values, span_of(cells, self.look.glyphs), least, round_up)
+
+    def caption(self, words: str, cells: int) -> Line:
+        """What a graph below shows, at the right."""
+        return line(Span(words.rjust(cells), Role.DIM))
+
+    def words(self, text: str, cells: int, rows: int, role: Role = Role.DIM) -> list[Line]:
+        """A sentence in place of figures, wrapped."""
+        return [line(Span(part, role)) for part in wrap(text, cells, rows, self.look.glyphs.ellipsis)]
+
+    def on_click(self, event: events.Click) -> None:
+        """Choosing by mouse is the screen's business."""
+        event.stop()
+        self.post_message(self.Picked(self.KEY))
+
+    def _ceiling(self, view: View, rail: str, frame: Role) -> Line:
+        """The upper frame line with title and, where there is room for both, tag; the line shows at both ends."""
+        room = len(rail) - 4
+        title, tag = self.title(view), self.tag(view)
+        right = length(tag) + 2 if tag and length(title) + length(tag) + 4 <= room else 0
+        left = min(length(title) + 2, room - right) if title else 0
+        if left < 3:
+            return (Span(rail, frame),)
+        spans = [Span(rail[:2], frame), *fit((Span(" "), *title), left - 1, self.look.glyphs.ellipsis), Span(" ")]
+        spans.append(Span(rail[2 + left : len(rail) - 2 - right], frame))
+        if right:
+            spans += [Span(" "), *fit(tag, right - 2), Span(" ")]
+        spans.append(Span(rail[len(rail) - 2 :], frame))
+        return tuple(spans)

@@ -1,0 +1,91 @@
+"""What limits, letters and metrics are called on the screen: one place for each word."""
+
+from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
+from tui.drawing.line import Role
+
+CALM = "none"
+
+LETTERS = {
+    Bottleneck.NONE: "·",
+    Bottleneck.GENERATOR: "G",
+    Bottleneck.CLIENT_PORTS: "P",
+    Bottleneck.CLIENT_FILES: "F",
+    Bottleneck.ERRORS: "E",
+    Bottleneck.APACHE_WORKERS: "A",
+    Bottleneck.FPM_WORKERS: "H",
+    Bottleneck.HAPROXY_QUEUE: "Q",
+    Bottleneck.LISTEN_QUEUE: "L",
+    Bottleneck.SWAP: "S",
+    Bottleneck.MEMORY: "M",
+    Bottleneck.DISK: "D",
+    Bottleneck.STEAL: "T",
+    Bottleneck.THROTTLED: "R",
+    Bottleneck.CPU: "C",
+    Bottleneck.CPU_CORE: "1",
+    Bottleneck.NETWORK: "N",
+    Bottleneck.WAITING: "W",
+}
+"""One letter per verdict, all different: the time strip is read without colour."""
+
+HEADLINES = {
+    Bottleneck.NONE: ("HEADROOM", "nothing is full"),
+    Bottleneck.GENERATOR: ("GENERATOR", "the load generator is the limit, the figures are its own"),
+    Bottleneck.CLIENT_PORTS: ("CLIENT PORTS", "the generator runs out of ports"),
+    Bottleneck.CLIENT_FILES: ("CLIENT FILES", "the generator runs out of file descriptors"),
+    Bottleneck.ERRORS: ("ERRORS", "most answers are errors: the figures measure failures"),
+    Bottleneck.APACHE_WORKERS: ("APACHE WORKERS", "are the limit"),
+    Bottleneck.FPM_WORKERS: ("PHP-FPM WORKERS", "are the limit"),
+    Bottleneck.HAPROXY_QUEUE: ("HAPROXY QUEUE", "is the limit"),
+    Bottleneck.LISTEN_QUEUE: ("LISTEN QUEUE", "overflows"),
+    Bottleneck.SWAP: ("SWAP", "is the limit"),
+    Bottleneck.MEMORY: ("MEMORY", "is the limit"),
+    Bottleneck.DISK: ("DISK", "is the limit"),
+    Bottleneck.STEAL: ("STEAL", "the hypervisor gives the CPU away"),
+    Bottleneck.THROTTLED: ("THROTTLED", "a CPU quota is the limit"),
+    Bottleneck.CPU: ("CPU", "is the limit"),
+    Bottleneck.CPU_CORE: ("ONE CORE", "is the limit, others idle"),
+    Bottleneck.NETWORK: ("NETWORK", "the line is the limit"),
+    Bottleneck.WAITING: ("WAITING", "for something that is not watched"),
+}
+"""The name that is shown large, and what follows it."""
+
+_METRICS = {
+    "cpu.busy_pct": "CPU busy",
+    "running": "want to run",
+    "pressure.cpu_some_pct": "CPU stall",
+    "pressure.memory_some_pct": "memory stall",
+    "pressure.memory_full_pct": "full memory stall",
+    "pressure.io_some_pct": "I/O stall",
+    "pressure.io_full_pct": "full I/O stall",
+    "swap.in_kb_s": "swap in",
+    "swap.out_kb_s": "swap out",
+    "swap.major_faults_s": "major faults",
+    "apache.full_pct": "slots taken",
+    "apache.busy": "busy workers",
+    "tcp.accept_queue": "accept queue",
+    "process.cpu_pct": "busiest process",
+    "generator.worker_cpu_pct": "busiest generator process",
+    "generator.unsent_pct": "not sent on time",
+}
+
+
+def metric(name: str) -> str:
+    """A metric's name in words; one that has none here is shown as it is written in rules and reports."""
+    if name in _METRICS:
+        return _METRICS[name]
+    if name.startswith("core") and name.endswith(".busy_pct"):
+        return f"cpu{name[4:-9]} busy"
+    return name.replace("_", " ")
+
+
+def counts(evidence: Evidence) -> bool:
+    """Whether a value is on the side of its threshold on which it speaks for the finding."""
+    return evidence.value <= evidence.threshold if evidence.below else evidence.value >= evidence.threshold
+
+
+def severity(finding: Finding) -> Role:
+    """How a verdict is coloured: bad, warning (the measurement or something unseen) or good."""
+    if finding.bottleneck is Bottleneck.NONE:
+        return Role.GOOD
+    doubtful = {Bottleneck.GENERATOR, Bottleneck.CLIENT_PORTS, Bottleneck.CLIENT_FILES, Bottleneck.WAITING}
+    return Role.WARN if finding.bottleneck in doubtful else Role.BAD
