@@ -1,0 +1,53 @@
+"""Real servers for tests. Annotate with ``from tests.servers.apache import ApacheFactory`` and so on."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from tests.servers.apache import ApacheFactory
+from tests.servers.haproxy import HaproxyFactory
+from tests.servers.php_fpm import FpmFactory
+from tests.servers.sshd import SshdFactory
+
+# Shells start background jobs with SIGINT ignored, and every process below would inherit that: Ctrl-C would do nothing.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# In CI every run tries the same examples, so that a failure is of the change that it follows; elsewhere they vary.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
+
+
+@pytest.fixture
+def servers() -> Iterator[contextlib.ExitStack]:
+    """What is entered here is stopped at the end of the test, last started first."""
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def apache(servers: contextlib.ExitStack, php_fpm: FpmFactory) -> ApacheFactory:
+    """``apache(mpm=..., php=..., workers=..., pages={...})`` starts a real Apache."""
+    return ApacheFactory(servers, php_fpm)
+
+
+@pytest.fixture
+def php_fpm(servers: contextlib.ExitStack) -> FpmFactory:
+    """``php_fpm(max_children=...)`` starts a real php-fpm."""
+    return FpmFactory(servers)
+
+
+@pytest.fixture
+def haproxy(servers: contextlib.ExitStack) -> HaproxyFactory:
+    """``haproxy([port, ...], maxconn=...)`` starts a real HAProxy before these ports."""
+    return HaproxyFactory(servers)
+
+
+@pytest.fixture
+def sshd(servers: contextlib.ExitStack) -> SshdFactory:
+    """``sshd()`` starts a real sshd that lets this user in with a key of its own."""
+    return SshdFactory(servers)

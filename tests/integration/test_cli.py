@@ -1,0 +1,254 @@
+"""The program as it is called: exit codes, JSON, recordings, and what is left when it ends."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadtop.session.reader import Session
+from tests.servers.apache import Apache, ApacheFactory
+from tests.servers.program import free_port
+
+WAITING = {"page.php": "<?php usleep(100000); echo 'waited';"}
+ENDINGS = {"SIGINT": 130, "SIGTERM": 130, "SIGHUP": 130}
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where recordings go: no test writes into the user's own state."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "loadtop"
+
+
+def loadtop(*words: str, timeout: float = 60) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "loadtop", *words]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+
+
+def figures(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(done.stdout)
+    return parsed
+
+
+def children(pid: int) -> list[int]:
+    """The processes that this one started."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
+    return found
+
+
+@contextlib.contextmanager
+def started(*words: str) -> "Generator[subprocess.Popen[str]]":
+    """The program in the background; surely gone afterwards."""
+    command = [sys.executable, "-m", "loadtop", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
+        try:
+            yield program
+        finally:
+            program.kill()
+
+
+def until(true: Callable[[], bool], seconds: float) -> bool:
+    """Whether it becomes true within that time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if true():
+            return True
+        time.sleep(0.02)
+    return true()
+
+
+def served(server: Apache) -> int:
+    """Requests logged so far, while the load runs (``logged`` waits until the log is at rest)."""
+    return sum("page.php" in line for line in server.access_log.read_text().splitlines())
+
+
+def lives(pid: int) -> bool:
+    """Whether the process exists and is no zombie."""
+    try:
+        return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith(" Z")
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("keepalive", [(), ("-k",)])
+def test_what_is_counted_is_what_apache_logged(apache: ApacheFactory, state: Path, keepalive: tuple[str, ...]) -> None:
+    server = apache(mpm="prefork", workers=10, pages={"index.html": "x" * 1000})
+    done = loadtop(*keepalive, "-n", "2000", "-c", "8", "--json", "-", server.url)
+    assert done.returncode == 0, done.stderr
+    load = figures(done)["load"]
+    logged = server.logged()
+    assert (load["requests"], load["failed"], load["non_2xx"]) == (2000, 0, 0)
+    assert len(logged) == 2000
+    assert load["received_bytes"] == sum(request.sent_bytes for request in logged)
+    assert load["body_bytes"] == 2_000_000
+    assert load["keepalive_requests"] == (2000 if keepalive else 0)
+    assert list(state.glob("*.loadtop"))
+
+
+def test_the_summary_knows_the_machine_and_the_server(apache: ApacheFactory, state: Path) -> None:
+    server = apache(mpm="prefork", php="mod", workers=6, pages=WAITING)
+    done = loadtop("-t", "4", "-c", "3", "--json", "-", f"{server.url}page.php")
+    summary = figures(done)
+    host = summary["hosts"][0]
+    assert (summary["schema"], summary["url"]) == ("loadtop.summary/1", f"{server.url}page.php")
+    assert (host["role"], host["source"], host["stale"]) == ("target+generator", "local", 0)
+    assert host["samples"] >= 3
+    assert host["apache"]["mpm"] == "prefork"
+    assert host["apache"]["capacity"] == 6
+    assert 3 <= host["apache"]["busy"]["max"] <= 5
+    assert host["httpd"]["processes"]["mean"] >= 4
+    assert len(host["cores"]) == os.cpu_count()
+    assert abs(sum(host["cpu"][name]["mean"] for name in ("user", "nice", "system", "idle", "iowait", "steal",
+                                                          "irq", "softirq")) - 100) < 0.1  # fmt: skip
+    assert summary["load"]["latency_ms"]["p50"] == pytest.approx(100, rel=0.25)
+    assert "MaxRequestWorkers" not in summary["verdict"]["advice"]
+    assert list(state.glob("*.loadtop"))
+
+
+def test_a_recording_gives_the_same_summary_again(apache: ApacheFactory, tmp_path: Path) -> None:
+    server = apache(mpm="prefork", php="mod", workers=4, pages=WAITING)
+    file = tmp_path / "session"
+    done = loadtop("-t", "6", "-c", "12", "--record", str(file), "--json", "-", f"{server.url}page.php")
+    live = figures(done)
+    again = figures(loadtop("report", str(file), "--json", "-"))
+    assert again == live
+    assert live["verdict"]["advice"][:30] in loadtop("report", str(file)).stdout
+    replayed = loadtop("replay", "--headless", str(file))
+    assert replayed.returncode == 0
+    lines = [line for line in done.stderr.splitlines() if line.startswith("   ")]
+    assert replayed.stderr.splitlines() == lines[: len(replayed.stderr.splitlines())]
+    assert len(replayed.stderr.splitlines()) >= 6
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_sessions_are_listed(apache: ApacheFactory, state: Path) -> None:
+    server = apache(pages={"index.html": "x"})
+    assert "No recordings yet" in loadtop("sessions").stdout
+    loadtop("-n", "10", "-A", "me:secret", server.url)
+    listed = loadtop("sessions").stdout
+    assert server.url in listed
+    assert str(next(state.glob("*.loadtop"))) in listed
+    assert b"secret" not in b"".join(path.read_bytes() for path in state.iterdir())
+
+
+def test_no_password_is_in_a_process_list(apache: ApacheFactory, state: Path) -> None:
+    server = apache(mpm="prefork", php="mod", pages=WAITING)
+    with started("-t", "20", "-q", "-H", "Cookie: token=hunter2", f"{server.url}page.php") as program:
+        assert until(lambda: served(server) > 3, 10)
+        workers = children(program.pid)
+        assert workers
+        for pid in workers:
+            assert b"hunter2" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+            assert b"hunter2" not in Path(f"/proc/{pid}/environ").read_bytes()
+    assert list(state.glob("*.loadtop"))
+
+
+@pytest.mark.usefixtures("state")
+class TestTroubles:
+    """Each says what to do, and the exit code is right."""
+
+    def test_a_refused_connection(self) -> None:
+        port = free_port()
+        done = loadtop("-n", "10", f"http://127.0.0.1:{port}/")
+        assert done.returncode == 3
+        assert f"is the server running on 127.0.0.1:{port}?" in " ".join(done.stdout.split())
+
+    def test_an_unknown_host(self) -> None:
+        done = loadtop("-n", "10", "http://no-such-host.invalid/")
+        assert done.returncode == 3
+        assert "no-such-host.invalid" in done.stdout
+
+    def test_a_page_that_is_not_there(self, apache: ApacheFactory) -> None:
+        server = apache(pages={"index.html": "x"})
+        done = loadtop("-t", "4", f"{server.url}nothere", "--json", "-")
+        assert done.returncode == 0
+        assert figures(done)["load"]["non_2xx"] == figures(done)["load"]["requests"]
+        assert figures(done)["verdict"]["bottleneck"] == "errors"
+        assert "404" in figures(done)["load"]["message"]
+
+    def test_no_status_page(self, apache: ApacheFactory) -> None:
+        server = apache(pages={"index.html": "x"}, status=False)
+        done = loadtop("-t", "3", "--rate", "20", server.url, "--json", "-")
+        assert done.returncode == 0
+        assert figures(done)["hosts"][0]["apache"] is None
+        assert figures(done)["hosts"][0]["cpu"]["idle"] is not None
+
+    def test_a_server_that_dies_in_the_middle(self, apache: ApacheFactory) -> None:
+        server = apache(mpm="prefork", php="mod", workers=6, pages=WAITING)
+        with started("-t", "30", "-c", "3", "--json", "-", f"{server.url}page.php") as program:
+            assert until(lambda: served(server) > 10, 10)
+            server.kill()
+            out, _ = program.communicate(timeout=20)
+        assert program.returncode == 3
+        summary = json.loads(out)
+        assert summary["load"]["requests"] > 10
+        assert summary["load"]["state"] == "failed"
+        assert "127.0.0.1" in summary["load"]["message"]
+
+    def test_a_rule_that_holds(self, apache: ApacheFactory) -> None:
+        server = apache(pages={"index.html": "x"})
+        done = loadtop("-n", "50", "--fail-if", "rps>1", "--fail-if", "failed>0", server.url)
+        assert done.returncode == 1
+        assert "--fail-if held: rps>1" in done.stderr
+        assert "failed>0" not in done.stderr
+
+    def test_files_that_cannot_be_written_are_known_before_the_load(self, apache: ApacheFactory) -> None:
+        server = apache(pages={"index.html": "x"})
+        for option in ("--json", "--record"):
+            done = loadtop("-n", "5", option, "/proc/nowhere/file", server.url)
+            assert done.returncode == 4
+            assert "/proc/nowhere/file" in done.stderr
+        assert not server.logged()
+
+    def test_a_recording_that_is_none(self, tmp_path: Path) -> None:
+        other = tmp_path / "other"
+        other.write_text("not a recording")
+        for command in ("report", "replay"):
+            assert loadtop(command, str(other)).returncode == 4
+            assert loadtop(command, str(tmp_path / "missing")).returncode == 4
+
+    def test_wrong_words(self) -> None:
+        done = loadtop("-n", "none", "http://127.0.0.1/")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+
+    def test_a_url_with_escape_sequences_does_not_reach_the_terminal(self, apache: ApacheFactory) -> None:
+        server = apache(pages={"index.html": "x"}, extra='Header always set X-Test "1"')
+        done = loadtop("-n", "5", "--headless", f"{server.url}\x1b[31mred")
+        assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", [*ENDINGS, "SIGKILL"])
+def test_whatever_ends_it_ends_the_load(apache: ApacheFactory, state: Path, name: str) -> None:
+    server = apache(mpm="prefork", php="mod", workers=6, pages=WAITING)
+    with started("-t", "60", "-c", "3", "-q", f"{server.url}page.php") as program:
+        assert until(lambda: served(server) > 60, 10)
+        workers = children(program.pid)
+        assert workers
+        program.send_signal(getattr(signal, name))
+        out, _ = program.communicate(timeout=10)
+    assert until(lambda: not any(map(lives, workers)), 2.0)
+    time.sleep(0.3)
+    in_all = served(server)
+    with Session(next(state.glob("*.loadtop"))) as session:
+        recorded = [frame.load.requests for frame in session.frames() if frame.load is not None]
+    if name in ENDINGS:
+        assert program.returncode == ENDINGS[name]
+        assert "requests" in out
+        assert recorded[-1] == in_all
+    else:
+        assert 0 < recorded[-1] <= in_all
+    time.sleep(0.3)
+    assert served(server) == in_all

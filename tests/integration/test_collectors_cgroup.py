@@ -1,0 +1,129 @@
+"""A real Apache in a real control group with a quota and a memory limit (version 1 or 2, as this machine has it)."""
+
+import asyncio
+import os
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from collectors.cgroup import Mount, parse_mounts
+from collectors.machine import ProcMachine
+from collectors.reading import Missing, Reading, Request
+from collectors.transport.local import LocalTransport
+from loadtop.model import HostSample
+from tests.servers.apache import ApacheFactory
+
+BUSY = "#!/bin/sh\necho 'Content-Type: text/plain'\necho\ni=0\nwhile [ $i -lt 100000 ]; do i=$((i+1)); done\n"
+NAME = f"loadtop-test-{os.getpid()}"
+NEEDS_ROOT = "this test makes control groups: it needs root on Linux, with the cpu controller in /sys/fs/cgroup"
+
+
+def _groups(mounts: tuple[Mount, ...]) -> dict[str, Path]:
+    """Where this machine keeps the groups of each controller."""
+    found: dict[str, Path] = {}
+    for mount in mounts:
+        for name in ("cpu", "memory"):
+            top = Path(mount.point)
+            if mount.controllers is None:
+                has = name in (top / "cgroup.subtree_control").read_text().split()
+            else:
+                has = name in mount.controllers
+            if has:
+                found[name] = top / NAME
+    return found
+
+
+@pytest.fixture
+def group() -> Iterator[list[Path]]:
+    """A group with a tenth of a core and 200 MB; gone afterwards."""
+    mounts = parse_mounts(Path("/proc/self/mountinfo").read_text())
+    groups = _groups(mounts)
+    if os.geteuid() != 0 or "cpu" not in groups or "memory" not in groups:
+        pytest.fail(NEEDS_ROOT, pytrace=False)
+    made = sorted(set(groups.values()))
+    for directory in made:
+        directory.mkdir()
+    if (groups["cpu"] / "cpu.max").exists():
+        (groups["cpu"] / "cpu.max").write_text("10000 100000")
+    else:
+        (groups["cpu"] / "cpu.cfs_period_us").write_text("100000")
+        (groups["cpu"] / "cpu.cfs_quota_us").write_text("10000")
+    limit = groups["memory"] / "memory.max"
+    (limit if limit.exists() else groups["memory"] / "memory.limit_in_bytes").write_text(str(200 << 20))
+    yield made
+    for directory in made:
+        _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    """A group can be removed when its last process is gone, which takes a moment."""
+    for _ in range(100):
+        try:
+            directory.rmdir()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+
+
+@pytest.mark.lab
+@pytest.mark.servers
+async def test_the_limits_of_the_web_server(apache: ApacheFactory, group: list[Path]) -> None:
+    enter = "".join(f"echo $$ > {directory}/cgroup.procs; " for directory in group)
+    launcher = ["/bin/sh", "-c", f'{enter}exec "$@"', "enter"]
+    server = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=4, pages={"b.cgi": BUSY}, launcher=launcher))
+    machine = ProcMachine(_OnlyThis(server.pid))
+    try:
+        before = await _sample(machine)
+        page = threading.Thread(target=_get, args=(f"{server.url}b.cgi",))
+        page.start()
+        await asyncio.sleep(1.0)
+        after = await _sample(machine)
+        await asyncio.to_thread(page.join)
+    finally:
+        await machine.close()
+    assert before.cgroup is not None
+    assert after.cgroup is not None
+    assert before.cgroup.path == f"/{NAME}"
+    assert (after.cgroup.cpu_quota_us, after.cgroup.cpu_period_us) == (10000, 100000)
+    assert after.cgroup.memory_limit_kb == 200 << 10
+    assert after.cgroup.memory_used_kb is not None
+    assert 0 < after.cgroup.memory_used_kb < 200 << 10
+    assert after.cgroup.memory_failures == 0
+    assert None not in (before.cgroup.throttled_us, after.cgroup.throttled_us)
+    assert (after.cgroup.throttled_us or 0) - (before.cgroup.throttled_us or 0) > 100_000
+    assert (after.cgroup.throttled_periods or 0) > (before.cgroup.throttled_periods or 0)
+
+
+class _OnlyThis(LocalTransport):
+    """This machine, with no other web server than one: the first one found is whose group is followed."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__()
+        self._only = pid
+
+    async def read(self, request: Request) -> Reading:
+        reading = await super().read(request)
+        server = psutil.Process(self._only)
+        pids = {server.pid, *(child.pid for child in server.children(recursive=True))} & set(reading.pids)
+        assert not isinstance(reading.processes, Missing)
+        texts = {pid: text for pid, text in reading.processes.items() if pid in pids}
+        return replace(reading, processes=texts, pids=frozenset(pids))
+
+
+def _get(url: str) -> None:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        answer.read()
+
+
+async def _sample(machine: ProcMachine) -> HostSample:
+    """A sample after those in which the group was looked for."""
+    for _ in range(3):
+        await machine.sample()
+    return await machine.sample()

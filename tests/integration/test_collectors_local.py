@@ -1,0 +1,191 @@
+"""This machine, read from /proc, agrees with psutil and with its own tools within their rounding."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from collectors.local_psutil import PsutilMachine
+from collectors.machine import Machine, ProcMachine
+from collectors.transport import sock_diag
+from collectors.transport.local import LocalTransport
+from loadtop.model import USER_HZ, Group, HostSample, State
+from tests.servers.program import find_program
+
+
+@pytest.fixture
+async def machine() -> AsyncIterator[ProcMachine]:
+    local = ProcMachine(LocalTransport())
+    yield local
+    await local.close()
+
+
+@pytest.fixture
+async def sample(machine: ProcMachine) -> HostSample:
+    await machine.sample()
+    return await machine.sample()
+
+
+def test_the_clock_is_the_uptime(sample: HostSample) -> None:
+    assert sample.at == pytest.approx(time.time() - psutil.boot_time(), abs=5.0)
+    assert sample.at == pytest.approx(time.clock_gettime(time.CLOCK_BOOTTIME), abs=5.0)
+
+
+def test_processor_time(sample: HostSample) -> None:
+    assert sample.cpu is not None
+    oracle: Any = psutil.cpu_times()
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
+    for name in names:
+        assert getattr(sample.cpu.total, name) / USER_HZ == pytest.approx(getattr(oracle, name), abs=3.0), name
+    assert len(sample.cpu.cores) == psutil.cpu_count() == sample.facts.cores
+
+
+def test_memory_and_swap(sample: HostSample) -> None:
+    assert sample.memory is not None
+    assert sample.swap is not None
+    oracle: Any = psutil.virtual_memory()
+    assert sample.memory.total_kb == oracle.total // 1024
+    for ours, theirs in ((sample.memory.free_kb, oracle.free), (sample.memory.available_kb, oracle.available)):
+        assert ours == pytest.approx(theirs / 1024, abs=100_000)
+    assert sample.memory.buffers_kb == pytest.approx(oracle.buffers / 1024, abs=10_000)
+    assert sample.swap.total_kb == psutil.swap_memory().total // 1024
+
+
+def test_paging(sample: HostSample) -> None:
+    assert sample.paging is not None
+    assert sample.paging.swap_in_kb == pytest.approx(psutil.swap_memory().sin / 1024, abs=4096)
+    assert sample.paging.swap_out_kb == pytest.approx(psutil.swap_memory().sout / 1024, abs=4096)
+
+
+def test_load_and_switches(sample: HostSample) -> None:
+    assert sample.scheduler is not None
+    assert sample.scheduler.load1 == pytest.approx(psutil.getloadavg()[0], abs=1.0)
+    assert sample.scheduler.context_switches == pytest.approx(psutil.cpu_stats().ctx_switches, rel=0.05)
+
+
+def test_disks(sample: HostSample) -> None:
+    assert sample.disks
+    oracle: dict[str, Any] = psutil.disk_io_counters(perdisk=True)
+    for disk in sample.disks:
+        theirs = oracle[disk.name]
+        assert disk.read_kb == pytest.approx(theirs.read_bytes / 1024, rel=0.02, abs=4096)
+        assert disk.write_kb == pytest.approx(theirs.write_bytes / 1024, rel=0.02, abs=16384)
+        assert disk.busy_ms == pytest.approx(theirs.busy_time, rel=0.02, abs=2000)
+
+
+def test_networks(sample: HostSample) -> None:
+    assert sample.networks
+    oracle: dict[str, Any] = psutil.net_io_counters(pernic=True)
+    speeds = psutil.net_if_stats()
+    assert {line.name for line in sample.networks} == set(oracle)
+    for line in sample.networks:
+        assert line.rx_bytes == pytest.approx(oracle[line.name].bytes_recv, rel=0.05, abs=1_000_000)
+        assert line.link_mbit == (speeds[line.name].speed or None)
+
+
+def test_listening_sockets_and_their_queues() -> None:
+    with contextlib.ExitStack() as opened:
+        server = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=5))
+        six = opened.enter_context(socket.create_server(("::1", 0), family=socket.AF_INET6, backlog=7))
+        for _ in range(3):
+            opened.enter_context(socket.create_connection(server.getsockname()))
+        lines = sock_diag.listeners().splitlines()
+        assert f"LISTEN 3 5 127.0.0.1:{server.getsockname()[1]} 0.0.0.0:*" in lines
+        assert f"LISTEN 0 7 [::1]:{six.getsockname()[1]} [::]:*" in lines
+        ss = find_program("ss", install="apt-get install iproute2")
+        theirs = subprocess.run([ss, "-ltnH"], capture_output=True, text=True, check=True).stdout
+        ours = {line.split()[3]: line.split()[1:3] for line in sock_diag.listeners().splitlines()}
+        for line in theirs.splitlines():
+            _, queue, limit, local, *_ = line.split()
+            if local.endswith(f":{server.getsockname()[1]}"):
+                assert ours[local] == [queue, limit]
+
+
+async def test_queues_in_a_sample_with_and_without_sock_diag(machine: ProcMachine) -> None:
+    with contextlib.ExitStack() as opened:
+        server = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=5))
+        for _ in range(2):
+            opened.enter_context(socket.create_connection(server.getsockname()))
+        sample = await machine.sample()
+        port = server.getsockname()[1]
+        assert sample.tcp is not None
+        assert [(found.queue, found.backlog) for found in sample.tcp.listeners if found.port == port] == [(2, 5)]
+
+
+@pytest.fixture
+def busy() -> Iterator[int]:
+    """A process that uses a core and is no descendant of this one: the one that started it has ended."""
+    loop = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+    quiet = "stdout=s.DEVNULL, stderr=s.DEVNULL"
+    start = f"import subprocess as s, sys; print(s.Popen([sys.executable, '-c', {loop!r}], {quiet}).pid)"
+    pid = int(subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True).stdout)
+    yield pid
+    os.kill(pid, signal.SIGKILL)
+
+
+async def test_this_process_and_a_busy_other(machine: ProcMachine, busy: int) -> None:
+    for _ in range(4):
+        await machine.sample()
+        await asyncio.sleep(0.3)
+    sample = await machine.sample()
+    assert sample.processes is not None
+    rows = {row.pid: row for row in sample.processes}
+    assert rows[os.getpid()].group is Group.LOADTOP
+    ours, oracle = rows[os.getpid()], psutil.Process()
+    assert ours.rss_kb == pytest.approx(oracle.memory_info().rss / 1024, rel=0.2)
+    assert ours.threads == pytest.approx(oracle.num_threads(), abs=2)
+    assert ours.started_ticks / USER_HZ == pytest.approx(oracle.create_time() - psutil.boot_time(), abs=2.0)
+    assert rows[busy].group is Group.OTHER
+    assert rows[busy].state == "R"
+    assert sum(row.group is Group.OTHER for row in rows.values()) <= 5
+
+
+async def test_reading_blocks_no_event_loop(machine: ProcMachine) -> None:
+    """The loop goes on while this machine is read: a timer of 1 ms comes in time."""
+    await machine.sample()
+    delays: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.001)
+            delays.append(time.perf_counter() - began)
+
+    ticking = asyncio.create_task(tick())
+    for _ in range(20):
+        await machine.sample()
+    ticking.cancel()
+    assert len(delays) >= 10
+    assert sorted(delays)[len(delays) // 2] < 0.02
+
+
+async def test_psutil_tells_the_same(sample: HostSample) -> None:
+    other: Machine = PsutilMachine()
+    try:
+        await other.sample()
+        found = await other.sample()
+    finally:
+        await other.close()
+    assert found.cpu is not None
+    assert sample.cpu is not None
+    assert found.cpu.total.idle == pytest.approx(sample.cpu.total.idle, rel=0.05)
+    assert found.at == pytest.approx(sample.at, abs=5.0)
+    assert found.memory is not None
+    assert sample.memory is not None
+    assert found.memory.total_kb == sample.memory.total_kb
+    assert {disk.name for disk in sample.disks or ()} <= {disk.name for disk in found.disks or ()}
+    assert {line.name for line in found.networks or ()} == {line.name for line in sample.networks or ()}
+    assert found.processes is not None
+    assert os.getpid() in [row.pid for row in found.processes if row.group is Group.LOADTOP]
+    reasons = {outcome.collector: outcome for outcome in found.outcomes}
+    assert reasons["pressure"].state is State.ABSENT
+    assert reasons["tcp"].reason

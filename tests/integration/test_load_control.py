@@ -1,0 +1,219 @@
+"""Changing, stopping and losing a load while it runs."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from loadtop.commands import SetConcurrency, StopLoad
+from loadtop.load.pool import LoadPool
+from loadtop.model import LoadState
+from tests.loads.running import plan, run_load, until, until_requests
+from tests.loads.scripted import scripted
+
+BOTH = pytest.mark.parametrize("keepalive", [True, False])
+
+
+def alive(pid: int) -> bool:
+    """Whether the process exists and is no zombie."""
+    try:
+        return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith(" Z")
+    except OSError:
+        return False
+
+
+def gone(pids: list[int]) -> Callable[[], bool]:
+    """A question: is none of the processes left?"""
+    return lambda: not any(map(alive, pids))
+
+
+@BOTH
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_the_number_of_connections_changes_while_it_runs(keepalive: bool, workers: int) -> None:
+    async with scripted(pause_s=0.02) as server:
+        seen: list[int] = []
+
+        async def change(pool: LoadPool) -> None:
+            await until_requests(pool, 10)
+            for connections in (2, 9, 3):
+                pool.command(SetConcurrency(connections))
+                await asyncio.sleep(0.5)
+                server.most = server.open
+                await asyncio.sleep(0.3)
+                seen.append(server.most)
+            newest = pool.take()
+            assert newest is not None
+            assert newest.concurrency == 3
+            pool.command(StopLoad())
+
+        what = plan(server.url, seconds=60, concurrency=4, keepalive=keepalive, workers=workers)
+        run = await run_load(what, during=change)
+    assert seen == [2, 9, 3]
+    assert run.last.state is LoadState.STOPPED
+    assert run.last.requests == len(server.heads)
+    assert run.last.failures.total == 0
+
+
+@BOTH
+async def test_stopping_lets_requests_in_flight_finish(keepalive: bool) -> None:
+    async with scripted(pause_s=0.2) as server:
+
+        async def stop(pool: LoadPool) -> None:
+            await until_requests(pool, 3)
+            pool.command(StopLoad())
+
+        run = await run_load(plan(server.url, seconds=60, concurrency=3, keepalive=keepalive), during=stop)
+    assert run.last.state is LoadState.STOPPED
+    assert run.last.requests == len(server.heads)
+
+
+async def test_stopping_does_not_wait_for_a_stuck_server() -> None:
+    async with scripted(pause_s=60) as server:
+
+        async def stop(pool: LoadPool) -> None:
+            await asyncio.sleep(0.5)
+            pool.command(StopLoad())
+
+        started = time.monotonic()
+        run = await run_load(plan(server.url, seconds=60, keepalive=True), during=stop)
+    assert run.last.state is LoadState.STOPPED
+    assert run.last.requests == 0
+    assert time.monotonic() - started < 3
+
+
+async def test_closing_leaves_no_process() -> None:
+    async with scripted(pause_s=0.01) as server:
+        pool = LoadPool(plan(server.url, seconds=60, workers=2))
+        await pool.start()
+        await until_requests(pool, 10)
+        pids = list(pool.pids)
+        assert len(pids) == 2
+        assert all(map(alive, pids))
+        started = time.monotonic()
+        await pool.close()
+        assert time.monotonic() - started < 2
+        assert not any(map(alive, pids))
+
+
+async def test_closing_kills_a_worker_that_does_not_listen() -> None:
+    async with scripted(pause_s=0.01) as server:
+        pool = LoadPool(plan(server.url, seconds=60))
+        await pool.start()
+        await until_requests(pool, 10)
+        (pid,) = pool.pids
+        os.kill(pid, signal.SIGSTOP)
+        await pool.close()
+        assert not alive(pid)
+
+
+async def test_a_pool_that_never_started_can_be_closed() -> None:
+    await LoadPool(plan("http://127.0.0.1:1/", seconds=60)).close()
+
+
+async def test_a_worker_that_dies_is_a_failed_load() -> None:
+    async with scripted(pause_s=0.01) as server:
+        pool = LoadPool(plan(server.url, seconds=60, workers=2))
+        await pool.start()
+        await asyncio.sleep(0.6)
+        await until_requests(pool, 10)
+        victim, other = pool.pids
+        os.kill(victim, signal.SIGKILL)
+        await until(lambda: (sample := pool.take()) is not None and sample.state is LoadState.FAILED)
+        sample = pool.take()
+        assert sample is not None
+        assert "ended unexpectedly" in sample.message
+        await until(gone([other]), 3.0)
+        await pool.close()
+
+
+async def test_a_worker_that_cannot_begin_says_why() -> None:
+    what = plan("http://127.0.0.1:1/", seconds=60)
+    object.__setattr__(what, "timeout_s", -1.0)
+    run = await run_load(what)
+    assert run.last.state is LoadState.FAILED
+    assert "a timeout of -1 s" in run.last.message
+
+
+PARENT = """
+import asyncio, sys
+from loadtop.load.plan import Plan, Step, Target
+from loadtop.load.pool import LoadPool
+
+async def main():
+    step = Step(concurrency=4, duration_s=60)
+    pool = LoadPool(Plan((Target.parse(sys.argv[1]),), (step,), workers=2, keepalive=True))
+    await pool.start()
+    print(*pool.pids, flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+async def test_no_worker_outlives_its_parent(number: signal.Signals) -> None:
+    async with scripted(pause_s=0.001) as server:
+        parent = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-c", PARENT, server.url],
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        assert parent.stdout is not None
+        workers = [int(each) for each in (await parent.stdout.readline()).split()]
+        await until(lambda: len(server.heads) > 10)
+        assert all(map(alive, workers))
+        parent.send_signal(number)
+        await parent.wait()
+        assert await until(gone(workers), 5.0) < 2.0
+
+
+async def test_ctrl_c_does_not_reach_the_workers() -> None:
+    async with scripted(pause_s=0.01) as server:
+        pool = LoadPool(plan(server.url, seconds=60))
+        await pool.start()
+        assert os.getpgid(pool.pids[0]) != os.getpgid(0)
+        await until_requests(pool, 1)
+        os.kill(pool.pids[0], signal.SIGINT)
+        await asyncio.sleep(0.3)
+        sample = pool.take()
+        assert sample is not None
+        assert sample.state is LoadState.RUNNING
+        os.kill(pool.pids[0], signal.SIGTERM)
+        await until(gone(list(pool.pids)), 2.0)
+        await pool.close()
+
+
+async def test_no_secret_is_in_an_argument() -> None:
+    async with scripted(pause_s=0.01) as server:
+        what = plan(server.url, seconds=60, headers=(("Authorization", "Bearer hunter2"),), body=b"hunter2")
+        pool = LoadPool(what)
+        await pool.start()
+        await until_requests(pool, 1)
+        process = Path(f"/proc/{pool.pids[0]}")
+        assert b"hunter2" not in (process / "cmdline").read_bytes()
+        assert b"hunter2" not in (process / "environ").read_bytes()
+        await pool.close()
+    assert b"Authorization: Bearer hunter2" in server.heads[0]
+
+
+async def test_a_reader_that_is_away_loses_nothing() -> None:
+    async with scripted() as server:
+        pool = LoadPool(plan(server.url, requests=2000, concurrency=3, keepalive=True))
+        await pool.start()
+        taken = 0
+        async with asyncio.timeout(20):
+            while True:
+                await asyncio.sleep(0.7)
+                sample = pool.take()
+                assert sample is not None
+                taken += 0 if sample.latencies is None else sample.latencies.total.count
+                if sample.state.ended:
+                    break
+        await pool.close()
+    assert taken <= 2000
+    assert sample.requests == 2000

@@ -1,0 +1,125 @@
+"""The open model: arrivals come by the clock, whatever the server does, and their latency counts from their time."""
+
+import asyncio
+import time
+from itertools import pairwise
+
+import pytest
+
+from loadtop.commands import SetRate, StopLoad
+from loadtop.load.histogram import percentile
+from loadtop.load.plan import Plan, Step, Target
+from loadtop.load.pool import LoadPool
+from loadtop.model import LoadState
+from tests.loads.running import plan, run_load, until_requests
+from tests.loads.scripted import OK, read_request, scripted
+
+BOTH = pytest.mark.parametrize("keepalive", [True, False])
+STALL_S = 0.5
+PERIOD_S = 2.5
+
+
+def open_plan(url: str, rate: float, *, seconds: float, most: int | None = None, **settings: object) -> Plan:
+    step = Step(concurrency=most, rate=rate, duration_s=seconds)
+    return Plan((Target.parse(url),), (step,), **settings)  # type: ignore[arg-type]
+
+
+@BOTH
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_arrivals_come_at_the_rate(keepalive: bool, workers: int) -> None:
+    async with scripted() as server:
+        run = await run_load(open_plan(server.url, 200, seconds=2, keepalive=keepalive, workers=workers))
+    assert run.last.state is LoadState.DONE
+    assert run.last.model == "open"
+    assert run.last.rate == 200
+    assert run.last.requests == len(server.heads)
+    generator = run.last.generator
+    assert generator is not None
+    assert run.last.requests + generator.unsent == pytest.approx(400, abs=2)
+    assert run.corrected.count == run.total.count == run.last.requests
+    assert run.corrected.sum_us >= run.total.sum_us
+
+
+async def test_the_number_of_requests_can_be_limited() -> None:
+    async with scripted() as server:
+        what = Plan((Target.parse(server.url),), (Step(rate=500, requests=123),), keepalive=True)
+        run = await run_load(what)
+    assert run.last.requests == len(server.heads) == 123
+
+
+async def test_arrivals_are_evenly_spread() -> None:
+    times: list[float] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (await read_request(reader))[0]:
+            times.append(time.perf_counter())
+            writer.write(OK)
+
+    async with scripted(handler=handle) as server:
+        await run_load(open_plan(server.url, 100, seconds=2, keepalive=True))
+    gaps = sorted(after - before for before, after in pairwise(times))
+    assert gaps[len(gaps) // 2] == pytest.approx(0.01, rel=0.1)
+
+
+async def test_what_a_full_server_keeps_waiting_is_late_and_in_the_end_unsent() -> None:
+    async with scripted(pause_s=0.1) as server:
+        # Two connections serve 20 of 100 requests/s; every other arrival waits longer.
+        run = await run_load(open_plan(server.url, 100, seconds=2, most=2, keepalive=True))
+    assert server.most == 2
+    generator = run.last.generator
+    assert generator is not None
+    assert run.last.requests == pytest.approx(40, abs=4)
+    assert generator.unsent == pytest.approx(160, abs=6)
+    assert generator.late >= generator.unsent
+    assert percentile(run.total, 50) == pytest.approx(100_000, rel=0.1)
+    assert percentile(run.corrected, 50) > 500_000
+    counted = [sample.generator.late for sample in run.samples if sample.generator is not None]
+    assert counted == sorted(counted), "it is a counter"
+
+
+async def stalling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answers at once, but for the first part of every period."""
+    while (await read_request(reader))[0]:
+        phase = time.monotonic() % PERIOD_S
+        if phase < STALL_S:
+            await asyncio.sleep(STALL_S - phase)
+        writer.write(OK)
+
+
+async def test_a_stall_shows_in_the_open_model_and_hides_in_the_closed_one() -> None:
+    async with scripted(handler=stalling) as server:
+        opened = await run_load(open_plan(server.url, 100, seconds=2 * PERIOD_S, most=10, keepalive=True))
+        closed = await run_load(plan(server.url, seconds=2 * PERIOD_S, concurrency=2, keepalive=True))
+    assert percentile(opened.corrected, 99) > 1e6 * STALL_S * 0.8
+    assert percentile(opened.corrected, 90) > 1e6 * STALL_S * 0.2
+    assert percentile(closed.total, 99) < 1e6 * STALL_S * 0.2
+    assert closed.corrected.count == 0
+
+
+async def test_the_rate_changes_while_it_runs() -> None:
+    async with scripted() as server:
+        counts: list[int] = []
+
+        async def change(pool: LoadPool) -> None:
+            await until_requests(pool, 5)
+            for rate in (50.0, 400.0):
+                pool.command(SetRate(rate))
+                await asyncio.sleep(0.3)
+                before = len(server.heads)
+                await asyncio.sleep(1.0)
+                counts.append(len(server.heads) - before)
+            pool.command(StopLoad())
+
+        run = await run_load(open_plan(server.url, 100, seconds=60, keepalive=True), during=change)
+    assert counts == [pytest.approx(50, rel=0.2), pytest.approx(400, rel=0.2)]
+    assert run.last.rate == 400
+    assert run.last.requests == len(server.heads)
+
+
+async def test_steps_of_rates() -> None:
+    async with scripted() as server:
+        steps = (Step(rate=50, duration_s=1), Step(rate=300, duration_s=1), Step(concurrency=1, requests=10))
+        run = await run_load(Plan((Target.parse(server.url),), steps, keepalive=True))
+    assert run.last.requests == pytest.approx(360, abs=4)
+    assert {sample.rate for sample in run.samples if sample.step == 2} == {300}
+    assert run.last.model == "closed"

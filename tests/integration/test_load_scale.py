@@ -1,0 +1,100 @@
+"""Many requests, many connections, and answers known beforehand."""
+
+import resource
+import time
+from pathlib import Path
+
+import pytest
+
+from loadtop.load.plan import Plan, Step, Target
+from loadtop.load.pool import LoadPool
+from loadtop.model import LoadState
+from tests.loads.running import plan, run_load, until, until_requests
+from tests.loads.scripted import scripted
+from tests.servers.apache import ApacheFactory
+
+MANY = 100_000
+CROWD = 10_000
+
+
+def resident_kb(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("keepalive", [True, False])
+async def test_a_hundred_thousand_requests_are_counted_as_the_server_counts_them(
+    apache: ApacheFactory, keepalive: bool
+) -> None:
+    server = apache(workers=32, pages={"a.html": b"x" * 1024})
+    what = plan(server.url + "a.html", requests=MANY, concurrency=16, keepalive=keepalive)
+    run = await run_load(what, within_s=100)
+    logged = server.logged()
+    assert run.last.state is LoadState.DONE
+    assert run.last.requests == run.total.count == len(logged) == MANY
+    assert run.last.failures.total == run.last.non_2xx == 0
+    assert run.last.received_bytes == sum(entry.sent_bytes for entry in logged)
+    assert run.last.body_bytes == MANY * 1024
+
+
+@pytest.mark.servers
+async def test_open_arrivals_are_counted_as_the_server_counts_them(apache: ApacheFactory) -> None:
+    server = apache(workers=32, pages={"a.html": b"x" * 1024})
+    what = Plan((Target.parse(server.url + "a.html"),), (Step(rate=2000, duration_s=5),), keepalive=True)
+    run = await run_load(what)
+    logged = server.logged()
+    assert run.last.requests == run.total.count == run.corrected.count == len(logged)
+    assert run.last.generator is not None
+    assert run.last.requests + run.last.generator.unsent == pytest.approx(10_000, abs=10)
+    assert run.last.received_bytes == sum(entry.sent_bytes for entry in logged)
+
+
+@pytest.mark.servers
+async def test_memory_does_not_grow_with_the_run(apache: ApacheFactory) -> None:
+    server = apache(workers=32, pages={"a.html": b"x" * 1024})
+    sizes: list[int] = []
+
+    async def watch(pool: LoadPool) -> None:
+        for requests in (20_000, 90_000):
+            await until_requests(pool, requests)
+            sizes.append(resident_kb(pool.pids[0]))
+
+    what = plan(server.url + "a.html", requests=MANY, concurrency=16, keepalive=True)
+    await run_load(what, during=watch, within_s=100)
+    assert sizes[1] - sizes[0] < 2_000
+
+
+@pytest.mark.servers
+async def test_a_pool_of_five_serves_sleeping_pages_as_arithmetic_says(apache: ApacheFactory) -> None:
+    page = "<?php usleep(250000); echo 'x';"
+    server = apache(mpm="prefork", php="mod", workers=5, keepalive_s=0, status=False, pages={"a.php": page})
+    for concurrency, seconds in ((1, 5.0), (2, 2.5), (4, 1.25), (5, 1.0), (10, 1.0)):
+        run = await run_load(plan(server.url + "a.php", requests=20, concurrency=concurrency))
+        assert run.last.failures.total == 0
+        assert run.last.elapsed_s == pytest.approx(seconds, rel=0.02, abs=0.1)
+
+
+async def test_ten_thousand_connections_at_once() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < CROWD + 100:
+        run = await run_load(plan("http://127.0.0.1:1/", requests=CROWD, concurrency=CROWD))
+        assert "ulimit -n" in run.last.message
+        return
+    resource.setrlimit(resource.RLIMIT_NOFILE, (CROWD + 100, hard))
+    try:
+        async with scripted(pause_s=10.0) as server:
+
+            async def watch(pool: LoadPool) -> None:
+                await until(lambda: server.open == CROWD, 60)
+                await until(lambda: (sample := pool.take()) is not None and sample.connections == CROWD)
+
+            what = plan(server.url, requests=CROWD, concurrency=CROWD, keepalive=True, timeout_s=100)
+            started = time.monotonic()
+            run = await run_load(what, during=watch, within_s=90)
+            assert time.monotonic() - started < 90
+        assert run.last.state is LoadState.DONE
+        assert run.last.requests == len(server.heads) == server.connections == CROWD
+        assert run.last.failures.total == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,0 +1,105 @@
+"""A recording outlives its writer: killed at any moment, or out of room for a while."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.made_frames import made_frames
+from loadtop.session.reader import Session
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS = 12
+CADENCE_S = 0.03
+
+WRITER = """
+import resource, sys, time
+from pathlib import Path
+from benchmarks.made_frames import made_frames
+from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.moment import Measurer, Moment
+from loadtop.session.meta import SessionMeta
+from loadtop.session.recorder import Recorder
+
+path, cadence, count, limit = Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+measurer, diagnoser = Measurer(), Diagnoser()
+recorder = Recorder(path, meta=SessionMeta(1.8e9, ("loadtop",), "http://web1/", "0", cadence))
+print("begun", recorder.problem, flush=True)
+for frame, _ in zip(made_frames(1, 50), range(count)):
+    measured = measurer.measure(frame)
+    recorder.record(Moment(measured, diagnoser.diagnose(measured)))
+    recorder.flush()
+    print(frame.number, flush=True)
+    time.sleep(cadence)
+    if limit and frame.number == count - 10:
+        print("problem", recorder.problem, flush=True)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+recorder.close()
+print("ended", recorder.problem, flush=True)
+"""
+
+
+def start(path: Path, cadence: float, count: int, limit: int = 0) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITER, str(path), str(cadence), str(count), str(limit)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+def test_killed_at_any_moment_it_lacks_one_interval_at_most(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311 - when to kill is no secret
+    path = tmp_path / "a.loadtop"
+    writer = start(path, CADENCE_S, 1000)
+    with writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "begun \n"
+        # Half of them in the first intervals, the others somewhere in the first two blocks.
+        time.sleep(draw.uniform(0, 0.2 if seed % 2 else 4.5))
+        writer.send_signal(signal.SIGKILL)
+        said = [int(line) for line in writer.stdout.read().split()]
+    written = said[-1] if said else 0
+    with Session(path) as session:
+        found = list(session.frames())
+        verdicts = list(session.verdicts())
+    assert session.damage == []
+    assert found == [frame for frame, _ in zip(made_frames(1, 50), found, strict=False)]
+    assert len(found) == len(verdicts)
+    # The interval that was being written may be there or not, no other.
+    assert len(found) in (written, written + 1)
+
+
+def test_killed_while_it_is_made_there_is_a_recording_or_none(tmp_path: Path) -> None:
+    draw = random.Random(1)  # noqa: S311 - when to kill is no secret
+    for number in range(8):
+        path = tmp_path / f"{number}.loadtop"
+        with start(path, 0.001, 1000) as writer:
+            deadline = time.monotonic() + 20
+            while not path.exists() and time.monotonic() < deadline:
+                time.sleep(0.0005)
+            time.sleep(draw.uniform(0, 0.01))
+            writer.send_signal(signal.SIGKILL)
+        with Session(path) as session:
+            found = list(session.frames())
+            assert session.damage == []
+            assert session.meta.url == "http://web1/"
+        assert found == [frame for frame, _ in zip(made_frames(1, 50), found, strict=False)]
+
+
+def test_a_recording_goes_on_when_there_is_room_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.loadtop"
+    with start(path, 0.0, 300, limit=400_000) as writer:
+        assert writer.stdout is not None
+        lines = writer.stdout.read().splitlines()
+    assert writer.returncode == 0
+    (problem,) = (line for line in lines if line.startswith("problem"))
+    assert f"cannot write to {path}: " in problem
+    assert problem.endswith("not recorded yet")
+    assert lines[-1] == "ended "
+    with Session(path) as session:
+        assert list(session.frames()) == [frame for frame, _ in zip(made_frames(1, 50), range(300), strict=False)]
+        assert session.damage == []

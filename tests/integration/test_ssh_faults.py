@@ -1,0 +1,260 @@
+"""What goes wrong on a line to a far machine, with a real sshd and with programs that only pretend to be ssh."""
+
+import asyncio
+import os
+import re
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from collectors.host import far_host
+from collectors.problem import TransportError
+from collectors.reading import Request, Wanted
+from collectors.transport.ssh import SshTransport
+from tests.servers.program import Program, find_program, free_port
+from tests.servers.sshd import Sshd, SshdFactory
+
+REQUEST = Request((Wanted("/proc/loadavg"), Wanted("/proc/stat")), processes=True)
+Pretend = Callable[[str], SshTransport]
+
+
+def transport_to(server: Sshd, *options: str) -> SshTransport:
+    return SshTransport("ssh://web1", ssh=("ssh", *options, "-F", str(server.config)))
+
+
+def below(pid: int) -> list[tuple[int, str]]:
+    """The processes below this one, with their names, nearest first."""
+    table = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True).stdout
+    rows = [line.split(None, 2) for line in table.splitlines()]
+    found = {pid}
+    order: list[tuple[int, str]] = []
+    for _ in range(6):
+        more = [(int(row[0]), row[2]) for row in rows if int(row[1]) in found and int(row[0]) not in found]
+        order += more
+        found |= {each for each, _ in more}
+    return order
+
+
+async def read_again(transport: SshTransport, within_s: float) -> float:
+    """Read until it works; the time of the reading on that machine."""
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            return (await transport.read(REQUEST)).at
+        except TransportError:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collectors.transport.ssh.PAUSES_S", (0.1, 0.2))
+
+
+@pytest.fixture
+def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
+    """``pretend(script)``: a transport whose ssh is this shell script, and which loses patience soon."""
+    monkeypatch.setattr("collectors.transport.ssh.CONNECT_S", 2.0)
+    monkeypatch.setattr("collectors.transport.ssh.SILENCE_S", 2.0)
+
+    def build(script: str) -> SshTransport:
+        program = tmp_path / "ssh"
+        program.write_text(f'#!/bin/bash\ncase "$*" in *-G*) exit 0 ;; esac\n{script}\n')
+        program.chmod(stat.S_IRWXU)
+        return SshTransport("ssh://web1", ssh=(str(program),))
+
+    return build
+
+
+@pytest.mark.usefixtures("short_pauses")
+async def test_sshd_killed_and_back(sshd: SshdFactory, servers: object) -> None:
+    server = sshd()
+    transport = transport_to(server)
+    await transport.connect()
+    before = (await transport.read(REQUEST)).at
+    connections = [pid for pid, name in below(server.pid) if name == "sshd"]
+    server.kill()
+    for pid in connections:
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(TransportError, match=r"no connection since \d\d:\d\d:\d\d: .*; next try in \d s"):
+        await transport.read(REQUEST)
+    await asyncio.sleep(0.2)
+    with pytest.raises(TransportError, match="nothing listens on its SSH port"):
+        await transport.read(REQUEST)
+    command = cast("list[str]", server.program.process.args)
+    with Program(command, log=server.program.log):
+        assert await read_again(transport, 15.0) > before
+    await transport.close()
+    assert servers is not None
+
+
+async def test_a_frozen_shell_delays_its_samples_and_bends_none(sshd: SshdFactory) -> None:
+    """Frozen for a while: nothing is shown as measured meanwhile, and afterwards it goes on by itself."""
+    server = sshd()
+    transport = transport_to(server)
+    await transport.connect()
+    host = far_host("web1", "target", transport, find_servers=False)
+    await host.start(0.2)
+    await asyncio.sleep(0.7)
+    shell = next(pid for pid, name in below(server.pid) if name == "sh")
+    os.kill(shell, signal.SIGSTOP)
+    try:
+        await asyncio.sleep(2.5)
+        frozen, problem = host.latest()
+        assert problem.startswith("no sample for")
+    finally:
+        os.kill(shell, signal.SIGCONT)
+    await asyncio.sleep(1.0)
+    sample, problem = host.latest()
+    await host.close()
+    assert problem == ""
+    assert sample is not None
+    assert frozen is not None
+    assert sample.at - frozen.at > 2.0
+
+
+async def test_a_banner_and_a_noisy_shell(sshd: SshdFactory) -> None:
+    noise = 'printf "\\033[2J Welcome to web1\\n"; echo and more >&2; eval "$SSH_ORIGINAL_COMMAND"'
+    server = sshd(extra=f"ForceCommand {noise}")
+    (server.directory / "banner").write_text("Authorized users only\n")
+    transport = transport_to(server)
+    await transport.connect()
+    assert os.getpid() in (await transport.read(REQUEST)).pids
+    await transport.close()
+
+
+class TestNoWayIn:
+    async def refused(self, transport: SshTransport) -> str:
+        with pytest.raises(TransportError) as error:
+            await transport.connect()
+        await transport.close()
+        line = str(error.value)
+        assert line.startswith("ssh://web1: ")
+        assert line.isprintable()
+        return line
+
+    async def test_an_unknown_host_key(self, sshd: SshdFactory) -> None:
+        server = sshd()
+        server.known_hosts.write_text("")
+        assert "accept it once with ssh web1" in await self.refused(transport_to(server))
+
+    async def test_a_changed_host_key(self, sshd: SshdFactory) -> None:
+        server, other = sshd(), sshd()
+        key = (other.directory / "host_key.pub").read_text()
+        server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {key}")
+        line = await self.refused(transport_to(server))
+        assert "its host key is not the one accepted before" in line
+        assert re.search(rf"ssh-keygen .*\[127.0.0.1\]:{server.port}.* and then ssh web1", line)
+
+    async def test_a_wrong_key(self, sshd: SshdFactory) -> None:
+        server = sshd()
+        (server.directory / "authorized_keys").write_text("")
+        assert "ssh-add" in await self.refused(transport_to(server))
+
+    async def test_a_missing_user(self, sshd: SshdFactory) -> None:
+        assert "no such user" in await self.refused(transport_to(sshd(), "-o", "User=nobody-here"))
+
+    async def test_a_refused_port(self, sshd: SshdFactory) -> None:
+        line = await self.refused(transport_to(sshd(), "-o", f"Port={free_port()}"))
+        assert "nothing listens on its SSH port" in line
+
+    async def test_an_unknown_host(self, sshd: SshdFactory) -> None:
+        line = await self.refused(transport_to(sshd(), "-o", "HostName=no-such-host.invalid"))
+        assert "its name is not known here" in line
+
+    async def test_no_client(self) -> None:
+        assert "OpenSSH's client is not installed" in await self.refused(SshTransport("ssh://web1", ssh=("/none/ssh",)))
+
+    async def test_an_account_without_a_shell(self, sshd: SshdFactory) -> None:
+        line = await self.refused(transport_to(sshd(extra="ForceCommand echo This account is not available; exit 1")))
+        assert "status 1 (This account is not available)" in line
+
+
+class TestGarbage:
+    async def problem(self, transport: SshTransport) -> str:
+        began = time.monotonic()
+        with pytest.raises(TransportError) as error:
+            await transport.connect()
+        await transport.close()
+        assert time.monotonic() - began < 15.0
+        assert str(error.value).isprintable()
+        assert len(str(error.value)) < 400
+        return str(error.value)
+
+    async def test_silence(self, pretend: Pretend) -> None:
+        assert "no answer for 2 s" in await self.problem(pretend("exec sleep 60"))
+
+    async def test_a_line_without_end(self, pretend: Pretend) -> None:
+        assert "without an end" in await self.problem(pretend("exec tr '\\0' x </dev/zero"))
+
+    async def test_a_line_without_end_of_messages(self, pretend: Pretend) -> None:
+        assert "messages without an end" in await self.problem(pretend("exec tr '\\0' x </dev/zero 3>&1 >&2"))
+
+    async def test_messages_without_end(self, pretend: Pretend) -> None:
+        assert "messages without an end" in await self.problem(pretend("exec yes 3>&1 >&2"))
+
+    async def test_escape_sequences(self, pretend: Pretend) -> None:
+        assert "status 7" in await self.problem(pretend("printf '\\033]0;title\\a\\033[2J'; exit 7"))
+
+    async def test_it_ends_while_it_is_asked(self, pretend: Pretend) -> None:
+        assert "closed" in await self.problem(pretend("exit 255"))
+
+    async def test_a_frame_that_is_cut_off(self, pretend: Pretend) -> None:
+        """The far side is the real loop, until it has printed 3000 bytes."""
+        transport = pretend('sh -c "${@: -1}" | { dd bs=1 count=3000 status=none; kill -KILL $$; }')
+        await transport.connect()
+        with pytest.raises(TransportError, match="in the middle of a frame"):
+            await transport.read(REQUEST)
+        await transport.close()
+
+    async def test_no_head_there(self, pretend: Pretend) -> None:
+        """What the far shell says of it is in the message."""
+        transport = pretend('sh -c "${@: -1}" | sed -u "s/==>/sh: head: not found/"; exit 255')
+        await transport.connect()
+        with pytest.raises(TransportError, match=r"cannot be understood: .*head: not found"):
+            await transport.read(REQUEST)
+        await transport.close()
+
+
+async def test_pauses_grow(pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
+    transport = pretend("exit 255")
+    now = [1000.0]
+    monkeypatch.setattr("collectors.transport.ssh.time.monotonic", lambda: now[0])
+    waits: list[str] = []
+    for pause in (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0):
+        now[0] += pause
+        with pytest.raises(TransportError) as error:
+            await transport.read(REQUEST)
+        waits.append(str(error.value).rpartition("next try in ")[2])
+    await transport.close()
+    assert waits == ["1 s", "2 s", "4 s", "8 s", "16 s", "30 s", "30 s"]
+
+
+async def test_a_connection_of_the_users_own_is_used(sshd: SshdFactory, tmp_path: Path) -> None:
+    server = sshd()
+    control = tmp_path / "own"
+    with server.config.open("a") as config:
+        config.write(f"    ControlPath {control}\n")
+    ssh = find_program("ssh", install="apt-get install openssh-client")
+    master = await asyncio.create_subprocess_exec(ssh, "-F", str(server.config), "-M", "-N", "web1")
+    try:
+        for _ in range(100):
+            if control.exists():
+                break
+            await asyncio.sleep(0.1)
+        transport = transport_to(server)
+        await transport.connect()
+        assert os.getpid() in (await transport.read(REQUEST)).pids
+        # One connection, of the master; a second one would show as a second child of the listener.
+        assert sum(name == "sshd" for _, name in below(server.pid)) == 1
+        await transport.close()
+    finally:
+        master.terminate()
+        await master.wait()

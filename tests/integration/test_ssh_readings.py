@@ -1,0 +1,225 @@
+"""A far machine over a real sshd: the same readings as near ones, pages through it, and nothing left there."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from collectors.machine import ProcMachine
+from collectors.problem import FetchError
+from collectors.reading import Missing, Request, Wanted
+from collectors.transport.local import LocalTransport
+from collectors.transport.ssh import SshTransport
+from loadtop.model import Group, State
+from tests.servers.apache import ApacheFactory
+from tests.servers.program import find_program, free_port
+from tests.servers.sshd import Sshd, SshdFactory
+
+
+def transport_to(server: Sshd) -> SshTransport:
+    return SshTransport("ssh://web1", ssh=("ssh", "-F", str(server.config)))
+
+
+def descendants(pid: int) -> dict[int, str]:
+    """Processes below this one, by pid, with their command lines."""
+    table = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True).stdout
+    rows = [line.split(None, 2) for line in table.splitlines()]
+    found = {pid: ""}
+    for _ in rows:
+        more = {int(row[0]): row[2] for row in rows if int(row[1]) in found and int(row[0]) not in found}
+        if not more:
+            break
+        found |= more
+    del found[pid]
+    return found
+
+
+def loops(server: Sshd) -> list[int]:
+    """The shells of ours that run there."""
+    return [pid for pid, command in descendants(server.pid).items() if "eval" in command and "sshd" not in command]
+
+
+def none_left(server: Sshd, within_s: float) -> bool:
+    deadline = time.monotonic() + within_s
+    while loops(server) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not loops(server)
+
+
+def program_of(where: int | str) -> Path:
+    """The file that a process runs, or that a name leads to in the end."""
+    return Path(f"/proc/{where}/exe").readlink() if isinstance(where, int) else Path(where).resolve()
+
+
+@pytest.fixture
+async def far(sshd: SshdFactory) -> AsyncIterator[tuple[Sshd, SshTransport]]:
+    server = sshd()
+    transport = transport_to(server)
+    await transport.connect()
+    yield server, transport
+    await transport.close()
+
+
+async def test_near_and_far_agree(far: tuple[Sshd, SshTransport]) -> None:
+    _, transport = far
+    there, here = ProcMachine(transport), ProcMachine(LocalTransport())
+    for _ in range(2):
+        await asyncio.gather(there.sample(), here.sample())
+    theirs, ours = await asyncio.gather(there.sample(), here.sample())
+    await here.close()
+    assert theirs.at == pytest.approx(ours.at, abs=0.5)
+    assert theirs.facts.source == "ssh://web1"
+    assert (theirs.facts.hostname, theirs.facts.kernel) == (ours.facts.hostname, ours.facts.kernel)
+    assert (theirs.facts.cores, theirs.facts.page_kb) == (ours.facts.cores, ours.facts.page_kb)
+    assert {found.collector: found.state for found in theirs.outcomes} == {
+        found.collector: found.state for found in ours.outcomes
+    }
+    assert theirs.cpu is not None
+    assert ours.cpu is not None
+    assert theirs.cpu.total.idle == pytest.approx(ours.cpu.total.idle, abs=200)
+    assert len(theirs.cpu.cores) == len(ours.cpu.cores)
+    assert theirs.memory is not None
+    assert ours.memory is not None
+    assert theirs.memory.total_kb == ours.memory.total_kb
+    assert theirs.memory.available_kb == pytest.approx(ours.memory.available_kb, abs=200_000)
+    assert [disk.name for disk in theirs.disks or ()] == [disk.name for disk in ours.disks or ()]
+    assert [(line.name, line.link_mbit) for line in theirs.networks or ()] == [
+        (line.name, line.link_mbit) for line in ours.networks or ()
+    ]
+    assert theirs.tcp is not None
+    assert ours.tcp is not None
+    assert theirs.tcp.passive_opens == pytest.approx(ours.tcp.passive_opens, abs=500)
+
+
+async def test_listening_sockets_of_a_far_process(far: tuple[Sshd, SshTransport]) -> None:
+    server, transport = far
+    machine = ProcMachine(transport)
+    sample = await machine.sample()
+    assert sample.tcp is not None
+    assert server.port in [found.port for found in sample.tcp.listeners]
+    assert [found.port for found in await machine.listening(server.pid)] == [server.port]
+
+
+async def test_what_cannot_be_read_is_named(far: tuple[Sshd, SshTransport]) -> None:
+    _, transport = far
+    wanted = ("/proc/none", "/proc/loadavg", "/proc/none/fd/", "/sys/class/net/lo/speed", "/proc/a b", "/proc/*")
+    reading = await transport.read(Request(tuple(map(Wanted, wanted))))
+    assert reading.files["/proc/none"] == reading.files["/proc/none/fd/"] == Missing("no such file")
+    assert isinstance(reading.files["/proc/loadavg"], str)
+    assert reading.files["/proc/a b"] == reading.files["/proc/*"] == Missing("not made there")
+
+
+async def test_pages_come_from_the_machine_itself(far: tuple[Sshd, SshTransport], apache: ApacheFactory) -> None:
+    _, transport = far
+    server = apache(mpm="event")
+    machine = ProcMachine(transport)
+    page = await machine.fetch(f"http://127.0.0.1:{server.port}/server-status?auto", 5.0)
+    assert page.status == 200
+    assert "Scoreboard:" in page.text
+    with pytest.raises(FetchError, match="connection refused: nothing listens there"):
+        await machine.fetch(f"http://127.0.0.1:{free_port()}/", 5.0)
+    rows = [row for _ in range(3) for row in (await machine.sample()).processes or ()]
+    assert server.pid in {row.pid for row in rows if row.group is Group.HTTPD}
+
+
+async def test_proportional_memory_comes_later(far: tuple[Sshd, SshTransport], apache: ApacheFactory) -> None:
+    _, transport = far
+    server = apache(mpm="prefork", workers=10)
+    machine = ProcMachine(transport)
+    sizes: dict[int, int | None] = {}
+    for _ in range(30):
+        sizes |= {row.pid: row.pss_kb for row in (await machine.sample()).processes or () if row.group is Group.HTTPD}
+        if sizes.get(server.pid):
+            break
+        await asyncio.sleep(0.05)
+    assert (sizes[server.pid] or 0) > 100
+
+
+async def test_nothing_is_left_after_the_end(sshd: SshdFactory) -> None:
+    server = sshd()
+    transport = transport_to(server)
+    await transport.connect()
+    assert len(loops(server)) == 1
+    await transport.close()
+    assert none_left(server, 2.0)
+
+
+@pytest.mark.parametrize("whom", ["loadtop", "ssh"])
+def test_nothing_is_left_after_kill(sshd: SshdFactory, tmp_path: Path, whom: str) -> None:
+    server = sshd()
+    wrapper = tmp_path / "ssh"
+    wrapper.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {server.config} "$@"\n')
+    wrapper.chmod(0o755)
+    words = [sys.executable, "-m", "loadtop", "watch", "--headless", "--no-record", "--host", "w=ssh://web1"]
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
+        try:
+            deadline = time.monotonic() + 20
+            while not loops(server) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            assert loops(server)
+            mine = {pid: line for pid, line in descendants(program.pid).items() if "/ssh " in line}
+            os.kill(program.pid if whom == "loadtop" else next(iter(mine)), signal.SIGKILL)
+            # The connection is made again after a second, unless loadtop itself is gone.
+            assert none_left(server, 5.0)
+        finally:
+            program.kill()
+    assert none_left(server, 5.0)
+
+
+SHELLS = ("dash", "bash", "busybox")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str) -> None:
+    """With BusyBox, every program there is its."""
+    binary = find_program(shell, install=f"apt-get install {shell}")
+    names = ("sh", "head", "cut", "dd", "ls") if shell == "busybox" else ("sh",)
+    for name in names:
+        (tmp_path / name).symlink_to(binary)
+    server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
+    transport = transport_to(server)
+    await transport.connect()
+    machine = ProcMachine(transport)
+    try:
+        await machine.sample()
+        await machine.sample()
+        sample = await machine.sample()
+        states = {found.collector: found for found in sample.outcomes}
+        assert {name: found.reason for name, found in states.items() if found.state is State.FAILED} == {}
+        assert sample.cpu is not None
+        assert sample.disks
+        assert sample.processes is not None
+        assert sample.tcp is not None
+        assert server.port in [found.port for found in sample.tcp.listeners]
+        reading = await transport.read(Request((Wanted("/proc/none"), Wanted("/proc/loadavg"))))
+        assert reading.files["/proc/none"] == Missing("no such file")
+        assert program_of(loops(server)[0]) == program_of(binary)
+    finally:
+        await transport.close()
+
+
+async def test_a_cancelled_reading_spoils_no_later_one(far: tuple[Sshd, SshTransport]) -> None:
+    _, transport = far
+    request = Request((Wanted("/proc/loadavg"),), processes=True)
+    for pause in (0.0, 0.001, 0.003, 0.005, 0.01):
+        reading = asyncio.create_task(transport.read(request))
+        await asyncio.sleep(pause)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        found = await transport.read(request)
+        assert os.getpid() in found.pids
+        assert isinstance(found.files["/proc/loadavg"], str)
+
+
+async def test_readings_are_dated_by_the_uptime(far: tuple[Sshd, SshTransport]) -> None:
+    _, transport = far
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)
+    reading = await transport.read(Request((Wanted("/proc/stat"),)))
+    assert before - 0.011 <= reading.at <= time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -1,0 +1,67 @@
+"""The lab needs root on Linux. Asked for (`make lab`, `pytest -m lab`) it fails without; otherwise it is left out, and
+a line says so."""
+
+import os
+import sys
+import time
+
+import pytest
+
+from tests.lab.counters import Change, read_counters
+from tests.lab.table import HEADING, Report, Result
+
+CALM_IDLE, CALM_S, PATIENCE_S = 70.0, 1.0, 60.0
+
+
+_lab_possible = sys.platform == "linux" and hasattr(os, "geteuid") and os.geteuid() == 0
+_results = pytest.StashKey[list[Result]]()
+_left_out = pytest.StashKey[int]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    asked = "lab" in str(config.option.markexpr)
+    if _lab_possible or asked:
+        return
+    lab = [item for item in items if item.get_closest_marker("lab")]
+    config.stash[_left_out] = len(lab)
+    config.hook.pytest_deselected(items=lab)
+    items[:] = [item for item in items if not item.get_closest_marker("lab")]
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> str:
+    count = config.stash.get(_left_out, 0)
+    return f"left out: {count} lab tests, which need root on Linux (sudo make lab)" if count else ""
+
+
+@pytest.fixture
+def lab() -> None:
+    """Fails where the lab cannot work, and waits for other work on this machine to end."""
+    if not _lab_possible:
+        pytest.fail("the lab needs root on Linux: it makes control groups and swap (sudo make lab)", pytrace=False)
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        before = read_counters()
+        time.sleep(CALM_S)
+        idle = Change.between(before, read_counters()).idle
+        if idle >= CALM_IDLE:
+            return
+        if time.monotonic() > deadline:
+            pytest.fail(
+                f"this machine is busy with other work (idle {idle:.0f} %): nothing can be proven on it", pytrace=False
+            )
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Report:
+    """Adds a line to the table at the end."""
+    return request.config.stash.setdefault(_results, []).append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if _results not in config.stash:
+        return
+    terminalreporter.section("lab")
+    terminalreporter.write_line(HEADING)
+    for result in config.stash[_results]:
+        agrees = result.expected == result.found
+        terminalreporter.write_line(str(result), green=agrees, red=not agrees)

@@ -1,0 +1,85 @@
+"""A real HAProxy before servers on the loopback."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.servers.program import Program, answers, find_program, free_port, server_directory
+
+INSTALL = "apt-get install haproxy"
+
+
+@dataclass(frozen=True, slots=True)
+class Haproxy:
+    """A running HAProxy: frontend ``fe``, backend ``be`` with servers ``s1``, ``s2``, ... and a statistics page."""
+
+    program: Program
+    directory: Path
+    port: int
+    stats_port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    @property
+    def stats_url(self) -> str:
+        """Add ``;csv`` for the table."""
+        return f"http://127.0.0.1:{self.stats_port}/stats"
+
+    @property
+    def stats_socket(self) -> Path:
+        return self.directory / "stats.sock"
+
+    @property
+    def pid(self) -> int:
+        return self.program.pid
+
+    def stop(self) -> None:
+        self.program.stop()
+
+
+class HaproxyFactory:
+    """Starts HAProxies and stops them all."""
+
+    def __init__(self, servers: contextlib.ExitStack) -> None:
+        self._servers = servers
+
+    def __call__(
+        self, ports: Sequence[int], *, maxconn: int | None = None, queue_s: int = 30, extra: str = ""
+    ) -> Haproxy:
+        """Start one that balances over these loopback ports, with ``maxconn`` connections to each at most.
+
+        ``extra`` is added to the backend's section.
+        """
+        binary = find_program("haproxy", install=INSTALL)
+        directory = self._servers.enter_context(server_directory())
+        port, stats_port = free_port(), free_port()
+        limit = f" maxconn {maxconn}" if maxconn else ""
+        servers = "\n".join(f"    server s{n} 127.0.0.1:{to}{limit}" for n, to in enumerate(ports, 1))
+        configuration = directory / "haproxy.cfg"
+        configuration.write_text(f"""
+global
+    stats socket {directory}/stats.sock mode 600 level admin
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+    timeout queue {queue_s}s
+frontend fe
+    bind 127.0.0.1:{port}
+    default_backend be
+backend be
+{servers}
+{extra}
+frontend stats
+    bind 127.0.0.1:{stats_port}
+    stats enable
+    stats uri /stats
+""")
+        log = directory / "output.log"
+        program = self._servers.enter_context(Program([binary, "-db", "-f", str(configuration)], log=log))
+        program.wait_until(lambda: answers(port) and answers(stats_port))
+        return Haproxy(program, directory, port, stats_port)

@@ -1,0 +1,113 @@
+"""A real sshd on a loopback port with keys of its own, and the client configuration to reach it."""
+
+import contextlib
+import getpass
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.servers.program import Program, answers, find_program, free_port, server_directory
+
+INSTALL = "apt-get install openssh-server openssh-client"
+
+
+@dataclass(frozen=True, slots=True)
+class Sshd:
+    """A running sshd for the user of the test. ``config`` is a client configuration with the alias ``alias``."""
+
+    program: Program
+    directory: Path
+    port: int
+    user: str
+    alias: str
+
+    @property
+    def config(self) -> Path:
+        return self.directory / "ssh_config"
+
+    @property
+    def key(self) -> Path:
+        return self.directory / "client_key"
+
+    @property
+    def known_hosts(self) -> Path:
+        return self.directory / "known_hosts"
+
+    @property
+    def command(self) -> list[str]:
+        """An ssh command line up to and with the host: add what is to run there."""
+        return ["ssh", "-F", str(self.config), self.alias]
+
+    @property
+    def pid(self) -> int:
+        return self.program.pid
+
+    def stop(self) -> None:
+        self.program.stop()
+
+    def kill(self) -> None:
+        """Ends the listener; its connections, which are in sessions of their own, go on."""
+        self.program.kill()
+
+
+class SshdFactory:
+    """Starts sshds and stops them all."""
+
+    def __init__(self, servers: contextlib.ExitStack) -> None:
+        self._servers = servers
+
+    def __call__(self, *, alias: str = "web1", extra: str = "") -> Sshd:
+        """Start one; ``extra`` is added to the server's configuration."""
+        binary = find_program("sshd", install=INSTALL)
+        directory = self._servers.enter_context(server_directory())
+        directory.chmod(0o700)
+        if os.geteuid() == 0:
+            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # Debian's sshd separates its privileges there
+        port, user = free_port(), getpass.getuser()
+        host_key = _make_key(directory / "host_key")
+        client_key = _make_key(directory / "client_key")
+        (directory / "authorized_keys").write_text(client_key)
+        (directory / "known_hosts").write_text(f"[127.0.0.1]:{port} {host_key}")
+        configuration = directory / "sshd_config"
+        configuration.write_text(f"""
+Port {port}
+ListenAddress 127.0.0.1
+HostKey {directory}/host_key
+PidFile none
+AuthorizedKeysFile {directory}/authorized_keys
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+Subsystem sftp internal-sftp
+{extra}
+""")
+        (directory / "ssh_config").write_text(f"""
+Host {alias}
+    HostName 127.0.0.1
+    Port {port}
+    User {user}
+    IdentityFile {directory}/client_key
+    IdentitiesOnly yes
+    UserKnownHostsFile {directory}/known_hosts
+    GlobalKnownHostsFile /dev/null
+    StrictHostKeyChecking yes
+    BatchMode yes
+""")
+        log = directory / "sshd.log"
+        program = self._servers.enter_context(Program([binary, "-D", "-e", "-f", str(configuration)], log=log))
+        program.wait_until(lambda: answers(port))
+        return Sshd(program, directory, port, user, alias)
+
+
+def _make_key(file: Path) -> str:
+    keygen = find_program("ssh-keygen", install=INSTALL)
+    command = [keygen, "-q", "-t", "ed25519", "-N", "", "-C", "loadtop-test", "-f", str(file)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"ssh-keygen cannot make a key: {done.stderr}", pytrace=False)
+    return file.with_suffix(".pub").read_text()

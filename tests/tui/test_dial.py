@@ -1,0 +1,69 @@
+"""Changing the load: sensible steps, and presses that add up."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadtop.commands import Command, SetConcurrency, SetRate, StopLoad
+from loadtop.model import LoadSample, LoadState
+from tests.tui.scenes import headroom
+from tui.dial import Dial, lowered, raised
+
+
+@given(st.integers(1, 1_000_000))
+def test_steps_lead_up_and_down(value: int) -> None:
+    assert raised(value) > value
+    assert lowered(value) < value or value == 1
+    assert lowered(raised(value)) <= value <= raised(lowered(value))
+
+
+def test_steps_are_round() -> None:
+    up = [1]
+    while up[-1] < 1000:
+        up.append(raised(up[-1]))
+    assert up[:20] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70]
+    assert up[-5:] == [600, 700, 800, 900, 1000]
+    down = [1000]
+    while down[-1] > 1:
+        down.append(lowered(down[-1]))
+    assert down == up[::-1]
+
+
+def sample(**changes: object) -> LoadSample:
+    load = headroom()[-1].measured.load
+    assert load is not None
+    return replace(load, **changes)  # type: ignore[arg-type]
+
+
+def test_presses_add_up_until_the_load_follows() -> None:
+    sent: list[Command] = []
+    dial = Dial(sent.append)
+    slow = sample(concurrency=20)
+    assert dial.turn(slow, up=True) == "20 to 25 connections"
+    assert dial.turn(slow, up=True) == "25 to 30 connections"
+    assert dial.turn(sample(concurrency=30), up=False) == "30 to 25 connections"
+    assert sent == [SetConcurrency(25), SetConcurrency(30), SetConcurrency(25)]
+
+
+def test_the_open_model_changes_its_rate() -> None:
+    sent: list[Command] = []
+    assert Dial(sent.append).turn(sample(rate=100.0, concurrency=None), up=True) == "100 to 150 requests per second"
+    assert sent == [SetRate(150.0)]
+
+
+def test_without_a_load_nothing_is_sent() -> None:
+    sent: list[Command] = []
+    dial = Dial(sent.append)
+    ended = sample(state=LoadState.DONE)
+    assert dial.turn(None, up=True) == "there is no load to change"
+    assert dial.turn(ended, up=True) == "the load has ended"
+    assert dial.turn(sample(concurrency=None), up=True) == "this load cannot be changed while it runs"
+    assert dial.stop(ended) == "no load is running"
+    assert sent == []
+
+
+def test_the_load_is_stopped() -> None:
+    sent: list[Command] = []
+    Dial(sent.append).stop(sample())
+    assert sent == [StopLoad()]

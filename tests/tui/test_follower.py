@@ -1,0 +1,109 @@
+"""Following a feed: painted before it starts, nothing queues up, every moment is kept, and its end is told."""
+
+import asyncio
+from collections.abc import Callable
+
+from loadtop.commands import Command
+from loadtop.moment import Moment
+from tests.tui.scenes import FakeFeed, headroom
+from tui.app import Cockpit
+from tui.look import Look
+
+Text = Callable[[Cockpit], list[str]]
+
+
+async def test_the_first_screen_is_painted_before_the_feed_starts(look: Look, screen_text: Text) -> None:
+    seen: list[str] = []
+
+    class Watching(FakeFeed):
+        async def run(self, show: Callable[[Moment], None]) -> None:
+            seen.extend(screen_text(app))
+            await super().run(show)
+
+    app = Cockpit(Watching(headroom()), look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+    assert "http://web1/index.php" in seen[0]
+    assert "STARTING" in seen[1]
+    assert "q quit" in seen[-1]
+
+
+async def test_only_the_newest_is_drawn_and_every_moment_is_kept(look: Look) -> None:
+    moments = headroom()
+    app = Cockpit(FakeFeed([]), look=look)
+    drawn: list[float] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        show_view = app.screen.show_view  # type: ignore[attr-defined]
+
+        def show(view: object) -> None:
+            drawn.append(app.follower.view.moment.at if app.follower.view.moment else -1.0)
+            show_view(view)
+
+        app.screen.show_view = show  # type: ignore[attr-defined]
+        for moment in moments:
+            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        await pilot.pause()
+        await pilot.pause()
+    assert drawn == [moments[-1].at]
+    assert app.follower.view.history.rps.total == len(moments)
+
+
+async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(look: Look, screen_text: Text) -> None:
+    app = Cockpit(FakeFeed(headroom(), stay=False), look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(4):
+            await pilot.pause()
+        lines = screen_text(app)
+        assert "DONE" in lines[1]
+        assert "press q for the report" in lines[1]
+        await pilot.press("q")
+    assert app.return_value is None
+    assert app.follower.failure is None
+
+
+async def test_a_feed_that_breaks_is_told_and_the_cockpit_stays(look: Look, screen_text: Text) -> None:
+    feed = FakeFeed(headroom(), stay=False)
+    feed.failure = OSError("the disk \x1b[31mis full")
+    app = Cockpit(feed, look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(4):
+            await pilot.pause()
+        lines = screen_text(app)
+        assert "MEASURING BROKE OFF" in lines[1]
+        assert "the disk ?[31mis full" in lines[2]
+        assert app.is_running
+        await pilot.press("q")
+    assert app.follower.failure is feed.failure
+
+
+async def test_leaving_cancels_the_feed_and_waits_for_it(look: Look) -> None:
+    closed: list[str] = []
+
+    class Slow(FakeFeed):
+        async def run(self, show: Callable[[Moment], None]) -> None:
+            try:
+                await super().run(show)
+            finally:
+                await asyncio.sleep(0.01)
+                closed.append("closed")
+
+    app = Cockpit(Slow(headroom()), look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+c")
+    await app.follower.close()
+    assert closed == ["closed"]
+
+
+async def test_commands_before_the_first_moment_are_harmless(look: Look) -> None:
+    class Silent(FakeFeed):
+        def command(self, command: Command) -> None:
+            raise AssertionError(command)
+
+    app = Cockpit(Silent([]), look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("+", "-", "s", "h", "e", "escape", "z", "z", "space", "space", "tab")
+        await pilot.pause()
+        assert app.is_running

@@ -1,0 +1,98 @@
+"""Text from outside: whatever servers, processes and machines are called, the screen stays whole and plain."""
+
+import random
+import unicodedata
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
+from loadtop.model import Frame, HostState
+from loadtop.moment import HostView, Measured, Moment
+from tests.tui.scenes import FakeFeed, cpu_then_swap, stale
+from tui.app import Cockpit
+from tui.look import Look
+
+EVIL = "\x1b]0;evil\x07[bold red]\u202e日本\r\n\x9b2J"
+Text = Callable[[Cockpit], list[str]]
+
+
+def poisoned(moment: Moment) -> Moment:
+    """The same moment with hostile names everywhere."""
+    measured = moment.measured
+    load = measured.load
+    assert load is not None
+    hosts: list[HostView] = []
+    for host in measured.hosts:
+        sample = host.sample
+        assert sample is not None
+        rates = host.rates
+        if rates is not None:
+            rates = replace(
+                rates,
+                processes=tuple(
+                    replace(p, process=replace(p.process, name=EVIL, state="\x1b")) for p in rates.processes or ()
+                ),
+                disks=tuple(replace(disk, name=EVIL) for disk in rates.disks or ()),
+                networks=tuple(replace(net, name=EVIL) for net in rates.networks or ()),
+                apache=tuple(replace(page, mpm=EVIL, scoreboard=page.scoreboard + EVIL) for page in rates.apache or ()),
+            )
+        facts = replace(sample.facts, source="\x1b[2J")
+        outcomes = tuple(replace(outcome, reason=EVIL) for outcome in sample.outcomes)
+        state = HostState(EVIL, "target", replace(sample, facts=facts, outcomes=outcomes), host.state.fresh, EVIL)
+        hosts.append(HostView(state, rates, host.stale_s))
+    evidence = (Evidence(EVIL, EVIL, 12.0, 3.0, EVIL, EVIL), Evidence("running", EVIL, 2.0, 3.0, "tasks", EVIL))
+    finding = Finding(Bottleneck.SWAP, EVIL, 1.0, 2.0, 0.9, evidence, EVIL * 9)
+    verdict = replace(finding, symptoms=(finding,))
+    frame = Frame(
+        measured.frame.number,
+        measured.frame.at,
+        measured.frame.wall,
+        replace(load, message=EVIL, engine=EVIL, model=EVIL),
+        tuple(host.state for host in hosts),
+        (EVIL,),
+    )
+    return Moment(Measured(frame, measured.load_rates, tuple(hosts)), Diagnosis(verdict, (verdict,)))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (120, 40)])
+@pytest.mark.parametrize("moments", [cpu_then_swap, stale])
+async def test_hostile_names(
+    size: tuple[int, int], moments: Callable[[], list[Moment]], look: Look, screen_text: Text
+) -> None:
+    feed = FakeFeed([poisoned(moment) for moment in moments()])
+    feed.title = EVIL
+    app = Cockpit(feed, look=look)
+    async with app.run_test(size=size) as pilot:
+        for keys in ((), ("e",), ("escape", "z"), ("tab",), ("tab",), ("tab",)):
+            await pilot.press(*keys)
+            for _ in range(3):
+                await pilot.pause()
+            lines = screen_text(app)
+            assert [cell_len(line) for line in lines] == [size[0]] * size[1]
+            assert all(unicodedata.category(character)[0] != "C" for line in lines for character in line)
+        assert "[bold red]" in "".join(lines) or size != (80, 24)
+
+
+async def test_a_monkey_does_no_harm(look: Look, screen_text: Text) -> None:
+    """Random keys, clicks and sizes: no exception, and a screen that is whole at the end."""
+    choice = random.Random(7)  # noqa: S311 (a monkey needs no secrets)
+    keys = ["space", "+", "-", "s", "h", "e", "z", "m", "question_mark", "tab", "shift+tab", "escape", "down", "enter"]
+    app = Cockpit(FakeFeed(cpu_then_swap(), pause_s=0.001), look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(120):
+            what = choice.random()
+            if what < 0.8:
+                await pilot.press(choice.choice(keys))
+            elif what < 0.9:
+                await pilot.click(offset=(choice.randrange(app.size.width), choice.randrange(app.size.height)))
+            else:
+                await pilot.resize_terminal(choice.randrange(1, 150), choice.randrange(1, 60))
+        await pilot.resize_terminal(80, 24)
+        await pilot.press("escape", "escape", "escape")
+        for _ in range(3):
+            await pilot.pause()
+        assert app.is_running
+        assert [cell_len(line) for line in screen_text(app)] == [80] * 24

@@ -1,0 +1,259 @@
+"""Every key: what it asks of the test, in which order, and what it shows."""
+
+import asyncio
+import signal
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from loadtop.commands import Mark, SetConcurrency, StopLoad
+from tests.tui.scenes import FakeFeed
+from tui.app import Cockpit
+from tui.look import Look
+from tui.screens.cockpit import CockpitScreen
+from tui.screens.evidence import EvidenceScreen
+from tui.screens.help import HelpScreen
+
+FeedOf = Callable[[str], FakeFeed]
+Text = Callable[[Cockpit], list[str]]
+
+
+@asynccontextmanager
+async def running(feed: FakeFeed, look: Look) -> AsyncGenerator[tuple[Cockpit, "Pilot[signal.Signals]"]]:
+    """The cockpit after it has shown all that the feed gives at once."""
+    app = Cockpit(feed, look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        yield app, pilot
+
+
+async def settle(pilot: "Pilot[signal.Signals]") -> None:
+    for _ in range(4):
+        await pilot.pause()
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c"])
+async def test_leaving_without_load(key: str, feed_of: FeedOf, look: Look) -> None:
+    feed = feed_of("done")
+    async with running(feed, look) as (app, pilot):
+        await pilot.press(key)
+    assert not app.is_running
+    assert app.return_value is (None if key == "q" else signal.SIGINT)
+    assert feed.commands == []
+
+
+async def test_q_asks_once_while_load_runs(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    feed = feed_of("headroom")
+    async with running(feed, look) as (app, pilot):
+        await pilot.press("q")
+        assert app.is_running
+        assert screen_text(app)[-1].strip() == "load is running: q again to stop it and quit"
+        await pilot.press("q")
+    assert not app.is_running
+    assert app.return_value is None
+
+
+async def test_the_question_of_q_is_forgotten(
+    feed_of: FeedOf, look: Look, screen_text: Text, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.app.SAID_S", 0.01)
+    async with running(feed_of("headroom"), look) as (app, pilot):
+        await pilot.press("q")
+        await asyncio.sleep(0.05)
+        await settle(pilot)
+        assert "q quit" in screen_text(app)[-1]
+        await pilot.press("q")
+        assert app.is_running
+
+
+async def test_ctrl_c_quits_at_once(feed_of: FeedOf, look: Look) -> None:
+    feed = feed_of("headroom")
+    async with running(feed, look) as (app, pilot):
+        await pilot.press("ctrl+c")
+    assert app.return_value is signal.SIGINT
+    await app.follower.close()
+    assert feed.cancelled
+
+
+async def test_more_and_less_load(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    feed = feed_of("headroom")
+    async with running(feed, look) as (app, pilot):
+        await pilot.press("+", "+", "-", "-", "minus")
+        assert screen_text(app)[-1].strip() == "20 to 15 connections"
+    assert feed.commands == [SetConcurrency(number) for number in (25, 30, 25, 20, 15)]
+
+
+async def test_stop(feed_of: FeedOf, look: Look) -> None:
+    feed = feed_of("headroom")
+    async with running(feed, look) as (_, pilot):
+        await pilot.press("s")
+    assert feed.commands == [StopLoad()]
+
+
+async def test_stop_without_load(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    feed = feed_of("done")
+    async with running(feed, look) as (app, pilot):
+        await pilot.press("s", "+")
+        assert screen_text(app)[-1].strip() == "the load has ended"
+    assert feed.commands == []
+
+
+async def test_hosts_take_turns(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    async with running(feed_of("two-hosts"), look) as (app, pilot):
+        assert "web1 cpu" in "".join(screen_text(app))
+        await pilot.press("h")
+        await settle(pilot)
+        assert "db1 cpu" in "".join(screen_text(app))
+        assert "no httpd here" in "".join(screen_text(app))
+        await pilot.press("h")
+        await settle(pilot)
+        assert "web1 cpu" in "".join(screen_text(app))
+
+
+async def test_one_host_says_how_to_add_more(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    async with running(feed_of("headroom"), look) as (app, pilot):
+        await pilot.press("h")
+        assert "--host" in screen_text(app)[-1]
+
+
+async def test_pause_holds_the_picture_and_data_goes_on(look: Look, screen_text: Text) -> None:
+    from tests.tui.scenes import cpu_then_swap
+
+    moments = cpu_then_swap()
+    feed = FakeFeed(moments[:12])
+    async with running(feed, look) as (app, pilot):
+        await pilot.press("space")
+        await settle(pilot)
+        held = screen_text(app)
+        assert "paused" in held[0]
+        for moment in moments[12:]:
+            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        await settle(pilot)
+        assert screen_text(app) == held
+        await pilot.press("space")
+        await settle(pilot)
+        assert "SWAP" in screen_text(app)[1]
+        assert "SSSS" in "".join(screen_text(app))
+
+
+async def test_evidence(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    async with running(feed_of("swap"), look) as (app, pilot):
+        await pilot.press("e")
+        await settle(pilot)
+        assert isinstance(app.screen, EvidenceScreen)
+        text = "\n".join(screen_text(app))
+        for words in ("swap in", "limit 40 kB/s", "atop: 10 pages/s", "memory stall", "CPU busy", "its symptom"):
+            assert words in text
+        await pilot.press("e")
+        await settle(pilot)
+        assert isinstance(app.screen, CockpitScreen)
+
+
+async def test_help_and_evidence_replace_each_other(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    async with running(feed_of("swap"), look) as (app, pilot):
+        await pilot.press("question_mark")
+        await settle(pilot)
+        assert isinstance(app.screen, HelpScreen)
+        assert "Letters of the time strip" in "\n".join(screen_text(app))
+        before = screen_text(app)
+        await pilot.press("down", "pagedown")
+        await settle(pilot)
+        assert screen_text(app) != before
+        await pilot.press("e")
+        await settle(pilot)
+        assert isinstance(app.screen, EvidenceScreen)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert isinstance(app.screen, CockpitScreen)
+
+
+async def test_zoom_and_back(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    async with running(feed_of("headroom"), look) as (app, pilot):
+        await pilot.press("z")
+        await settle(pilot)
+        assert [name for name, panel in app.panels.items() if panel.placement] == ["load"]
+        assert "load" in screen_text(app)[1]
+        assert "memory" not in "".join(screen_text(app))
+        await pilot.press("tab", "tab")
+        await settle(pilot)
+        assert [name for name, panel in app.panels.items() if panel.placement] == ["memory"]
+        await pilot.press("escape")
+        await settle(pilot)
+        assert len([name for name, panel in app.panels.items() if panel.placement]) == 8
+        await pilot.press("shift+tab", "z")
+        await settle(pilot)
+        assert [name for name, panel in app.panels.items() if panel.placement] == ["cpu"]
+
+
+async def test_mark(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    feed = feed_of("headroom")
+    async with running(feed, look) as (app, pilot):
+        await pilot.press("m")
+        await settle(pilot)
+        assert "what happens now?" in screen_text(app)[-1]
+        await pilot.press(*"q [r]+", "enter")
+        await settle(pilot)
+        assert screen_text(app)[-1].strip() == "noted: q [r]+"
+    assert feed.commands == [Mark("q [r]+")]
+
+
+async def test_mark_taken_back(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    feed = feed_of("headroom")
+    async with running(feed, look) as (app, pilot):
+        await pilot.press("m", "x", "escape")
+        await settle(pilot)
+        assert "q quit" in screen_text(app)[-1]
+        await pilot.press("m", "space", "enter")
+        await settle(pilot)
+        assert "q quit" in screen_text(app)[-1]
+    assert feed.commands == []
+
+
+async def test_picture(
+    feed_of: FeedOf, look: Look, screen_text: Text, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with running(feed_of("swap"), look) as (app, pilot):
+        await pilot.press("p")
+        await settle(pilot)
+        assert screen_text(app)[-1].startswith(" picture saved: ")
+    (path,) = tmp_path.iterdir()  # noqa: ASYNC240 (a test may wait for its own file)
+    assert path.name.startswith("loadtop-web1-index.php-")
+    assert "SWAP" in path.read_text(encoding="utf-8")
+
+
+async def test_picture_that_cannot_be_written(
+    feed_of: FeedOf, look: Look, screen_text: Text, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nowhere(_: str) -> Path:
+        return tmp_path / "no such directory" / "x.svg"
+
+    monkeypatch.setattr("tui.picture.file_name", nowhere)
+    async with running(feed_of("swap"), look) as (app, pilot):
+        await pilot.press("p")
+        assert screen_text(app)[-1].startswith(" no picture: ")
+        assert app.is_running
+
+
+@pytest.mark.parametrize(
+    ("label", "command"), [("+", SetConcurrency(25)), ("- load", SetConcurrency(15)), ("s stop", StopLoad())]
+)
+async def test_keys_can_be_clicked(label: str, command: object, feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    feed = feed_of("headroom")
+    async with running(feed, look) as (app, pilot):
+        await pilot.click(offset=(screen_text(app)[-1].index(label), 23))
+        await settle(pilot)
+    assert feed.commands == [command]
+
+
+async def test_panels_can_be_clicked(feed_of: FeedOf, look: Look) -> None:
+    async with running(feed_of("headroom"), look) as (app, pilot):
+        await pilot.click(offset=(60, 8))
+        await settle(pilot)
+        assert [name for name, panel in app.panels.items() if panel.chosen] == ["cpu"]
+        await pilot.click(offset=(60, 8))
+        await settle(pilot)
+        assert [name for name, panel in app.panels.items() if panel.placement] == ["cpu"]

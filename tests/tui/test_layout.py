@@ -1,0 +1,64 @@
+"""The arrangement: everything has its place at every size, and frames join."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.drawing.glyphs import ASCII, UNICODE
+from tui.layout import bands_for, boxes, place
+
+WIDTHS, HEIGHTS = st.integers(24, 260), st.integers(8, 90)
+
+
+@given(WIDTHS, HEIGHTS)
+def test_every_cell_of_the_middle_has_one_owner(width: int, height: int) -> None:
+    rows = height - 2
+    placed = place(boxes(bands_for(width, height), width, 1, rows), UNICODE)
+    owners: dict[tuple[int, int], str] = {}
+    for one in placed:
+        assert len(one.ceiling) == one.width
+        assert len(one.walls) == one.inner[1]
+        assert len(one.edge) in (0, one.inner[1])
+        assert len(one.floor) in (0, one.width)
+        for x in range(one.x, one.x + one.width):
+            for y in range(one.y, one.y + one.height):
+                assert owners.setdefault((x, y), one.panel) == one.panel
+    lines = {y for _, y in owners}
+    assert {x for x, _ in owners} == set(range(width))
+    assert lines == set(range(1, 1 + len(lines)))
+    assert len(lines) <= max(rows, 3)
+
+
+@given(WIDTHS, HEIGHTS)
+def test_the_verdict_is_always_there(width: int, height: int) -> None:
+    assert boxes(bands_for(width, height), width, 1, height - 2)[0].panel == "verdict"
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60), (60, 20), (100, 30), (132, 43)])
+def test_the_whole_screen_is_used(width: int, height: int) -> None:
+    placed = place(boxes(bands_for(width, height), width, 1, height - 2), UNICODE)
+    assert sum(one.width * one.height for one in placed) == width * (height - 2)
+
+
+def test_what_matters_least_is_left_out_first() -> None:
+    shown = {height: [box.panel for box in boxes(bands_for(60, height), 60, 1, height - 2)] for height in (20, 14, 8)}
+    assert shown[20] == ["verdict", "load", "cpu", "memory", "apache", "time"]
+    assert shown[14] == ["verdict", "load", "cpu", "time"]
+    assert shown[8] == ["verdict"]
+
+
+def test_frames_join() -> None:
+    placed = {one.panel: one for one in place(boxes(bands_for(80, 24), 80, 1, 22), UNICODE)}
+    assert placed["verdict"].ceiling[0] == "╭"
+    assert placed["verdict"].ceiling[-1] == "╮"
+    assert placed["load"].ceiling[0] == "├"
+    assert placed["cpu"].ceiling[0] == "┬"
+    assert placed["devices"].ceiling[0] == "┼"
+    assert placed["devices"].ceiling[-1] == "┤"
+    assert placed["time"].floor[0] == "╰"
+    assert "┴" in placed["time"].ceiling
+
+
+def test_ascii_frames_are_ascii() -> None:
+    for one in place(boxes(bands_for(80, 24), 80, 1, 22), ASCII):
+        assert (one.ceiling + one.walls + one.edge + one.floor).isascii()

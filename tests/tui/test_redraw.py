@@ -1,0 +1,75 @@
+"""What is sent to the terminal: only what changed."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from textual._compositor import ChopsUpdate
+from textual.screen import Screen
+
+from tests.tui.scenes import HEADROOM, FakeFeed, Story
+from tui.app import Cockpit
+from tui.look import Look
+
+
+async def updates(app: Cockpit, story: Story, changes: Callable[[Story], None]) -> list[ChopsUpdate]:
+    """What is displayed because of ``changes``."""
+    found: list[ChopsUpdate] = []
+
+    def display(_: Screen[object], renderable: object) -> None:
+        if isinstance(renderable, ChopsUpdate):
+            found.append(renderable)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        for moment in story.play(HEADROOM, 40):
+            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        for _ in range(3):
+            await pilot.pause()
+        app._display = display  # type: ignore[method-assign,assignment]
+        changes(story)
+        for _ in range(3):
+            await pilot.pause()
+    return found
+
+
+async def test_few_changed_numbers_redraw_few_cells(look: Look) -> None:
+    app = Cockpit(FakeFeed([]), look=look)
+
+    def change(story: Story) -> None:
+        for moment in story.play(replace(HEADROOM, rps=213.0, available_kb=300_000)):
+            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+
+    (update,) = await updates(app, Story(), change)
+    spans = update.spans
+    cells = sum(last - first for _, first, last in spans)
+    assert 3 <= cells < 100
+    sent = update.render_segments(app.console)
+    assert len(sent.encode()) < 600
+    assert "\x1b[2J" not in sent
+
+
+async def test_the_same_again_moves_only_the_clocks_and_graphs(look: Look) -> None:
+    app = Cockpit(FakeFeed([]), look=look)
+
+    def change(story: Story) -> None:
+        for moment in story.play(HEADROOM):
+            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+
+    (update,) = await updates(app, Story(), change)
+    cells = sum(last - first for _, first, last in update.spans)
+    assert cells < 60
+
+
+async def test_what_is_sent_is_what_changed(look: Look) -> None:
+    """The cells of the spans, and no cell beside them: a terminal that plays them shows the new screen."""
+    app = Cockpit(FakeFeed([]), look=look)
+
+    def change(story: Story) -> None:
+        for moment in story.play(replace(HEADROOM, rps=400.0, busy=31, user=60.0)):
+            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+
+    (update,) = await updates(app, Story(), change)
+    sent = update.render_segments(app.console)
+    shown = sum(last - first for _, first, last in update.spans)
+    plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", sent)
+    assert len(plain) == shown

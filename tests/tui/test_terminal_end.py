@@ -1,0 +1,138 @@
+"""However the cockpit ends, it ends soon and in order: the feed is stopped, the normal screen is back, no traceback."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import asyncio, fcntl, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+from itertools import islice
+from pathlib import Path
+from tests.tui.scenes import FakeFeed, endless
+from tui.app import run_cockpit
+feed = FakeFeed(list(islice(endless(), 200)), pause_s=0.05)
+ended_by = asyncio.run(run_cockpit(feed))
+Path(sys.argv[1]).write_text(f"{ended_by and ended_by.name} {feed.running} {feed.cancelled}")
+print("THE SUMMARY", flush=True)
+"""
+
+
+class Window:
+    """A terminal window with the cockpit in it."""
+
+    def __init__(self, notes: Path) -> None:
+        self.notes = notes
+        self.seen = b""
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.program = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(notes)],
+            cwd=ROOT,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            env={**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"},
+        )
+        os.close(slave)
+
+    def wait_for(self, text: bytes, limit_s: float = 15.0) -> None:
+        """Read until this is on its way to the screen."""
+        deadline = time.monotonic() + limit_s
+        while text not in self.seen:
+            assert time.monotonic() < deadline, self.seen[-2000:]
+            if select.select([self.master], [], [], 0.1)[0]:
+                self.seen += os.read(self.master, 65536)
+
+    def wait_for_end(self, limit_s: float = 5.0) -> float:
+        """Seconds until the program is gone; what it still says is read."""
+        began = time.monotonic()
+        while self.program.poll() is None:
+            assert time.monotonic() - began < limit_s, self.seen[-2000:]
+            self.read_rest()
+        self.read_rest()
+        return time.monotonic() - began
+
+    def read_rest(self) -> None:
+        """Read what there is, if the window is open."""
+        if self.master < 0:
+            time.sleep(0.02)
+        elif select.select([self.master], [], [], 0.02)[0]:
+            try:
+                self.seen += os.read(self.master, 65536)
+            except OSError:
+                time.sleep(0.02)
+
+    def close(self) -> None:
+        """Close the window, whatever runs in it."""
+        if self.master >= 0:
+            os.close(self.master)
+            self.master = -1
+
+    def clean_up(self) -> None:
+        """Leave nothing behind."""
+        self.close()
+        if self.program.poll() is None:
+            self.program.kill()
+        self.program.wait()
+
+
+@pytest.fixture
+def window(tmp_path: Path) -> Iterator[Window]:
+    """A window in which the load is shown running."""
+    opened = Window(tmp_path / "notes")
+    try:
+        opened.wait_for(b"HEADROOM")
+        yield opened
+    finally:
+        opened.clean_up()
+
+
+ENDS: dict[str, tuple[Callable[[Window], object], str]] = {
+    "q": (lambda window: os.write(window.master, b"qq"), "None"),
+    "ctrl+c": (lambda window: os.write(window.master, b"\x03"), "SIGINT"),
+    "SIGINT": (lambda window: window.program.send_signal(signal.SIGINT), "SIGINT"),
+    "SIGTERM": (lambda window: window.program.send_signal(signal.SIGTERM), "SIGTERM"),
+    "SIGHUP": (lambda window: window.program.send_signal(signal.SIGHUP), "SIGHUP"),
+    "window closed": (Window.close, "SIGHUP"),
+}
+
+
+@pytest.mark.parametrize("way", ENDS)
+def test_every_end_is_in_order(way: str, window: Window) -> None:
+    end, name = ENDS[way]
+    end(window)
+    assert window.wait_for_end() < 2.0
+    assert window.program.returncode == 0
+    assert window.notes.read_text() == f"{name} False True"
+    assert b"Traceback" not in window.seen
+    if name != "SIGHUP":
+        after = window.seen.rpartition(b"\x1b[?1049l")[2]
+        assert b"THE SUMMARY" in after
+
+
+def test_a_dead_terminal_without_a_signal_ends_it_too(tmp_path: Path) -> None:
+    """A program that is told nothing (another session's terminal) notices when it writes."""
+    opened = Window(tmp_path / "notes")
+    try:
+        opened.wait_for(b"HEADROOM")
+        os.kill(opened.program.pid, signal.SIGSTOP)
+        opened.close()
+        os.kill(opened.program.pid, signal.SIGCONT)
+        assert opened.wait_for_end() < 3.0
+        assert opened.notes.read_text() == "SIGHUP False True"
+    finally:
+        opened.clean_up()

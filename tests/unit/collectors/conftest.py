@@ -1,0 +1,140 @@
+"""Recorded texts, a machine made of texts, and an event loop on which sleeping takes no time."""
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import settings
+
+from collectors.page import Page
+from collectors.reading import Missing, Reading, Request
+
+# How long one example takes says how busy the machine is, and nothing of a parser.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
+
+T = TypeVar("T")
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+KERNELS = ("2.6.32", "3.10", "4.18", "5.10", "6.18")
+
+
+@pytest.fixture(scope="session")
+def proc() -> Callable[[str, str], str]:
+    """``proc(kernel, name)``: the text of a file in /proc as that kernel prints it."""
+    return lambda kernel, name: (FIXTURES / "proc" / kernel / name).read_text()
+
+
+@pytest.fixture(scope="session")
+def status() -> Callable[[str], str]:
+    """``status(name)``: a status page."""
+    return lambda name: (FIXTURES / "status" / name).read_text()
+
+
+@pytest.fixture(scope="session", params=KERNELS)
+def kernel(request: pytest.FixtureRequest) -> str:
+    version: str = request.param
+    return version
+
+
+class TextTransport:
+    """A machine made of texts. A path set to :class:`Missing` cannot be read; one that is not set does not exist."""
+
+    def __init__(self, files: Mapping[str, str | Missing]) -> None:
+        self.files = dict(files)
+        self.processes: dict[int, str] | Missing = {}
+        self.pss: dict[int, str] = {}
+        self.at = 1000.0
+        self.requests: list[Request] = []
+        self.pages: dict[str, Page] = {}
+        self.own: frozenset[int] = frozenset()
+        self.closed = False
+
+    source = "text"
+
+    async def read(self, request: Request) -> Reading:
+        self.requests.append(request)
+        self.at += 1.0
+        wanted = [file.path for file in request.files]
+        files = {path: self.files.get(path, Missing("no such file")) for path in wanted}
+        processes = self.processes
+        pids = frozenset[int]() if isinstance(processes, Missing) else frozenset(processes)
+        if not isinstance(processes, Missing):
+            processes = {pid: text for pid, text in processes.items() if pid not in request.skip}
+        pss = {pid: self.pss[pid] for pid in request.pss if pid in self.pss}
+        return Reading(self.at, files, 4, processes, pids, pss, self.own)
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002 - a Transport
+        return self.pages[url]
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def machine_of_texts() -> Callable[[str], TextTransport]:
+    """``machine_of_texts(kernel)``: a transport to a machine with the recorded texts of that kernel."""
+
+    def build(kernel: str) -> TextTransport:
+        top = FIXTURES / "proc" / kernel
+        files = {f"/proc/{path.relative_to(top)}": path.read_text() for path in top.rglob("*") if path.is_file()}
+        return TextTransport(files)
+
+    return build
+
+
+class _InstantSelector(selectors.SelectSelector):
+    """Where an event loop would wait, its time jumps ahead instead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            raise AssertionError("everything waits for something that will never come")
+        self.now += max(0.0, timeout)
+        return super().select(0)
+
+
+class _InstantLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self._instant = _InstantSelector()
+        super().__init__(self._instant)
+
+    def time(self) -> float:
+        return self._instant.now
+
+
+@pytest.fixture
+def instantly() -> Callable[[Coroutine[Any, Any, Any]], Any]:
+    """``instantly(coroutine)`` runs it on a loop whose time passes only in sleep, and then at once. No threads."""
+
+    def run(coroutine: Coroutine[Any, Any, T]) -> T:
+        with asyncio.Runner(loop_factory=_InstantLoop) as runner:
+            return runner.run(coroutine)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def stat_text() -> Callable[..., str]:
+    """``stat_text(pid, name, ...)``: the text of /proc/PID/stat."""
+
+    def build(
+        pid: int,
+        name: str,
+        *,
+        state: str = "S",
+        parent: int = 1,
+        ticks: int = 0,
+        threads: int = 1,
+        started: int = 500,
+        pages: int = 100,
+    ) -> str:
+        before: Iterable[object] = (state, parent, pid, pid, 0, -1, 4194624, 0, 0, 0, 0, ticks, 0, 0, 0, 20, 0, threads)
+        return f"{pid} ({name}) {' '.join(map(str, before))} 0 {started} 1000000 {pages} 18446744073709551615 0 0 0\n"
+
+    return build

@@ -1,0 +1,203 @@
+"""Control groups of version 1 and 2: where a process is, and the tightest limit above it."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors import cgroup
+from collectors.cgroup import Membership, Mount, locate, parse_membership, parse_mounts
+from collectors.machine import ProcMachine
+from collectors.problem import ParseError
+from collectors.reading import Reading
+from loadtop.model import CgroupLimits, HostSample, Pressure, State
+
+V2 = (Mount("/sys/fs/cgroup", "/", None),)
+V1 = (
+    Mount("/sys/fs/cgroup/unified", "/", None),
+    Mount("/sys/fs/cgroup/cpu,cpuacct", "/", frozenset({"rw", "cpu", "cpuacct"})),
+    Mount("/sys/fs/cgroup/memory", "/", frozenset({"rw", "memory"})),
+)
+MOUNTINFO = r"""
+22 1 254:0 / / rw,relatime - ext4 /dev/vda1 rw
+30 22 0:26 / /sys/fs/cgroup ro,nosuid shared:9 - tmpfs tmpfs ro,mode=755
+31 30 0:27 / /sys/fs/cgroup/unified rw shared:10 - cgroup2 cgroup2 rw
+33 30 0:30 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw shared:13 master:7 - cgroup cgroup rw,cpu,cpuacct
+34 30 0:31 / /sys/fs/cgroup/my\040memory rw - cgroup cgroup rw,memory
+""".lstrip()
+
+
+def limits(files: dict[str, str], membership: str, mounts: tuple[Mount, ...]) -> CgroupLimits:
+    place = locate(parse_membership(membership), mounts)
+    assert place is not None
+    assert {wanted.path for wanted in place.files()} >= set(files)
+    return cgroup.collect(Reading(1.0, files), place)
+
+
+def test_membership() -> None:
+    text = "12:cpu,cpuacct:/a\n11:memory:/a/b:c\n1:name=systemd:/init\n0::/user.slice\n"
+    controllers = {"cpu": "/a", "cpuacct": "/a", "memory": "/a/b:c", "name=systemd": "/init"}
+    assert parse_membership(text) == Membership("/user.slice", controllers)
+
+
+def test_mounts() -> None:
+    assert parse_mounts(MOUNTINFO) == (
+        Mount("/sys/fs/cgroup/unified", "/", None),
+        Mount("/sys/fs/cgroup/cpu,cpuacct", "/docker/abc", frozenset({"rw", "cpu", "cpuacct"})),
+        Mount("/sys/fs/cgroup/my memory", "/", frozenset({"rw", "memory"})),
+    )
+
+
+@given(st.text())
+def test_any_text(text: str) -> None:
+    assert parse_mounts(text) == ()
+    with suppress(ParseError):
+        parse_membership(text)
+
+
+@given(st.text(alphabet="0:/ab,\n.", max_size=60), st.text(alphabet="/ab.", min_size=1, max_size=20))
+def test_a_place_is_always_below_its_mount(text: str, top: str) -> None:
+    mounts = (Mount("/sys/fs/cgroup", top, None), Mount("/cpu", top, frozenset({"cpu"})))
+    with suppress(ParseError):
+        place = locate(parse_membership(text), mounts)
+        for wanted in place.files() if place else ():
+            assert wanted.path.startswith(("/sys/fs/cgroup/", "/cpu/"))
+            assert "/../" not in wanted.path
+
+
+def test_the_own_group_and_all_above_it() -> None:
+    place = locate(Membership("/system.slice/httpd.service"), V2)
+    assert place is not None
+    assert (
+        place.cpu
+        == place.memory
+        == (
+            "/sys/fs/cgroup/system.slice/httpd.service",
+            "/sys/fs/cgroup/system.slice",
+            "/sys/fs/cgroup",
+        )
+    )
+
+
+def test_a_group_that_is_not_below_the_mount() -> None:
+    part = (Mount("/sys/fs/cgroup", "/docker/abc", None),)
+    assert locate(Membership("/docker/abcd"), part) is None
+    assert locate(Membership("/../x"), V2) is None
+    assert locate(Membership("/x"), ()) is None
+    place = locate(Membership("/docker/abc/web"), part)
+    assert place is not None
+    assert place.cpu == ("/sys/fs/cgroup/web", "/sys/fs/cgroup")
+
+
+def test_version_2_takes_the_tightest_limit_and_its_counters() -> None:
+    top, own = "/sys/fs/cgroup/web", "/sys/fs/cgroup/web/httpd"
+    found = limits(
+        {
+            f"{own}/cpu.max": "200000 100000\n",
+            f"{own}/cpu.stat": "usage_usec 9\nnr_periods 5\nnr_throttled 1\nthrottled_usec 100\n",
+            f"{own}/memory.max": "max\n",
+            f"{own}/memory.high": "max\n",
+            f"{own}/memory.current": "1048576\n",
+            f"{top}/cpu.max": "25000 50000\n",
+            f"{top}/cpu.stat": "usage_usec 9\nnr_periods 50\nnr_throttled 40\nthrottled_usec 987654\nnr_bursts 0\n",
+            f"{top}/memory.max": "536870912\n",
+            f"{top}/memory.high": "max\n",
+            f"{top}/memory.current": "500000000\n",
+            f"{top}/memory.events": "low 0\nhigh 2\nmax 7\noom 0\noom_kill 0\n",
+            "/sys/fs/cgroup/cpu.stat": "usage_usec 9\n",
+            f"{own}/cpu.pressure": "some avg10=1.00 avg60=0 avg300=0 total=77\nfull avg10=0 avg60=0 avg300=0 total=7\n",
+        },
+        "0::/web/httpd\n",
+        V2,
+    )
+    assert found == CgroupLimits(
+        path="/web/httpd",
+        version=2,
+        cpu_quota_us=25000,
+        cpu_period_us=50000,
+        periods=50,
+        throttled_periods=40,
+        throttled_us=987654,
+        memory_limit_kb=524288,
+        memory_used_kb=488281,
+        memory_failures=9,
+        pressure=Pressure(cpu_some_us=77),
+    )
+
+
+def test_a_soft_limit_below_the_hard_one_is_the_limit() -> None:
+    own = "/sys/fs/cgroup/web"
+    files = {f"{own}/memory.max": "2048000\n", f"{own}/memory.high": "1024000\n"}
+    assert limits(files, "0::/web\n", V2).memory_limit_kb == 1000
+
+
+def test_version_1() -> None:
+    cpu, memory = "/sys/fs/cgroup/cpu,cpuacct/web", "/sys/fs/cgroup/memory/web"
+    found = limits(
+        {
+            f"{cpu}/cpu.cfs_quota_us": "50000\n",
+            f"{cpu}/cpu.cfs_period_us": "100000\n",
+            f"{cpu}/cpu.stat": "nr_periods 10\nnr_throttled 4\nthrottled_time 123456789\n",
+            "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n",
+            "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+            f"{memory}/memory.limit_in_bytes": "104857600\n",
+            f"{memory}/memory.usage_in_bytes": "52428800\n",
+            f"{memory}/memory.failcnt": "12\n",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+        },
+        "5:memory:/web\n3:cpu,cpuacct:/web\n0::/\n",
+        V1,
+    )
+    assert (found.version, found.path) == (1, "/web")
+    assert (found.cpu_quota_us, found.cpu_period_us) == (50000, 100000)
+    assert (found.periods, found.throttled_periods, found.throttled_us) == (10, 4, 123456)
+    assert (found.memory_limit_kb, found.memory_used_kb, found.memory_failures) == (102400, 51200, 12)
+
+
+def test_no_limit_is_not_a_large_one() -> None:
+    own = "/sys/fs/cgroup/memory/web"
+    files = {f"{own}/memory.limit_in_bytes": "9223372036854771712\n", f"{own}/memory.usage_in_bytes": "4096\n"}
+    found = limits(files, "5:memory:/web\n", V1)
+    assert (found.memory_limit_kb, found.memory_used_kb, found.cpu_quota_us) == (None, 4, None)
+
+
+@pytest.mark.parametrize("text", ["", "max", "max 100000\n", "garbage\n", "5\n", "-1 100000\n", "0 0\n"])
+def test_a_limit_that_is_none(text: str) -> None:
+    assert limits({"/sys/fs/cgroup/web/cpu.max": text}, "0::/web\n", V2).cpu_quota_us is None
+
+
+async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
+    transport = machine_of_texts("6.18")
+    machine = ProcMachine(transport)
+    assert reason(await machine.sample()) == "no web server process here"
+    transport.processes = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
+    await machine.sample()
+    assert reason(await machine.sample()) == "/proc/self/mountinfo: no such file"
+    transport.files["/proc/self/mountinfo"] = "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+    assert reason(await machine.sample()) == "/proc/10/cgroup: no such file"
+    transport.files["/proc/10/cgroup"] = "0::/web\n"
+    assert reason(await machine.sample()) == "not read yet"
+    transport.files["/sys/fs/cgroup/web/cpu.max"] = "50000 100000\n"
+    sample = await machine.sample()
+    assert sample.cgroup is not None
+    assert (sample.cgroup.path, sample.cgroup.cpu_quota_us) == ("/web", 50000)
+    transport.files["/proc/10/cgroup"] = "0::/other\n"
+    await machine.sample()
+    sample = await machine.sample()
+    assert sample.cgroup is not None
+    assert sample.cgroup.path == "/other"
+    transport.files["/proc/10/cgroup"] = "0::/../elsewhere\n"
+    await machine.sample()
+    assert "not mounted here" in reason(await machine.sample())
+    transport.processes = {}
+    await machine.sample()
+    assert reason(await machine.sample()) == "no web server process here"
+
+
+def reason(sample: HostSample) -> str:
+    assert sample.cgroup is None
+    return next(
+        found.reason for found in sample.outcomes if found.collector == "cgroup" and found.state is State.ABSENT
+    )

@@ -1,0 +1,215 @@
+"""What each kernel from 2.6.32 to 6.18 prints, as the parsers understand it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from collectors import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
+from collectors.problem import ParseError
+from loadtop.model import CpuTimes, Listener
+
+Proc = Callable[[str, str], str]
+
+
+def test_every_kernel_is_understood(proc: Proc, kernel: str) -> None:
+    assert cpu.parse(proc(kernel, "stat")).cores
+    assert load.parse(proc(kernel, "loadavg"), cpu.parse_tasks(proc(kernel, "stat"))).context_switches
+    assert memory.parse(proc(kernel, "meminfo")).total_kb
+    assert memory.parse_swap(proc(kernel, "meminfo")).total_kb >= 0
+    assert paging.parse(proc(kernel, "vmstat"), 4).major_faults
+    assert disks.parse(proc(kernel, "diskstats"), proc(kernel, "swaps"))
+    assert networks.parse(proc(kernel, "net/dev"))
+    assert tcp.parse(*(proc(kernel, f"net/{name}") for name in ("netstat", "snmp", "sockstat"))).out_segments
+    assert processes.parse_stat(proc(kernel, "httpd-stat")).name in ("httpd", "apache2")
+
+
+def test_columns_that_a_kernel_does_not_print_are_not_zero(proc: Proc) -> None:
+    oldest = cpu.parse(proc("2.6.32", "stat")).total
+    assert oldest == CpuTimes(84213, 512, 20411, 9120034, 7731, 12, 988, 0, 0, None)
+    assert cpu.parse("cpu 1 2 3 4\n").total == CpuTimes(1, 2, 3, 4)
+
+
+def test_guest_time_is_read(proc: Proc) -> None:
+    total = cpu.parse(proc("4.18", "stat")).total
+    assert (total.guest, total.guest_nice) == (300, 12)
+
+
+def test_core_ids_may_have_gaps() -> None:
+    cores = cpu.parse("cpu 1 2 3 4\ncpu0 1 1 1 1\ncpu3 0 1 2 3\n").cores
+    assert [core.id for core in cores] == [0, 3]
+
+
+def test_running_tasks_come_from_stat_and_else_from_loadavg(proc: Proc) -> None:
+    assert load.parse(proc("4.18", "loadavg")).running == 9
+    assert load.parse("0.1 0.2 0.3 5/100 77\n", cpu.parse_tasks(proc("4.18", "stat"))).running == 9
+    assert load.parse(proc("4.18", "loadavg"), cpu.parse_tasks(proc("4.18", "stat"))).blocked == 4
+
+
+def test_available_memory_is_not_guessed(proc: Proc) -> None:
+    assert memory.parse(proc("2.6.32", "meminfo")).available_kb is None
+    assert memory.parse(proc("5.10", "meminfo")).available_kb == 1231240
+
+
+def test_swap_traffic_is_in_kb(proc: Proc) -> None:
+    assert paging.parse(proc("2.6.32", "vmstat"), 4).swap_in_kb == 4 * 12345
+    assert paging.parse(proc("2.6.32", "vmstat"), 64).swap_out_kb == 64 * 54321
+
+
+@pytest.mark.parametrize(
+    ("version", "scanned", "reclaimed", "stalls", "anon", "file", "kills"),
+    [
+        ("2.6.32", 201, None, 17, None, None, None),
+        ("3.10", 62, 42, 3, None, None, None),
+        ("4.18", 4700, 4200, 75, None, 778899, 2),
+        ("5.10", 260, 210, 7, 15, 4455, 0),
+    ],
+)
+def test_reclaim_is_added_over_zones(
+    proc: Proc,
+    version: str,
+    scanned: int | None,
+    reclaimed: int | None,
+    stalls: int | None,
+    anon: int | None,
+    file: int | None,
+    kills: int | None,
+) -> None:
+    found = paging.parse(proc(version, "vmstat"), 4)
+    assert found.direct_scanned_pages == scanned
+    assert found.direct_reclaimed_pages == reclaimed
+    assert found.allocation_stalls == stalls
+    assert (found.refaults_anon_pages, found.refaults_file_pages, found.oom_kills) == (anon, file, kills)
+
+
+def test_pressure_before_and_after_full_of_cpu(proc: Proc) -> None:
+    old, new = (
+        pressure.parse(*(proc(version, f"pressure/{name}") for name in ("cpu", "memory", "io")))
+        for version in ("5.10", "6.18")
+    )
+    assert (old.cpu_some_us, old.memory_full_us, old.io_full_us, old.irq_full_us) == (1234567, 1234, 887766, None)
+    assert new.cpu_some_us
+
+
+@pytest.mark.parametrize(
+    ("version", "names", "swap"),
+    [
+        ("2.6.32", ["sda", "sdb", "dm-0"], ["sdb"]),
+        ("3.10", ["vda", "vdb"], []),
+        ("4.18", ["nvme0n1", "dm-0", "dm-1"], ["dm-1"]),
+        ("5.10", ["vda", "zram0", "loop0"], ["zram0"]),
+        ("6.18", ["vda"], []),
+    ],
+)
+@pytest.mark.parametrize("listed", [True, False])
+def test_whole_disks_and_which_carry_swap(
+    proc: Proc, version: str, names: list[str], swap: list[str], listed: bool
+) -> None:
+    blocks = None
+    if listed:
+        others = ["ram0", "loop0", "loop1", "loop2", "loop3", "loop4", "loop5", "loop6", "loop7", "sr0", "zram0"]
+        blocks = disks.parse_blocks("".join(f"../devices/virtual/block/{name}\n" for name in names + others))
+    found = disks.parse(proc(version, "diskstats"), proc(version, "swaps"), blocks)
+    assert [disk.name for disk in found] == names
+    assert [disk.name for disk in found if disk.swap] == swap
+
+
+def test_names_of_disks_with_a_slash() -> None:
+    text = "104 0 cciss/c0d0 1 0 2 1 1 0 2 1 0 1 1\n104 1 cciss/c0d0p1 1 0 2 1 1 0 2 1 0 1 1\n"
+    assert [disk.name for disk in disks.parse(text, None, disks.parse_blocks("../cciss!c0d0\n"))] == ["cciss/c0d0"]
+
+
+def test_partitions_of_very_old_kernels_have_four_counters() -> None:
+    assert disks.parse("3 0 hda 1 0 2 1 1 0 2 1 0 1 1\n3 1 hda1 1 2 3 4\n")[0].name == "hda"
+
+
+def test_a_disk_with_data_and_swap_is_a_data_disk() -> None:
+    text = "8 0 sda 9 0 9 9 9 0 9 9 0 9 9\n8 1 sda1 5 0 5 5 5 0 5 5 0 5 5\n8 2 sda2 4 0 4 4 4 0 4 4 0 4 4\n"
+    swaps = "Filename Type Size Used Priority\n/dev/sda2 partition 100 0 -2\n"
+    assert [disk.swap for disk in disks.parse(text, swaps)] == [False]
+
+
+def test_a_name_may_touch_its_first_number(proc: Proc) -> None:
+    eth0 = networks.parse(proc("2.6.32", "net/dev"))[1]
+    assert (eth0.name, eth0.rx_bytes, eth0.rx_drops, eth0.tx_bytes, eth0.tx_drops) == (
+        "eth0",
+        3202930602,
+        2,
+        289193111,
+        4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "speed"), [("1000\n", 1000), ("-1\n", None), ("4294967295\n", None), ("65535\n", None), ("", None)]
+)
+def test_line_speed(text: str, speed: int | None) -> None:
+    assert networks.parse_speed(text) == speed
+
+
+def test_tcp_counters_by_name(proc: Proc) -> None:
+    found = tcp.parse(
+        proc("4.18", "net/netstat"),
+        proc("4.18", "net/snmp"),
+        proc("4.18", "net/sockstat"),
+        proc("4.18", "net/sockstat6"),
+    )
+    assert (found.listen_overflows, found.listen_drops, found.retransmits, found.established) == (812, 815, 4404, 421)
+    assert (found.time_wait, found.in_use, found.passive_opens, found.active_opens) == (9120, 431, 912999, 93200)
+
+
+def test_listening_sockets_come_first_and_a_cut_row_is_left_out(proc: Proc) -> None:
+    found = tcp.parse_table(proc("6.18", "net/tcp"))
+    assert [(socket.address, socket.port) for socket in found[:2]] == [("0.0.0.0", 2024), ("127.0.0.1", 34973)]  # noqa: S104
+    assert len(found) == 3
+    assert tcp.parse_table(proc("6.18", "net/tcp6")) == ()
+
+
+def test_addresses_of_version_6() -> None:
+    head = "sl local_address remote_address st tx_queue rx_queue\n"
+    row = f"0: {'0' * 24}01000000:1F90 {'0' * 32}:0000 0A 00000000:00000006 0 0 0 0 77\n"
+    assert tcp.parse_table(head + row) == (tcp.ListeningSocket("::1", 8080, 6, 77),)
+
+
+def test_queues_of_one_port_are_added() -> None:
+    text = "LISTEN 6      5      127.0.0.1:80  0.0.0.0:*\nLISTEN 1 511 [::]:80 [::]:*\nLISTEN 0 128 *:22 *:*\n"
+    assert tcp.parse_listeners(text) == (Listener(22, 0, 128), Listener(80, 7, 516))
+
+
+def test_a_process(proc: Proc) -> None:
+    found = processes.parse_stat(proc("2.6.32", "httpd-stat"))
+    assert found == processes.ProcessStat(2201, "httpd", "D", 2190, 1, 355, 9012345, 5120)
+    assert processes.parse_stat(proc("3.10", "httpd-stat")).threads == 27
+
+
+def test_proportional_memory(proc: Proc) -> None:
+    assert processes.parse_pss(proc("4.18", "httpd-smaps_rollup")) == 20123
+    assert processes.parse_pss(proc("6.18", "httpd-smaps_rollup")) == 413
+    assert processes.parse_pss("") is None
+
+
+@pytest.mark.parametrize("name", ["a b", "(sd-pam)", "x) R 1 1", "new\nline", "", "ü" * 7, "\x1b[31m"])
+def test_names_of_processes(stat_text: Callable[..., str], name: str) -> None:
+    assert processes.parse_stat(stat_text(77, name, ticks=5)).name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        ("apache2", "httpd"), ("httpd", "httpd"), ("httpd.event", "httpd"), ("httpd-prefork", "httpd"),
+        ("httpd2-prefork", "httpd"), ("lt-httpd", "httpd"),
+        ("php-fpm8.2", "php-fpm"), ("php-fpm", "php-fpm"), ("php8.1-fpm", "php-fpm"), ("haproxy", "haproxy"),
+        ("apache2ctl", None), ("httpd_exporter", None), ("php", None), ("haproxy-exporter", None), ("httpdx", None),
+    ],
+)  # fmt: skip
+def test_servers_are_known_by_name(name: str, group: str | None) -> None:
+    found = processes.server_group(name)
+    assert (found.value if found else None) == group
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(ParseError, match="MemTotal"):
+        memory.parse("MemFree: 1 kB\n")
+    with pytest.raises(ParseError, match="pswpin"):
+        paging.parse("pgmajfault 1\n", 4)
+    with pytest.raises(ParseError, match="no complete line of cpu"):
+        cpu.parse("intr 1 2\n")

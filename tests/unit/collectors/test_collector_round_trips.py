@@ -1,0 +1,174 @@
+"""Made-up machines, printed as a kernel prints them, are read back as they were made up."""
+
+from collections.abc import Callable
+from dataclasses import fields
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors import apache, cpu, disks, load, memory, networks, paging, pressure, processes, tcp
+from loadtop.model import ApacheStatus, Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure
+
+counts = st.integers(0, 2**63 - 1)
+small = st.integers(0, 2**31 - 1)
+names = st.text(alphabet=st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=15)
+times = st.builds(CpuTimes, *(counts for _ in range(10)))
+
+
+def print_times(label: str, found: CpuTimes) -> str:
+    return f"{label} {' '.join(str(getattr(found, field.name)) for field in fields(found))}\n"
+
+
+@given(times, st.dictionaries(st.integers(0, 511), times, max_size=8), counts, counts)
+def test_stat(total: CpuTimes, cores: dict[int, CpuTimes], switches: int, forks: int) -> None:
+    text = print_times("cpu ", total) + "".join(print_times(f"cpu{number}", core) for number, core in cores.items())
+    text += f"intr 9 {'0 ' * 50}\nctxt {switches}\nbtime 1\nprocesses {forks}\nprocs_running 3\nprocs_blocked 1\n"
+    assert cpu.parse(text) == Cpu(total, tuple(Core(number, core) for number, core in cores.items()))
+    assert cpu.parse_tasks(text) == cpu.Tasks(3, 1, switches, forks)
+
+
+@given(st.tuples(*(st.integers(0, 10**7) for _ in range(3))), small, small)
+def test_loadavg(hundredths: tuple[int, int, int], running: int, existing: int) -> None:
+    averages = [value / 100 for value in hundredths]
+    found = load.parse(f"{' '.join(f'{value:.2f}' for value in averages)} {running}/{existing} 4711\n")
+    assert [found.load1, found.load5, found.load15] == averages
+    assert (found.running, found.tasks) == (running, existing)
+
+
+@given(st.dictionaries(names, counts), counts, counts, st.none() | counts)
+def test_meminfo(others: dict[str, int], total: int, free: int, available: int | None) -> None:
+    others = {f"{name}_": value for name, value in others.items()}
+    table = {"MemTotal": total, "MemFree": free, "SwapTotal": free, "SwapFree": 0}
+    if available is not None:
+        table["MemAvailable"] = available
+    text = "".join(f"{name + ':':<15}{value:>9} kB\n" for name, value in {**others, **table}.items())
+    found = memory.parse(text)
+    assert (found.total_kb, found.free_kb, found.available_kb) == (total, free, available)
+    assert memory.parse_swap(text).total_kb == free
+
+
+@given(small, small, st.lists(small, min_size=1, max_size=4))
+def test_vmstat(swapped_in: int, swapped_out: int, stalls: list[int]) -> None:
+    zones = "".join(
+        f"allocstall_{zone} {value}\n"
+        for zone, value in zip(("dma", "dma32", "normal", "movable"), stalls, strict=False)
+    )
+    found = paging.parse(f"pswpin {swapped_in}\n{zones}pswpout {swapped_out}\n", 16)
+    assert (found.swap_in_kb, found.swap_out_kb) == (16 * swapped_in, 16 * swapped_out)
+    assert found.allocation_stalls == sum(stalls)
+
+
+@given(counts, counts, st.none() | counts)
+def test_pressure(some: int, full: int, irq: int | None) -> None:
+    average = "avg10=0.00 avg60=12.34 avg300=99.99"
+    text = f"some {average} total={some}\nfull {average} total={full}\n"
+    last = None if irq is None else f"full {average} total={irq}\n"
+    assert pressure.parse(text, text, text, last) == Pressure(some, some, full, some, full, irq)
+
+
+disk = st.builds(
+    Disk,
+    st.just("sda"),
+    counts,
+    st.integers(0, 2**62),
+    counts,
+    counts,
+    st.integers(0, 2**62),
+    counts,
+    small,
+    counts,
+    counts,
+)
+
+
+@given(disk, st.sampled_from([0, 4, 6]))
+def test_diskstats(made: Disk, more: int) -> None:
+    text = (
+        f"   8       0 {made.name} {made.reads} 7 {2 * made.read_kb % 2**63} {made.read_ms} {made.writes} 7"
+        f" {2 * made.write_kb % 2**63} {made.write_ms} {made.in_flight} {made.busy_ms} {made.queue_ms}{' 9' * more}\n"
+    )
+    (found,) = disks.parse(text)
+    assert found.reads == made.reads
+    assert found.read_kb == (2 * made.read_kb % 2**63) // 2
+    assert (found.read_ms, found.write_ms, found.busy_ms, found.queue_ms, found.in_flight) == (
+        made.read_ms, made.write_ms, made.busy_ms, made.queue_ms, made.in_flight
+    )  # fmt: skip
+
+
+network = st.builds(Network, names, *(counts for _ in range(8)))
+
+
+@given(st.lists(network, unique_by=lambda made: made.name), st.booleans())
+def test_net_dev(made: list[Network], touching: bool) -> None:
+    text = "Inter-|   Receive  |  Transmit\n face |bytes packets |bytes packets\n"
+    for net in made:
+        received = f"{net.rx_bytes} {net.rx_packets} {net.rx_errors} {net.rx_drops} 0 0 0 0"
+        sent = f"{net.tx_bytes} {net.tx_packets} {net.tx_errors} {net.tx_drops} 0 0 0 0"
+        text += f"{net.name:>6}:{'' if touching else ' '}{received} {sent}\n"
+    assert networks.parse(text) == tuple(made)
+
+
+@given(st.lists(st.tuples(names, counts), unique_by=lambda pair: pair[0]), counts, counts)
+def test_netstat(others: list[tuple[str, int]], overflows: int, drops: int) -> None:
+    table = [*((f"{name}_", value) for name, value in others), ("ListenDrops", drops), ("ListenOverflows", overflows)]
+    text = f"IpExt: ListenDrops\nIpExt: 77\nTcpExt: {' '.join(name for name, _ in table)}\n"
+    text += f"TcpExt: {' '.join(str(value) for _, value in table)}\n"
+    found = tcp.parse(text, None, None)
+    assert (found.listen_overflows, found.listen_drops, found.retransmits) == (overflows, drops, None)
+
+
+@given(st.dictionaries(st.integers(1, 65535), st.tuples(small, small)))
+def test_listeners(made: dict[int, tuple[int, int]]) -> None:
+    text = "".join(f"LISTEN {queue} {limit} [::1]:{port} [::]:*\n" for port, (queue, limit) in made.items())
+    assert tcp.parse_listeners(text) == tuple(Listener(port, *made[port]) for port in sorted(made))
+
+
+@given(st.dictionaries(st.integers(1, 65535), st.integers(0, 2**32 - 1), max_size=20), st.integers(0, 10))
+def test_table_of_sockets(made: dict[int, int], connections: int) -> None:
+    text = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+    for port, queue in made.items():
+        text += f"   0: 0100007F:{port:04X} 00000000:0000 0A 00000000:{queue:08X} 00:00000000 00000000 0 0 {port}\n"
+    text += "   9: 0100007F:0050 0100007F:C000 01 00000000:0000FFFF 00:00000000 00000000 0 0 1\n" * connections
+    found = tcp.parse_table(text)
+    assert {socket.port: socket.queue for socket in found} == made
+    assert all(socket.inode == socket.port and socket.address == "127.0.0.1" for socket in found)
+
+
+@given(st.text(max_size=15), st.integers(1, 2**22), st.sampled_from("RSDTtZXIPW"), small, small, counts)
+def test_stat_of_a_process(
+    stat_text: Callable[..., str], name: str, pid: int, state: str, ticks: int, threads: int, started: int
+) -> None:
+    found = processes.parse_stat(
+        stat_text(pid, name, state=state, ticks=ticks, threads=threads, started=started, pages=9)
+    )
+    assert found == processes.ProcessStat(pid, name, state, 1, threads, ticks, started, 9)
+
+
+@given(st.text(alphabet=apache.LETTERS, min_size=1, max_size=400), counts, counts, counts, st.booleans())
+def test_status_page(board: str, accesses: int, kbytes: int, duration: int, is_event: bool) -> None:
+    text = (
+        "web1\nServerVersion: Apache/2.4.62 (Unix)\nServerMPM: " + ("event" if is_event else "prefork") + "\n"
+        f"ServerUptimeSeconds: 5\nTotal Accesses: {accesses}\nTotal kBytes: {kbytes}\nTotal Duration: {duration}\n"
+        "CPULoad: 0.e+79\nBusyWorkers: 1\nIdleWorkers: 1\n"
+    )
+    if is_event:
+        text += "Processes: 2\nStopping: 1\nBusyWorkers: 1\nIdleWorkers: 1\nConnsTotal: 7\nConnsAsyncWriting: 1\n"
+        text += "ConnsAsyncKeepAlive: 4\nConnsAsyncClosing: 2\n"
+    found = apache.parse(f"{text}Scoreboard: {board}\n", "http://web1/server-status?auto", 0.25)
+    assert found == ApacheStatus(
+        url="http://web1/server-status?auto",
+        mpm="event" if is_event else "prefork",
+        version="Apache/2.4.62 (Unix)",
+        scoreboard=board,
+        uptime_s=5,
+        accesses=accesses,
+        kbytes=kbytes,
+        duration_ms=duration,
+        processes=2 if is_event else None,
+        stopping=1 if is_event else None,
+        connections=7 if is_event else None,
+        connections_writing=1 if is_event else None,
+        connections_keepalive=4 if is_event else None,
+        connections_closing=2 if is_event else None,
+        fetch_s=0.25,
+    )

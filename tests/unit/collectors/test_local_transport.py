@@ -1,0 +1,99 @@
+"""Reading a directory made like / : what is there, what is not, and what may not be read."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from collectors.problem import TransportError
+from collectors.reading import Missing, Request, Wanted
+from collectors.transport.local import LocalTransport
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for pid in (1, 20, 300):
+        process = tmp_path / "proc" / str(pid)
+        process.mkdir(parents=True)
+        (process / "stat").write_text(f"{pid} (x) S\n")
+    (tmp_path / "proc" / "stat").write_text("cpu 1 2 3 4\n")
+    (tmp_path / "proc" / "20" / "smaps_rollup").write_text("Pss: 5 kB\n")
+    return tmp_path
+
+
+@pytest.fixture
+async def transport(root: Path) -> AsyncIterator[LocalTransport]:
+    local = LocalTransport(root=str(root), own=lambda: (20,))
+    yield local
+    await local.close()
+
+
+async def test_texts_and_reasons(root: Path, transport: LocalTransport) -> None:
+    (root / "proc" / "meminfo").symlink_to("self/nowhere")
+    (root / "proc" / "vmstat").mkdir()
+    files = (Wanted("/proc/stat"), Wanted("/proc/meminfo"), Wanted("/proc/vmstat"), Wanted("@listeners"))
+    reading = await transport.read(Request(files))
+    assert reading.files == {
+        "/proc/stat": "cpu 1 2 3 4\n",
+        "/proc/meminfo": Missing("no such file"),
+        "/proc/vmstat": Missing("is a directory"),
+        "@listeners": Missing("not made here"),
+    }
+    assert isinstance(reading.processes, Missing)
+    assert set(reading.seconds) == set(reading.files)
+    assert reading.at > 0
+
+
+async def test_a_file_is_read_up_to_its_limit(root: Path, transport: LocalTransport) -> None:
+    (root / "proc" / "long").write_text("x" * 200_000)
+    reading = await transport.read(Request((Wanted("/proc/long", 150_000),)))
+    assert reading.files == {"/proc/long": "x" * 150_000}
+
+
+async def test_what_is_no_text_is_still_read(root: Path, transport: LocalTransport) -> None:
+    (root / "proc" / "bytes").write_bytes(b"\xff\x00a\n")
+    reading = await transport.read(Request((Wanted("/proc/bytes"),)))
+    assert reading.files == {"/proc/bytes": "\N{REPLACEMENT CHARACTER}\x00a\n"}
+
+
+async def test_a_pipe_does_not_hang(root: Path, transport: LocalTransport) -> None:
+    os.mkfifo(root / "proc" / "pipe")
+    reading = await transport.read(Request((Wanted("/proc/pipe"),)))
+    assert reading.files == {"/proc/pipe": ""}
+
+
+async def test_links(root: Path, transport: LocalTransport) -> None:
+    opened = root / "proc" / "20" / "fd"
+    opened.mkdir()
+    (opened / "3").symlink_to("socket:[77]")
+    (opened / "4").write_text("")
+    reading = await transport.read(Request((Wanted("/proc/20/fd/"), Wanted("/proc/1/fd/"))))
+    lines = reading.text("/proc/20/fd/").splitlines()
+    assert sorted(lines) == sorted(["socket:[77]", str(opened / "4")])
+    assert reading.files["/proc/1/fd/"] == Missing("no such file")
+
+
+async def test_processes(transport: LocalTransport) -> None:
+    reading = await transport.read(Request((), processes=True, skip=frozenset({300})))
+    assert reading.processes == {1: "1 (x) S\n", 20: "20 (x) S\n"}
+    assert reading.pids == {1, 20, 300}
+    assert reading.own == {20, os.getpid()}
+
+
+async def test_proportional_memory_comes_with_a_later_reading(transport: LocalTransport) -> None:
+    reading = await transport.read(Request((), processes=True, pss=(20, 300)))
+    for _ in range(100):
+        if reading.pss:
+            break
+        await asyncio.sleep(0.01)
+        reading = await transport.read(Request((), processes=True))
+    assert reading.pss == {20: "Pss: 5 kB\n", 300: Missing("no such file")}
+
+
+async def test_a_machine_without_proc_says_so(tmp_path: Path) -> None:
+    transport = LocalTransport(root=str(tmp_path))
+    with pytest.raises(TransportError, match="No such file"):
+        await transport.read(Request((), processes=True))
+    await transport.close()

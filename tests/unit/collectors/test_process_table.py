@@ -1,0 +1,181 @@
+"""Which processes get a row, and which are read how often."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from collectors.problem import AbsentError, ParseError
+from collectors.process_table import IDLE_EVERY, PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable
+from collectors.reading import Missing, Reading
+from loadtop.model import Group
+
+Stat = Callable[..., str]
+
+
+class Machine:
+    """Processes over time; reads all but those that the table wants left out."""
+
+    def __init__(self) -> None:
+        self.table = ProcessTable()
+        self.stats: dict[int, str] = {}
+        self.at = 100.0
+        self.read: set[int] = set()
+
+    def sample(
+        self, pss: Mapping[int, str | Missing] | None = None, own: frozenset[int] = frozenset()
+    ) -> dict[int, Group]:
+        """A reading 1 s after the last: pid to group of the rows."""
+        self.at += 1.0
+        skip = self.table.skip()
+        texts = {pid: text for pid, text in self.stats.items() if pid not in skip}
+        self.read = set(texts)
+        reading = Reading(self.at, {}, 4, texts, frozenset(self.stats), pss or {}, own)
+        self.rows = self.table.update(reading)
+        return {row.pid: row.group for row in self.rows}
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def test_servers_and_the_generator_always_have_a_row(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {
+        1: stat_text(1, "init"),
+        10: stat_text(10, "apache2"),
+        11: stat_text(11, "apache2", parent=10),
+        20: stat_text(20, "php-fpm8.2"),
+        30: stat_text(30, "haproxy"),
+        40: stat_text(40, "python"),
+        41: stat_text(41, "python", parent=40),
+        42: stat_text(42, "sleep", parent=41),
+    }
+    expected = {10: Group.HTTPD, 11: Group.HTTPD, 20: Group.FPM, 30: Group.HAPROXY} | dict.fromkeys(
+        (40, 41, 42), Group.LOADTOP
+    )
+    for _ in range(3):
+        assert machine.sample(own=frozenset({40})) == expected
+
+
+def test_a_server_that_loadtop_started_is_a_server(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {40: stat_text(40, "python"), 50: stat_text(50, "httpd", parent=40)}
+    assert machine.sample(own=frozenset({40}))[50] is Group.HTTPD
+
+
+def test_the_busiest_others_have_a_row(machine: Machine, stat_text: Stat) -> None:
+    rows = dict[int, Group]()
+    for second in range(3):
+        machine.stats = {pid: stat_text(pid, "job", ticks=second * (pid - 100)) for pid in range(100, 110)}
+        rows = machine.sample()
+    assert list(rows) == [109, 108, 107, 106, 105]
+
+
+def test_others_that_sleep_are_read_in_turn(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {pid: stat_text(pid, "sleeper") for pid in range(100, 150)} | {10: stat_text(10, "httpd")}
+    machine.sample()
+    machine.sample()
+    seen: list[int] = []
+    for _ in range(IDLE_EVERY):
+        machine.sample()
+        assert 10 in machine.read
+        assert len(machine.read) <= 1 + 50 / IDLE_EVERY
+        seen += machine.read - {10}
+    assert sorted(seen) == list(range(100, 150))
+
+
+def test_one_that_wakes_up_is_noticed_and_then_read_every_time(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {100: stat_text(100, "backup")}
+    for _ in range(4):
+        machine.sample()
+    rows: dict[int, Group] = {}
+    for second in range(IDLE_EVERY + 1):
+        machine.stats[100] = stat_text(100, "backup", ticks=50 * (second + 1))
+        rows = machine.sample()
+    assert rows == {100: Group.OTHER}
+    machine.stats[100] = stat_text(100, "backup", ticks=999)
+    machine.sample()
+    assert machine.rows[0].cpu_ticks == 999
+
+
+def test_a_reused_pid_is_another_process(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "httpd", started=5)}
+    machine.sample(pss={10: "head\nPss: 77 kB\n"})
+    assert machine.rows[0].pss_kb == 77
+    machine.stats = {10: stat_text(10, "backup", started=9, ticks=3)}
+    assert machine.sample() == {}
+    assert machine.table.pids(Group.HTTPD) == ()
+
+
+def test_a_process_that_runs_another_program_changes_its_group(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "sh", ticks=1)}
+    machine.sample()
+    machine.stats = {10: stat_text(10, "httpd", ticks=1)}
+    assert machine.sample() == {10: Group.HTTPD}
+
+
+def test_ended_processes_are_forgotten(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "httpd")}
+    machine.sample()
+    machine.stats = {11: stat_text(11, "httpd")}
+    machine.sample()
+    assert machine.table.pids(Group.HTTPD) == (11,)
+
+
+def test_a_process_that_ends_while_it_is_read_spoils_nothing(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "httpd"), 11: "11 (htt"}
+    assert machine.sample() == {10: Group.HTTPD}
+
+
+def test_roots_are_the_first_of_each_server(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {
+        10: stat_text(10, "httpd"),
+        11: stat_text(11, "httpd", parent=10),
+        12: stat_text(12, "httpd", parent=11),
+        20: stat_text(20, "apache2"),
+    }
+    machine.sample()
+    assert machine.table.roots(Group.HTTPD) == (10, 20)
+
+
+def test_proportional_memory_is_read_first_of_new_ones_then_in_turn(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {pid: stat_text(pid, "httpd") for pid in range(100, 120)}
+    machine.sample()
+    asked: list[int] = []
+    while wanted := machine.table.want_pss():
+        assert len(wanted) <= PSS_FIRST + PSS_AGAIN
+        asked += wanted
+        machine.sample(pss={pid: f"head\nPss: {pid} kB\n" for pid in wanted})
+    assert sorted(asked) == list(range(100, 120))
+    assert {row.pid: row.pss_kb for row in machine.rows} == {pid: pid for pid in range(100, 120)}
+    for _ in range(PSS_EVERY):
+        machine.sample()
+    assert machine.table.want_pss() == tuple(asked[:PSS_AGAIN])
+
+
+def test_proportional_memory_that_may_not_be_read_is_not_measured(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "httpd")}
+    machine.sample()
+    machine.sample(pss={10: "garbage\n", 99: "Pss: 1 kB\n"})
+    assert machine.rows[0].pss_kb is None
+
+
+def test_what_keeps_the_table_from_telling_more(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {1: stat_text(1, "init"), 10: stat_text(10, "httpd")}
+    machine.sample()
+    assert machine.table.note() == ""
+    machine.sample(pss={10: Missing("not permitted")})
+    assert "by root only" in machine.table.note()
+    machine.sample(pss={10: Missing("no such file")})
+    assert "older than 4.14" in machine.table.note()
+    machine.sample(pss={10: Missing("the process has ended")})
+    assert machine.table.note() == ""
+    del machine.stats[1]
+    machine.sample()
+    assert "hidepid" in machine.table.note()
+
+
+def test_no_processes_at_all_has_its_reason(machine: Machine) -> None:
+    with pytest.raises(AbsentError, match="not permitted"):
+        machine.table.update(Reading(1.0, {}, processes=Missing("not permitted")))
+    with pytest.raises(ParseError, match="no stat of any process"):
+        machine.table.update(Reading(1.0, {}, processes={1: "garbage"}, pids=frozenset({1})))

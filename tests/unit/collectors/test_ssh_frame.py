@@ -1,0 +1,153 @@
+"""Orders for a far shell and the frames that come back, as texts."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.problem import TransportError
+from collectors.reading import Missing, Request, Wanted
+from collectors.tcp import LISTENERS, TABLES
+from collectors.transport.ssh_frame import (
+    Orders,
+    cut_out,
+    far_script,
+    parse_far,
+    parse_files,
+    parse_frame,
+    parse_pss,
+    parse_stats,
+)
+
+GNU = """==> /dev/null <==
+
+==> /proc/uptime <==
+100.25 50.00
+head: cannot open '/proc/none' for reading: No such file or directory
+head: cannot open '/proc/1/mem x' for reading: Permission denied
+
+==> /proc/loadavg <==
+0.07 0.10 0.12 1/97 123
+
+==> /sys/class/net/lo/speed <==
+head: error reading '/sys/class/net/lo/speed': Invalid argument
+"""
+BUSYBOX = """==> /dev/null <==
+
+==> /proc/uptime <==
+100.25 50.00
+head: /proc/none: No such file or directory
+
+==> /proc/loadavg <==
+0.07
+"""
+FILES = tuple(map(Wanted, ("/proc/loadavg", "/proc/none", "/sys/class/net/lo/speed", "/sys/block/", "/a b", LISTENERS)))
+FRAME = (
+    GNU
+    + "\n#pids 1 20 300\n1 (init) S 0 1\n20 (a\nb) S 1\n300 (x) R 1\n"
+    + "\n#markd /sys/block/\ntotal 0\nlrwxrwxrwx 1 root root 0 Jan 1 vda -> ../devices/vda\n"
+    + "\n#markq\nLISTEN 0 5 127.0.0.1:80 0.0.0.0:*\n"
+)
+
+
+def test_a_frame_of_everything() -> None:
+    texts = parse_frame(FRAME, "mark", Request(FILES, processes=True))
+    assert texts.at == 100.25
+    assert texts.files == {
+        "/proc/loadavg": "0.07 0.10 0.12 1/97 123\n",
+        "/proc/none": Missing("no such file"),
+        "/sys/class/net/lo/speed": Missing("invalid argument"),
+        "/sys/block/": "../devices/vda\n",
+        "/a b": Missing("not made there"),
+        LISTENERS: "LISTEN 0 5 127.0.0.1:80 0.0.0.0:*\n",
+    }
+    assert texts.pids == {1, 20, 300}
+    assert texts.processes == {1: "1 (init) S 0 1\n", 20: "20 (a\nb) S 1\n", 300: "300 (x) R 1\n"}
+
+
+def test_busybox_prints_the_same_in_its_own_words() -> None:
+    assert parse_files(BUSYBOX)["/proc/none"] == Missing("no such file")
+    assert parse_files(BUSYBOX)["/proc/uptime"] == "100.25 50.00\n"
+
+
+def test_a_name_cannot_pass_for_another_process() -> None:
+    assert parse_stats("1 (init) S 0\n20 (a\n1 (b) S 0\n3 (c) S 1\n") == {20: "20 (a\n", 3: "3 (c) S 1\n"}
+
+
+@pytest.mark.parametrize("garbage", ["", "\x1b[2J\x1b]0;x\x07", "sh: head: not found\n", "==> /proc/uptime <==\nx\n"])
+def test_what_is_no_frame_is_said(garbage: str) -> None:
+    with pytest.raises(TransportError, match="cannot be understood") as error:
+        parse_frame(garbage, "mark", Request(FILES))
+    assert str(error.value).isprintable()
+
+
+def test_a_banner_and_late_answers_stand_before_the_frame() -> None:
+    late = "\n#abc1\nold\n\n#abc1.\n"
+    assert cut_out(f"Welcome!\x1b[31m\n{late}\n#abc2\nnew\n".encode(), "abc2") == "new\n"
+    with pytest.raises(TransportError, match="no beginning"):
+        cut_out(late.encode(), "abc2")
+
+
+def test_what_the_shell_says_of_itself() -> None:
+    assert parse_far("77 4096 /usr/bin/ss\n").page_kb == 4
+    assert parse_far("77 65536 \n").page_kb == 64
+    far = parse_far("77 sh: getconf: not found \n")
+    assert (far.pid, far.page_kb, far.has_ss) == (77, 4, False)
+    with pytest.raises(TransportError, match="POSIX shell"):
+        parse_far("Windows PowerShell\n")
+
+
+def test_only_what_is_new_is_sent_again() -> None:
+    orders = Orders()
+    request = Request(tuple(map(Wanted, ("/proc/stat", "/proc/meminfo"))), processes=True)
+    first = orders.sample(request, frozenset(), "m1", sockets=False, has_ss=True)
+    assert first == "m m1\nf /proc/uptime /proc/stat /proc/meminfo\no \ns \nm m1.\n"
+    pids = frozenset(range(1, 60))
+    orders.sample(request, pids, "m2", sockets=False, has_ss=True)
+    kept = orders.sample(request, pids, "m3", sockets=False, has_ss=True)
+    assert "59/stat" in kept.split("\np ")[1]
+    short = orders.sample(request, pids, "m4", sockets=False, has_ss=True)
+    assert short == "m m4\no \ns \nm m4.\n"
+    more = Request((*request.files, Wanted("/proc/version")), processes=True)
+    assert "s /proc/version\n" in orders.sample(more, pids, "m5", sockets=True, has_ss=True)
+    assert "o 60/stat\n" in orders.sample(request, pids | {60}, "m6", sockets=False, has_ss=True)
+
+
+def test_listening_sockets_are_asked_for_when_due_and_files_on_demand_always() -> None:
+    request = Request((Wanted("/proc/stat"), *TABLES, Wanted("/proc/1/fd/")))
+    lines = Orders().sample(request, frozenset(), "m1", sockets=False, has_ss=False).splitlines()
+    assert "h 16384 /dev/null /proc/net/tcp /proc/net/tcp6" in lines
+    assert "d /proc/1/fd/" in lines
+    sampled = Request(request.files, processes=True)
+    assert "tcp6" not in Orders().sample(sampled, frozenset(), "m1", sockets=False, has_ss=False)
+    assert "\nq\n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, has_ss=True)
+
+
+@given(st.text())
+def test_no_path_becomes_an_order(name: str) -> None:
+    request = Request((Wanted(f"/sys/{name}"), Wanted(f"/sys/{name}/")), processes=True)
+    lines = Orders().sample(request, frozenset(), "m1", sockets=False, has_ss=False).splitlines()
+    assert {line.partition(" ")[0] for line in lines} <= {"m", "f", "o", "s", "d"}
+    assert not any(set(line) & set("*?[$`;&|<>()'\"\t") for line in lines)
+
+
+@given(st.text())
+def test_any_text_is_a_frame_or_an_error(text: str) -> None:
+    try:
+        texts = parse_frame(text, "mark", Request(FILES, processes=True))
+    except TransportError:
+        return
+    assert set(texts.files) == {wanted.path for wanted in FILES}
+
+
+@given(st.text(alphabet="=><\n /0123abhedstmlu:'."), st.sampled_from([GNU, FRAME]))
+def test_a_torn_text_raises_nothing(text: str, frame: str) -> None:
+    parse_files(text + frame[: len(frame) // 2] + text)
+    parse_pss(frame + text)
+    parse_stats(text + frame)
+
+
+def test_the_loop_is_sent_without_comments() -> None:
+    script = far_script()
+    assert script.isascii()
+    assert "while read -r order rest" in script
+    assert not any(line.startswith("#") for line in script.splitlines())

@@ -1,0 +1,55 @@
+"""What OpenSSH's client says, turned into one line with what to do."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.transport.ssh_problem import command_for, explain
+
+CHANGED = """@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
+Offending ED25519 key in /home/me/.ssh/known_hosts:3
+  remove with:
+  ssh-keygen -f '/home/me/.ssh/known_hosts' -R '[web1]:2222'
+Host key verification failed."""
+
+
+@pytest.mark.parametrize(
+    ("said", "part"),
+    [
+        (CHANGED, "ssh-keygen -f '/home/me/.ssh/known_hosts' -R '[web1]:2222' and then ssh me@web1"),
+        ("No ED25519 host key is known for web1 and you ...\nHost key verification failed.", "once with ssh me@web1"),
+        ("me@web1: Permission denied (publickey).", "ssh-add"),
+        ("me@web1: Permission denied (publickey,password).", "ssh-copy-id me@web1"),
+        ("ssh: Could not resolve hostname web1: Name or service not known", "its name is not known here"),
+        ("ssh: connect to host web1 port 22: Connection refused", "is sshd running there"),
+        ("ssh: connect to host web1 port 22: Connection timed out", "firewall"),
+        ("ssh: connect to host web1 port 22: No route to host", "no route"),
+        ("Timeout, server web1 not responding.", "the line is dead"),
+        ("Connection closed by remote host", "was closed (Connection closed by remote host)"),
+        ("", "the connection was closed"),
+    ],
+)
+def test_each_problem_has_its_fix(said: str, part: str) -> None:
+    line = explain("ssh://me@web1", said.splitlines(), 255)
+    assert part in line
+    assert line.isprintable()
+
+
+def test_a_shell_that_ends_is_quoted() -> None:
+    line = explain("ssh://web1", [], 1, "\x1b[31mThis account is currently not available.\r\n")
+    assert "status 1" in line
+    assert "This account is currently not available." in line
+    assert line.isprintable()
+
+
+def test_the_command_to_type() -> None:
+    assert command_for("ssh://web1") == "ssh web1"
+    assert command_for("ssh://me@web1") == "ssh me@web1"
+    assert command_for("ssh://me@web1:2222") == "ssh ssh://me@web1:2222"
+    assert command_for("ssh://[::1]") == "ssh ssh://[::1]"
+
+
+@given(st.lists(st.text()), st.one_of(st.none(), st.integers(-15, 255)), st.text())
+def test_any_message_is_one_line(messages: list[str], status: int | None, printed: str) -> None:
+    assert "\n" not in explain("ssh://web1", messages, status, printed)

@@ -1,0 +1,265 @@
+"""A test goes on whatever becomes of its recording, and the recording goes on when it can."""
+
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from loadtop.moment import Moment
+from loadtop.session import recorder as recording
+from loadtop.session.listing import recordings
+from loadtop.session.meta import SessionMeta
+from loadtop.session.reader import Session
+from loadtop.session.recorder import Recorder
+from loadtop.session.writer import Writer
+
+Make = Callable[[int], list[Moment]]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def numbers(path: Path) -> list[int]:
+    with Session(path) as session:
+        found = [frame.number for frame in session.frames()]
+        assert session.damage == []
+    return found
+
+
+@pytest.fixture
+def opened(tmp_path: Path, meta: SessionMeta) -> Iterator[Recorder]:
+    recorder = Recorder(tmp_path / "state" / "loadtop" / "a.loadtop", meta=meta)
+    yield recorder
+    recorder.close()
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception | None], None]:
+    """A function: from now on every transaction ends in this error (or, with None, as it should)."""
+    problem: list[Exception] = []
+    write = Writer.write
+
+    def fail(self: Writer) -> None:
+        if problem:
+            raise problem[0]
+        write(self)
+
+    monkeypatch.setattr(Writer, "write", fail)
+
+    def hold(error: Exception | None) -> None:
+        problem[:] = [] if error is None else [error]
+
+    return hold
+
+
+def test_the_file_is_private(opened: Recorder, made_moments: Make) -> None:
+    opened.record(made_moments(1)[0])
+    opened.close()
+    assert mode(opened.path) == 0o600
+    assert mode(opened.path.parent) == 0o700
+
+
+def test_whatever_the_umask(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    before = os.umask(0)
+    try:
+        recorder = Recorder(tmp_path / "deep" / "a.loadtop", meta=meta)
+        recorder.record(made_moments(1)[0])
+        with Session(recorder.path):  # keeps the journal beside the file
+            recorder.close()
+            files = list((tmp_path / "deep").iterdir())
+    finally:
+        os.umask(before)
+    assert {path.name for path in files} >= {"a.loadtop", "a.loadtop-wal", "a.loadtop-shm"}
+    assert {mode(path) for path in files} == {0o600}
+    assert mode(tmp_path / "deep") == 0o700
+
+
+def test_nothing_but_the_recording_is_left(opened: Recorder, made_moments: Make) -> None:
+    for moment in made_moments(3):
+        opened.record(moment)
+    opened.close()
+    opened.close()
+    assert opened.problem == ""
+    assert [path.name for path in opened.path.parent.iterdir()] == ["a.loadtop"]
+    assert numbers(opened.path) == [1, 2, 3]
+
+
+def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    path = tmp_path / "a.loadtop"
+    path.write_text("mine")
+    recorder = Recorder(path, meta=meta)
+    recorder.record(made_moments(1)[0])
+    recorder.close()
+    assert "exists already" in recorder.problem
+    assert str(path) in recorder.problem
+    assert path.read_text() == "mine"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.loadtop"]
+
+
+def test_an_empty_file_is_used(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    path = tmp_path / "made-by-mktemp"
+    path.touch()
+    recorder = Recorder(path, meta=meta)
+    recorder.record(made_moments(1)[0])
+    recorder.close()
+    assert recorder.problem == ""
+    assert numbers(path) == [1]
+    assert mode(path) == 0o600
+
+
+def test_two_writers_to_one_path(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    path = tmp_path / "a.loadtop"
+    first, second = Recorder(path, meta=meta), Recorder(path, meta=meta)
+    for moment in made_moments(2):
+        first.record(moment)
+        second.record(moment)
+    first.close()
+    second.close()
+    assert first.problem == ""
+    assert "exists already" in second.problem
+    assert numbers(path) == [1, 2]
+
+
+def test_a_file_where_a_directory_should_be(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    (tmp_path / "state").write_text("")
+    recorder = Recorder(tmp_path / "state" / "a.loadtop", meta=meta)
+    recorder.record(made_moments(1)[0])
+    recorder.close()
+    assert recorder.problem == f"cannot record to {recorder.path}: File exists"
+
+
+def test_a_file_system_without_links(
+    tmp_path: Path, meta: SessionMeta, made_moments: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object, __: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    first = Recorder(tmp_path / "a.loadtop", meta=meta)
+    second = Recorder(tmp_path / "a.loadtop", meta=meta)
+    first.record(made_moments(1)[0])
+    first.close()
+    assert first.problem == ""
+    assert "exists already" in second.problem
+    assert numbers(first.path) == [1]
+
+
+def test_a_full_disk_loses_nothing_once_there_is_room(
+    opened: Recorder, made_moments: Make, held: Callable[[Exception | None], None]
+) -> None:
+    moments = made_moments(150)
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorname = "SQLITE_FULL"
+    for number, moment in enumerate(moments):
+        if number in (10, 70):  # the second time over the border of a block
+            held(full)
+        if number in (30, 140):
+            opened.flush()
+            assert "the disk is full; " in opened.problem
+            assert opened.problem.endswith("intervals are not recorded yet")
+            held(None)
+        opened.record(moment)
+        if number % 50 == 0:
+            opened.flush()
+    opened.close()
+    assert opened.problem == ""
+    with Session(opened.path) as session:
+        assert list(session.frames()) == [moment.measured.frame for moment in moments]
+
+
+def test_a_disk_that_stays_full_ends_the_recording(
+    opened: Recorder,
+    made_moments: Make,
+    held: Callable[[Exception | None], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recording, "PATIENCE", 20)
+    moments = made_moments(30)
+    opened.record(moments[0])
+    opened.flush()
+    held(sqlite3.OperationalError("disk I/O error"))
+    for moment in moments[1:]:
+        opened.record(moment)
+    opened.close()
+    assert opened.problem.endswith("disk I/O error; 20 intervals are not recorded, the recording has ended")
+    assert numbers(opened.path) == [1]
+
+
+def test_a_file_that_is_removed_ends_the_recording(opened: Recorder, made_moments: Make) -> None:
+    first, second, third = made_moments(3)
+    opened.record(first)
+    opened.flush()
+    opened.path.unlink()
+    opened.record(second)
+    opened.flush()
+    opened.record(third)
+    opened.close()
+    assert opened.problem == f"{opened.path} was removed or replaced: the recording has ended, the test goes on"
+    assert not opened.path.exists()
+
+
+def test_a_disk_that_does_not_answer_holds_nobody_up(
+    opened: Recorder, made_moments: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = threading.Event()
+    write = Writer.write
+
+    def hang(self: Writer) -> None:
+        answers.wait()
+        write(self)
+
+    monkeypatch.setattr(Writer, "write", hang)
+    monkeypatch.setattr(recording, "CLOSING_S", 0.05)
+    moments = made_moments(recording.QUEUE + 30)
+    for moment in moments:
+        opened.record(moment)
+    assert "does not answer" in opened.problem
+    (thread,) = (each for each in threading.enumerate() if each.name == "recorder")
+    answers.set()
+    monkeypatch.setattr(recording, "CLOSING_S", 10.0)
+    opened.close()
+    thread.join()
+    kept = numbers(opened.path)
+    assert kept == list(range(1, len(kept) + 1))
+    assert recording.QUEUE <= len(kept) < len(moments)
+    assert opened.problem == f"{len(moments) - len(kept)} intervals are missing in {opened.path}"
+
+
+def test_no_secret_reaches_the_file(tmp_path: Path, made_moments: Make) -> None:
+    meta = SessionMeta(1.0, ("-kA", "bob:Hu5h", "http://bob:Hu5h@web1/"), "http://bob:Hu5h@web1/", "0", 1.0)
+    recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
+    recorder.record(made_moments(1)[0])
+    recorder.close()
+    assert b"Hu5h" not in recorder.path.read_bytes()
+    with Session(recorder.path) as session:
+        assert session.meta.command_line == ("-kA", "***", "http://***@web1/")
+        assert session.meta.url == "http://***@web1/"
+
+
+def test_the_views_are_in_the_file(opened: Recorder, made_moments: Make) -> None:
+    opened.record(made_moments(1)[0])
+    opened.close()
+    with closing(sqlite3.connect(opened.path)) as database:
+        assert database.execute("SELECT count(*) FROM process").fetchone()[0] > 5
+
+
+def test_the_list_of_recordings(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    for name in ("b.loadtop", "a.loadtop"):
+        recorder = Recorder(tmp_path / name, meta=meta)
+        for moment in made_moments(4):
+            recorder.record(moment)
+        recorder.close()
+    (tmp_path / "c.loadtop").write_text("something else entirely, longer than a header would be" * 20)
+    (tmp_path / "notes.txt").touch()
+    first, second, broken = recordings(tmp_path)
+    assert [each.path.name for each in (first, second, broken)] == ["a.loadtop", "b.loadtop", "c.loadtop"]
+    assert (first.started, first.url, first.verdict, first.problem) == (meta.started, meta.url, "none", "")
+    assert first.duration_s == made_moments(4)[-1].at
+    assert broken.problem == f"{broken.path}: not a recording of loadtop"
+    assert list(recordings(tmp_path / "missing")) == []

@@ -1,0 +1,127 @@
+"""What is read from a recording equals what was written to it, to the bit."""
+
+import types
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast, get_args, get_origin
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from loadtop.diagnosis.finding import Diagnosis, Finding
+from loadtop.model import Distribution, Frame, HostSample, HostState, LoadSample
+from loadtop.moment import Measured, Moment
+from loadtop.session.meta import SessionMeta
+from loadtop.session.reader import Session
+from loadtop.session.recorder import Recorder
+
+WHOLE = st.one_of(st.integers(0, 90), st.integers(0, 1 << 32), st.integers(-(1 << 70), 1 << 70))
+REAL = st.floats(allow_nan=False)
+WORDS = st.one_of(
+    st.sampled_from(["", "a", "eth0", "WWWWWWWW____....", "\x1b[2J", "[1,2]", "\udcff\x00é"]),
+    st.text(st.characters(exclude_characters="@="), max_size=8),
+)
+PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+    int: WHOLE,
+    float: REAL,
+    str: WORDS,
+    bool: st.booleans(),
+    type(None): st.none(),
+}
+META = SessionMeta(started=1.5, command_line=("-n", "5"), url="http://h/", version="0", interval_s=1.0)
+
+
+def some(kind: Any) -> st.SearchStrategy[Any]:
+    """Anything of a type of the model."""
+    if isinstance(kind, types.UnionType):
+        return st.one_of(*(some(option) for option in get_args(kind)))
+    if get_origin(kind) is tuple:
+        return st.lists(some(get_args(kind)[0]), max_size=2).map(tuple)
+    if kind is Distribution:
+        return distributions()
+    if is_dataclass(kind):
+        return st.builds(cast("Any", kind), **{field.name: some(field.type) for field in fields(kind)})
+    if kind in PLAIN:
+        return PLAIN[kind]
+    return st.sampled_from(cast("type[StrEnum]", kind))
+
+
+@st.composite
+def distributions(draw: st.DrawFn) -> Distribution:
+    buckets = draw(st.lists(st.integers(0, 5000), max_size=6))
+    counts = [draw(st.integers(0, 1 << 20)) for _ in buckets]
+    count, sum_us, sum_squares_us2, min_us, max_us = (draw(WHOLE) for _ in range(5))
+    return Distribution(count, sum_us, sum_squares_us2, min_us, max_us, tuple(buckets), tuple(counts))
+
+
+@st.composite
+def sample_series(draw: st.DrawFn) -> list[HostSample]:
+    """Samples of one machine: each is one before it with some of its parts replaced."""
+    samples = [draw(some(HostSample))]
+    names = [field.name for field in fields(HostSample)]
+    for _ in range(draw(st.integers(0, 2))):
+        other = draw(some(HostSample))
+        kept = draw(st.sets(st.sampled_from(names)))
+        samples.append(replace(draw(st.sampled_from(samples)), **{name: getattr(other, name) for name in kept}))
+    return samples
+
+
+FINDINGS = st.recursive(
+    st.builds(Finding, **{f.name: some(f.type) for f in fields(Finding) if f.name != "symptoms"}),
+    lambda inner: st.builds(
+        Finding,
+        **{f.name: some(f.type) for f in fields(Finding) if f.name != "symptoms"},
+        symptoms=st.lists(inner, max_size=2).map(tuple),
+    ),
+    max_leaves=3,
+)
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> list[Moment]:
+    """Some frames of up to three machines with their diagnoses, time going on."""
+    machines = draw(st.lists(st.tuples(WORDS, WORDS, sample_series()), max_size=2))
+    loads = [None, *draw(st.lists(some(LoadSample), max_size=2))]
+    moments: list[Moment] = []
+    for number in range(draw(st.integers(1, 6))):
+        hosts = tuple(
+            HostState(name, role, draw(st.sampled_from([None, *samples])), draw(st.booleans()), draw(WORDS))
+            for name, role, samples in machines
+            if draw(st.booleans())
+        )
+        marks = tuple(draw(st.lists(WORDS, max_size=2)))
+        frame = Frame(draw(WHOLE), float(number), draw(REAL), draw(st.sampled_from(loads)), hosts, marks)
+        verdict = draw(FINDINGS)
+        found = draw(st.lists(st.sampled_from([verdict, *verdict.symptoms]), max_size=2))
+        moments.append(Moment(Measured(frame, None, ()), Diagnosis(verdict, tuple(found))))
+    return moments
+
+
+def record(path: Path, moments: Sequence[Moment]) -> None:
+    recorder = Recorder(path, meta=META)
+    for moment in moments:
+        recorder.record(moment)
+    recorder.close()
+    assert recorder.problem == ""
+
+
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(moments=sessions())
+def test_everything_comes_back(moments: list[Moment]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "a.loadtop"
+        record(path, moments)
+        with Session(path) as session:
+            assert list(session.frames()) == [moment.measured.frame for moment in moments]
+            assert list(session.verdicts()) == [(moment.at, moment.diagnosis) for moment in moments]
+            assert [text for _, text in session.marks()] == [
+                mark for moment in moments for mark in moment.measured.frame.marks
+            ]
+            assert session.meta == META
+            assert session.duration == len(moments) - 1.0
+            assert session.damage == []

@@ -1,0 +1,103 @@
+"""No secret of a command line or a URL is left in what is written down."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from loadtop.session.secrets import BLANK, url_without_secrets, without_secrets
+
+MARK = "Hu5h"
+
+
+def marked(excluded: str = "") -> st.SearchStrategy[str]:
+    around = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters=excluded), max_size=6)
+    return st.tuples(around, around).map(MARK.join)
+
+
+SECRET, URL_SECRET, VALUE_SECRET = marked(), marked("/?#"), marked("&#")
+FLAGS = st.text("kilrdSqw", max_size=3)
+HARMLESS = st.sampled_from(
+    ["-n", "100", "-c10", "-k", "--json", "out.json", "--", "-H", "Accept: text/html", "-t", "5", "watch", "-kc", "8"]
+)
+
+
+@st.composite
+def secret_words(draw: st.DrawFn) -> list[str]:
+    """One secret in one of the ways in which it can be given."""
+    secret, in_url, value, flags = draw(SECRET), draw(URL_SECRET), draw(VALUE_SECRET), draw(FLAGS)
+    letter = draw(st.sampled_from("APC"))
+    name = draw(st.sampled_from(["--auth", "--proxy-auth", "--cookie", "--password", "--api-key", "--oauth2-bearer"]))
+    header = draw(st.sampled_from(["Authorization", "cookie", "Proxy-Authorization", "X-Auth-Token", "Cookie "]))
+    after = draw(st.sampled_from([":", ": ", ":\t", ": Basic "]))
+    user = draw(st.sampled_from(["u:", "", ":", "user.name:", "u%40x:"]))
+    scheme = draw(st.sampled_from(["http://", "https://", "HTTP://", "web1:http://", "socks5://", "//"]))
+    spellings = [
+        [f"-{flags}{letter}", f"u:{secret}"],
+        [f"-{flags}{letter}u:{secret}"],
+        [f"-{flags}{letter}={secret}"],
+        [name, secret],
+        [f"{name}={secret}"],
+        [f"-{flags}H", f"{header}{after}{secret}"],
+        [f"-{flags}H{header}{after}{secret}"],
+        ["--header", f"{header}{after}{secret}"],
+        [f"--header={header}{after}{secret}"],
+        [f"{scheme}{user}{in_url}@web1:8080/index.php?a=b@c"],
+        [f"--apache={scheme}{user}{in_url}@web1/server-status?auto"],
+        [f"-X{user}{in_url}@proxy:3128" if ":" in user else f"-Xu:{in_url}@proxy:3128"],
+        ["-X", f"u:{in_url}@proxy:3128"],
+        ["-u", f"u:{secret}"],
+        ["--user", f"u:{secret}"],
+        [f"http://web1/?a=1&token={value}"],
+        [f"-Jpassword={value}"],
+    ]
+    return draw(st.sampled_from(spellings))
+
+
+@given(before=st.lists(HARMLESS, max_size=4), secret=secret_words(), after=st.lists(HARMLESS, max_size=4))
+@example(before=[], secret=["-H", f"Authorization:@{MARK}"], after=[])
+def test_no_secret_is_left(before: list[str], secret: list[str], after: list[str]) -> None:
+    assert MARK not in " ".join(without_secrets([*before, *secret, *after]))
+
+
+@given(argv=st.lists(st.one_of(HARMLESS, SECRET, secret_words().map(" ".join), st.text(max_size=8)), max_size=6))
+def test_blanking_twice_changes_nothing_more(argv: list[str]) -> None:
+    once = without_secrets(argv)
+    assert without_secrets(once) == once
+    assert len(once) == len(argv)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["-n", "100", "-c", "10", "-k", "http://web1/index.php?page=2"],
+        ["--host", "web=ssh://bob@web1", "--apache", "web:http://127.0.0.1/server-status?auto", "http://web1/"],
+        ["-H", "Accept: text/html", "-HHost: a.example:8080", "-u", "body.txt", "http://web1:8080/a@b"],
+        ["-p", "post.json", "-T", "application/json", "--json=-", "--fail-if", "p99>500ms", "https://[::1]:8443/"],
+        ["watch", "--", "wrk", "-c", "5", "-d10", "http://web1/x:y@z/"],
+    ],
+)
+def test_what_is_no_secret_stays(argv: list[str]) -> None:
+    assert without_secrets(argv) == argv
+
+
+def test_the_rest_of_the_word_stays() -> None:
+    assert without_secrets(["-kAbob:pw", "--cookie=a=b", "-HCookie: x", "https://bob:pw@web1/a?token=1&b=2"]) == [
+        f"-kA{BLANK}",
+        f"--cookie={BLANK}",
+        f"-HCookie: {BLANK}",
+        f"https://{BLANK}@web1/a?token={BLANK}&b=2",
+    ]
+
+
+def test_an_unescaped_slash_in_a_password() -> None:
+    assert url_without_secrets("http://bob:p/w@web1/") == f"http://{BLANK}@web1/"
+
+
+def test_the_account_on_a_machine_is_no_secret_but_its_password_is() -> None:
+    assert url_without_secrets("ssh://bob@web1 http://a:b@c/") == f"ssh://bob@web1 http://{BLANK}@c/"
+    assert url_without_secrets("ssh://bob:pw@web1") == f"ssh://{BLANK}@web1"
+
+
+def test_members_of_a_body_on_the_command_line() -> None:
+    body = without_secrets(["curl", "-d", '{"user": "bob", "password": "p\\"w"}'])[2]
+    assert body == f'{{"user": "bob", "password": "{BLANK}"}}'

@@ -1,0 +1,189 @@
+"""Samples into frames, on a clock of our own."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from loadtop.commands import Command, Mark, SetConcurrency, StopLoad
+from loadtop.model import HostSample, LoadSample, LoadState
+from loadtop.moment import Moment
+from loadtop.monitor import Monitor
+
+
+class FakeClock:
+    """Time passes only in sleep."""
+
+    def __init__(self) -> None:
+        self.now = 50.0
+        self.lag = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wall(self) -> float:
+        return 1_700_000_000.0 + self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds + self.lag
+        await asyncio.sleep(0)
+
+
+class FakeHost:
+    def __init__(self, machine: Any, clock: FakeClock) -> None:
+        self.name, self.role = machine.name, machine.role
+        self._machine, self._clock = machine, clock
+        self._sample: HostSample | None = None
+        self._second = -1
+        self.frozen = False
+        self.closed = False
+
+    async def start(self, interval_s: float) -> None:
+        assert interval_s == 1.0
+
+    def latest(self) -> tuple[HostSample | None, str]:
+        second = int(self._clock.now)
+        if second != self._second and not self.frozen:
+            self._second, self._sample = second, self._machine.sample()
+        return self._sample, "no answer" if self.frozen else ""
+
+    async def refresh(self) -> None:
+        self._second = -1
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class FakeLoad:
+    def __init__(self, load: Any, frames: int) -> None:
+        self._load, self._left = load, frames
+        self._ended = asyncio.Event()
+        self.commands: list[Command] = []
+        self.closed = False
+
+    async def start(self) -> None: ...
+
+    async def wait(self) -> None:
+        await self._ended.wait()
+
+    def take(self) -> LoadSample | None:
+        self._left -= 1
+        if self._left <= 0:
+            self._ended.set()
+        sample: LoadSample = self._load.sample(state=LoadState.DONE if self._left <= 0 else LoadState.RUNNING)
+        return sample
+
+    def command(self, command: Command) -> None:
+        self.commands.append(command)
+        if command == StopLoad():
+            self._left = 0
+            self._ended.set()
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+async def test_frames_come_once_an_interval_until_the_load_ends(machine: Any, load: Any, clock: FakeClock) -> None:
+    host, source, moments = FakeHost(machine, clock), FakeLoad(load, 5), list[Moment]()
+    monitor = Monitor("u", source, [host], until_load_ends=True, clock=clock)
+    await monitor.run(moments.append)
+    assert [round(moment.at, 6) for moment in moments[:4]] == [0.0, 1.15, 2.15, 3.15]
+    assert [moment.measured.frame.number for moment in moments] == list(range(1, len(moments) + 1))
+    assert moments[-1].measured.load is not None
+    assert moments[-1].measured.load.state is LoadState.DONE
+    assert moments[1].measured.hosts[0].rates is not None
+    assert host.closed
+    assert source.closed
+
+
+async def test_ticks_that_were_missed_are_dropped_and_the_rest_keep_their_place(
+    machine: Any, load: Any, clock: FakeClock
+) -> None:
+    clock.lag = 2.5
+    moments = list[Moment]()
+    await Monitor("u", FakeLoad(load, 4), [FakeHost(machine, clock)], until_load_ends=True, clock=clock).run(
+        moments.append
+    )
+    assert [round(moment.at, 6) for moment in moments[:4]] == [0.0, 3.65, 6.65, 9.65]
+
+
+async def test_a_host_whose_samples_stop_is_stale_and_says_why(machine: Any, load: Any, clock: FakeClock) -> None:
+    host, moments = FakeHost(machine, clock), list[Moment]()
+
+    def show(moment: Moment) -> None:
+        moments.append(moment)
+        host.frozen = len(moments) >= 3
+
+    await Monitor("u", FakeLoad(load, 6), [host], until_load_ends=True, clock=clock).run(show)
+    view = moments[5].measured.hosts[0]
+    assert (view.rates, view.state.fresh, view.state.problem) == (None, False, "no answer")
+    assert round(view.stale_s, 6) == 3.0
+
+
+async def test_commands_go_to_the_load_and_marks_into_the_next_frame(machine: Any, load: Any, clock: FakeClock) -> None:
+    source, moments = FakeLoad(load, 4), list[Moment]()
+    monitor = Monitor("u", source, [FakeHost(machine, clock)], until_load_ends=True, clock=clock)
+
+    def show(moment: Moment) -> None:
+        moments.append(moment)
+        if len(moments) == 2:
+            monitor.command(SetConcurrency(20))
+            monitor.command(Mark("restarted"))
+
+    await monitor.run(show)
+    assert source.commands == [SetConcurrency(20)]
+    assert [moment.measured.frame.marks for moment in moments[:4]] == [(), (), ("restarted",), ()]
+
+
+async def test_sinks_get_every_moment_before_it_is_shown(machine: Any, load: Any, clock: FakeClock) -> None:
+    order: list[str] = []
+    monitor = Monitor(
+        "u", FakeLoad(load, 2), [FakeHost(machine, clock)], until_load_ends=True, clock=clock,
+        sinks=[lambda _: order.append("sink")],
+    )  # fmt: skip
+    await monitor.run(lambda _: order.append("show"))
+    assert order[:4] == ["sink", "show", "sink", "show"]
+
+
+@pytest.mark.parametrize("until_load_ends", [True, False])
+async def test_a_cancelled_test_stops_the_load_and_lets_the_machines_go(
+    machine: Any, load: Any, clock: FakeClock, until_load_ends: bool
+) -> None:
+    host, source = FakeHost(machine, clock), FakeLoad(load, 10**9)
+    seen: Callable[[Moment], None] = lambda _: None  # noqa: E731 - the shortest thing that shows nothing
+    sunk = list[Moment]()
+    monitor = Monitor("u", source, [host], until_load_ends=until_load_ends, clock=clock, sinks=[sunk.append])
+    task = asyncio.ensure_future(monitor.run(seen))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert source.commands == [StopLoad()]
+    assert sunk[-1].measured.load is not None
+    assert sunk[-1].measured.load.state.ended
+    assert host.closed
+    assert source.closed
+
+
+async def test_watching_goes_on_after_the_load_has_ended(machine: Any, load: Any, clock: FakeClock) -> None:
+    moments, enough = list[Moment](), asyncio.Event()
+
+    def show(moment: Moment) -> None:
+        moments.append(moment)
+        if len(moments) == 8:
+            enough.set()
+
+    task = asyncio.ensure_future(Monitor("u", FakeLoad(load, 3), [FakeHost(machine, clock)], clock=clock).run(show))
+    await enough.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert moments[7].measured.load is not None
+    assert moments[7].measured.load.state is LoadState.DONE

@@ -1,0 +1,155 @@
+"""The command line: ab's letters, and one line with the fix for what is wrong."""
+
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+from loadtop.load_options import DEFAULT_CONCURRENCY, DEFAULT_TIME_S, UsageError
+from loadtop.options import parse
+
+URL = "http://127.0.0.1:8080/"
+
+
+def test_a_bare_url_gets_a_load_that_shows_something() -> None:
+    plan = parse([URL]).plan
+    assert plan is not None
+    step = plan.steps[0]
+    assert (step.concurrency, step.duration_s, step.requests) == (DEFAULT_CONCURRENCY, DEFAULT_TIME_S, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["-n", "100"], (1, None, 100)),
+        (["-n", "100", "-c", "20"], (20, None, 100)),
+        (["-t", "10"], (1, 10.0, None)),
+        (["-t", "10", "-n", "7"], (1, 10.0, 7)),
+        (["-n", "7", "-t", "10"], (1, 10.0, 7)),
+        (["-c", "3"], (3, DEFAULT_TIME_S, None)),
+        (["-kc5", "-n10"], (5, None, 10)),
+        (["--concurrency=4", "--requests=8"], (4, None, 8)),
+    ],
+)
+def test_letters_mean_what_they_mean_to_ab(words: list[str], expected: tuple[object, ...]) -> None:
+    plan = parse([*words, URL]).plan
+    assert plan is not None
+    assert (plan.steps[0].concurrency, plan.steps[0].duration_s, plan.steps[0].requests) == expected
+
+
+def test_run_is_the_same_as_nothing() -> None:
+    assert parse(["run", "-n", "5", URL]) == parse(["-n", "5", URL])
+
+
+def test_headers_cookies_and_authentication_are_all_sent() -> None:
+    plan = parse(["-H", "X-A: 1", "-H", "X-B:2", "-C", "a=1", "-C", "b=2", "-A", "me:pw:x", "-n1", URL]).plan
+    assert plan is not None
+    headers = dict(plan.targets[0].headers)
+    assert headers["X-A"] == "1"
+    assert headers["X-B"] == "2"
+    assert headers["Cookie"] == "a=1; b=2"
+    assert headers["Authorization"] == "Basic " + b64encode(b"me:pw:x").decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "method"),
+    [([], "GET"), (["-i"], "HEAD"), (["-p"], "POST"), (["-u"], "PUT"), (["-m", "PATCH", "-p"], "PATCH")],
+)
+def test_methods_and_bodies(words: list[str], method: str, tmp_path: Path) -> None:
+    body = tmp_path / "body"
+    body.write_bytes(b"a=1")
+    given = [part for word in words for part in ((word, str(body)) if word in ("-p", "-u") else (word,))]
+    plan = parse([*given, "-n1", URL]).plan
+    assert plan is not None
+    assert plan.targets[0].method == method
+    assert plan.targets[0].body == (b"a=1" if str(body) in given else None)
+
+
+def test_machines_status_pages_and_rules() -> None:
+    options = parse(
+        ["--host", "web=local", "--apache", "web:http://127.0.0.1/s", "--fail-if", "web.cpu.idle<5% for 10s", URL]
+    )
+    assert options.watching.hosts == (("web", "local"),)
+    assert options.watching.apache == (("web", "http://127.0.0.1/s"),)
+    assert options.output.fail_if[0].hold_s == 10.0
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ([], "no URL"),
+        (["ftp://x/"], "http"),
+        (["http://"], "host"),
+        (["-n", "0", URL], "1 or more"),
+        (["-n", "many", URL], "whole number"),
+        (["-n", "5", "-c", "6", URL], "lower -c"),
+        (["-t", "0", URL], "above 0"),
+        (["-s", "nan", URL], "above 0"),
+        (["-H", "nonsense", URL], "Name: value"),
+        (["-C", "nonsense", URL], "NAME=VALUE"),
+        (["-A", "me", URL], "USER:PASSWORD"),
+        (["-i", "-p", "/dev/null", URL], "contradict"),
+        (["-p", "/no/such/file", URL], "/no/such/file"),
+        (["-T", "text/html", URL], "-p FILE"),
+        (["--record", "x", "--no-record", URL], "contradict"),
+        (["--fail-if", "p99>500", URL], "p99>500ms"),
+        (["--fail-if", "p9>5ms", URL], "did you mean"),
+        (["--fail-if", "bottleneck=cpus", URL], "did you mean cpu"),
+        (["--fail-if", "db.cpu.idle<5%", URL], "no host is called db"),
+        (["--host", "web", URL], "NAME=local"),
+        (["--host", "a=local", "--host", "a=local", URL], "twice"),
+        (["--apache", "nonsense", URL], "server-status"),
+        (["--nonsense", URL], "--help"),
+        (["--interval", "-1", URL], "above 0"),
+        (["--steps", "1,x", URL], "1,2,4,8"),
+        (["--steps", "1,2", "-c", "3", URL], "contradict"),
+        (["--step-time", "3", URL], "--steps"),
+        (["-P", "a:b", URL], "-X HOST:PORT"),
+        (["-X", ":x", URL], "HOST:PORT"),
+        (["--urls", "/no/such/file"], "/no/such/file"),
+        (["-H", "A: b\r\nC: d", URL], "line"),
+    ],
+)
+def test_what_is_wrong_gets_one_line_with_the_fix(words: list[str], part: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse(words)
+    assert part in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_steps_are_one_after_another() -> None:
+    plan = parse(["--steps", "1,2,4", "--step-time", "3", URL]).plan
+    assert plan is not None
+    assert [(step.concurrency, step.duration_s) for step in plan.steps] == [(1, 3.0), (2, 3.0), (4, 3.0)]
+    plan = parse(["--steps", "1,2", "-n", "20", URL]).plan
+    assert plan is not None
+    assert [(step.concurrency, step.requests, step.duration_s) for step in plan.steps] == [(1, 20, None), (2, 20, None)]
+
+
+def test_an_open_model_starts_requests_at_a_rate() -> None:
+    plan = parse(["--rate", "50", "-t", "10", URL]).plan
+    assert plan is not None
+    assert (plan.steps[0].rate, plan.steps[0].concurrency, plan.steps[0].duration_s) == (50.0, None, 10.0)
+
+
+def test_a_list_of_urls_carries_weights_methods_and_bodies(tmp_path: Path) -> None:
+    body, urls = tmp_path / "body", tmp_path / "urls"
+    body.write_bytes(b"x")
+    urls.write_text(f"# front page\n{URL}\n\n{URL}buy 0.5 POST {body}\n")
+    plan = parse(["--urls", str(urls)]).plan
+    assert plan is not None
+    assert [(target.path, target.weight, target.method, target.body) for target in plan.targets] == [
+        ("/", 1.0, "GET", None),
+        ("/buy", 0.5, "POST", b"x"),
+    ]
+    urls.write_text(f"{URL}\n{URL} heavy\n")
+    with pytest.raises(UsageError, match="line 2"):
+        parse(["--urls", str(urls)])
+
+
+def test_a_proxy_with_its_password() -> None:
+    plan = parse(["-X", "proxy:3128", "-P", "me:pw", "-n1", URL]).plan
+    assert plan is not None
+    assert plan.proxy is not None
+    assert (plan.proxy.host, plan.proxy.port) == ("proxy", 3128)
+    assert plan.proxy.authorization == "Basic " + b64encode(b"me:pw").decode()

@@ -1,0 +1,44 @@
+"""Machines to watch, from the command line."""
+
+import pytest
+
+from loadtop.load_options import UsageError
+from loadtop.options import parse
+
+URL = "http://127.0.0.1:8080/"
+
+
+@pytest.mark.parametrize(
+    "place", ["ssh://web1", "ssh://root@web-1.example.org:2222", "ssh://192.0.2.1", "ssh://[2001:db8::1]:22", "local"]
+)
+def test_places(place: str) -> None:
+    assert parse(["watch", "--host", f"web={place}"]).watching.hosts == (("web", place),)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "",
+        "web1",
+        "ssh://",
+        "ssh://-oProxyCommand=x",
+        "ssh://a b",
+        "ssh://h:0",
+        "ssh://h:65536",
+        "ssh://h/x",
+        "ssh://$(x)",
+    ],
+)
+def test_what_is_no_place(place: str) -> None:
+    with pytest.raises(UsageError, match="ssh://") as error:
+        parse(["watch", "--host", f"web={place}"])
+    assert "\n" not in str(error.value)
+
+
+def test_the_machine_that_sends_the_load_is_watched_too() -> None:
+    far = ["--host", "web=ssh://web1"]
+    assert parse([*far, URL]).watching.hosts == (("web", "ssh://web1"), ("local", "local"))
+    assert parse(["--host", "local=ssh://web1", URL]).watching.hosts[1] == ("generator", "local")
+    assert parse([*far, "--host", "me=local", URL]).watching.hosts == (("web", "ssh://web1"), ("me", "local"))
+    assert parse(["watch", *far]).watching.hosts == (("web", "ssh://web1"),)
+    assert parse([*far, "--fail-if", "local.cpu.idle<5%", URL]).output.fail_if

@@ -1,0 +1,172 @@
+"""A test added up: the JSON summary, the time line, the report."""
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.load.histogram import EMPTY, bucket_of
+from loadtop.model import Distribution, Frame, Latencies, LoadState
+from loadtop.moment import Measurer
+from loadtop.moment import Moment as AMoment
+from loadtop.summary.builder import SummaryBuilder
+from loadtop.summary.text import report
+
+FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
+
+
+def latencies(*values_us: int) -> Latencies:
+    counts: dict[int, int] = {}
+    for value in values_us:
+        counts[bucket_of(value)] = counts.get(bucket_of(value), 0) + 1
+    total = Distribution(
+        len(values_us), sum(values_us), sum(v * v for v in values_us), min(values_us), max(values_us),
+        tuple(sorted(counts)), tuple(counts[bucket] for bucket in sorted(counts)),
+    )  # fmt: skip
+    return Latencies(total, EMPTY, EMPTY, EMPTY)
+
+
+class Run:
+    """A test that is added up as it goes."""
+
+    def __init__(self, machine: Any, load: Any, frame_of: Callable[..., Frame]) -> None:
+        self.machine, self.load, self.frame_of = machine, load, frame_of
+        self.measurer, self.diagnoser = Measurer(), Diagnoser()
+        self.summary = SummaryBuilder("http://web1/")
+        self.number = -1
+
+    def go(self, times: int = 1, *, load: dict[str, Any] | None = None, **settings: Any) -> None:
+        for _ in range(times):
+            self.number += 1
+            marks = settings.pop("marks", ())
+            sample = self.load.sample(latencies=latencies(1000, 2000, 3000), **(load or {}))
+            frame = self.frame_of(self.number, sample, self.machine.state(**settings), marks=marks)
+            measured = self.measurer.measure(frame)
+            self.summary.add(AMoment(measured, self.diagnoser.diagnose(measured)))
+
+    def json(self) -> dict[str, Any]:
+        figures: dict[str, Any] = json.loads(json.dumps(self.summary.as_json()))
+        return figures
+
+
+@pytest.fixture
+def run(machine: Any, load: Any, frame_of: Callable[..., Frame]) -> Run:
+    return Run(machine, load, frame_of)
+
+
+def test_the_summary_has_the_contracts_keys(run: Run) -> None:
+    run.go(5)
+    figures = run.json()
+    assert figures["schema"] == "loadtop.summary/1"
+    keys = {"schema", "version", "started", "duration_s", "url", "load", "hosts", "verdict", "timeline", "steps"}
+    assert keys | {"knee", "sizing", "forecast"} <= figures.keys()
+    host = figures["hosts"][0]
+    names = "name role source samples stale cpu cores load1 running blocked memory swap pressure disks networks tcp"
+    assert {*names.split(), "httpd", "apache", "fpm", "haproxy"} <= host.keys()
+    assert host["cpu"]["idle"] == {"mean": 95.0, "min": 95.0, "max": 95.0}
+    assert host["apache"]["capacity"] == 10
+    assert host["apache"]["busy"]["mean"] == 1.0
+
+
+def test_what_was_not_measured_is_null(run: Run) -> None:
+    run.go(4, board=None, changes={"pressure": None, "disks": None})
+    host = run.json()["hosts"][0]
+    assert host["apache"] is None
+    assert host["pressure"]["memory_some_pct"] is None
+    assert host["disks"] == []
+    assert host["httpd"]["processes"] is None
+    assert run.json()["load"]["connect_ms"] is None
+
+
+def test_rps_is_requests_by_time_and_latencies_are_merged(run: Run) -> None:
+    run.go(11)
+    load = run.json()["load"]
+    assert (load["requests"], load["rps"]) == (1100, 100.0)
+    assert (load["latency_ms"]["min"], load["latency_ms"]["mean"], load["latency_ms"]["max"]) == (1.0, 2.0, 3.0)
+    assert load["latency_ms"]["p50"] == pytest.approx(2.0, rel=0.01)
+
+
+def test_the_verdict_is_the_one_that_held_longest_while_load_ran(run: Run) -> None:
+    run.go(4)
+    run.go(7, **FULL)
+    run.go(30, load={"state": LoadState.DONE})
+    verdict = run.json()["verdict"]
+    assert (verdict["bottleneck"], verdict["host"], verdict["since_s"]) == ("cpu", "web1", 3.0)
+    assert verdict["held_s"] == 8.0
+    assert verdict["evidence"][0]["value"] == 99.0
+
+
+def test_the_time_line_is_whole_and_dated_from_the_onsets(run: Run) -> None:
+    run.go(4)
+    run.go(6, **FULL)
+    run.go(6)
+    spans = run.json()["timeline"]
+    assert [span["bottleneck"] for span in spans] == ["none", "cpu", "none"]
+    assert spans[0]["from_s"] == 0.0
+    assert all(one["to_s"] == two["from_s"] for one, two in pairwise(spans))
+    assert spans[1]["from_s"] == 3.0
+    assert spans[-1]["to_s"] == 15.0
+
+
+def test_a_symptom_that_outlives_its_cause_is_the_verdict_only_from_then_on(run: Run) -> None:
+    run.go(10, **FULL, board="W" * 10)
+    run.go(5, board="W" * 10)
+    figures = run.json()
+    assert [span["bottleneck"] for span in figures["timeline"]] == ["cpu", "apache-workers"]
+    assert figures["verdict"]["bottleneck"] == "cpu"
+
+
+def test_the_warm_up_is_left_out(run: Run) -> None:
+    run.go(5, load={"state": LoadState.WARMUP}, **FULL)
+    run.go(8, load={"state": LoadState.RUNNING})
+    figures = run.json()
+    assert figures["verdict"]["bottleneck"] == "none"
+    assert figures["hosts"][0]["cpu"]["idle"]["min"] == 95.0
+    assert figures["hosts"][0]["samples"] == 8
+
+
+def test_steps_are_told_apart(run: Run) -> None:
+    run.go(5, load={"step": 1, "steps": 2, "concurrency": 1})
+    run.go(5, load={"step": 2, "steps": 2, "concurrency": 8}, **FULL)
+    one, two = run.json()["steps"]
+    assert (one["concurrency"], one["requests"], one["bottleneck"]) == (1, 500, "none")
+    assert (two["concurrency"], two["requests"], two["time_s"], two["rps"]) == (8, 500, 5.0, 100.0)
+    assert (two["bottleneck"], two["idle_pct"]) == ("cpu", 1.0)
+
+
+def test_a_host_that_was_never_there_is_not_measured(run: Run, load: Any, frame_of: Callable[..., Frame]) -> None:
+    from loadtop.model import HostState
+
+    for number in range(4):
+        frame = frame_of(number, load.sample(), HostState("web1", "target", None, False, "no answer"))
+        measured = run.measurer.measure(frame)
+        run.summary.add(AMoment(measured, run.diagnoser.diagnose(measured)))
+    host = run.json()["hosts"][0]
+    assert (host["samples"], host["stale"], host["cpu"]["idle"]) == (0, 4, None)
+    assert "web1" in report(run.json())
+
+
+def test_the_report_fits_a_terminal_and_holds_what_matters(run: Run) -> None:
+    run.go(3, marks=("restarted \x1b[31mhttpd",))
+    run.go(6, **FULL, processes={"apache2": 50.0})
+    text = report(run.json())
+    assert text.startswith("The CPU is the limit on web1")
+    assert "Add CPU" in text
+    assert "restarted \\x1b[31mhttpd" in text
+    assert "\x1b" not in text
+    assert max(len(line) for line in text.splitlines()) <= 84
+
+
+def test_a_load_that_failed_has_no_verdict_in_the_report(run: Run) -> None:
+    run.go(2)
+    run.go(1, load={"state": LoadState.FAILED, "message": "connection refused by web1:80"})
+    assert report(run.json()).startswith("The load failed: no verdict\n  connection refused by web1:80\n")
+
+
+def test_constant_memory(run: Run) -> None:
+    run.go(200)
+    assert len(run.summary.timeline.spans) == 1
+    assert len(run.json()["timeline"]) == 1
