@@ -1,0 +1,107 @@
+"""What a recording costs: bytes and processor time per frame, and how long opening, jumping and reading take.
+
+The frames are made, not measured: a generator, a proxy, two web servers with 64 httpd processes each and a database.
+``--hours 24`` makes the recording of a whole day (a quarter of an hour's work).
+"""
+
+import argparse
+import random
+import resource
+import sqlite3
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.made_frames import made_frames
+from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.moment import Measurer, Moment
+from loadtop.session import file
+from loadtop.session.meta import SessionMeta
+from loadtop.session.reader import Session
+from loadtop.session.writer import Writer
+
+
+def write(path: Path, seconds: int, hosts: int, rps: int) -> None:
+    """Write the recording and print what it cost."""
+    file.create(path, SessionMeta(1.8e9, ("loadtop", "-c", "64"), "http://web1/index.php", "0.1.0", 1.0))
+    writer = Writer(path)
+    measurer, diagnoser = Measurer(), Diagnoser()
+    writer.add_views()
+    empty = path.stat().st_size + path.with_name(f"{path.name}-wal").stat().st_size
+    spent = real = 0.0
+    for frame, _ in zip(made_frames(hosts, rps), range(seconds), strict=False):
+        measured = measurer.measure(frame)
+        moment = Moment(measured, diagnoser.diagnose(measured))
+        cpu, wall = time.process_time(), time.perf_counter()
+        writer.take(moment)
+        writer.write()
+        spent += time.process_time() - cpu
+        real += time.perf_counter() - wall
+    writer.close()
+    size = path.stat().st_size
+    each = (size - empty) / seconds
+    print(f"{hosts} hosts, {seconds} frames: {size / 1e6:.1f} MB ({empty / 1e3:.0f} kB of it when empty)")
+    print(f"  {each:.0f} bytes per frame; 24 h at 1 s: {each * 86400 / 1e6:.0f} MB (goal 300)")
+    print(
+        f"  {1000 * spent / seconds:.2f} ms processor time per frame: {100 * spent / seconds:.2f} % of a core at 1 s "
+        f"(goal for one host 0.5 %); {1000 * real / seconds:.2f} ms elapsed"
+    )
+
+
+def read(path: Path, seconds: int) -> None:
+    """Read the recording back and print how long that takes."""
+    began = time.perf_counter()
+    session = Session(path)
+    duration = session.duration
+    print(f"  opened in {1000 * (time.perf_counter() - began):.1f} ms (goal 1000)")
+    draw = random.Random(3)  # noqa: S311 - no secret
+    jumps: list[float] = []
+    for _ in range(20):
+        began = time.perf_counter()
+        next(session.frames(draw.uniform(0, duration)))
+        jumps.append(time.perf_counter() - began)
+    print(
+        f"  jumps in {1000 * sum(jumps) / len(jumps):.1f} ms on average, {1000 * max(jumps):.1f} ms at most (goal 100)"
+    )
+    began = time.perf_counter()
+    count = sum(1 for _, frame in zip(range(min(seconds, 3600)), session.frames(), strict=False) if frame.load)
+    passed = time.perf_counter() - began
+    print(
+        f"  read at {1000 * passed / count:.2f} ms per frame; peak memory "
+        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB (goal 300); damage: {session.damage}"
+    )
+    session.close()
+
+
+def tables(path: Path, seconds: int) -> None:
+    """Print where the bytes are, where SQLite was built to tell."""
+    connection = sqlite3.connect(path)
+    try:
+        query = "SELECT name, sum(pgsize) FROM dbstat GROUP BY name ORDER BY 2 DESC LIMIT 16"
+        for name, size in connection.execute(query):
+            print(f"    {name:20} {size / seconds:8.1f} bytes per frame")
+    except sqlite3.OperationalError as error:
+        print(f"    no sizes by table: {error}")
+    finally:
+        connection.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hours", type=float, default=0.25)
+    parser.add_argument("--hosts", type=int, default=0, help="1 to 5 (default: one run with 1, one with 5)")
+    parser.add_argument("--rps", type=int, default=500)
+    parser.add_argument("--tables", action="store_true", help="print where the bytes are")
+    arguments = parser.parse_args()
+    seconds = max(1, round(arguments.hours * 3600))
+    for hosts in (arguments.hosts,) if arguments.hosts else (1, 5):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "made.loadtop"
+            write(path, seconds, hosts, arguments.rps)
+            read(path, seconds)
+            if arguments.tables:
+                tables(path, seconds)
+
+
+if __name__ == "__main__":
+    main()
