@@ -5,6 +5,7 @@ import contextlib
 import resource
 import socket
 from collections.abc import Callable
+from functools import partial
 from time import monotonic, perf_counter_ns
 
 from loadtop.load.alarm import Alarm, make_alarm
@@ -189,7 +190,8 @@ class Engine:
             self._pacing = ClosedPacing(self.crowd, picker, left)
         else:
             rate, offset = step.rate / self._share.workers, (1 + self._share.worker) / self._share.workers
-            self._pacing = OpenPacing(self.crowd, picker, left, rate, offset, self.ledger.tally)
+            caught_up = partial(self._loop.call_soon, self._advance)
+            self._pacing = OpenPacing(self.crowd, picker, left, rate, offset, self.ledger.tally, caught_up)
         self.crowd.follow(self._pacing, self.exchanges[numbers[0]], limit)
         self._advance()
 

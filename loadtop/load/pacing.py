@@ -1,6 +1,7 @@
 """When the next request is sent: at once where one has ended (closed model), or by the clock (open model)."""
 
 import heapq
+from collections.abc import Callable
 from time import perf_counter_ns
 
 from loadtop.load.connection import Connection
@@ -99,14 +100,27 @@ class OpenPacing(Pacing):
 
     An arrival that finds no connection free waits; its latency is also counted from when it should have been sent
     ("coordinated omission", Gil Tene). ``offset`` (0 to 1) shifts the arrivals by a part of their distance.
+    ``caught_up`` is called when arrivals had to wait for a connection and the last of them has been sent: from then on
+    it is the clock again that says when the next is due.
     """
 
-    def __init__(self, crowd: Crowd, picker: Picker, left: int, rate: float, offset: float, tally: Tally) -> None:
+    def __init__(
+        self,
+        crowd: Crowd,
+        picker: Picker,
+        left: int,
+        rate: float,
+        offset: float,
+        tally: Tally,
+        caught_up: Callable[[], object],
+    ) -> None:
         super().__init__(crowd, picker, left)
         self.rate = rate
         self._interval = 1e9 / rate
         self._next = perf_counter_ns() + offset * self._interval
         self._tally = tally
+        self._caught_up = caught_up
+        self._behind = False
 
     def set_rate(self, rate: float, at: int) -> None:
         """From now on; what is overdue stays overdue."""
@@ -122,16 +136,21 @@ class OpenPacing(Pacing):
     def proceed(self, connection: Connection, at: int) -> None:
         if self.left > 0 and self._next <= at and not connection.leaving:
             self._arrive(connection, at)
-        else:
-            self.crowd.rest(connection)
+            return
+        self.crowd.rest(connection)
+        if self._behind:
+            self._behind = False
+            self._caught_up()
 
     def advance(self) -> int | None:
+        self._behind = False
         while self.left > 0:
             at = perf_counter_ns()
             if self._next > at:
                 return max(int(self._next), at + FINEST_NS)
             connection = self.crowd.free()
             if connection is None:
+                self._behind = True
                 break
             self._arrive(connection, at)
         return None

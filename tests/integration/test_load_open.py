@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from itertools import pairwise
 
 import pytest
@@ -77,23 +78,31 @@ async def test_what_a_full_server_keeps_waiting_is_late_and_in_the_end_unsent() 
     assert counted == sorted(counted), "it is a counter"
 
 
-async def stalling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answers at once, but for the first part of every period."""
-    while (await read_request(reader))[0]:
-        phase = time.monotonic() % PERIOD_S
-        if phase < STALL_S:
-            await asyncio.sleep(STALL_S - phase)
-        writer.write(OK)
+def stalling() -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
+    """A server that answers at once, but for the last part of every period; the first begins with the first request."""
+    began: list[float] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (await read_request(reader))[0]:
+            began.append(time.monotonic())
+            left = PERIOD_S - (time.monotonic() - began[0]) % PERIOD_S
+            if left < STALL_S:
+                await asyncio.sleep(left)
+            writer.write(OK)
+
+    return handle
 
 
 async def test_a_stall_shows_in_the_open_model_and_hides_in_the_closed_one() -> None:
-    async with scripted(handler=stalling) as server:
-        opened = await run_load(open_plan(server.url, 100, seconds=2 * PERIOD_S, most=10, keepalive=True))
-        closed = await run_load(plan(server.url, seconds=2 * PERIOD_S, concurrency=2, keepalive=True))
+    async with scripted(handler=stalling()) as server:
+        opened = await run_load(open_plan(server.url, 100, seconds=2.2 * PERIOD_S, most=10, keepalive=True))
+    async with scripted(handler=stalling()) as server:
+        closed = await run_load(plan(server.url, seconds=2.2 * PERIOD_S, concurrency=2, keepalive=True))
     assert percentile(opened.corrected, 99) > 1e6 * STALL_S * 0.8
     assert percentile(opened.corrected, 90) > 1e6 * STALL_S * 0.2
     assert percentile(closed.total, 99) < 1e6 * STALL_S * 0.2
     assert closed.corrected.count == 0
+    assert opened.last.requests == pytest.approx(220 * PERIOD_S, abs=3), "after a stall it catches up and goes on"
 
 
 async def test_the_rate_changes_while_it_runs() -> None:
