@@ -10,8 +10,8 @@ from loadtop.session.reader import Session, SessionError
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recording: where, when (seconds since the epoch), how long (seconds), of what, and the verdict that was shown
-    longest.
+    """One recording: where, when (seconds since the epoch), how long (seconds), of what (a URL, or the
+    session's title), and the verdict that was shown longest.
 
     ``problem`` says why a file could not be read; then the rest is empty.
     """
@@ -19,7 +19,7 @@ class Recording:
     path: Path
     started: float = 0.0
     duration_s: float = 0.0
-    url: str = ""
+    what: str = ""
     verdict: str = ""
     problem: str = ""
 
@@ -30,6 +30,6 @@ def recordings(folder: Path | None = None) -> Iterator[Recording]:
         try:
             with Session(path) as session:
                 meta = session.meta
-                yield Recording(path, meta.started, session.duration, meta.url, session.longest_verdict())
+                yield Recording(path, meta.started, session.duration, meta.url or meta.title, session.longest_verdict())
         except SessionError as error:
             yield Recording(path, problem=str(error))

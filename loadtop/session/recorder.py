@@ -33,6 +33,7 @@ class Recorder:
     def __init__(self, path: Path, *, meta: SessionMeta) -> None:
         self.path = path
         self.problem = ""
+        self._began = False
         self._queue: queue.Queue[Moment | None] = queue.Queue(QUEUE)
         self._dropped = 0
         self._thread: threading.Thread | None = None
@@ -44,8 +45,14 @@ class Recorder:
         except (OSError, sqlite3.Error) as error:
             self.problem = f"cannot record to {path}: {file.reason(error)}"
         else:
+            self._began = True
             self._thread = threading.Thread(target=self._run, args=(writer,), name="recorder", daemon=True)
             self._thread.start()
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is a file, whole or in part."""
+        return self._began and self.path.exists()
 
     def record(self, moment: Moment) -> None:
         """Hand a moment to the writer."""

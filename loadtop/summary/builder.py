@@ -55,6 +55,11 @@ class SummaryBuilder:
         self._at = frame.at
 
     @property
+    def begun(self) -> bool:
+        """Whether there was anything to add up."""
+        return self._started is not None
+
+    @property
     def last_load(self) -> LoadSample | None:
         """The newest sample of the load."""
         return self.load.last

@@ -259,7 +259,7 @@ def test_the_list_of_recordings(tmp_path: Path, meta: SessionMeta, made_moments:
     (tmp_path / "notes.txt").touch()
     first, second, broken = recordings(tmp_path)
     assert [each.path.name for each in (first, second, broken)] == ["a.loadtop", "b.loadtop", "c.loadtop"]
-    assert (first.started, first.url, first.verdict, first.problem) == (meta.started, meta.url, "none", "")
+    assert (first.started, first.what, first.verdict, first.problem) == (meta.started, meta.url, "none", "")
     assert first.duration_s == made_moments(4)[-1].at
     assert broken.problem == f"{broken.path}: not a recording of loadtop"
     assert list(recordings(tmp_path / "missing")) == []

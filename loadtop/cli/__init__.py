@@ -1,0 +1,34 @@
+"""The command: each verb has a file here, which wires load, machines, recordings and screen together. Only these files
+know all of them. ``VERBS`` says which file runs a verb; it is imported only then, so that none pays for another."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from loadtop.cli.ends import INTERRUPTED, USAGE, EndError
+from loadtop.load_options import UsageError
+from loadtop.words import plain
+
+VERBS = {
+    "run": "test",
+    "watch": "test",
+    "demo": "test",
+    "replay": "replay",
+    "report": "report",
+    "sessions": "sessions",
+}
+"""The file that runs each verb. It has ``main(verb, words) -> exit code``."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run loadtop; returns the exit code of the contract."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    verb = words.pop(0) if words and words[0] in VERBS else "run"
+    try:
+        code: int = importlib.import_module(f"loadtop.cli.{VERBS[verb]}").main(verb, words)
+    except (UsageError, EndError) as error:
+        print(f"loadtop: {plain(str(error))}", file=sys.stderr)
+        return error.code if isinstance(error, EndError) else USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code

@@ -1,0 +1,92 @@
+"""The machines that are watched: connections to the far ones, and which part each plays in the test."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from loadtop.cli.ends import UnreachableError
+from loadtop.options import Options
+
+if TYPE_CHECKING:
+    from collectors.transport.ssh import SshTransport
+    from loadtop.load.plan import Plan
+
+
+async def connect_far(options: Options) -> "dict[str, SshTransport]":
+    """Connections to the far machines, by name, made before the screen is taken and before any load is sent."""
+    places = {name: place for name, place in options.watching.hosts if place != "local"}
+    if not places:
+        return {}
+    from collectors.problem import TransportError
+    from collectors.transport.ssh import SshTransport
+
+    far = {name: SshTransport(place) for name, place in places.items()}
+    try:
+        outcomes = await asyncio.gather(*(transport.connect() for transport in far.values()), return_exceptions=True)
+    except asyncio.CancelledError:
+        await asyncio.gather(*(transport.close() for transport in far.values()))
+        raise
+    for name, outcome in zip(far, outcomes, strict=True):
+        if isinstance(outcome, BaseException):
+            await asyncio.gather(*(transport.close() for transport in far.values()))
+            if isinstance(outcome, TransportError):
+                raise UnreachableError(f"--host {name}: {outcome}")
+            raise outcome
+    return far
+
+
+def watched_hosts(
+    options: Options, plan: "Plan | None", status: str | None, far: "dict[str, SshTransport]"
+) -> Sequence[Any]:
+    """The machines to watch. Blocks while names are looked up and libraries load: not for the event loop."""
+    from collectors.host import far_host, local_host
+
+    target = None if plan is None else plan.targets[0].host
+    found = {name for name, transport in far.items() if target and _is_same(target, transport.address)}
+    here = "target+generator" if target and not found and _is_here(target) else "generator"
+    hosts: list[Any] = []
+    for index, (name, _) in enumerate(options.watching.hosts):
+        urls = [url for owner, url in options.watching.apache if owner == name or (owner is None and index == 0)]
+        transport = far.get(name)
+        role = "target" if plan is None or name in found else ("other" if transport else here)
+        target_url = plan.targets[0].url if plan is not None and "target" in role else None
+        if transport is not None:
+            hosts.append(far_host(name, role, transport, apache_urls=urls, target_url=target_url))
+            continue
+        if status is not None:
+            urls.append(status)
+        # Beside a target elsewhere, a web server that happens to run here is no part of the test.
+        find = role != "generator"
+        hosts.append(local_host(name=name, role=role, apache_urls=urls, find_servers=find, target_url=target_url))
+    return hosts
+
+
+def _is_same(target: str, address: str) -> bool:
+    """Whether two names lead to the same machine, as far as that is known here."""
+    import socket
+
+    found: list[set[Any]] = []
+    for host in (target, address):
+        try:
+            found.append({each[4][0] for each in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)})
+        except OSError:
+            return target == address
+    return bool(found[0] & found[1])
+
+
+def _is_here(host: str) -> bool:
+    """Whether an address of this machine answers to that name (so the load shares the machine with the server)."""
+    import socket
+
+    try:
+        found = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)
+    except OSError:
+        return False
+    for family, kind, protocol, _, address in found:
+        # A connected datagram socket sends nothing; its own address is the target's exactly if that is here.
+        with suppress(OSError), socket.socket(family, kind, protocol) as probe:
+            probe.connect(address)
+            if probe.getsockname()[0] == address[0]:
+                return True
+    return False

@@ -1,0 +1,51 @@
+"""Shows a feed to its end: in the cockpit, or line by line."""
+
+import asyncio
+import signal
+import sys
+
+from loadtop.feed import Feed
+from loadtop.options import Options
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def with_screen(options: Options) -> bool:
+    """Whether the cockpit is shown."""
+    return sys.stdout.isatty() and not options.output.headless
+
+
+async def show(feed: Feed, options: Options) -> bool:
+    """Show the feed to its end, on the screen or line by line; True when a signal cut it short."""
+    if with_screen(options):
+        from tui.app import run_cockpit
+
+        return await run_cockpit(feed) is not None
+    return await _print(feed, options)
+
+
+async def _print(feed: Feed, options: Options) -> bool:
+    """Run the feed to its end, a line per interval; True when a signal cut it short."""
+    from loadtop.headless import Printer
+
+    task = asyncio.ensure_future(feed.run((lambda _: None) if options.output.quiet else Printer().show))
+    loop = asyncio.get_running_loop()
+    interrupted: list[int] = []
+
+    def interrupt(number: int) -> None:
+        interrupted.append(number)
+        task.cancel()
+
+    for number in SIGNALS:
+        loop.add_signal_handler(number, interrupt, number)
+    try:
+        if options.command == "watch" and options.duration_s is not None:
+            await asyncio.wait({task}, timeout=options.duration_s)
+            task.cancel()
+        await task
+    except asyncio.CancelledError:
+        pass
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+    return bool(interrupted)

@@ -1,0 +1,168 @@
+"""``loadtop URL``, ``loadtop watch``, ``loadtop demo``: a live test, with the cockpit or without; then its report."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, FileError, UnreachableError
+from loadtop.cli.machines import connect_far, watched_hosts
+from loadtop.cli.outputs import check_writable, print_report, write, write_json
+from loadtop.cli.screen import show, with_screen
+from loadtop.condition import Watchdog
+from loadtop.feed import Feed, PreparedFeed
+from loadtop.load_options import UsageError
+from loadtop.moment import Moment
+from loadtop.monitor import LoadSource, Monitor
+from loadtop.options import Options, parse
+from loadtop.summary.builder import SummaryBuilder
+from loadtop.words import plain
+
+if TYPE_CHECKING:
+    from loadtop.load.plan import Plan
+    from loadtop.session.recorder import Recorder
+
+
+def main(verb: str, words: list[str]) -> int:
+    """Understand the words and run the test; the exit code."""
+    options = parse([verb, *words])
+    return asyncio.run(_test(options, words if verb == "run" else [verb, *words]))
+
+
+async def _test(options: Options, words: list[str]) -> int:
+    """A live test, with the cockpit or without; then its report."""
+    plan = options.plan
+    url = None if plan is None else plan.targets[0].url
+    title = {"demo": "demo", "watch": "watching"}.get(options.command) or url or ""
+    check_writable(options)
+    far = await connect_far(options)
+    recorder = _recorder(options, words, title, url)
+    summary = SummaryBuilder(url)
+    watchdog = Watchdog(list(options.output.fail_if))
+    sinks: list[Callable[[Moment], None]] = [summary.add, watchdog.add]
+    if recorder is not None:
+        sinks.insert(0, recorder.record)
+    closing: list[Callable[[], Any]] = [transport.close for transport in far.values()]
+
+    async def prepare() -> Feed:
+        load, tested, status = await _load(options, closing)
+        summary.url = None if tested is None else tested.targets[0].url
+        hosts = await asyncio.to_thread(watched_hosts, options, tested, status, far)
+        return Monitor(
+            summary.url or title,
+            load,
+            hosts,
+            interval_s=options.watching.interval_s,
+            sinks=sinks,
+            until_load_ends=load is not None and not with_screen(options),
+            recording=_recording(recorder),
+        )
+
+    feed = PreparedFeed(title, options.watching.interval_s, _recording(recorder), prepare)
+    failure: Exception | None = None
+    interrupted = False
+    try:
+        interrupted = await show(feed, options)
+    except Exception as error:
+        failure = error
+    finally:
+        for close in closing:
+            await close()
+        if recorder is not None:
+            await asyncio.to_thread(recorder.close)
+    if failure is not None and not summary.begun:
+        raise failure
+    code = _finish(options, summary, watchdog, recorder, interrupted)
+    if failure is not None:
+        raise failure
+    return code
+
+
+async def _load(
+    options: Options, closing: list[Callable[[], Any]]
+) -> tuple[LoadSource | None, "Plan | None", str | None]:
+    """The load to run, its plan, and the status page of a server that was started for it."""
+    if options.command == "watch":
+        return None, None, None
+    from loadtop.load.pool import LoadPool
+
+    if options.command == "demo":
+        from loadtop.demo import demo_plan, start_target
+        from loadtop.demo.target import DemoError
+
+        try:
+            target = await start_target()
+        except DemoError as error:
+            raise UnreachableError(str(error)) from None
+        closing.append(target.close)
+        demo = demo_plan(target)
+        return LoadPool(demo), demo, target.status_url
+    if options.plan is None:
+        raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
+    return LoadPool(options.plan), options.plan, None
+
+
+def _finish(
+    options: Options,
+    summary: SummaryBuilder,
+    watchdog: Watchdog,
+    recorder: "Recorder | None",
+    interrupted: bool,
+) -> int:
+    """Print the report, write the files; the exit code."""
+    figures = summary.as_json()
+    out = sys.stderr if options.output.json == "-" else sys.stdout
+    print_report(summary, figures, options, out)
+    if recorder is not None:
+        kept = f"Recorded in {recorder.path}" if recorder.kept else ""
+        for said in (kept, plain(recorder.problem)):
+            if said:
+                print(said, file=sys.stderr)
+    if options.output.json is not None:
+        write_json(figures, options.output.json)
+    if options.output.percentiles_csv is not None:
+        from loadtop.summary.ab import percentiles_csv
+
+        write(percentiles_csv(summary.load), options.output.percentiles_csv, "the percentiles")
+    broken = watchdog.broken(figures)
+    for text in broken:
+        print(f"--fail-if held: {text}", file=sys.stderr)
+    last = summary.last_load
+    if interrupted:
+        return INTERRUPTED
+    if last is not None and last.state == "failed":
+        return UNREACHABLE
+    if options.output.strict and figures["verdict"]["bottleneck"] == "generator":
+        print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
+        return INVALID
+    return FAILED_IF if broken else DONE
+
+
+def _recording(recorder: "Recorder | None") -> str:
+    """The file that is written; empty where none is or can be."""
+    return "" if recorder is None or recorder.problem else str(recorder.path)
+
+
+def _recorder(options: Options, words: list[str], title: str, url: str | None) -> "Recorder | None":
+    if options.output.no_record:
+        return None
+    from loadtop import __version__
+    from loadtop.session.meta import SessionMeta, default_path, without_secrets
+    from loadtop.session.recorder import Recorder
+
+    now = time.time()
+    host = options.plan.targets[0].host if options.plan is not None else title
+    meta = SessionMeta(
+        started=now,
+        command_line=tuple(without_secrets(words)),
+        url=url or "",
+        version=__version__,
+        interval_s=options.watching.interval_s,
+        title=title,
+    )
+    asked = options.output.record
+    recorder = Recorder(asked or default_path(host, now), meta=meta)
+    if asked is not None and recorder.problem:
+        raise FileError(recorder.problem)
+    return recorder
