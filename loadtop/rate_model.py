@@ -162,16 +162,28 @@ class ApacheRates:
 
 @dataclass(frozen=True, slots=True)
 class FpmRates:
+    """One pool; rates per second between two status pages."""
+
     pool: FpmPool
     requests: float | None
     max_children_reached: float | None
 
+    @property
+    def full(self) -> float | None:
+        """Percent of the pool's most children that serve a request; ``None`` where either is not known."""
+        pool = self.pool
+        return 100.0 * pool.active / pool.max_children if pool.active is not None and pool.max_children else None
+
 
 @dataclass(frozen=True, slots=True)
 class HaproxyRates:
+    """One line of HAProxy's statistics; rates per second between two of them."""
+
     line: HaproxyProxy
     sessions: float | None
     connect_errors: float | None
+    requests: float | None = None
+    http_5xx: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,8 +128,7 @@ def pressure_shares(before: Pressure, now: Pressure, seconds: float) -> Pressure
 def apache_rates(before: ApacheStatus | None, now: ApacheStatus, seconds: float) -> ApacheRates:
     """Slots of the newest page; rates where there was a page before it from the same life of the server."""
     board = now.scoreboard
-    if before is not None and before.at is not None and now.at is not None and now.at > before.at:
-        seconds = now.at - before.at
+    seconds = _between(None if before is None else before.at, now.at, seconds)
     same_life = before is not None and (before.uptime_s or 0) <= (now.uptime_s or 0)
     accesses = _per_second(before.accesses, now.accesses, seconds) if before and same_life else None
     kbytes = _per_second(before.kbytes, now.kbytes, seconds) if before and same_life else None
@@ -177,6 +176,11 @@ def _per_second(before: float | None, now: float | None, seconds: float) -> floa
     if before is None or now is None or now < before:
         return None
     return (now - before) / seconds
+
+
+def _between(before: float | None, now: float | None, seconds: float) -> float:
+    """The time between two pages that are dated, otherwise that between their samples."""
+    return now - before if before is not None and now is not None and now > before else seconds
 
 
 def _both(before: A | None, now: A | None, rate: Callable[[A, A], B]) -> B | None:
@@ -306,20 +310,26 @@ def _group(group: Group, members: list[ProcessRates]) -> GroupRates:
 
 
 def _fpm(before: FpmPool | None, now: FpmPool, seconds: float) -> FpmRates:
+    if before is None or (before.uptime_s or 0) > (now.uptime_s or 0):
+        return FpmRates(now, None, None)
+    seconds = _between(before.at, now.at, seconds)
     return FpmRates(
         pool=now,
-        requests=_per_second(before.accepted, now.accepted, seconds) if before else None,
-        max_children_reached=(
-            _per_second(before.max_children_reached, now.max_children_reached, seconds) if before else None
-        ),
+        requests=_per_second(before.accepted, now.accepted, seconds),
+        max_children_reached=_per_second(before.max_children_reached, now.max_children_reached, seconds),
     )
 
 
 def _haproxy(before: HaproxyProxy | None, now: HaproxyProxy, seconds: float) -> HaproxyRates:
+    if before is None:
+        return HaproxyRates(now, None, None)
+    seconds = _between(before.at, now.at, seconds)
     return HaproxyRates(
         line=now,
-        sessions=_per_second(before.sessions_total, now.sessions_total, seconds) if before else None,
-        connect_errors=_per_second(before.connect_errors, now.connect_errors, seconds) if before else None,
+        sessions=_per_second(before.sessions_total, now.sessions_total, seconds),
+        connect_errors=_per_second(before.connect_errors, now.connect_errors, seconds),
+        requests=_per_second(before.requests_total, now.requests_total, seconds),
+        http_5xx=_per_second(before.http_5xx, now.http_5xx, seconds),
     )
 
 
