@@ -74,7 +74,7 @@ async def _run_loadtop(load: Load) -> Result:
         if sample.state.ended:
             break
     await pool.close()
-    if sample.state is not LoadState.DONE or sample.failures.total or sample.generator is None:
+    if sample.state is not LoadState.DONE or sample.failed or sample.generator is None or not sample.requests:
         raise SystemExit(f"loadtop could not make this load: {sample.message or sample.failures}")
     total = merge(totals)
     return Result(

@@ -50,8 +50,10 @@ def _load(moment: Moment) -> str:
         return "starting"
     latency = None if load.latencies is None or not load.latencies.total.count else load.latencies.total
     p50, p99 = (None if latency is None else percentile(latency, percent) / 1000 for percent in (50.0, 99.0))
-    shape = f"c={load.concurrency}" if load.concurrency is not None else f"rate={load.rate:g}"
-    failed = f" failed {load.failures.total}" if load.failures.total else ""
+    shape = f"c={load.concurrency}" if load.rate is None else f"rate={load.rate:g}"
+    if load.concurrency is None and load.rate is None:
+        shape = plain(load.engine)
+    failed = f" failed {load.failed}" if load.failed else ""
     wrong = f" not2xx {load.non_2xx}" if load.non_2xx else ""
     warm = " warm-up" if load.state is LoadState.WARMUP else ""
     rps = figure(None if rates is None else rates.rps)

@@ -223,13 +223,14 @@ class GeneratorRates:
 
 @dataclass(frozen=True, slots=True)
 class LoadRates:
-    """The load between two samples, per second of the generator's clock; shares are percent of the requests."""
+    """The load between two samples, per second of the generator's clock; shares are percent of the requests. What the
+    engine does not measure is ``None``."""
 
     seconds: float
-    rps: float
-    failed: float
+    rps: float | None
+    failed: float | None
     failed_share: float | None
     non_2xx_share: float | None
-    received_kb: float
-    sent_kb: float
+    received_kb: float | None
+    sent_kb: float | None
     generator: GeneratorRates | None

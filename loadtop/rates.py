@@ -155,21 +155,34 @@ def apache_rates(before: ApacheStatus | None, now: ApacheStatus, seconds: float)
 def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:
     """The load's rates; ``None`` where no time passed or the counters began anew (the end of the warm-up)."""
     seconds = now.at - before.at
-    requests = now.requests - before.requests
-    if seconds <= 0 or requests < 0:
+    if seconds <= 0 or (before.requests is not None and now.requests is not None and now.requests < before.requests):
         return None
-    failed = max(0, now.failures.total - before.failures.total)
-    non_2xx = max(0, now.non_2xx - before.non_2xx)
+    requests = _passed(before.requests, now.requests)
+    failed = _passed(before.failed, now.failed)
+    non_2xx = _passed(before.non_2xx, now.non_2xx)
+    received, sent = _passed(before.received_bytes, now.received_bytes), _passed(before.sent_bytes, now.sent_bytes)
     return LoadRates(
         seconds=seconds,
-        rps=requests / seconds,
-        failed=failed / seconds,
-        failed_share=100.0 * min(failed, requests) / requests if requests else (100.0 if failed else None),
-        non_2xx_share=100.0 * non_2xx / requests if requests else None,
-        received_kb=max(0, now.received_bytes - before.received_bytes) / 1024.0 / seconds,
-        sent_kb=max(0, now.sent_bytes - before.sent_bytes) / 1024.0 / seconds,
+        rps=None if requests is None else requests / seconds,
+        failed=None if failed is None else failed / seconds,
+        failed_share=_failed_share(failed, requests),
+        non_2xx_share=100.0 * non_2xx / requests if requests and non_2xx is not None else None,
+        received_kb=None if received is None else received / 1024.0 / seconds,
+        sent_kb=None if sent is None else sent / 1024.0 / seconds,
         generator=_both(before.generator, now.generator, lambda a, b: _generator(a, b, seconds)),
     )
+
+
+def _passed(before: int | None, now: int | None) -> int | None:
+    """How far a counter of the load has moved; 0 where it went backwards."""
+    return None if before is None or now is None else max(0, now - before)
+
+
+def _failed_share(failed: int | None, requests: int | None) -> float | None:
+    """Percent of the requests that failed; all of them where some failed and none ended."""
+    if failed is None or requests is None:
+        return None
+    return 100.0 * min(failed, requests) / requests if requests else (100.0 if failed else None)
 
 
 def _per_second(before: float | None, now: float | None, seconds: float) -> float | None:

@@ -68,7 +68,7 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheRates, queue:
 def _advice(measured: Measured, host: HostView, page: ApacheRates) -> str:
     text = f"All {page.capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers"
     load = measured.load
-    if load is not None and load.in_flight >= page.capacity:
+    if load is not None and load.in_flight is not None and load.in_flight >= page.capacity:
         text += f" to {load.in_flight + 1} or more ({load.in_flight} requests are in flight, one is the status page's)"
     if page.keepalive > page.capacity / 2:
         text += f", or shorten KeepAliveTimeout ({page.keepalive} slots only hold a kept-alive connection)"

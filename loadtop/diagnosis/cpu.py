@@ -68,7 +68,7 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     process = _busiest(rates.processes or (), SERVERS & {group.group for group in rates.groups or ()} or {Group.OTHER})
     share = 0.0 if process is None or process.cpu is None else process.cpu
     threads = 1 if process is None else max(1, process.process.threads)
-    waiting = measured.load is not None and measured.load.in_flight >= 2
+    waiting = measured.load is not None and (measured.load.in_flight or 0) >= 2
     # Beside a known web server, a core that something else fills is no limit of the server.
     filled = share >= PROCESS_PCT if rates.processes is not None else True
     alone = rates.cpu.busy < MEAN_PCT and waiting and filled

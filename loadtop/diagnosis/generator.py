@@ -22,7 +22,7 @@ def assess_process(measured: Measured) -> Assessment | None:
     if rates is None or rates.generator is None:
         return None
     generator = rates.generator
-    due = rates.rps + generator.unsent
+    due = (rates.rps or 0.0) + generator.unsent
     unsent = 100.0 * generator.unsent / due if due else 0.0
     full = generator.busiest > WORKER_PCT
     late = unsent > UNSENT_PCT

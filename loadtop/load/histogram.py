@@ -46,9 +46,9 @@ def distribution(values: Iterable[int]) -> Distribution:
     return Distribution(count, total, squares, least, greatest, tuple(order), tuple(buckets[each] for each in order))
 
 
-def merge(distributions: Iterable[Distribution]) -> Distribution:
-    """All of them as one: exact, whatever the order or the grouping."""
-    parts = [each for each in distributions if each.count]
+def merge(distributions: Iterable[Distribution | None]) -> Distribution:
+    """All of them as one: exact, whatever the order or the grouping. ``None`` was not measured and adds nothing."""
+    parts = [each for each in distributions if each is not None and each.count]
     if len(parts) <= 1:
         return parts[0] if parts else EMPTY
     buckets: Counter[int] = Counter()

@@ -5,7 +5,16 @@ Counters only become rates in :mod:`loadtop.rates`. Units are in the names or in
 """
 
 from loadtop.model.frame import Frame, HostState
-from loadtop.model.load import Distribution, Failures, GeneratorSample, Latencies, LoadSample, LoadState, ServerSeen
+from loadtop.model.load import (
+    Distribution,
+    Failures,
+    GeneratorSample,
+    Latencies,
+    LoadSample,
+    LoadState,
+    ServerSeen,
+    StatedTimes,
+)
 from loadtop.model.machine import (
     USER_HZ,
     CgroupLimits,
@@ -59,6 +68,7 @@ __all__ = [
     "Scheduler",
     "ServerSeen",
     "State",
+    "StatedTimes",
     "Swap",
     "Tcp",
 ]

@@ -22,17 +22,21 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Failed requests by class, ab's classes and ``timeout``: counters since the start of the load."""
+    """Failed requests by class, ab's classes and ``timeout``: counters since the start of the load.
+
+    ``unclassified`` are those that another engine counts without saying more.
+    """
 
     connect: int = 0
     receive: int = 0
     length: int = 0
     exceptions: int = 0
     timeout: int = 0
+    unclassified: int = 0
 
     @property
     def total(self) -> int:
-        return self.connect + self.receive + self.length + self.exceptions + self.timeout
+        return self.connect + self.receive + self.length + self.exceptions + self.timeout + self.unclassified
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +44,14 @@ class Latencies:
     """What was measured of the requests that ended in one interval.
 
     ``corrected`` counts from the intended start (open model). ``connect`` is 0 on a reused connection, as ab has it;
-    ``processing`` is total less connect, ``waiting`` from the last byte sent to the first received.
+    ``processing`` is total less connect, ``waiting`` from the last byte sent to the first received. What an engine
+    does not measure is ``None``.
     """
 
     total: Distribution
-    connect: Distribution
-    processing: Distribution
-    waiting: Distribution
+    connect: Distribution | None = None
+    processing: Distribution | None = None
+    waiting: Distribution | None = None
     corrected: Distribution | None = None
 
 
@@ -95,6 +100,29 @@ class ServerSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedTimes:
+    """Times in ms of the whole load as another engine states them, where it gives no distribution: its own figures.
+
+    ``part`` is ``total``, ``connect``, ``processing`` or ``waiting``. What it does not state is ``None``.
+    """
+
+    part: str
+    min_ms: float | None = None
+    mean_ms: float | None = None
+    sd_ms: float | None = None
+    p50_ms: float | None = None
+    p66_ms: float | None = None
+    p75_ms: float | None = None
+    p80_ms: float | None = None
+    p90_ms: float | None = None
+    p95_ms: float | None = None
+    p98_ms: float | None = None
+    p99_ms: float | None = None
+    p99_9_ms: float | None = None
+    max_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LoadSample:
     """The load at one moment. Counters run since the end of the warm-up; ``latencies`` holds this interval only.
 
@@ -102,6 +130,9 @@ class LoadSample:
     warm-up. ``message`` says in one line what went wrong and what to do about it. Bytes are those on the wire
     (``body_bytes``: bodies only). ``step`` counts from 1. ``target_requests`` and ``target_s`` are where the load ends.
     ``keepalive`` says that connections are to be reused, ``with_body`` that requests have bodies.
+
+    What the engine does not measure, or not yet, is ``None``. ``stated_rps`` (requests per second) and ``stated`` are
+    what it says itself of the whole load.
     """
 
     at: float
@@ -113,15 +144,15 @@ class LoadSample:
     rate: float | None
     step: int
     steps: int
-    in_flight: int
-    connections: int
-    requests: int
-    failures: Failures
-    non_2xx: int
-    keepalive_requests: int
-    received_bytes: int
-    body_bytes: int
-    sent_bytes: int
+    in_flight: int | None
+    connections: int | None
+    requests: int | None
+    failures: Failures | None
+    non_2xx: int | None
+    keepalive_requests: int | None
+    received_bytes: int | None
+    body_bytes: int | None
+    sent_bytes: int | None
     latencies: Latencies | None = None
     generator: GeneratorSample | None = None
     server: ServerSeen | None = None
@@ -130,3 +161,10 @@ class LoadSample:
     target_s: float | None = None
     keepalive: bool = False
     with_body: bool = False
+    stated_rps: float | None = None
+    stated: tuple[StatedTimes, ...] = ()
+
+    @property
+    def failed(self) -> int | None:
+        """Failed requests of all classes."""
+        return None if self.failures is None else self.failures.total

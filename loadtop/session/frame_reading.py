@@ -91,12 +91,14 @@ class FrameReader:
         generator = self._one(schema.GENERATOR, block, number)
         workers = tuple(line.values[number - block.first][0] for line in block.there(schema.WORKER, 0, number))
         server = self._one(schema.SERVER, block, number)
+        failures = self._one(schema.FAILURES, block, number)
         return LoadSample(
             **load,
-            failures=Failures(**(self._one(schema.FAILURES, block, number) or {})),
+            failures=None if failures is None else Failures(**failures),
             latencies=_latencies(block.frames.get(("latency_histogram", number), [])),
             generator=None if generator is None else GeneratorSample(worker_cpu_s=workers, **generator),
             server=None if server is None else self._server(server["server"]),
+            stated=self._samples.things(schema.STATED, block, number),
         )
 
     def _one(self, part: Part, block: Block, number: int) -> dict[str, Any] | None:

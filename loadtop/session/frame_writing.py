@@ -64,6 +64,7 @@ class FrameWriter:
         put(schema.FAILURES, 0, None if load is None else load.failures)
         generator = None if load is None else load.generator
         put(schema.GENERATOR, 0, generator)
+        self._put_list(schema.STATED, 0, () if load is None else load.stated)
         workers = () if generator is None else generator.worker_cpu_s
         self._blocks.put(schema.WORKER, 0, list(range(len(workers))), [(cpu_s,) for cpu_s in workers])
         server = None if load is None else load.server

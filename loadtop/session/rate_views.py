@@ -162,11 +162,11 @@ def _servers() -> Iterator[str]:
 
 def _load() -> Iterator[str]:
     """The load has no machine, and its seconds are those of its own clock."""
-    total = "{0}connect + {0}receive + {0}length + {0}exceptions + {0}timeout"
-    failed = f"max(0, {total.format('')} - ({total.format('b_')}))"
+    classes = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
+    failed = f"max(0, {' + '.join(classes)} - ({' + '.join(f'b_{name}' for name in classes)}))"
     requests = "(requests - b_requests)"
-    counters = ("clock_s", "requests", "non_2xx", "received_bytes", "sent_bytes", "connect", "receive", "length")
-    before = ", ".join(f"lag({name}) OVER w AS b_{name}" for name in (*counters, "exceptions", "timeout"))
+    counters = ("clock_s", "requests", "non_2xx", "received_bytes", "sent_bytes")
+    before = ", ".join(f"lag({name}) OVER w AS b_{name}" for name in (*counters, *classes))
     yield (
         "CREATE VIEW load_rates AS SELECT frame, at, seconds, state, step, concurrency, rate, in_flight, "
         f"{requests} / seconds AS rps, {failed} / seconds AS failed_s, "
@@ -174,8 +174,8 @@ def _load() -> Iterator[str]:
         f"AS failed_pct, iif({requests} > 0, 100.0 * max(0, non_2xx - b_non_2xx) / {requests}, NULL) AS non_2xx_pct, "
         "max(0, received_bytes - b_received_bytes) / 1024.0 / seconds AS received_kb_s, "
         "max(0, sent_bytes - b_sent_bytes) / 1024.0 / seconds AS sent_kb_s "
-        f"FROM (SELECT *, clock_s - b_clock_s AS seconds FROM (SELECT *, {before} FROM load JOIN failures "
-        "USING (frame, at) WINDOW w AS (ORDER BY frame))) WHERE seconds > 0 AND requests >= b_requests"
+        f"FROM (SELECT *, clock_s - b_clock_s AS seconds FROM (SELECT *, {before} FROM load LEFT JOIN failures "
+        "USING (frame, at) WINDOW w AS (ORDER BY frame))) WHERE seconds > 0 AND coalesce(requests >= b_requests, TRUE)"
     )
     yield (
         "CREATE VIEW generator_rates AS SELECT frame, at, sum(share) AS cpu_pct, max(share) AS busiest_pct, "

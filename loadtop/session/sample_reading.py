@@ -43,6 +43,10 @@ class SampleReader:
             outcomes=self._found(*at, head["outcomes"]),
         )
 
+    def things(self, part: Part, block: Block, number: int) -> tuple[Any, ...]:
+        """The things of a part that belongs to the load, not to a machine."""
+        return self._many(part, block, number, 0)
+
     def _cpu(self, block: Block, number: int, host: int) -> Cpu | None:
         total = self._one(schema.CPU, block, number, host)
         return None if total is None else Cpu(total, self._many(schema.CORE, block, number, host))

@@ -34,6 +34,7 @@ from loadtop.model import (
     Pressure,
     Process,
     Scheduler,
+    StatedTimes,
     Swap,
     Tcp,
 )
@@ -126,6 +127,7 @@ def _kind(base: Any) -> Kind | None:
 LOAD = _part("load", LoadSample)
 FAILURES = _part("failures", Failures)
 GENERATOR = _part("generator", GeneratorSample)
+STATED = _part("stated", StatedTimes, ("part",))
 WORKER = Part("worker", None, (Column("cpu_s", Kind.REAL, float),), ("number",))
 SERVER = Part("server_seen", None, (Column("server", Kind.WHOLE, int),))
 SAMPLE = Part(
@@ -178,7 +180,7 @@ LISTS = {
 }
 """Parts of a sample of which there may be several, or none, or which were not measured; by the sample's attribute."""
 
-LOAD_PARTS = (LOAD, FAILURES, GENERATOR, WORKER, SERVER)
+LOAD_PARTS = (LOAD, FAILURES, GENERATOR, STATED, WORKER, SERVER)
 SAMPLE_PARTS = (OUTCOME, CPU, CORE, *SINGLES, TCP, LISTENER, CGROUP, CGROUP_PRESSURE, *LISTS.values())
 PARTS = (*LOAD_PARTS, SAMPLE, *SAMPLE_PARTS)
 

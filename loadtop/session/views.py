@@ -111,6 +111,7 @@ _OUTCOME = """CREATE VIEW outcome AS SELECT s.frame, s.at, s.host, json_extract(
   JOIN ({durations}) d ON d.frame = s.frame AND d.host_id = s.host_id AND d.thing = c.key WHERE s.back = 0"""
 
 _NAMED = {
+    schema.STATED: ("CAST(t.name AS TEXT) AS part", "thing"),
     schema.CORE: ("CAST(t.name AS INTEGER) AS id", "thing"),
     schema.LISTENER: ("CAST(t.name AS INTEGER) AS port", "thing"),
     schema.DISK: ("CAST(t.name AS TEXT) AS name", "thing"),
@@ -134,6 +135,12 @@ def views() -> Iterator[str]:
     for part in (schema.LOAD, schema.FAILURES, schema.GENERATOR):
         columns = ", ".join(_shown(column) for column in part.columns)
         yield f"CREATE VIEW {part.name} AS SELECT d.frame, d.at, {columns} FROM ({_taken_apart(part)}) d"
+    names, table = _NAMED[schema.STATED]
+    columns = ", ".join(_shown(column) for column in schema.STATED.columns)
+    yield (
+        f"CREATE VIEW stated AS SELECT d.frame, d.at, {names}, {columns} "
+        f"FROM ({_taken_apart(schema.STATED)}) d JOIN {table} t ON t.id = d.thing"
+    )
     yield (
         "CREATE VIEW worker AS SELECT d.frame, d.at, d.thing + 1 AS number, d.cpu_s "
         f"FROM ({_taken_apart(schema.WORKER)}) d"

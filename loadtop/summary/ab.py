@@ -34,7 +34,7 @@ def ab_report(load: LoadSummary, *, percentiles: bool = True, spread: bool = Tru
         "",
         *_totals(last),
     ]
-    if last.requests:
+    if last.requests and load.distributions["total"].count:
         lines += ["", "Connection Times (ms)"]
         lines += _spread(load) if spread else _short(load)
         if percentiles and last.requests > 1:
@@ -74,16 +74,17 @@ def _server(last: LoadSample) -> list[str]:
 
 
 def _totals(last: LoadSample) -> list[str]:
+    """Counters. What the engine did not measure has no line."""
     seconds, done, failures = last.elapsed_s, last.requests, last.failures
     lines = [
-        _row("Concurrency Level:", last.concurrency or last.connections),
+        *_known("Concurrency Level:", last.concurrency or last.connections),
         _row("Time taken for tests:", f"{seconds:.3f} seconds"),
-        _row("Complete requests:", done),
-        _row("Failed requests:", failures.total),
+        *_known("Complete requests:", done),
+        *_known("Failed requests:", last.failed),
     ]
-    if failures.total:
+    if failures is not None and failures.total:
         # ab knows no class for time-outs; it would have counted them as exceptions.
-        exceptions = failures.exceptions + failures.timeout
+        exceptions = failures.exceptions + failures.timeout + failures.unclassified
         lines.append(
             f"   (Connect: {failures.connect}, Receive: {failures.receive}, "
             f"Length: {failures.length}, Exceptions: {exceptions})"
@@ -91,42 +92,52 @@ def _totals(last: LoadSample) -> list[str]:
     if last.non_2xx:
         lines.append(_row("Non-2xx responses:", last.non_2xx))
     if last.keepalive:
-        lines.append(_row("Keep-Alive requests:", last.keepalive_requests))
-    lines.append(_row("Total transferred:", f"{last.received_bytes} bytes"))
+        lines += _known("Keep-Alive requests:", last.keepalive_requests)
+    lines += _known("Total transferred:", last.received_bytes, " bytes")
     if last.with_body:
-        lines.append(_row("Total body sent:", last.sent_bytes))
-    lines.append(_row("HTML transferred:", f"{last.body_bytes} bytes"))
-    if seconds > 0 and done:
-        level = last.concurrency or last.connections
-        lines += [
-            _row("Requests per second:", f"{done / seconds:.2f} [#/sec] (mean)"),
-            _row("Time per request:", f"{level * seconds * 1000 / done:.3f} [ms] (mean)"),
-            _row("Time per request:", f"{seconds * 1000 / done:.3f} [ms] (mean, across all concurrent requests)"),
-            _row("Transfer rate:", f"{last.received_bytes / 1024 / seconds:.2f} [Kbytes/sec] received"),
-        ]
-        if last.with_body:
-            total = last.received_bytes + last.sent_bytes
-            lines.append(_row("", f"{last.sent_bytes / 1024 / seconds:.2f} kb/s sent"))
-            lines.append(_row("", f"{total / 1024 / seconds:.2f} kb/s total"))
+        lines += _known("Total body sent:", last.sent_bytes)
+    lines += _known("HTML transferred:", last.body_bytes, " bytes")
+    return lines + (_speed(last, done, seconds) if seconds > 0 and done else [])
+
+
+def _speed(last: LoadSample, done: int, seconds: float) -> list[str]:
+    level = last.concurrency or last.connections
+    rps = done / seconds if last.stated_rps is None else last.stated_rps
+    lines = [_row("Requests per second:", f"{rps:.2f} [#/sec] (mean)")]
+    if level is not None:
+        lines.append(_row("Time per request:", f"{level * seconds * 1000 / done:.3f} [ms] (mean)"))
+    lines.append(_row("Time per request:", f"{seconds * 1000 / done:.3f} [ms] (mean, across all concurrent requests)"))
+    received, sent = last.received_bytes, last.sent_bytes
+    if received is not None:
+        lines.append(_row("Transfer rate:", f"{received / 1024 / seconds:.2f} [Kbytes/sec] received"))
+        if last.with_body and sent is not None:
+            lines.append(_row("", f"{sent / 1024 / seconds:.2f} kb/s sent"))
+            lines.append(_row("", f"{(received + sent) / 1024 / seconds:.2f} kb/s total"))
     return lines
+
+
+def _rows(load: LoadSummary) -> list[tuple[str, str]]:
+    """The rows of the table of times, without those that the engine did not measure."""
+    return [(label, part) for label, part in ROWS.items() if load.distributions[part].count]
 
 
 def _spread(load: LoadSummary) -> list[str]:
     lines = ["              min  mean[+/-sd] median   max"]
-    for label, part in ROWS.items():
+    for label, part in _rows(load):
         times = load.distributions[part]
         lines.append(
             f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):4d} {_sd(times):5.1f} "
             f"{_ms(_median(times)):6d} {_ms(times.max_us):7d}"
         )
+    measured = {part for _, part in _rows(load)}
     for name, part in TIMES.items():
-        lines += _warning(name, load.distributions[part])
+        lines += _warning(name, load.distributions[part]) if part in measured else []
     return lines
 
 
 def _short(load: LoadSummary) -> list[str]:
     lines = ["              min   avg   max"]
-    for label, part in ROWS.items():
+    for label, part in _rows(load):
         times = load.distributions[part]
         lines.append(f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):5d}{_ms(times.max_us):5d}")
     return lines
@@ -152,6 +163,10 @@ def _percentiles(total: Distribution) -> list[str]:
     lines = ["Percentage of the requests served within a certain time (ms)"]
     lines += [f"  {percent}%  {_ms(percentile(total, percent)):5d}" for percent in PERCENTS]
     return [*lines, f" 100%  {_ms(total.max_us):5d} (longest request)"]
+
+
+def _known(label: str, value: int | None, unit: str = "") -> list[str]:
+    return [] if value is None else [_row(label, f"{value}{unit}")]
 
 
 def _row(label: str, value: object) -> str:

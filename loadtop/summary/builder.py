@@ -107,7 +107,7 @@ class SummaryBuilder:
         step = self._steps.get(load.step)
         if step is None:
             before = self._before
-            fresh = before is None or before.requests > load.requests
+            fresh = before is None or (before.requests or 0) > (load.requests or 0)
             step = self._steps[load.step] = StepSummary(None if fresh else before, self._at)
         step.add(moment, load, target, None if target is None else swap_used(target))
 

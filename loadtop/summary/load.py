@@ -1,10 +1,11 @@
 """The load over a whole test: its counters at the end, its distributions merged exactly."""
 
+from dataclasses import asdict
 from typing import Any
 
 from loadtop.load.histogram import EMPTY, mean, median, merge, percentile, sd
 from loadtop.metrics import PERCENTILES
-from loadtop.model import Distribution, LoadSample, LoadState
+from loadtop.model import Distribution, Failures, LoadSample, LoadState, StatedTimes
 
 Json = dict[str, Any]
 PARTS = ("total", "connect", "processing", "waiting")
@@ -30,10 +31,12 @@ class LoadSummary:
 
     @property
     def rps(self) -> float | None:
-        """Requests per second over the whole run, as ab counts: requests / time."""
-        if self.last is None or self.last.elapsed_s <= 0:
-            return None
-        return self.last.requests / self.last.elapsed_s
+        """Requests per second over the whole run, as ab counts: requests / time. Where another engine states a figure
+        of its own, that."""
+        last = self.last
+        if last is None or last.stated_rps is not None:
+            return None if last is None else last.stated_rps
+        return last.requests / last.elapsed_s if last.requests is not None and last.elapsed_s > 0 else None
 
     def as_json(self) -> Json | None:
         """The ``load`` part of the JSON summary, ``None`` where no load was run."""
@@ -41,6 +44,8 @@ class LoadSummary:
         if last is None:
             return None
         failures = last.failures
+        stated = {times.part: times for times in last.stated}
+        total = latency_json(self.distributions["total"])
         return {
             "engine": last.engine,
             "model": last.model,
@@ -48,26 +53,41 @@ class LoadSummary:
             "rate": last.rate,
             "keepalive": last.keepalive,
             "requests": last.requests,
-            "failed": failures.total,
-            "failures": {
-                "connect": failures.connect,
-                "receive": failures.receive,
-                "length": failures.length,
-                "exceptions": failures.exceptions,
-                "timeout": failures.timeout,
-            },
+            "failed": last.failed,
+            "failures": None if failures is None else _failures_json(failures),
             "non_2xx": last.non_2xx,
             "keepalive_requests": last.keepalive_requests,
             "rps": None if self.rps is None else round(self.rps, 3),
             "received_bytes": last.received_bytes,
             "body_bytes": last.body_bytes,
             "sent_bytes": last.sent_bytes,
-            "latency_ms": latency_json(self.distributions["total"]),
+            "latency_ms": total if total is not None or "total" not in stated else _stated_latency(stated["total"]),
+            "latency_source": None if total is None and not stated else ("measured" if total is not None else "stated"),
             "corrected_latency_ms": None if self.corrected is None else latency_json(self.corrected),
-            **{f"{part}_ms": times_json(self.distributions[part]) for part in PARTS[1:]},
+            **{f"{part}_ms": self._times(part, stated.get(part)) for part in PARTS[1:]},
             "state": str(last.state),
             "message": last.message or None,
         }
+
+    def _times(self, part: str, stated: StatedTimes | None) -> Json | None:
+        measured = times_json(self.distributions[part])
+        if measured is not None or stated is None:
+            return measured
+        latency = _stated_latency(stated)
+        return {name: latency["p50" if name == "median" else name] for name in ("min", "mean", "sd", "median", "max")}
+
+
+def _failures_json(failures: Failures) -> Json:
+    """The contract's classes; ``unclassified`` only where another engine says no more."""
+    classes = asdict(failures)
+    if not failures.unclassified:
+        del classes["unclassified"]
+    return classes
+
+
+def _stated_latency(stated: StatedTimes) -> Json:
+    """What another engine states itself; ``None`` where it does not."""
+    return {name: getattr(stated, f"{name}_ms") for name in ("min", "mean", "sd", *PERCENTILES, "max")}
 
 
 def latency_json(distribution: Distribution) -> Json | None:

@@ -40,8 +40,8 @@ class StepSummary:
         last, before = self._last, self._before
         if last is None:
             return None
-        requests = last.requests - (before.requests if before else 0)
-        failed = last.failures.total - (before.failures.total if before else 0)
+        requests = _since(last.requests, None if before is None else before.requests)
+        failed = _since(last.failed, None if before is None else before.failed)
         seconds = last.elapsed_s - (before.elapsed_s if before else 0.0)
         verdict = self._timeline.longest()
         return {
@@ -50,10 +50,15 @@ class StepSummary:
             "requests": requests,
             "failed": failed,
             "time_s": round(seconds, 3),
-            "rps": round(requests / seconds, 3) if seconds > 0 else None,
+            "rps": round(requests / seconds, 3) if requests is not None and seconds > 0 else None,
             "latency_ms": latency_json(self._latency),
             "idle_pct": self._idle.mean,
             "iowait_pct": self._iowait.mean,
             "swap_used_pct": self._swap_used.mean,
             "bottleneck": None if verdict is None else str(verdict[0].bottleneck),
         }
+
+
+def _since(last: int | None, before: int | None) -> int | None:
+    """How far a counter has moved since the step before; that one counted nothing where there was none."""
+    return None if last is None else last - (before or 0)

@@ -61,15 +61,18 @@ def _verdict(summary: Json) -> list[str]:
 
 
 def _load(load: Json, seconds: float) -> list[str]:
-    shape = f"c={load['concurrency']}" if load["concurrency"] is not None else f"rate={load['rate']}/s"
+    shape = f" c={load['concurrency']}" if load["concurrency"] is not None else ""
+    if load["rate"] is not None:
+        shape = f" rate={load['rate']}/s"
+    by = "" if load["engine"] == "builtin" else f" by {plain(load['engine'])}"
+    received = None if load["received_bytes"] is None else load["received_bytes"] / 1024
     lines = [
-        f"Load  {load['model']} {shape}  {load['state']} after {seconds:.2f} s",
-        (
-            f"  requests {load['requests']:>10}   {figure(load['rps']):>10} /s   "
-            f"received {figure(load['received_bytes'] / 1024)} kB"
-        ),
+        f"Load{by}  {load['model']}{shape}  {load['state']} after {seconds:.2f} s",
+        f"  requests {figure(load['requests']):>10}   {figure(load['rps']):>10} /s   received {figure(received)} kB",
     ]
-    if load["failed"]:
+    if load["failed"] is None:
+        lines.append(f"  failed   {figure(None):>10}   (not measured)")
+    elif load["failed"]:
         classes = ", ".join(f"{name} {count}" for name, count in load["failures"].items() if count)
         lines.append(f"  failed   {load['failed']:>10}   ({classes})")
     if load["non_2xx"]:
@@ -77,7 +80,8 @@ def _load(load: Json, seconds: float) -> list[str]:
     if load["message"]:
         lines += wrapped(plain(load["message"]), "  ")
     if load["latency_ms"] is not None:
-        lines += ["", "Times in ms      min      mean        sd    median       max"]
+        stated = f"  (as {plain(load['engine'])} states them)" if load.get("latency_source") == "stated" else ""
+        lines += ["", f"Times in ms      min      mean        sd    median       max{stated}"]
         for title, part in (("connect", "connect_ms"), ("processing", "processing_ms"), ("waiting", "waiting_ms")):
             lines.append(_times(title, load[part]))
         total = {**load["latency_ms"], "median": load["latency_ms"]["p50"]}
@@ -91,16 +95,20 @@ def _load(load: Json, seconds: float) -> list[str]:
 def _times(title: str, times: Json | None) -> str:
     if times is None:
         return f"  {title:<11}  not measured"
-    columns = "".join(f"{times[name]:>10.2f}" for name in ("mean", "sd", "median", "max"))
-    return f"  {title:<11}{times['min']:>8.2f}{columns}"
+    columns = "".join(f"{_decimal(times[name], 2):>10}" for name in ("mean", "sd", "median", "max"))
+    return f"  {title:<11}{_decimal(times['min'], 2):>8}{columns}"
 
 
 def _percentiles(title: str, latency: Json) -> list[str]:
     names = ("p50", "p75", "p90", "p95", "p99", "p99_9", "max")
     return [
         f"{title:<17}" + "".join(f"{name.replace('_', '.'):>8}" for name in names),
-        " " * 17 + "".join(f"{latency[name]:>8.1f}" for name in names),
+        " " * 17 + "".join(f"{_decimal(latency[name], 1):>8}" for name in names),
     ]
+
+
+def _decimal(value: float | None, digits: int) -> str:
+    return figure(None) if value is None else f"{value:.{digits}f}"
 
 
 def _steps(steps: Iterable[Json]) -> list[str]:
@@ -110,7 +118,7 @@ def _steps(steps: Iterable[Json]) -> list[str]:
         shape = step["concurrency"] if step["concurrency"] is not None else f"{step['rate']}/s"
         lines.append(
             f"{shape:>4}{figure(step['rps']):>10}{figure(latency.get('mean')):>11}{figure(latency.get('p50')):>8}"
-            f"{figure(latency.get('p99')):>8}{step['failed']:>8}{figure(step['idle_pct']):>7}"
+            f"{figure(latency.get('p99')):>8}{figure(step['failed']):>8}{figure(step['idle_pct']):>7}"
             f"{figure(step['iowait_pct']):>9}{figure(step['swap_used_pct']):>10}  {step['bottleneck'] or '-'}"
         )
     return lines

@@ -21,7 +21,7 @@ async def test_sends_exactly_as_many_requests_as_asked(keepalive: bool, workers:
         run = await run_load(plan(server.url, requests=251, concurrency=7, keepalive=keepalive, workers=workers))
     assert run.last.state is LoadState.DONE
     assert run.last.requests == len(server.heads) == run.total.count == 251
-    assert run.last.failures.total == run.last.non_2xx == 0
+    assert run.last.failed == run.last.non_2xx == 0
     assert run.last.body_bytes == 502
     assert run.last.received_bytes == 251 * len(OK)
     assert run.last.sent_bytes == sum(len(head) for head in server.heads)
@@ -37,7 +37,7 @@ async def test_never_has_more_connections_than_asked(keepalive: bool) -> None:
     async with scripted(pause_s=0.02) as server:
         run = await run_load(plan(server.url, requests=60, concurrency=5, keepalive=keepalive))
     assert server.most == 5
-    assert max(sample.in_flight for sample in run.samples) == 5
+    assert max(sample.in_flight or 0 for sample in run.samples) == 5
     assert run.last.requests == 60
 
 
@@ -54,7 +54,7 @@ async def test_a_server_may_close_kept_connections_at_any_time(keepalive: bool) 
     async with scripted(per_connection=3) as server:
         run = await run_load(plan(server.url, requests=100, concurrency=4, keepalive=keepalive))
     assert run.last.requests == run.total.count == 100
-    assert run.last.failures.total == 0
+    assert run.last.failed == 0
     assert len(server.heads) == 100
 
 
@@ -64,13 +64,13 @@ async def test_bodies_of_another_length_are_failures_unless_allowed() -> None:
 
     async with scripted(answer) as server:
         run = await run_load(plan(server.url, requests=10, concurrency=1, keepalive=True))
-    assert run.last.failures.length == run.last.failures.total == 1
+    assert run.failures.length == run.last.failed == 1
     assert run.last.requests == 10
     assert run.last.server is not None
     assert run.last.server.document_bytes == 2
     async with scripted(answer) as server:
         run = await run_load(plan(server.url, requests=10, concurrency=1, keepalive=True, any_length=True))
-    assert run.last.failures.total == 0
+    assert run.last.failed == 0
 
 
 async def test_answers_that_are_not_2xx_are_counted_apart() -> None:
@@ -80,7 +80,7 @@ async def test_answers_that_are_not_2xx_are_counted_apart() -> None:
     async with scripted(answer) as server:
         run = await run_load(plan(server.url, requests=20, concurrency=1, keepalive=True))
     assert run.last.non_2xx == 10
-    assert run.last.failures.total == 0
+    assert run.last.failed == 0
 
 
 async def test_a_404_page_is_no_failure_but_is_mentioned() -> None:
@@ -106,7 +106,7 @@ async def test_a_server_that_never_answers_is_a_timeout(keepalive: bool) -> None
     async with scripted(pause_s=60) as server:
         started = time.monotonic()
         run = await run_load(plan(server.url, requests=4, concurrency=2, keepalive=keepalive, timeout_s=0.3))
-    assert run.last.failures.timeout == run.last.requests == 4
+    assert run.failures.timeout == run.last.requests == 4
     assert run.total.count == 0
     assert 0.6 <= run.last.elapsed_s < 1.5
     assert "within 0.3 s" in run.last.message
@@ -122,7 +122,7 @@ async def test_a_stuck_answer_is_a_timeout_too(keepalive: bool) -> None:
 
     async with scripted(handler=handle) as server:
         run = await run_load(plan(server.url, requests=2, concurrency=2, keepalive=keepalive, timeout_s=0.2))
-    assert run.last.failures.timeout == 2
+    assert run.failures.timeout == 2
 
 
 @BOTH
@@ -134,7 +134,7 @@ async def test_a_server_that_closes_without_an_answer_is_a_failed_receive(keepal
     async with scripted(handler=handle) as server:
         run = await run_load(plan(server.url, requests=4, concurrency=2, keepalive=keepalive))
     assert run.last.state is LoadState.DONE
-    assert run.last.failures.receive == run.last.requests == 4
+    assert run.failures.receive == run.last.requests == 4
     assert "without an answer" in run.last.message
 
 
@@ -142,7 +142,7 @@ async def test_a_server_that_closes_without_an_answer_is_a_failed_receive(keepal
 async def test_garbage_is_an_exception(keepalive: bool) -> None:
     async with scripted(b"SSH-2.0-OpenSSH\r\n\r\n") as server:
         run = await run_load(plan(server.url, requests=4, concurrency=2, keepalive=keepalive))
-    assert run.last.failures.exceptions == run.last.requests == 4
+    assert run.failures.exceptions == run.last.requests == 4
     assert "not valid HTTP" in run.last.message
 
 
@@ -150,7 +150,7 @@ async def test_a_server_without_length_is_read_to_the_end() -> None:
     async with scripted(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 100_000, per_connection=1) as server:
         run = await run_load(plan(server.url, requests=20, concurrency=3, keepalive=True))
     assert run.last.requests == 20
-    assert run.last.failures.total == 0
+    assert run.last.failed == 0
     assert run.last.body_bytes == 2_000_000
 
 
@@ -160,7 +160,7 @@ async def test_large_bodies_go_both_ways(keepalive: bool) -> None:
     async with scripted(answer) as server:
         body = b"x" * 3_000_000
         run = await run_load(plan(server.url, requests=8, concurrency=2, keepalive=keepalive, method="POST", body=body))
-    assert run.last.failures.total == 0
+    assert run.last.failed == 0
     assert run.last.requests == 8
     assert run.last.body_bytes == 8_000_000
     assert run.last.sent_bytes == 8 * 3_000_000 + sum(map(len, server.heads))
@@ -172,7 +172,7 @@ async def test_ipv6_works() -> None:
         run = await run_load(plan(server.url, requests=10))
         kept = await run_load(plan(server.url, requests=10, keepalive=True))
     assert run.last.requests == kept.last.requests == 10
-    assert run.last.failures.total == kept.last.failures.total == 0
+    assert run.last.failed == kept.last.failed == 0
     assert b"Host: [::1]:" in server.heads[0]
 
 
@@ -180,7 +180,7 @@ async def test_the_first_address_that_answers_is_used() -> None:
     # localhost is ::1 and 127.0.0.1 on most machines, and this server listens at one of them only.
     async with scripted() as server:
         run = await run_load(plan(f"http://localhost:{server.port}/", requests=10))
-    assert run.last.failures.total == 0
+    assert run.last.failed == 0
     assert run.last.requests == 10
 
 
@@ -200,7 +200,7 @@ async def test_targets_may_be_on_several_servers() -> None:
         targets = (Target.parse(one.url), Target.parse(two.url))
         run = await run_load(Plan(targets, (Step(concurrency=2, requests=20),), keepalive=True))
     assert (len(one.heads), len(two.heads)) == (10, 10)
-    assert run.last.failures.total == 0
+    assert run.last.failed == 0
 
 
 async def test_steps_follow_each_other_with_their_own_targets_and_connections() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from loadtop.load.histogram import EMPTY, merge
 from loadtop.load.plan import Plan, Step, Target
 from loadtop.load.pool import LoadPool
-from loadtop.model import Distribution, LoadSample
+from loadtop.model import Distribution, Failures, LoadSample
 
 INTERVAL_S = 0.05
 
@@ -24,6 +24,18 @@ class Run:
     connect: Distribution
     waiting: Distribution
     corrected: Distribution
+
+    @property
+    def failures(self) -> Failures:
+        """What failed in the end."""
+        assert self.last.failures is not None
+        return self.last.failures
+
+    @property
+    def requests(self) -> int:
+        """How many requests ended."""
+        assert self.last.requests is not None
+        return self.last.requests
 
 
 def plan(
@@ -72,7 +84,7 @@ async def until(holds: Callable[[], bool], within_s: float = 10.0) -> float:
 
 async def until_requests(pool: LoadPool, requests: int) -> None:
     """Wait until the load has made so many requests. It takes the latencies away."""
-    await until(lambda: (sample := pool.take()) is not None and sample.requests >= requests)
+    await until(lambda: (sample := pool.take()) is not None and (sample.requests or 0) >= requests)
 
 
 def gather(samples: list[LoadSample]) -> Run:

@@ -137,8 +137,8 @@ class Load:
         fields: dict[str, Any] = {
             "at": old.at + seconds,
             "elapsed_s": old.elapsed_s + seconds,
-            "requests": old.requests + round(rps * seconds),
-            "received_bytes": old.received_bytes + round(rps * seconds) * 1000,
+            "requests": (old.requests or 0) + round(rps * seconds),
+            "received_bytes": (old.received_bytes or 0) + round(rps * seconds) * 1000,
             "generator": GeneratorSample((spent + cpu / 100 * seconds,), 0.001),
         }
         self.newest = replace(old, **{**fields, **changes})

@@ -9,9 +9,10 @@ import pytest
 
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.load.histogram import EMPTY, bucket_of
-from loadtop.model import Distribution, Frame, Latencies, LoadState
+from loadtop.model import Distribution, Frame, Latencies, LoadState, StatedTimes
 from loadtop.moment import Measurer
 from loadtop.moment import Moment as AMoment
+from loadtop.summary.ab import ab_report
 from loadtop.summary.builder import SummaryBuilder
 from loadtop.summary.text import report
 
@@ -42,7 +43,7 @@ class Run:
         for _ in range(times):
             self.number += 1
             marks = settings.pop("marks", ())
-            sample = self.load.sample(latencies=latencies(1000, 2000, 3000), **(load or {}))
+            sample = self.load.sample(**({"latencies": latencies(1000, 2000, 3000)} | (load or {})))
             frame = self.frame_of(self.number, sample, self.machine.state(**settings), marks=marks)
             measured = self.measurer.measure(frame)
             self.summary.add(AMoment(measured, self.diagnoser.diagnose(measured)))
@@ -170,3 +171,23 @@ def test_constant_memory(run: Run) -> None:
     run.go(200)
     assert len(run.summary.timeline.spans) == 1
     assert len(run.json()["timeline"]) == 1
+
+
+def test_what_another_engine_does_not_measure_is_not_zero(run: Run) -> None:
+    unknown = dict.fromkeys(
+        ("in_flight", "connections", "failures", "non_2xx", "received_bytes", "body_bytes", "sent_bytes")
+    )
+    stated = (StatedTimes("total", mean_ms=4.2, p50_ms=4.0, p99_ms=9.5),)
+    more = {"engine": "wrk", "stated": stated, "stated_rps": 1234.5, "keepalive_requests": None, "concurrency": None}
+    run.go(3, load={**unknown, **more, "latencies": None})
+    load = run.json()["load"]
+    assert [load[name] for name in ("failed", "failures", "non_2xx", "received_bytes", "connect_ms")] == [None] * 5
+    assert (load["rps"], load["latency_source"]) == (1234.5, "stated")
+    assert {name: value for name, value in load["latency_ms"].items() if value is not None} == {
+        "mean": 4.2, "p50": 4.0, "p99": 9.5,
+    }  # fmt: skip
+    text = report(run.json())
+    assert "Load by wrk" in text
+    assert "as wrk states them" in text
+    assert "not measured" in text
+    assert "Failed requests" not in ab_report(run.summary.load)

@@ -89,7 +89,7 @@ def _bar(view: View, glyphs: Glyphs) -> Line:
     if load is None or load.state.ended:
         return ()
     share = None
-    if load.target_requests:
+    if load.target_requests and load.requests is not None:
         share = 100.0 * load.requests / load.target_requests
     elif load.target_s:
         share = 100.0 * load.elapsed_s / load.target_s

@@ -74,14 +74,14 @@ class LoadPanel(Panel):
         if load.message and load.state is not LoadState.FAILED:
             texts = wrap(safe(load.message), cells, rows, self.look.glyphs.ellipsis)
             return [line(Span(text, Role.WARN)) for text in texts]
-        failed, other = load.failures.total, load.non_2xx
+        failed, other = load.failed, load.non_2xx
         return [
             line(
                 Span("failed ", Role.DIM),
                 Span(count(failed, 4), Role.BAD if failed else Role.VALUE),
                 Span("   not 2xx ", Role.DIM),
                 Span(count(other, 4), Role.BAD if other else Role.VALUE),
-                Span(f"  {_classes(load.failures)}" if failed else "", Role.BAD),
+                Span(f"  {_classes(load.failures)}" if load.failures is not None and failed else "", Role.BAD),
             )
         ]
 
@@ -103,5 +103,6 @@ def _classes(failures: Failures) -> str:
         "length": failures.length,
         "exception": failures.exceptions,
         "timeout": failures.timeout,
+        "other": failures.unclassified,
     }
     return " ".join(f"{name} {number}" for name, number in known.items() if number)

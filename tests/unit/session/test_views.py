@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -323,6 +323,14 @@ def test_verdicts_their_periods_and_evidence(database: sqlite3.Connection, momen
     names = ("frame", "metric", "host", "value", "threshold", "unit", "source")
     got = [tuple(row[name] for name in names) for row in rows(database, "evidence") if row["position"] == 0]
     assert sorted(got, key=repr) == sorted(evidence, key=repr)
+
+
+def test_what_another_engine_states(database: sqlite3.Connection, moments: list[Moment]) -> None:
+    got = [tuple(row.values()) for row in rows(database, "stated")]
+    loads = [(moment.at, moment.measured.load) for moment in moments]
+    wanted = [(n, at, *astuple(each)) for n, (at, load) in enumerate(loads, 1) if load for each in load.stated]
+    assert sorted(got, key=repr) == sorted(wanted, key=repr)
+    assert wanted
 
 
 def test_marks_outcomes_and_machines(database: sqlite3.Connection, moments: list[Moment]) -> None:
