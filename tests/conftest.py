@@ -26,7 +26,7 @@ REAL = {"integration", "lab"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What drives real servers measures time on a machine that may be busy with something else just then, so such a test
+    """What drives real servers measures time on a machine that may be busy with something else, so such a test
     is tried again, at most :data:`REPEATS` times. The summary names every one that needed it (``RERUN``)."""
     for item in items:
         if REAL & set(item.path.parts):
