@@ -21,7 +21,7 @@ loadtop [OPTIONS] URL [URL ...]     run a load test and watch it (the same as `l
 loadtop watch [OPTIONS]             watch only
 loadtop demo [OPTIONS]              a server and a load of its own: shows everything with nothing set up
 loadtop replay SESSION              the cockpit again, from a recording
-loadtop report SESSION              the report again: --text or --json FILE
+loadtop report SESSION              the report: --text, --ab, --markdown, --html FILE or --json FILE
 loadtop sessions                    list the recordings
 """
 
@@ -33,6 +33,7 @@ class Output:
 
     headless: bool = False
     json: str | None = None
+    html: Path | None = None
     ab: bool = False
     ab_percentiles: bool = True
     ab_spread: bool = True
@@ -64,6 +65,7 @@ class Options:
     session: Path | None = None
     duration_s: float | None = None
     text: bool = False
+    markdown: bool = False
 
 
 class _Parser(argparse.ArgumentParser):
@@ -78,11 +80,16 @@ def parse(argv: Sequence[str]) -> Options:
     if command in ("replay", "report"):
         output = Output(
             json=getattr(arguments, "json", None),
+            html=getattr(arguments, "html", None),
             headless=getattr(arguments, "headless", False),
             ab=getattr(arguments, "ab", False),
         )
         return Options(
-            command=command, session=arguments.session, output=output, text=getattr(arguments, "text", False)
+            command=command,
+            session=arguments.session,
+            output=output,
+            text=getattr(arguments, "text", False),
+            markdown=getattr(arguments, "markdown", False),
         )
     if command == "sessions":
         return Options(command=command)
@@ -119,6 +126,8 @@ def _parser(command: str) -> _Parser:
         parser.add_argument("session", type=Path, metavar="SESSION")
         parser.add_argument("--text", action="store_true", help="the report as text (default)")
         parser.add_argument("--ab", action="store_true", help="the report as ab would print it")
+        parser.add_argument("--markdown", action="store_true", help="the report in Markdown, to paste")
+        parser.add_argument("--html", type=Path, metavar="FILE", help="the report as one page with charts")
         parser.add_argument("--json", metavar="FILE", help="the JSON summary (- for standard output)")
     return parser
 
@@ -135,6 +144,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--headless", action="store_true", help="a line per interval instead of the cockpit")
     group.add_argument("-q", "--quiet", action="store_true", help="no line per interval")
     group.add_argument("--json", metavar="FILE", help="write the JSON summary (- for standard output)")
+    group.add_argument("--html", type=Path, metavar="FILE", help="write the report as one page with charts")
     group.add_argument("--ab", action="store_true", help="ab's report in place of ours")
     group.add_argument("-d", dest="no_percentiles", action="store_true", help="--ab without percentiles")
     group.add_argument("-S", dest="no_spread", action="store_true", help="--ab without medians and deviations")
@@ -197,6 +207,7 @@ def _output(arguments: Any, watching: Watching) -> Output:
     return Output(
         headless=arguments.headless,
         json=arguments.json,
+        html=arguments.html,
         ab=arguments.ab,
         ab_percentiles=not arguments.no_percentiles,
         ab_spread=not arguments.no_spread,

@@ -35,7 +35,7 @@ def write_json(figures: dict[str, Any], name: str) -> None:
 
 def write(text: str, path: Path, what: str) -> None:
     try:
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise FileError(f"cannot write {what} to {path}: {error.strerror}") from None
 
@@ -44,6 +44,7 @@ def check_writable(options: Options) -> None:
     """Fail before the load begins, not after it, where a file could not be written."""
     output = options.output
     named = [(None if output.json in (None, "-") else output.json, "the JSON summary")]
+    named.append((None if output.html is None else str(output.html), "the page"))
     named.append((None if output.percentiles_csv is None else str(output.percentiles_csv), "the percentiles"))
     for name, what in named:
         if name is None:

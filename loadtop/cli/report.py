@@ -3,9 +3,10 @@
 import sys
 
 from loadtop.cli.ends import DONE
-from loadtop.cli.outputs import print_report, write_json
+from loadtop.cli.outputs import print_report, write, write_json
 from loadtop.cli.recordings import opened
 from loadtop.options import parse
+from loadtop.reporting.story import Story
 from loadtop.session.replay import moments
 from loadtop.summary.builder import SummaryBuilder
 
@@ -13,13 +14,28 @@ from loadtop.summary.builder import SummaryBuilder
 def main(verb: str, words: list[str]) -> int:
     """Sum the recording up; the exit code."""
     options = parse([verb, *words])
+    output = options.output
+    told = options.markdown or output.html is not None
     with opened(options.session) as session:
-        summary = SummaryBuilder(session.meta.url or None)
+        meta = session.meta
+        summary = SummaryBuilder(meta.url or None)
+        story = Story(command_line=meta.command_line, summary=summary) if told else None
         for moment in moments(session.frames()):
             summary.add(moment)
+            if story is not None:
+                story.add(moment)
     figures = summary.as_json()
-    if options.output.json is not None:
-        write_json(figures, options.output.json)
-    if options.output.json is None or options.text or options.output.ab:
+    if output.json is not None:
+        write_json(figures, output.json)
+    if story is not None and output.html is not None:
+        from loadtop.reporting.html import html
+
+        write(html(story), output.html, "the page")
+    if story is not None and options.markdown:
+        from loadtop.reporting.markdown import markdown
+
+        print(markdown(story), end="")
+    elsewhere = output.json is not None or output.html is not None or options.markdown
+    if options.text or output.ab or not elsewhere:
         print_report(summary, figures, options, sys.stdout)
     return DONE

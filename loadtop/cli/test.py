@@ -21,6 +21,7 @@ from loadtop.words import plain
 
 if TYPE_CHECKING:
     from loadtop.load.plan import Plan
+    from loadtop.reporting.story import Story
     from loadtop.session.recorder import Recorder
 
 
@@ -41,6 +42,9 @@ async def _test(options: Options, words: list[str]) -> int:
     summary = SummaryBuilder(url)
     watchdog = Watchdog(list(options.output.fail_if))
     sinks: list[Callable[[Moment], None]] = [summary.add, watchdog.add]
+    story = _story(options, words, summary)
+    if story is not None:
+        sinks.append(story.add)
     if recorder is not None:
         sinks.insert(0, recorder.record)
     closing: list[Callable[[], Any]] = [transport.close for transport in far.values()]
@@ -73,6 +77,10 @@ async def _test(options: Options, words: list[str]) -> int:
             await asyncio.to_thread(recorder.close)
     if failure is not None and not summary.begun:
         raise failure
+    if story is not None and options.output.html is not None:
+        from loadtop.reporting.html import html
+
+        write(html(story), options.output.html, "the page")
     code = _finish(options, summary, watchdog, recorder, interrupted)
     if failure is not None:
         raise failure
@@ -137,6 +145,15 @@ def _finish(
         print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
         return INVALID
     return FAILED_IF if broken else DONE
+
+
+def _story(options: Options, words: list[str], summary: SummaryBuilder) -> "Story | None":
+    if options.output.html is None:
+        return None
+    from loadtop.reporting.story import Story
+    from loadtop.session.secrets import without_secrets
+
+    return Story(command_line=tuple(without_secrets(words)), summary=summary)
 
 
 def _recording(recorder: "Recorder | None") -> str:

@@ -1,0 +1,68 @@
+"""Reports of a real test: while it ends, and again from its recording."""
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.servers.apache import ApacheFactory
+from tests.servers.php_fpm import FpmFactory
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def recording(folder: Path) -> Iterator[Path]:
+    """One real test in steps, with its page beside it."""
+    with contextlib.ExitStack() as stack:
+        server = ApacheFactory(stack, FpmFactory(stack))(mpm="prefork", workers=4)
+        path = folder / "real.loadtop"
+        page = str(folder / "live.html")
+        done = loadtop(
+            "--headless", "-q", "--steps", "1,2", "--step-time", "2", "--record", str(path), "--html", page,
+            "--interval", "0.5", server.url,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        yield path
+
+
+def loadtop(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "loadtop", *words]
+    environment = {**os.environ, "XDG_STATE_HOME": "/nonexistent"}
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=environment
+    )
+
+
+def test_page_of_the_live_test_is_that_of_its_recording(recording: Path, folder: Path) -> None:
+    again = folder / "again.html"
+    done = loadtop("report", str(recording), "--html", str(again))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert again.read_text() == (folder / "live.html").read_text()
+
+
+def test_markdown_has_the_steps(recording: Path) -> None:
+    done = loadtop("report", str(recording), "--markdown")
+    assert done.returncode == 0, done.stderr
+    assert "## Steps" in done.stdout
+    assert re.search(r"^\| 2 \| \d", done.stdout, re.MULTILINE)
+
+
+def test_text_is_printed_when_nothing_else_is_asked(recording: Path) -> None:
+    done = loadtop("report", str(recording))
+    assert "Percentiles in ms" in done.stdout
+
+
+def test_page_that_cannot_be_written_is_said_before_the_load() -> None:
+    done = loadtop("--headless", "--no-record", "--html", "/nonexistent/page.html", "-n", "1", "http://127.0.0.1:9/")
+    assert done.returncode == 4
+    assert done.stderr.count("\n") == 1
+    assert "/nonexistent/page.html" in done.stderr
