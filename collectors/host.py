@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from collectors.apache_watch import ApacheWatch
 from collectors.machine import Machine, ProcMachine
 from collectors.problem import TransportError
+from collectors.server_watch import ServerWatch, StatusUrls
 from collectors.transport import Transport
 from collectors.transport.local import LocalTransport
 from loadtop.model import HostSample
@@ -31,16 +31,20 @@ class HostCollector:
         machine: Machine,
         *,
         apache_urls: Sequence[str] = (),
+        fpm_urls: Sequence[str] = (),
+        haproxy_urls: Sequence[str] = (),
         find_servers: bool = True,
         target_url: str | None = None,
     ) -> None:
-        """``role`` is that of :class:`loadtop.model.HostState`. ``apache_urls`` are status pages given by the user;
-        otherwise, with ``find_servers``, they are looked for, first at the server of ``target_url``, which is to be
-        given only where the load's target is this machine."""
+        """``role`` is that of :class:`loadtop.model.HostState`. ``apache_urls``, ``fpm_urls`` and
+        ``haproxy_urls`` are status pages given by the user; those of a kind that is not given are looked for, with
+        ``find_servers``, first at the server of ``target_url``, which is to be given only where the load's target is
+        this machine."""
         self._name = name
         self._role = role
         self._machine = machine
-        self._apache = ApacheWatch(machine, apache_urls, find=find_servers, target_url=target_url)
+        urls = StatusUrls(apache_urls, fpm_urls, haproxy_urls)
+        self._servers = ServerWatch(machine, urls, find=find_servers, target_url=target_url)
         self._interval_s = 1.0
         self._task: asyncio.Task[None] | None = None
         self._newest: HostSample | None = None
@@ -62,7 +66,7 @@ class HostCollector:
             raise ValueError("the interval must be more than 0 s")
         self._interval_s = interval_s
         self._since = _now()
-        self._apache.start(interval_s)
+        self._servers.start(interval_s)
         self._task = asyncio.create_task(self._run(), name=f"samples of {self._name}")
         await asyncio.sleep(0)  # so that the first sample is begun: a refresh right after this waits for it
 
@@ -90,7 +94,7 @@ class HostCollector:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
-        await self._apache.close()
+        await self._servers.close()
         await self._machine.close()
 
     async def _run(self) -> None:
@@ -105,17 +109,16 @@ class HostCollector:
             await self._take_one()
 
     async def _take_one(self) -> None:
-        self._apache.ask()
+        self._servers.ask()
         try:
             sample = await self._machine.sample()
         except TransportError as error:
             self._problem = str(error)
             return
         uptime_less_monotonic = sample.at - (time.monotonic() - sample.took_s)
-        self._apache.look()
-        await self._apache.settle(min(_GRACE_S, self._interval_s / 20))
-        pages, outcome = self._apache.collect(uptime_less_monotonic)
-        self._newest = replace(sample, host=self._name, apache=pages, outcomes=(*sample.outcomes, outcome))
+        self._servers.look()
+        await self._servers.settle(min(_GRACE_S, self._interval_s / 20))
+        self._newest = replace(self._servers.complete(sample, uptime_less_monotonic), host=self._name)
         self._problem = ""
         self._since = _now()
 
@@ -135,6 +138,8 @@ def local_host(
     role: str = "target+generator",
     *,
     apache_urls: Sequence[str] = (),
+    fpm_urls: Sequence[str] = (),
+    haproxy_urls: Sequence[str] = (),
     find_servers: bool = True,
     target_url: str | None = None,
     own: Callable[[], Iterable[int]] | None = None,
@@ -149,7 +154,16 @@ def local_host(
         from collectors.local_psutil import PsutilMachine
 
         machine = PsutilMachine(own=own, verify=verify)
-    return HostCollector(name, role, machine, apache_urls=apache_urls, find_servers=find_servers, target_url=target_url)
+    return HostCollector(
+        name,
+        role,
+        machine,
+        apache_urls=apache_urls,
+        fpm_urls=fpm_urls,
+        haproxy_urls=haproxy_urls,
+        find_servers=find_servers,
+        target_url=target_url,
+    )
 
 
 def far_host(
@@ -158,9 +172,20 @@ def far_host(
     transport: Transport,
     *,
     apache_urls: Sequence[str] = (),
+    fpm_urls: Sequence[str] = (),
+    haproxy_urls: Sequence[str] = (),
     find_servers: bool = True,
     target_url: str | None = None,
 ) -> HostCollector:
     """Another machine, which has /proc, through a transport such as :class:`collectors.transport.ssh.SshTransport`."""
     machine = ProcMachine(transport)
-    return HostCollector(name, role, machine, apache_urls=apache_urls, find_servers=find_servers, target_url=target_url)
+    return HostCollector(
+        name,
+        role,
+        machine,
+        apache_urls=apache_urls,
+        fpm_urls=fpm_urls,
+        haproxy_urls=haproxy_urls,
+        find_servers=find_servers,
+        target_url=target_url,
+    )

@@ -8,8 +8,9 @@ import os
 import platform
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from collectors.machine import Endpoint, Outcomes
@@ -17,6 +18,8 @@ from collectors.page import Page
 from collectors.problem import AbsentError
 from collectors.process_table import BUSIEST
 from collectors.processes import server_group
+from collectors.reading import Missing, Wanted
+from collectors.transport import stream
 from collectors.transport.http import StatusClient
 from loadtop.model import (
     USER_HZ,
@@ -78,6 +81,19 @@ class PsutilMachine:
     async def fetch(self, url: str, timeout_s: float) -> Page:
         return await self._client.get(url, timeout_s)
 
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        return await stream.exchange(address, question, timeout_s)
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reader, lambda: {file.path: _text(file) for file in files})
+
+    def follow(self, path: str) -> None:
+        """Nothing is read from files here with every sample."""
+
+    def followed(self, path: str) -> str | Missing:  # noqa: ARG002 - a Machine
+        return Missing("not told by psutil")
+
     async def close(self) -> None:
         await self._client.close()
         self._reader.shutdown(wait=False, cancel_futures=True)
@@ -137,6 +153,18 @@ class PsutilMachine:
             (pair for pair in rows if pair[0].group is Group.OTHER and pair[1] > 0), key=lambda pair: -pair[1]
         )
         return tuple(row for row, _ in rows if row.group is not Group.OTHER) + tuple(row for row, _ in others[:BUSIEST])
+
+
+def _text(wanted: Wanted) -> str | Missing:
+    """A file, or the entries of a directory, one a line."""
+    path = Path(wanted.path)
+    try:
+        if wanted.path.endswith("/"):
+            return "".join(f"{entry}\n" for entry in sorted(path.iterdir()))
+        with path.open("rb") as file:
+            return file.read(wanted.limit).decode("utf-8", "replace")
+    except OSError as error:
+        return Missing((error.strerror or type(error).__name__).lower())
 
 
 def _none(reason: str) -> Any:

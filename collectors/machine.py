@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -47,6 +47,23 @@ class Machine(Protocol):
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         """A page, fetched from that machine. Raises :class:`~collectors.problem.FetchError`."""
+        ...
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        """All that a stream socket of that machine answers: ``HOST:PORT``, or the path of a unix socket. Raises
+        :class:`~collectors.problem.FetchError`."""
+        ...
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        """The texts of files now, by path. Raises :class:`~collectors.problem.TransportError`."""
+        ...
+
+    def follow(self, path: str) -> None:
+        """Read a file with every sample from now on."""
+        ...
+
+    def followed(self, path: str) -> str | Missing:
+        """The text of such a file in the newest sample."""
         ...
 
     async def close(self) -> None: ...
@@ -95,6 +112,7 @@ class ProcMachine:
         self._interfaces: frozenset[str] = frozenset()
         self._slow_in = 0
         self._tables = False
+        self._followed: dict[str, str | Missing] = {}
         self._reading = asyncio.Lock()
 
     async def sample(self) -> HostSample:
@@ -109,11 +127,11 @@ class ProcMachine:
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         links = f"/proc/{pid}/fd/"
-        async with self._reading:
-            reading = await self._transport.read(Request((Wanted(links), *tcp.TABLES)))
-        opened = reading.optional(links) or ""
-        inodes = {line[8:-1] for line in opened.splitlines() if line.startswith("socket:[")}
-        tables = (text for wanted in tcp.TABLES if (text := reading.optional(wanted.path)) is not None)
+        texts = await self.texts((Wanted(links), *tcp.TABLES))
+        opened = texts[links]
+        lines = opened.splitlines() if isinstance(opened, str) else []
+        inodes = {line[8:-1] for line in lines if line.startswith("socket:[")}
+        tables = (text for wanted in tcp.TABLES if isinstance(text := texts[wanted.path], str))
         try:
             sockets = [socket for table in tables for socket in tcp.parse_table(table)]
         except ParseError:
@@ -122,6 +140,19 @@ class ProcMachine:
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         return await self._transport.fetch(url, timeout_s)
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        return await self._transport.ask(address, question, timeout_s)
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        async with self._reading:
+            return (await self._transport.read(Request(tuple(files)))).files
+
+    def follow(self, path: str) -> None:
+        self._followed.setdefault(path, Missing("not read yet"))
+
+    def followed(self, path: str) -> str | Missing:
+        return self._followed.get(path, Missing("not asked for"))
 
     async def close(self) -> None:
         await self._transport.close()
@@ -136,10 +167,12 @@ class ProcMachine:
         if self._slow_in <= 0:
             files += [Wanted(disks.BLOCKS), *(networks.speed_file(name) for name in sorted(self._interfaces))]
         files += self._group.files(self.servers(Group.HTTPD))
+        files += [Wanted(path) for path in self._followed]
         return Request(tuple(files), processes=True, skip=self._table.skip(), pss=self._table.want_pss())
 
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)
+        self._followed |= {path: reading.files[path] for path in self._followed if path in reading.files}
         self._tables = isinstance(reading.files.get(tcp.LISTENERS), Missing)
         run = Outcomes(lambda paths: sum(reading.seconds.get(path, 0.0) for path in paths))
         processor = run.collect("cpu", lambda: cpu.collect(reading), cpu.FILES)

@@ -16,6 +16,21 @@ _SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])
 COMMANDS = ("run", "watch", "demo", "replay", "report", "sessions")
 
 HOST_HELP = "machine to watch: NAME=local or NAME=ssh://[USER@]HOST[:PORT], an alias of ssh's configuration too"
+FPM_HELP = "php-fpm's status page: http://HOST/status, fcgi://HOST:PORT/status or unix:/run/php/fpm.sock;/status"
+HAPROXY_HELP = "HAProxy's statistics: http://HOST:PORT/stats or unix:/run/haproxy/admin.sock"
+_PAGES = {
+    "--apache": (re.compile(r"https?://.+"), "http://HOST/server-status"),
+    "--fpm": (
+        re.compile(r"https?://.+|(?:fcgi|tcp)://[^/]+:\d+(?:/.*)?|(?:unix|fcgi):(?://)?/.+"),
+        "http://HOST/status, fcgi://HOST:PORT/status or unix:/run/php/fpm.sock;/status",
+    ),
+    "--haproxy": (
+        re.compile(r"https?://.+|tcp://[^/]+:\d+/?|(?:unix:(?://)?)?/.+"),
+        "http://HOST:PORT/stats or unix:/run/haproxy/admin.sock",
+    ),
+}
+"""What the URL of a status page can be, and how that is said."""
+
 USAGE = """\
 loadtop [OPTIONS] URL [URL ...]     run a load test and watch it (the same as `loadtop run`)
 loadtop watch [OPTIONS]             watch only
@@ -47,10 +62,13 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watching:
-    """Which machines and status pages are watched. ``apache`` holds (host name or ``None``, URL)."""
+    """Which machines and status pages are watched. ``apache``, ``fpm`` and ``haproxy`` hold (host name or ``None``,
+    URL)."""
 
     hosts: tuple[tuple[str, str], ...] = (("local", "local"),)
     apache: tuple[tuple[str | None, str], ...] = ()
+    fpm: tuple[tuple[str | None, str], ...] = ()
+    haproxy: tuple[tuple[str | None, str], ...] = ()
     interval_s: float = 1.0
 
 
@@ -136,6 +154,8 @@ def _add_monitoring(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("monitoring")
     group.add_argument("--host", action="append", default=[], metavar="NAME=PLACE", help=HOST_HELP)
     group.add_argument("--apache", action="append", default=[], metavar="[NAME:]URL", help="mod_status page")
+    group.add_argument("--fpm", action="append", default=[], metavar="[NAME:]URL", help=FPM_HELP)
+    group.add_argument("--haproxy", action="append", default=[], metavar="[NAME:]URL", help=HAPROXY_HELP)
     group.add_argument("--interval", type=positive, default=1.0, metavar="SECONDS", help="between samples (default 1)")
 
 
@@ -173,7 +193,9 @@ def _watching(arguments: Any, *, generates: bool) -> Watching:
     names = [name for name, _ in hosts] or ["local"]
     return Watching(
         hosts=tuple(hosts) or (("local", "local"),),
-        apache=tuple(_placed(text, names) for text in arguments.apache),
+        apache=tuple(_placed("--apache", text, names) for text in arguments.apache),
+        fpm=tuple(_placed("--fpm", text, names) for text in arguments.fpm),
+        haproxy=tuple(_placed("--haproxy", text, names) for text in arguments.haproxy),
         interval_s=arguments.interval,
     )
 
@@ -183,13 +205,14 @@ def _is_ssh_place(place: str) -> bool:
     return match is not None and 0 < int(match["port"] or 22) < 65536
 
 
-def _placed(text: str, names: Sequence[str]) -> tuple[str | None, str]:
+def _placed(option: str, text: str, names: Sequence[str]) -> tuple[str | None, str]:
     """Split ``NAME:URL``; a URL alone belongs to the first host."""
+    form, forms = _PAGES[option]
     name, _, url = text.partition(":")
-    if name in names and url:
+    if name in names and form.fullmatch(url):
         return name, url
-    if not text.startswith(("http://", "https://")):
-        raise UsageError(f"--apache '{text}': write [NAME:]http://HOST/server-status; hosts are {', '.join(names)}")
+    if not form.fullmatch(text):
+        raise UsageError(f"{option} '{text}': write [NAME:]{forms}; hosts are {', '.join(names)}")
     return None, text
 
 

@@ -7,7 +7,7 @@ from collectors.reading import Reading, Request
 
 
 class Transport(Protocol):
-    """One machine with /proc. Calls of :meth:`read` do not overlap; :meth:`fetch` may run beside them."""
+    """One machine with /proc. Calls of :meth:`read` do not overlap; :meth:`fetch` and :meth:`ask` may run beside."""
 
     @property
     def source(self) -> str:
@@ -20,6 +20,11 @@ class Transport(Protocol):
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         """A page, fetched from that machine. Raises :class:`~collectors.problem.FetchError` with the reason."""
+        ...
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        """All that a stream socket of that machine answers (``HOST:PORT``, or the path of a unix socket). Raises
+        :class:`~collectors.problem.FetchError` with the reason."""
         ...
 
     async def close(self) -> None: ...

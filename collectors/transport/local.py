@@ -16,7 +16,7 @@ from collectors.page import Page
 from collectors.problem import TransportError
 from collectors.reading import Missing, Reading, Request, Wanted
 from collectors.tcp import LISTENERS
-from collectors.transport import sock_diag
+from collectors.transport import sock_diag, stream
 from collectors.transport.http import StatusClient
 
 _CHUNK = 65536
@@ -62,6 +62,9 @@ class LocalTransport:
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         return await self._client.get(url, timeout_s)
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        return await stream.exchange(address, question, timeout_s)
 
     async def close(self) -> None:
         await self._client.close()

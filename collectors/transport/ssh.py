@@ -97,6 +97,11 @@ class SshTransport:
             raise FetchError("no connection to the machine")
         return await self._pages.get(url, timeout_s)
 
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        if self._pages is None:
+            raise FetchError("no connection to the machine")
+        return await self._pages.ask(address, question, timeout_s)
+
     async def close(self) -> None:
         await self._drop()
 

@@ -128,7 +128,7 @@ def parse_frame(frame: str, mark: str, request: Request) -> Texts:
         elif kind == "q":
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing("ss does not work there")
         elif kind.startswith("d "):
-            found[kind[2:]] = _links(text)
+            found[kind[2:]] = _links(text, kind[2:])
     uptime = found.get(UPTIME)
     dated = _UPTIME.match(uptime) if isinstance(uptime, str) else None
     if dated is None:
@@ -197,9 +197,17 @@ def _asked(path: str) -> bool:
     return _PATH.fullmatch(path) is not None
 
 
-def _links(listing: str) -> str | Missing:
-    lines = [line for line in listing.splitlines() if " -> " in line]
-    if not lines and "ls: " in listing:
+def _links(listing: str, directory: str) -> str | Missing:
+    """The targets of the links that ``ls -l`` shows, and other entries by their own path, one a line."""
+    found: list[str] = []
+    for line in listing.splitlines():
+        _, link, target = line.partition(" -> ")
+        row = line.split(None, 8)
+        if link:
+            found.append(target)
+        elif len(row) == 9 and row[0][0] in "-ds":
+            found.append(directory + row[8])
+    if not found and "ls: " in listing:
         reason = listing.strip().rpartition(": ")[2]
         return Missing(_REASONS.get(reason, reason.lower()[:80]))
-    return "".join(f"{line.partition(' -> ')[2]}\n" for line in lines)
+    return "".join(f"{path}\n" for path in found)

@@ -47,18 +47,42 @@ def watched_hosts(
     here = "target+generator" if target and not found and _is_here(target) else "generator"
     hosts: list[Any] = []
     for index, (name, _) in enumerate(options.watching.hosts):
-        urls = [url for owner, url in options.watching.apache if owner == name or (owner is None and index == 0)]
+        watching = options.watching
+        apache, fpm, haproxy = (
+            [url for owner, url in pages if owner == name or (owner is None and index == 0)]
+            for pages in (watching.apache, watching.fpm, watching.haproxy)
+        )
         transport = far.get(name)
         role = "target" if plan is None or name in found else ("other" if transport else here)
         target_url = plan.targets[0].url if plan is not None and "target" in role else None
         if transport is not None:
-            hosts.append(far_host(name, role, transport, apache_urls=urls, target_url=target_url))
+            hosts.append(
+                far_host(
+                    name,
+                    role,
+                    transport,
+                    apache_urls=apache,
+                    fpm_urls=fpm,
+                    haproxy_urls=haproxy,
+                    target_url=target_url,
+                )
+            )
             continue
         if status is not None:
-            urls.append(status)
+            apache.append(status)
         # Beside a target elsewhere, a web server that happens to run here is no part of the test.
         find = role != "generator"
-        hosts.append(local_host(name=name, role=role, apache_urls=urls, find_servers=find, target_url=target_url))
+        hosts.append(
+            local_host(
+                name=name,
+                role=role,
+                apache_urls=apache,
+                fpm_urls=fpm,
+                haproxy_urls=haproxy,
+                find_servers=find,
+                target_url=target_url,
+            )
+        )
     return hosts
 
 

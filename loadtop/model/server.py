@@ -40,10 +40,11 @@ class FpmPool:
     """One pool of php-fpm; ``accepted``, ``max_children_reached`` and ``slow_requests`` are counters since its start.
 
     ``active`` contains the worker that serves the status page. ``listen_queue`` is that of the page, and the kernel's
-    own for a unix socket, of which the page always says 0, or where no page came. A pool whose page is missing or
-    silent has only that and what its configuration says: every figure of the page is ``None`` then. ``max_children``
-    comes from the configuration where that may be read. ``address`` is where the pool listens. ``fetch_s`` and ``at``
-    as for :class:`ApacheStatus`; ``silent_s`` is how long a page that does not come has been waited for.
+    own for a unix socket, of which the page always says 0, or where no page came; a status request that waits is in it.
+    A pool whose page is missing or silent has only that and what its configuration says: every figure of the page is
+    ``None`` then. ``max_children`` comes from the configuration where that may be read. ``address`` is where the pool
+    listens. ``fetch_s`` and ``at`` as for :class:`ApacheStatus`; ``silent_s`` is how long a page that does not come has
+    been waited for.
     """
 
     pool: str

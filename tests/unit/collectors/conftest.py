@@ -49,6 +49,7 @@ class TextTransport:
         self.at = 1000.0
         self.requests: list[Request] = []
         self.pages: dict[str, Page] = {}
+        self.answers: dict[str, bytes] = {}
         self.own: frozenset[int] = frozenset()
         self.closed = False
 
@@ -68,6 +69,9 @@ class TextTransport:
 
     async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002 - a Transport
         return self.pages[url]
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Transport
+        return self.answers[address]
 
     async def close(self) -> None:
         self.closed = True

@@ -1,7 +1,7 @@
 """The background sampler of one host: its ticks, what it says when samples stop, and servers' pages beside it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from collectors.host import HostCollector, next_deadline
 from collectors.machine import Endpoint
 from collectors.page import Page
 from collectors.problem import FetchError, TransportError
+from collectors.reading import Missing, Wanted
 from loadtop.model import Group, HostFacts, HostSample, Outcome, State
 
 Instantly = Callable[[Any], Any]
@@ -29,6 +30,8 @@ class FakeMachine:
         self.page_takes_s = 0.002
         self.fetched: list[str] = []
         self.httpd: dict[int, tuple[Endpoint, ...]] = {}
+        self.files: dict[str, str | Missing] = {}
+        self.answers: dict[str, bytes] = {}
         self.closed = False
 
     async def sample(self) -> HostSample:
@@ -58,6 +61,18 @@ class FakeMachine:
             raise FetchError("connection refused: nothing listens there")
         code, text = (answer, "") if isinstance(answer, int) else (200, answer)
         return Page(url, code, "text/plain", text, self.page_takes_s)
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
+        return self.answers[address]
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        return {file.path: self.files.get(file.path, Missing("no such file")) for file in files}
+
+    def follow(self, path: str) -> None:
+        self.files.setdefault(path, Missing("no such file"))
+
+    def followed(self, path: str) -> str | Missing:
+        return self.files[path]
 
     async def close(self) -> None:
         self.closed = True

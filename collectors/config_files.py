@@ -1,0 +1,111 @@
+"""Configuration files of a server with what they include, read from its own machine in a few round trips."""
+
+import posixpath
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from collectors.machine import Machine
+from collectors.reading import Missing, Wanted
+
+MOST_FILES = 300
+"""No server has more; a directory that includes itself ends here."""
+
+FILE_BYTES = 1 << 18
+_DEPTH = 8
+_ARGUMENTS = 4096
+
+IncludeOf = Callable[[str], str | None]
+"""The pattern of paths that a line includes, or ``None``."""
+
+
+@dataclass(slots=True)
+class Config:
+    """The files by path, and which of them each pattern means, in the order in which they are read."""
+
+    first: tuple[str, ...]
+    include_of: IncludeOf
+    files: dict[str, str | Missing] = field(default_factory=dict[str, str | Missing])
+    meant: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+    def lines(self) -> Iterator[str]:
+        """Every line in the order in which the server reads it, without line ends."""
+        for pattern in self.first:
+            for path in self.meant.get(pattern, ()):
+                yield from self._lines(path, _DEPTH)
+
+    def problem(self) -> str:
+        """Which file may not be read, and why; empty where all could be."""
+        refused = ((path, text) for path, text in self.files.items() if isinstance(text, Missing))
+        return next((f"{path}: {text.reason}" for path, text in refused), "")
+
+    @property
+    def found(self) -> bool:
+        """Whether any file could be read."""
+        return any(isinstance(text, str) for text in self.files.values())
+
+    def _lines(self, path: str, depth: int) -> Iterator[str]:
+        text = self.files.get(path)
+        for line in text.splitlines() if isinstance(text, str) else ():
+            pattern = self.include_of(line)
+            if pattern is None:
+                yield line
+            elif depth:
+                for included in self.meant.get(pattern, ()):
+                    yield from self._lines(included, depth - 1)
+
+
+async def read_config(machine: Machine, first: Iterable[str], include_of: IncludeOf = lambda _: None) -> Config:
+    """The files that ``first`` (paths or patterns such as ``/etc/php/*/fpm/php-fpm.conf``) means, and all that they
+    include. What cannot be read is in the result as :class:`Missing`. Raises ``TransportError``."""
+    config = Config(tuple(first), include_of)
+    patterns = list(config.first)
+    for _ in range(_DEPTH):
+        new: list[str] = []
+        for each in patterns:
+            config.meant[each] = await _expand(machine, each)
+            new += [path for path in config.meant[each] if path not in config.files and path not in new]
+        new = new[: MOST_FILES - len(config.files)]
+        if not new:
+            break
+        texts = await machine.texts(Wanted(path, FILE_BYTES) for path in new)
+        config.files |= {path: texts[path] for path in new}
+        lines = (line for path in new for line in _lines_of(texts[path]))
+        included = dict.fromkeys(pattern for line in lines if (pattern := include_of(line)) is not None)
+        patterns = [pattern for pattern in included if pattern not in config.meant]
+    return config
+
+
+async def arguments(machine: Machine, pid: int) -> list[str]:
+    """The command line of a process; empty where it may not be read. Raises ``TransportError``."""
+    path = f"/proc/{pid}/cmdline"
+    text = (await machine.texts((Wanted(path, _ARGUMENTS),)))[path]
+    return text.rstrip("\0").split("\0") if isinstance(text, str) else []
+
+
+def _lines_of(text: str | Missing) -> list[str]:
+    return text.splitlines() if isinstance(text, str) else []
+
+
+async def _expand(machine: Machine, pattern: str) -> tuple[str, ...]:
+    """The paths that a pattern means, sorted; a path without ``*``, ``?`` and ``[`` means itself."""
+    paths = [""]
+    parts = [part for part in pattern.split("/") if part]
+    for number, part in enumerate(parts):
+        if not any(letter in part for letter in "*?["):
+            paths = [f"{path}/{part}" for path in paths]
+            continue
+        listed = await machine.texts(Wanted(f"{path}/") for path in paths)
+        paths = [
+            entry
+            for path in paths
+            for entry in entries(f"{path}/", listed[f"{path}/"])
+            if fnmatchcase(posixpath.basename(entry), part) and (number < len(parts) - 1 or not entry.endswith("/"))
+        ]
+    return tuple(paths[:MOST_FILES])
+
+
+def entries(directory: str, listing: str | Missing) -> list[str]:
+    """The paths in a directory, sorted, links by where they lead."""
+    lines = listing.splitlines() if isinstance(listing, str) else []
+    return sorted(posixpath.normpath(posixpath.join(directory, line)) for line in lines if line)

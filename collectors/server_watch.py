@@ -1,0 +1,60 @@
+"""The servers of one machine: their status pages beside its samples."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from collectors.apache_watch import ApacheWatch
+from collectors.fpm_watch import FpmWatch
+from collectors.haproxy_watch import HaproxyWatch
+from collectors.machine import Machine
+from loadtop.model import HostSample
+
+
+@dataclass(frozen=True, slots=True)
+class StatusUrls:
+    """Status pages that the user gave for one machine; where there is none of a kind, they are looked for."""
+
+    apache: Sequence[str] = ()
+    fpm: Sequence[str] = ()
+    haproxy: Sequence[str] = ()
+
+
+class ServerWatch:
+    """Apache, php-fpm and HAProxy on one machine. ``find`` and ``target_url`` as for HostCollector."""
+
+    def __init__(self, machine: Machine, urls: StatusUrls, *, find: bool = True, target_url: str | None = None) -> None:
+        self._apache = ApacheWatch(machine, urls.apache, find=find, target_url=target_url)
+        self._fpm = FpmWatch(machine, urls.fpm, find=find, target_url=target_url)
+        self._haproxy = HaproxyWatch(machine, urls.haproxy, find=find)
+        self._all = (self._apache, self._fpm, self._haproxy)
+
+    def start(self, interval_s: float) -> None:
+        for watch in self._all:
+            watch.start(interval_s)
+
+    def ask(self) -> None:
+        """Ask for every page that is followed, at the moment of a sample."""
+        for watch in self._all:
+            watch.ask()
+
+    def look(self) -> None:
+        """Look for servers, where it is time to."""
+        for watch in self._all:
+            watch.look()
+
+    async def settle(self, grace_s: float) -> None:
+        """Wait at most ``grace_s`` for pages that usually come at once."""
+        await asyncio.gather(*(watch.settle(grace_s) for watch in self._all))
+
+    def complete(self, sample: HostSample, uptime_less_monotonic: float) -> HostSample:
+        """The sample with what came of the pages, and how that went. The number turns the time of this program's clock
+        into the machine's uptime, on which each status is dated."""
+        apache, of_apache = self._apache.collect(uptime_less_monotonic)
+        fpm, of_fpm = self._fpm.collect(sample, uptime_less_monotonic)
+        haproxy, of_haproxy = self._haproxy.collect(uptime_less_monotonic)
+        outcomes = (*sample.outcomes, of_apache, of_fpm, of_haproxy)
+        return replace(sample, apache=apache, fpm=fpm, haproxy=haproxy, outcomes=outcomes)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(watch.close() for watch in self._all))
