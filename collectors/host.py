@@ -16,7 +16,8 @@ from loadtop.model import HostSample
 
 _GRACE_S = 0.05
 _STALE_INTERVALS = 2.5
-_WORTH_A_SAMPLE_S = 0.2
+_WORTH_A_SAMPLE_S = 0.05
+"""Five ticks of the processor's clock: a rate over less than that says nothing."""
 
 
 class HostCollector:
@@ -81,11 +82,14 @@ class HostCollector:
             return self._newest, f"no sample for {missing_s:.0f} s"
         return self._newest, ""
 
-    async def refresh(self) -> None:
+    async def refresh(self, *, later: bool = False) -> None:
         """Take a sample now, beside the regular ones, unless the newest is younger than a few ticks of the processor's
-        clock: a rate over less than that says nothing."""
+        clock. With ``later`` it is taken as soon as those are over: so a load of milliseconds has figures too."""
         async with self._taking:
-            if self._newest is None or _now() - self._since >= _WORTH_A_SAMPLE_S:
+            age = _now() - self._since
+            if self._newest is not None and later:
+                await asyncio.sleep(_WORTH_A_SAMPLE_S - age)
+            if self._newest is None or later or age >= _WORTH_A_SAMPLE_S:
                 await self._take_one()
 
     async def close(self) -> None:

@@ -15,6 +15,10 @@ class UsageError(ValueError):
     """The command line is wrong; the message says in one line how to put it right."""
 
 
+class UnreadableError(UsageError):
+    """A file that the command line names cannot be read; the message says which and why."""
+
+
 def add_load(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("load (ab's letters)")
     add = group.add_argument
@@ -52,6 +56,8 @@ def add_load(parser: argparse.ArgumentParser) -> None:
 
 def build_plan(arguments: Any) -> Plan:
     """The plan that the options make. Raises UsageError; reads bodies and URL lists from their files."""
+    if arguments.certificate is not None:
+        _read(Path(arguments.certificate))
     try:
         return Plan(
             targets=_targets(arguments),
@@ -200,7 +206,7 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+        raise UnreadableError(f"cannot read {file}: {error.strerror}") from None
 
 
 def _credentials(option: str, text: str) -> str:

@@ -57,8 +57,9 @@ class HostSource(Protocol):
         """The newest sample (a new one replaces an unread one) and, where samples are missing, why."""
         ...
 
-    async def refresh(self) -> None:
-        """Take a sample now, beside the regular ones, where the newest is too old to stand for this moment."""
+    async def refresh(self, *, later: bool = False) -> None:
+        """Take a sample now, beside the regular ones, where the newest is too old to stand for this moment; with
+        ``later`` in any case, and late enough for rates."""
         ...
 
     async def close(self) -> None: ...
@@ -146,8 +147,8 @@ class Monitor:
                 ended.cancel()
             await self._close()
 
-    async def _refresh(self) -> None:
-        refreshed = asyncio.gather(*(host.refresh() for host in self._hosts))
+    async def _refresh(self, *, later: bool = False) -> None:
+        refreshed = asyncio.gather(*(host.refresh(later=later) for host in self._hosts))
         await asyncio.wait({refreshed}, timeout=PATIENCE_S)
         if not refreshed.done():
             refreshed.cancel()
@@ -156,14 +157,14 @@ class Monitor:
         """Let the load end in order, and keep its last figures: what was sent is counted."""
         load.command(StopLoad())
         await asyncio.wait({ended}, timeout=PATIENCE_S)
-        await self._refresh()
+        await self._refresh(later=True)
         self._show(lambda _: None)
 
     async def _tick_until(self, ended: asyncio.Task[None] | None, show: Callable[[Moment], None]) -> None:
         while True:
             if ended is not None and ended.done():
                 # The last interval is cut short: without samples of its own the machines would be missing from it.
-                await self._refresh()
+                await self._refresh(later=True)
                 self._show(show)
                 return
             self._show(show)

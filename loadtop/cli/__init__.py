@@ -5,8 +5,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from loadtop.cli.ends import INTERRUPTED, USAGE, EndError
-from loadtop.load_options import UsageError
+from loadtop.cli.ends import FILE, INTERRUPTED, USAGE, EndError
+from loadtop.load_options import UnreadableError, UsageError
 from loadtop.words import plain
 
 VERBS = {
@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = importlib.import_module(f"loadtop.cli.{VERBS[verb]}").main(verb, words)
     except (UsageError, EndError) as error:
         print(f"loadtop: {plain(str(error))}", file=sys.stderr)
-        return error.code if isinstance(error, EndError) else USAGE
+        if isinstance(error, EndError):
+            return error.code
+        return FILE if isinstance(error, UnreadableError) else USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
     return code

@@ -156,6 +156,14 @@ def test_no_password_is_in_a_process_list(apache: ApacheFactory, state: Path) ->
 
 
 @pytest.mark.usefixtures("state")
+def test_a_load_of_milliseconds_has_figures_of_the_machine(apache: ApacheFactory) -> None:
+    server = apache(mpm="prefork", workers=4, pages={"index.html": "x"})
+    web = figures(loadtop("-n", "3", server.url, "--json", "-"))["hosts"][0]
+    assert web["samples"] >= 1
+    assert web["cpu"]["idle"] is not None
+    assert web["apache"]["capacity"] == 4
+
+
 class TestTroubles:
     """Each says what to do, and the exit code is right."""
 
@@ -169,6 +177,13 @@ class TestTroubles:
         done = loadtop("-n", "10", "http://no-such-host.invalid/")
         assert done.returncode == 3
         assert "no-such-host.invalid" in done.stdout
+
+    @pytest.mark.parametrize("options", [("-p", "{}"), ("-u", "{}"), ("-E", "{}"), ("--urls", "{}")])
+    def test_a_file_that_is_not_there(self, tmp_path: Path, options: tuple[str, ...]) -> None:
+        missing = tmp_path / "missing"
+        done = loadtop(*(word.format(missing) for word in options), "-n", "1", "http://127.0.0.1:1/")
+        assert done.returncode == 4
+        assert done.stderr == f"loadtop: cannot read {missing}: No such file or directory\n"
 
     def test_a_page_that_is_not_there(self, apache: ApacheFactory) -> None:
         server = apache(pages={"index.html": "x"})

@@ -48,7 +48,7 @@ class FakeHost:
             self._second, self._sample = second, self._machine.sample()
         return self._sample, "no answer" if self.frozen else ""
 
-    async def refresh(self) -> None:
+    async def refresh(self, *, later: bool = False) -> None:  # noqa: ARG002 - part of the protocol
         self._second = -1
 
     async def close(self) -> None:

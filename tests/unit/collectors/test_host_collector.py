@@ -309,14 +309,16 @@ def test_a_sample_on_demand(instantly: Instantly, machine: FakeMachine) -> None:
         await host.start(1.0)
         await host.refresh()  # the first regular one is being taken: it is enough
         assert machine.began == [0.0]
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.01)
         await host.refresh()
         assert machine.began == [0.0]
         await asyncio.sleep(0.5)
         await host.refresh()
         assert len(machine.began) == 2
+        await host.refresh(later=True)  # in any case, but not before a rate makes sense
+        assert machine.began[2] == pytest.approx(machine.began[1] + 0.06, abs=0.011)
         await asyncio.sleep(1.0)
-        assert machine.began[2] == 1.0
+        assert machine.began[3] == 1.0
         await host.close()
 
     instantly(run())
