@@ -37,6 +37,7 @@ loadtop watch [OPTIONS]             watch only
 loadtop demo [OPTIONS]              a server and a load of its own: shows everything with nothing set up
 loadtop replay SESSION              the cockpit again, from a recording
 loadtop report SESSION              the report: --text, --ab, --markdown, --html FILE or --json FILE
+loadtop compare SESSION SESSION ... runs side by side, with direction and significance
 loadtop sessions                    list the recordings
 """
 
@@ -86,7 +87,9 @@ class Options:
     markdown: bool = False
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong as a UsageError, in one line."""
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see loadtop --help)")
 
@@ -119,8 +122,8 @@ def parse(argv: Sequence[str]) -> Options:
     )
 
 
-def _parser(command: str) -> _Parser:
-    parser = _Parser(
+def _parser(command: str) -> Parser:
+    parser = Parser(
         prog="loadtop" if command == "run" else f"loadtop {command}",
         usage=USAGE if command == "run" else None,
         description="Load-test Apache in the terminal and see what is the limit.",

@@ -15,6 +15,7 @@ VERBS = {
     "demo": "test",
     "replay": "replay",
     "report": "report",
+    "compare": "compare",
     "sessions": "sessions",
 }
 """The file that runs each verb. It has ``main(verb, words) -> exit code``."""

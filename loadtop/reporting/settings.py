@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from loadtop.model import CgroupLimits, HostSample, LoadSample
+from loadtop.model import CgroupLimits, HostSample, LoadSample, LoadState
 from loadtop.moment import Moment
 from loadtop.words import plain
 
@@ -38,7 +38,8 @@ class Settings:
         load = moment.measured.load
         if load is not None:
             shape = f"{load.rate:g}/s" if load.rate is not None else str(load.concurrency)
-            known = load.concurrency is not None or load.rate is not None
+            running = load.state in (LoadState.WARMUP, LoadState.RUNNING)
+            known = running and (load.concurrency is not None or load.rate is not None)
             if known and shape not in self._connections and len(self._connections) < SHAPES:
                 self._connections.append(shape)
             self._load = load

@@ -1,0 +1,232 @@
+"""A comparison in words and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from loadtop.comparing.comparison import Change, Comparison, Row, Table
+from loadtop.comparing.run import Run
+from loadtop.comparing.significance import LEVEL, METHOD
+from loadtop.reporting.settings import LOAD
+from loadtop.summary.text import figure, wrapped
+from loadtop.words import plain
+
+Json = dict[str, Any]
+
+SCHEMA = "loadtop.compare/1"
+NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+WIDTHS = 24, 10, 26
+TELLING = frozenset({"better", "worse", "higher", "lower"})
+USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", "apache.busy"})
+"""Numbers of a machine that are shown also where they do not differ."""
+
+
+def letter(run: int) -> str:
+    """What a run is called, counted from 0."""
+    return NAMES[run] if run < len(NAMES) else f"#{run + 1}"
+
+
+def text(comparison: Comparison, *, everything: bool = False) -> str:
+    """The comparison for people, with a line end. Without ``everything``, of a machine only what differs or is asked
+    for most."""
+    lines = [*head(comparison), "", *body(comparison, everything=everything)]
+    return "\n".join(lines) + "\n"
+
+
+def head(comparison: Comparison) -> list[str]:
+    """What was compared, what comes of it, and which settings differ."""
+    return [*_runs(comparison.runs), "", *_conclusion(comparison), "", *_settings(comparison)]
+
+
+def body(comparison: Comparison, *, everything: bool) -> list[str]:
+    """Every number, and how it was judged."""
+    whole, *parts = comparison.tables
+    lines: list[str] = []
+    for table in (whole,) if comparison.by == "time" else comparison.tables:
+        lines += [*_table(comparison, table, everything=everything), ""]
+    if comparison.by == "time" and parts:
+        lines += [*_periods(comparison, parts), ""]
+    lines += _method(comparison)
+    return [line.rstrip() for line in lines]
+
+
+def _runs(runs: Sequence[Run]) -> Iterator[str]:
+    for number, run in enumerate(runs):
+        load = run.figures["load"]
+        shapes = ", ".join(run.shapes.values())
+        done = "watched" if load is None else f"{load['requests']} requests, {figure(load['rps'])}/s"
+        yield f"{letter(number)}  {plain(run.name)}  {run.started}"
+        yield f"   {plain(run.figures['url'] or '')}  {shapes}  {run.duration:.0f} s  {done}"
+
+
+def _conclusion(comparison: Comparison) -> Iterator[str]:
+    for number, run in enumerate(comparison.runs[1:], start=1):
+        direction = comparison.overall(number)
+        words = {"better": "better than A", "worse": "worse than A"}.get(direction, direction)
+        yield f"{letter(number)} is {words}" if direction in TELLING else f"{letter(number)} against A: {words}"
+        told = [(table, row) for table in comparison.judged for row in table.rows if row.of == LOAD]
+        for table, row in told:
+            change = row.changes[number - 1]
+            if change.direction in TELLING:
+                where = f" at {table.period.title}" if comparison.by == "step" else ""
+                values = f"{figure(_mean(row, 0))} to {figure(_mean(row, number))} {row.metric.unit}".rstrip()
+                yield f"   {row.metric.title}{where}: {values} ({percent(change)}), {change.direction}"
+        limits = [(run.figures["verdict"]["bottleneck"]) for run in (comparison.runs[0], run)]
+        same = "the same limit" if limits[0] == limits[1] else "another limit"
+        yield f"   {same}: {limits[0]}" + ("" if limits[0] == limits[1] else f", then {limits[1]}")
+
+
+def _settings(comparison: Comparison) -> Iterator[str]:
+    if not comparison.settings:
+        yield "All settings that were seen are the same."
+        return
+    yield "Settings that differ"
+    for of, name, values in comparison.settings:
+        shown = "   ".join(f"{letter(i)} {plain(value or '-')}" for i, value in enumerate(values))
+        yield f"  {'load' if of == LOAD else plain(of)}: {plain(name)}   {shown}"
+
+
+def _table(comparison: Comparison, table: Table, *, everything: bool) -> Iterator[str]:
+    wide, narrow, _ = WIDTHS
+    heads = "".join(f"{letter(i):>{narrow}}" for i in range(len(comparison.runs)))
+    yield f"{plain(table.period.title):<{wide}}{heads}   {_against(len(comparison.runs))}".rstrip()
+    of = LOAD
+    hidden = 0
+    for row in table.rows:
+        if not (everything or row.of == LOAD or row.metric.name in USUAL or _tells(row)):
+            hidden += 1
+            continue
+        if row.of != of:
+            of = row.of
+            yield f"{plain(of)}"
+        yield _row(row)
+    limits = "".join(f"{plain(limit or '-'):>{narrow}}" for limit in table.limits)
+    yield f"{'  limit':<{wide}}{limits}"
+    if hidden:
+        yield f"  and {hidden} numbers of machines that do not differ (--all shows them)"
+
+
+def _against(count: int) -> str:
+    return "against A" if count == 2 else "each against A"
+
+
+def _tells(row: Row) -> bool:
+    return any(change.direction in TELLING for change in row.changes)
+
+
+def _row(row: Row) -> str:
+    wide, narrow, _ = WIDTHS
+    unit = f" {row.metric.unit}" if row.metric.unit else ""
+    values = "".join(f"{figure(_mean(row, i)):>{narrow}}" for i in range(len(row.samples)))
+    several = len(row.changes) > 1
+    changes = (
+        (f"{letter(i)} " if several else "") + f"{percent(change):>7} {change.direction}{chance(change)}"
+        for i, change in enumerate(row.changes, start=1)
+    )
+    return f"{f'  {row.metric.title}{unit}':<{wide}}{values}   {'; '.join(changes)}"
+
+
+def _mean(row: Row, run: int) -> float | None:
+    known = row.samples[run]
+    return None if known is None else known.mean
+
+
+def percent(change: Change) -> str:
+    """By how much, as people write it: ``+12 %``."""
+    if change.percent is None:
+        return "-"
+    return f"{change.percent:+.0f} %" if abs(change.percent) < 1000 else f"x{1 + change.percent / 100:.0f}"
+
+
+def chance(change: Change) -> str:
+    """The p value, where the difference is greater than the margin."""
+    if change.p is None or change.p == 1:
+        return ""
+    return " (p < 0.001)" if change.p < 0.001 else f" (p = {change.p:.3f})"
+
+
+def _periods(comparison: Comparison, tables: Sequence[Table]) -> Iterator[str]:
+    """The parts of the time side by side, in their main numbers."""
+    names = [letter(i) for i in range(len(comparison.runs))]
+    head = "".join(f"{f'{name} req/s':>10}{f'{name} p99':>9}" for name in names)
+    yield f"{'since the load began':<22}{head}   limit"
+    for table in tables:
+        rows = {row.metric.name: row for row in table.rows if row.of == LOAD}
+        cells = ""
+        for i in range(len(names)):
+            for name, width in (("rps", 10), ("p99", 9)):
+                cells += f"{figure(_mean(rows[name], i) if name in rows else None):>{width}}"
+        limits = list(dict.fromkeys(limit or "-" for limit in table.limits))
+        told = sorted({change.direction for row in rows.values() for change in row.changes} & {"better", "worse"})
+        yield f"{table.period.title:<22}{cells}   {plain(', '.join(limits))}{'   ' + ', '.join(told) if told else ''}"
+
+
+def _method(comparison: Comparison) -> Iterator[str]:
+    least = f"{comparison.percent:g} % (p90, p99: more)"
+    yield f"Differences below {least} count as none: runs of the same thing differ as much."
+    yield from wrapped(f"{METHOD}; level {LEVEL:g}.", "")
+
+
+def as_json(comparison: Comparison) -> Json:
+    """The comparison for scripts, in the schema ``loadtop.compare/1``. Sessions are counted from 0."""
+    return {
+        "schema": SCHEMA,
+        "aligned_by": comparison.by,
+        "margin_pct": comparison.percent,
+        "level": LEVEL,
+        "method": METHOD,
+        "sessions": [
+            {
+                "path": run.path,
+                "started": run.started,
+                "url": run.figures["url"],
+                "duration_s": round(run.duration, 3),
+                "command_line": list(run.command_line),
+                "verdict": run.figures["verdict"]["bottleneck"],
+                "host": run.figures["verdict"]["host"],
+            }
+            for run in comparison.runs
+        ],
+        "conclusions": [
+            {
+                "session": number,
+                "against": 0,
+                "direction": comparison.overall(number),
+                "same_verdict": run.figures["verdict"]["bottleneck"]
+                == comparison.runs[0].figures["verdict"]["bottleneck"],
+            }
+            for number, run in enumerate(comparison.runs[1:], start=1)
+        ],
+        "settings": [{"of": of, "name": name, "values": list(values)} for of, name, values in comparison.settings],
+        "periods": [
+            {
+                "title": table.period.title,
+                "limits": list(table.limits),
+                "metrics": [_metric(row) for row in table.rows],
+            }
+            for table in comparison.tables
+        ],
+    }
+
+
+def _metric(row: Row) -> Json:
+    return {
+        "of": row.of,
+        "name": row.metric.name,
+        "title": row.metric.title,
+        "unit": row.metric.unit,
+        "better": row.metric.better,
+        "values": [
+            None if known is None else {"mean": known.mean, "intervals": known.count, "worth": round(known.worth, 2)}
+            for known in row.samples
+        ],
+        "changes": [
+            {
+                "session": number,
+                "direction": change.direction,
+                "difference": change.difference,
+                "percent": change.percent,
+                "p": change.p,
+            }
+            for number, change in enumerate(row.changes, start=1)
+        ],
+    }

@@ -1,0 +1,39 @@
+"""Real runs compared: the same thing twice, and a page that is really slower."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.servers.apache import ApacheFactory
+
+PAGES = {"page.php": "<?php usleep(20000); echo 1;", "slow.php": "<?php usleep(60000); echo 1;"}
+
+
+def loadtop(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "loadtop", *words]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+
+def test_same_thing_twice_and_a_slower_one(apache: ApacheFactory, tmp_path: Path) -> None:
+    server = apache(mpm="prefork", php="mod", workers=6, pages=PAGES)
+    runs: list[str] = []
+    for name, page in (("first", "page"), ("again", "page"), ("slower", "slow")):
+        runs.append(str(tmp_path / f"{name}.loadtop"))
+        url = f"{server.url.rstrip('/')}/{page}.php"
+        done = loadtop("-t", "5", "-c", "4", "--headless", "-q", "--interval", "0.5", "--record", runs[-1], url)
+        assert done.returncode == 0, done.stderr
+    done = loadtop("compare", *runs, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [each["direction"] for each in found["conclusions"]] == ["no difference", "worse"]
+    assert [each["name"] for each in found["settings"]] == ["path"]
+    done = loadtop("compare", *runs)
+    assert "B against A: no difference" in done.stdout
+    assert "C is worse than A" in done.stdout
+
+
+def test_one_run_is_not_enough(tmp_path: Path) -> None:
+    done = loadtop("compare", str(tmp_path / "one.loadtop"))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,44 @@
+"""The comparison on the screen."""
+
+from pathlib import Path
+
+import pytest
+
+from loadtop.comparing.comparison import Comparison, compare
+from loadtop.comparing.run import read
+from tests.tui.scenes import SCENES
+from tui.comparing import ComparisonApp
+from tui.drawing.line import Role, text_of
+from tui.look import Look
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    runs = [read(Path(f"{name}.loadtop"), "", (), SCENES[name]()) for name in ("headroom", "swap")]
+    return compare(runs, 10)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 20)])
+async def test_page_can_be_read_to_its_end(comparison: Comparison, look: Look, size: tuple[int, int]) -> None:
+    app = ComparisonApp(comparison, look=look)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        shown = "\n".join(map(text_of, app.page.lines))
+        assert "A  headroom" in shown
+        assert "B  swap" in shown
+        await pilot.press("end")
+        await pilot.pause()
+        assert "level 0.05" in "\n".join(map(text_of, app.page.lines))
+        await pilot.press("home", "a")
+        await pilot.pause()
+        assert "a what differs" in text_of(app.page.lines[-1])
+
+
+async def test_worse_is_said_in_words_and_in_colour(comparison: Comparison, look: Look) -> None:
+    app = ComparisonApp(comparison, look=look)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        bad = [span.text for line in app.page.lines for span in line if span.role is Role.BAD]
+    assert "worse" in bad

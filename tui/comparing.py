@@ -1,0 +1,180 @@
+"""Runs side by side on the screen: their curves on one time axis, then every number with its direction."""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+
+from loadtop.comparing.comparison import Comparison
+from loadtop.comparing.run import Run
+from loadtop.comparing.wording import body, head, letter
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.reporting.settings import LOAD
+from tui.drawing.graph import ceiling, graph, span_of
+from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.numbers import milliseconds, per_second
+from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
+from tui.look import Look
+from tui.screens.page import Page
+from tui.terminal import TerminalDriver
+from tui.text import clip, safe, width
+from tui.words import LETTERS
+
+_WORDS = re.compile(r"(better|worse|higher|lower|no difference|not judged|not measured|too short to tell)")
+_ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
+_ROWS = 3
+"""Of each graph."""
+
+FINE = (0.1, 0.2, 0.5)
+"""Seconds that a cell stands for in a comparison of short runs."""
+
+
+class ComparisonApp(App[None], inherit_bindings=False):
+    """One page that can be scrolled."""
+
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "loadtop"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,escape,ctrl+c,ctrl+q", "leave", "quit", priority=True),
+        Binding("a", "everything", "all numbers"),
+        Binding("down,j", "scroll_by(1)", "down"),
+        Binding("up,k", "scroll_by(-1)", "up"),
+        Binding("pagedown,space", "scroll_by(15)", "down"),
+        Binding("pageup", "scroll_by(-15)", "up"),
+        Binding("home", "scroll_by(-100000)", "top"),
+        Binding("end", "scroll_by(100000)", "end"),
+    ]
+
+    def __init__(self, comparison: Comparison, *, look: Look | None = None) -> None:
+        super().__init__(driver_class=TerminalDriver, ansi_color=True)
+        self.animation_level = "none"
+        self.look = look or Look.of_terminal()
+        self.page = Page(self.look)
+        self._comparison = comparison
+        self._everything = False
+
+    def compose(self) -> ComposeResult:
+        """The page."""
+        yield self.page
+
+    def on_mount(self) -> None:
+        """Draw once the page has its size."""
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        """Draw anew."""
+        self.call_after_refresh(self._draw)
+
+    def hang_up(self) -> None:
+        """The terminal is gone."""
+        self.exit()
+
+    def action_leave(self) -> None:
+        """Back to the shell."""
+        self.exit()
+
+    def action_everything(self) -> None:
+        """Show also the numbers that do not differ, or hide them again."""
+        self._everything = not self._everything
+        self._draw()
+
+    def action_scroll_by(self, lines: int) -> None:
+        """Scroll by so many lines."""
+        self.page.top += lines
+        self._draw()
+
+    def _draw(self) -> None:
+        cells = self.page.size.width - 4
+        lines = _coloured(head(self._comparison), cells)
+        lines += [(), *curves(self._comparison.runs, cells, self.look), ()]
+        lines += _coloured(body(self._comparison, everything=self._everything), cells)
+        more = "a what differs" if self._everything else "a all numbers"
+        self.page.draw("compare", lines, f"q quit   up, down scroll   {more}")
+
+
+def curves(runs: Sequence[Run], cells: int, look: Look) -> list[Line]:
+    """Requests per second and p99 of each run, and its limits, all on the time since the load began."""
+    if cells < 20:
+        return []
+    whole = max(run.duration for run in runs)
+    per_cell = next((fine for fine in FINE if fine * cells >= whole), cell_seconds(whole, cells))
+    drawn: list[Line] = []
+    for name, title, unit, show in (("rps", "requests", "/s", per_second), ("p99", "p99", "ms", milliseconds)):
+        resampled = [_resampled(run, name, span_of(cells, look.glyphs), per_cell * cells) for run in runs]
+        top = ceiling(max((value for values in resampled for value in values if value is not None), default=1.0))
+        for number, values in enumerate(resampled):
+            name_of = Span(f"{letter(number)} {title}", Role.TITLE)
+            drawn.append(line(name_of, Span(f"  up to {show(top)} {unit}", Role.DIM)))
+            drawn += graph(values, cells, _ROWS, top, look.glyphs, total=len(values))
+    for number, run in enumerate(runs):
+        drawn += [line(Span(f"{letter(number)} limit", Role.TITLE)), _strip(run, cells, per_cell, look)]
+        drawn += _marks(run, cells, per_cell, look)
+    drawn.append(line(Span(axis(cells, per_cell, look.glyphs.rail), Role.DIM)))
+    return drawn
+
+
+def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float | None]:
+    """The mean of the intervals that end in each of so many equal parts of the time; before there is a new one, the
+    last."""
+    known = run.values.get((LOAD, name))
+    found: list[float | None] = [None] * points
+    if known is None or not points:
+        return found
+    at, values = np.asarray(run.at), np.asarray(known)
+    places = np.minimum((at / seconds * points).astype(int), points - 1)
+    for place in np.unique(places):
+        here = values[places == place]
+        here = here[~np.isnan(here)]
+        found[int(place)] = float(here.mean()) if here.size else None
+    last: float | None = None
+    for place in range(int(places.max()) + 1 if places.size else 0):
+        last = found[place] = last if found[place] is None else found[place]
+    return found
+
+
+def _strip(run: Run, cells: int, per_cell: float, look: Look) -> Line:
+    calm = Bottleneck.NONE.value
+    stretches = [
+        Stretch(max(0.0, span["from_s"] - run.began), span["to_s"] - run.began, str(span["bottleneck"]))
+        for span in run.figures["timeline"]
+    ]
+    spans: list[Span] = []
+    for name in names_in(stretches, cells, per_cell, calm):
+        if name is None:
+            spans.append(Span(" "))
+        elif name == calm:
+            spans.append(Span(look.glyphs.dot, Role.DIM))
+        else:
+            spans.append(Span(LETTERS[Bottleneck(name)], Role.BAD))
+    return tuple(spans)
+
+
+def _marks(run: Run, cells: int, per_cell: float, look: Look) -> list[Line]:
+    """What was noted while the run lasted, each under its time as far as there is room."""
+    drawn = ""
+    for mark in run.figures["marks"]:
+        place = int(max(0.0, mark["at_s"] - run.began) / per_cell)
+        if place >= width(drawn) + bool(drawn):
+            note = f"{look.glyphs.mark} {safe(mark['text'])}"
+            drawn += " " * (place - width(drawn)) + clip(note, max(0, cells - place), look.glyphs.ellipsis)
+    return [line(Span(drawn, Role.ACCENT))] if drawn else []
+
+
+def _coloured(text: Sequence[str], cells: int) -> list[Line]:
+    """The text in lines of so many cells, with what it says of the direction in that direction's colour."""
+    drawn: list[Line] = []
+    for words in map(safe, text):
+        wrapped = textwrap.wrap(words, max(20, cells), subsequent_indent="      ", drop_whitespace=False) or [""]
+        for each in wrapped if len(words) > cells else [words]:
+            parts = [part for part in _WORDS.split(each) if part]
+            drawn.append(tuple(Span(part, _ROLES.get(part, Role.TEXT)) for part in parts))
+    return drawn
+
+
+def run_comparison(comparison: Comparison, *, look: Look | None = None) -> None:
+    """Show the comparison until a person leaves it."""
+    ComparisonApp(comparison, look=look).run()
