@@ -5,15 +5,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from loadtop import __version__
 from loadtop.condition import Condition, ConditionError
 from loadtop.load.plan import Plan
 from loadtop.load_options import UsageError, add_load, build_plan, positive
 
+if TYPE_CHECKING:
+    from loadtop.tuning.options import TuneSettings
+
 _SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
-COMMANDS = ("run", "watch", "demo", "replay", "report", "sessions")
+COMMANDS = ("run", "watch", "tune", "demo", "replay", "report", "sessions")
 
 HOST_HELP = "machine to watch: NAME=local or NAME=ssh://[USER@]HOST[:PORT], an alias of ssh's configuration too"
 FPM_HELP = "php-fpm's status page: http://HOST/status, fcgi://HOST:PORT/status or unix:/run/php/fpm.sock;/status"
@@ -34,6 +37,7 @@ _PAGES = {
 USAGE = """\
 loadtop [OPTIONS] URL [URL ...]     run a load test and watch it (the same as `loadtop run`)
 loadtop watch [OPTIONS]             watch only
+loadtop tune [OPTIONS] URL          step the concurrency up to the knee; recommend the worker limit
 loadtop demo [OPTIONS]              a server and a load of its own: shows everything with nothing set up
 loadtop replay SESSION              the cockpit again, from a recording
 loadtop report SESSION              the report: --text, --ab, --markdown, --html FILE or --json FILE
@@ -85,6 +89,7 @@ class Options:
     duration_s: float | None = None
     text: bool = False
     markdown: bool = False
+    tune: "TuneSettings | None" = None
 
 
 class Parser(argparse.ArgumentParser):
@@ -116,6 +121,12 @@ def parse(argv: Sequence[str]) -> Options:
         return Options(command=command)
     watching = _watching(arguments, generates=command != "watch")
     output = _output(arguments, watching)
+    if command == "tune":
+        from loadtop.tuning.options import tune_plan, tune_settings
+
+        settings = tune_settings(arguments)
+        swept = tune_plan(arguments, settings)
+        return Options(command=command, plan=swept, watching=watching, output=output, tune=settings)
     plan = build_plan(arguments) if command == "run" else None
     return Options(
         command=command, plan=plan, watching=watching, output=output, duration_s=getattr(arguments, "time", None)
@@ -131,12 +142,18 @@ def _parser(command: str) -> Parser:
         allow_abbrev=False,
     )
     parser.add_argument("-h", "--help", action="help", help="show this and exit")
-    if command in ("run", "watch", "demo"):
+    if command in ("run", "watch", "tune", "demo"):
         _add_monitoring(parser)
         _add_output(parser)
     if command == "run":
         parser.add_argument("-V", "--version", action="version", version=f"loadtop {__version__}")
         parser.add_argument("urls", nargs="*", metavar="URL", help="what to request")
+        add_load(parser)
+    elif command == "tune":
+        from loadtop.tuning.options import add_tune
+
+        parser.add_argument("urls", nargs="*", metavar="URL", help="what to request")
+        add_tune(parser)
         add_load(parser)
     elif command == "watch":
         parser.add_argument("-t", "--time", type=positive, metavar="SECONDS", help="end after that time")

@@ -13,6 +13,7 @@ VERBS = {
     "run": "test",
     "watch": "test",
     "demo": "test",
+    "tune": "tune",
     "replay": "replay",
     "report": "report",
     "compare": "compare",

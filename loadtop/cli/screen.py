@@ -28,7 +28,8 @@ async def _print(feed: Feed, options: Options) -> bool:
     """Run the feed to its end, a line per interval; True when a signal cut it short."""
     from loadtop.headless import Printer
 
-    task = asyncio.ensure_future(feed.run((lambda _: None) if options.output.quiet else Printer().show))
+    quiet = options.output.quiet or options.command == "tune"
+    task = asyncio.ensure_future(feed.run((lambda _: None) if quiet else Printer().show))
     loop = asyncio.get_running_loop()
     interrupted: list[int] = []
 

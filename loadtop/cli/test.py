@@ -38,7 +38,7 @@ async def _test(options: Options, words: list[str]) -> int:
     title = {"demo": "demo", "watch": "watching"}.get(options.command) or url or ""
     check_writable(options)
     far = await connect_far(options)
-    recorder = _recorder(options, words, title, url)
+    recorder = start_recorder(options, words, title, url)
     summary = SummaryBuilder(url)
     watchdog = Watchdog(list(options.output.fail_if))
     sinks: list[Callable[[Moment], None]] = [summary.add, watchdog.add]
@@ -60,10 +60,10 @@ async def _test(options: Options, words: list[str]) -> int:
             interval_s=options.watching.interval_s,
             sinks=sinks,
             until_load_ends=load is not None and not with_screen(options),
-            recording=_recording(recorder),
+            recording=recording_name(recorder),
         )
 
-    feed = PreparedFeed(title, options.watching.interval_s, _recording(recorder), prepare)
+    feed = PreparedFeed(title, options.watching.interval_s, recording_name(recorder), prepare)
     failure: Exception | None = None
     interrupted = False
     try:
@@ -156,12 +156,13 @@ def _story(options: Options, words: list[str], summary: SummaryBuilder) -> "Stor
     return Story(command_line=tuple(without_secrets(words)), summary=summary)
 
 
-def _recording(recorder: "Recorder | None") -> str:
+def recording_name(recorder: "Recorder | None") -> str:
     """The file that is written; empty where none is or can be."""
     return "" if recorder is None or recorder.problem else str(recorder.path)
 
 
-def _recorder(options: Options, words: list[str], title: str, url: str | None) -> "Recorder | None":
+def start_recorder(options: Options, words: list[str], title: str, url: str | None) -> "Recorder | None":
+    """Begin the recording that was asked for; raises FileError where a named file cannot be written."""
     if options.output.no_record:
         return None
     from loadtop import __version__

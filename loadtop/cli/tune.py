@@ -1,0 +1,120 @@
+"""``loadtop tune``: step the concurrency up until the knee is found; say what is the limit and what to set."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from loadtop.cli.ends import DONE, INTERRUPTED, INVALID, UNREACHABLE
+from loadtop.cli.machines import connect_far, watched_hosts
+from loadtop.cli.outputs import check_writable, write_json
+from loadtop.cli.screen import show, with_screen
+from loadtop.cli.test import recording_name, start_recorder
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.feed import Feed, PreparedFeed
+from loadtop.load_options import UsageError
+from loadtop.moment import Moment
+from loadtop.monitor import Monitor
+from loadtop.options import Options, parse
+from loadtop.summary.builder import SummaryBuilder
+from loadtop.tuning.outcome import Outcome
+from loadtop.tuning.pilot import Pilot
+from loadtop.tuning.report import HEADING, report, row
+from loadtop.tuning.step import StepResult
+from loadtop.words import plain
+
+
+def main(verb: str, words: list[str]) -> int:
+    """Understand the words and tune; the exit code."""
+    return asyncio.run(_tune(parse([verb, *words]), [verb, *words]))
+
+
+async def _tune(options: Options, words: list[str]) -> int:
+    plan, settings = options.plan, options.tune
+    if plan is None or settings is None:
+        raise UsageError("no URL given: for example loadtop tune http://127.0.0.1/ (see loadtop tune --help)")
+    from loadtop.load.pool import LoadPool
+    from loadtop.tuning.load import SteppedLoad
+
+    url = plan.targets[0].url
+    check_writable(options)
+    far = await connect_far(options)
+    recorder = start_recorder(options, words, url, url)
+    summary = SummaryBuilder(url)
+    load = SteppedLoad(LoadPool(plan))
+    pilot = Pilot(settings.climb(), settings.bounds, load.command, _StepPrinter(options).show)
+    sinks: list[Callable[[Moment], None]] = [summary.add, pilot.add]
+    if recorder is not None:
+        sinks.insert(0, recorder.record)
+
+    async def prepare() -> Feed:
+        hosts = await asyncio.to_thread(watched_hosts, options, plan, None, far)
+        return Monitor(
+            url,
+            load,
+            hosts,
+            interval_s=options.watching.interval_s,
+            sinks=sinks,
+            until_load_ends=not with_screen(options),
+            recording=recording_name(recorder),
+        )
+
+    feed = PreparedFeed(url, options.watching.interval_s, recording_name(recorder), prepare)
+    try:
+        interrupted = await show(feed, options)
+    finally:
+        for transport in far.values():
+            await transport.close()
+        if recorder is not None:
+            await asyncio.to_thread(recorder.close)
+    outcome = Outcome.of(pilot.sweep.results, pilot.climb.reason or _why(pilot))
+    _leave(options, outcome, outcome.into(summary.as_json()))
+    if recorder is not None:
+        for said in (f"Recorded in {recorder.path}" if recorder.kept else "", plain(recorder.problem)):
+            if said:
+                print(said, file=sys.stderr)
+    return _code(options, outcome, summary, interrupted)
+
+
+def _why(pilot: Pilot) -> str:
+    return "" if pilot.over == "done" else pilot.over
+
+
+def _leave(options: Options, outcome: Outcome, figures: dict[str, Any]) -> None:
+    """Print the report, write the JSON summary."""
+    out = sys.stderr if options.output.json == "-" else sys.stdout
+    with suppress(BrokenPipeError):
+        print(report(outcome), end="", file=out, flush=True)
+    if options.output.json is not None:
+        write_json(figures, options.output.json)
+
+
+def _code(options: Options, outcome: Outcome, summary: SummaryBuilder, interrupted: bool) -> int:
+    last = summary.last_load
+    if interrupted:
+        return INTERRUPTED
+    if last is not None and last.state == "failed":
+        print(f"loadtop: {plain(last.message)}", file=sys.stderr)
+        return UNREACHABLE
+    if options.output.strict and outcome.limit is not None and outcome.limit.bottleneck is Bottleneck.GENERATOR:
+        print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
+        return INVALID
+    return DONE
+
+
+class _StepPrinter:
+    """A line per step on standard error where there is no screen."""
+
+    def __init__(self, options: Options) -> None:
+        self._silent = options.output.quiet or with_screen(options)
+        self._begun = False
+
+    def show(self, result: StepResult) -> None:
+        """Print the step's line, below a heading for the first."""
+        if self._silent:
+            return
+        if not self._begun:
+            print(HEADING, file=sys.stderr)
+            self._begun = True
+        print(row(result), file=sys.stderr, flush=True)

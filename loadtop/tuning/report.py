@@ -1,0 +1,166 @@
+"""The end of a sweep as text: the table, the curve, the limit, and what to set."""
+
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.load.histogram import mean, percentile
+from loadtop.model import Group
+from loadtop.summary.text import TITLES, figure, wrapped
+from loadtop.tuning.knee import Knee, Point, points
+from loadtop.tuning.outcome import Outcome
+from loadtop.tuning.sizing import FULL_POOL, Sizing
+from loadtop.tuning.step import StepResult
+from loadtop.words import plain
+
+HEADING = "   c  time    req/s ms mean    p50    p90    p99 %iowait %swpused busy  limit"
+BAR = 44
+"""Cells of the longest bar of the curve."""
+
+
+def report(outcome: Outcome) -> str:
+    """The whole report, lines of at most about 80 columns, with a line end."""
+    if not outcome.results:
+        return "No step was long enough to tell anything.\n"
+    lines = [HEADING, *(row(result) for result in sorted(outcome.results, key=lambda result: result.concurrency))]
+    unsteady = [str(result.concurrency) for result in outcome.results if not result.steady]
+    if unsteady:
+        lines += wrapped(f"* not steady, taken as it was at the end: {', '.join(unsteady)}", "  ")
+    lines += ["", *curve(outcome), "", *_limit(outcome), "", *_knee(outcome)]
+    if outcome.sizing is not None:
+        lines += ["", *_sizing(outcome.sizing)]
+    else:
+        lines += ["", *wrapped(_no_sizing(outcome), "")]
+    return "\n".join(lines) + "\n"
+
+
+def row(result: StepResult) -> str:
+    """One line of the table."""
+    latency = result.latency
+    p50, p90, p99 = (percentile(latency, p) / 1000 if latency.count else None for p in (50.0, 90.0, 99.0))
+    each = mean(latency) / 1000 if latency.count else None
+    said = str(result.bottleneck)
+    if result.fails:
+        said += f", {max(result.failed, result.non_2xx)} failed"
+    return (
+        f"{result.concurrency:>4}{figure(round(result.seconds, 1)):>6}{figure(result.rps):>9}{figure(each):>8}"
+        f"{figure(p50):>7}{figure(p90):>7}{figure(p99):>7}{figure(result.iowait):>8}{figure(result.swap_used):>9}"
+        f"{figure(result.busy):>5}  {said}{'' if result.steady else ' *'}"
+    )
+
+
+def curve(outcome: Outcome) -> list[str]:
+    """Throughput over concurrency as bars, with the law's value as a tick."""
+    known = points(outcome.results)
+    usl = None if outcome.knee is None else outcome.knee.usl
+    top = max((point.rps for point in known), default=0.0)
+    if top <= 0:
+        return ["Nothing was served."]
+    lines = ["   c    req/s" + ("" if usl is None else "   (| is the Universal Scalability Law fitted to the steps)")]
+    for point in known:
+        cells = list(("#" * max(1, round(BAR * point.rps / top))).ljust(BAR + 2))
+        if usl is not None:
+            cells[min(BAR + 1, round(BAR * usl.throughput(point.concurrency) / top))] = "|"
+        lines.append(
+            f"{point.concurrency:>4}{figure(point.rps):>9}  {''.join(cells)}{_remark(point, outcome.knee)}".rstrip()
+        )
+    return lines
+
+
+def _remark(point: Point, knee: Knee | None) -> str:
+    if knee is not None and point.concurrency == knee.concurrency:
+        return " knee"
+    if not point.good:
+        return " swaps" if any(result.swaps for result in point.results) else " fails"
+    return ""
+
+
+def _limit(outcome: Outcome) -> list[str]:
+    limit = outcome.limit
+    if limit is None:
+        return ["No limit can be named: nothing was measured from the knee on."]
+    if limit.bottleneck is Bottleneck.NONE:
+        if outcome.knee is not None and not outcome.knee.bounded:
+            text = f"up to {outcome.knee.highest} connections: there may be more beyond (-c allows more)"
+            return wrapped(f"No limit was reached {text}.", "")
+        return ["No watched resource was found full where throughput stopped growing."]
+    where = f" on {plain(limit.verdict.host)}" if limit.verdict.host else ""
+    lines = [f"{TITLES[str(limit.bottleneck)]}{where}, from {limit.concurrency} connections on  [{limit.bottleneck}]"]
+    lines.extend(
+        f"  {item.metric:<24} {figure(round(item.value, 1)):>7} {item.unit:<5} "
+        f"{'<' if item.below else '>'} {figure(item.threshold):<6} {item.source}"
+        for item in limit.verdict.evidence
+    )
+    return lines + wrapped(plain(limit.verdict.advice), "  ")
+
+
+def _knee(outcome: Outcome) -> list[str]:
+    knee = outcome.knee
+    if knee is None:
+        return ["No knee: no step served without failing or swapping."]
+    text = f"Knee: {figure(knee.rps)} requests/s at {knee.concurrency} connections"
+    if knee.confirmed is not None:
+        text += (
+            ", confirmed by measuring again" if knee.confirmed else ", NOT confirmed: the second differs by over 10 %"
+        )
+    text += "."
+    if knee.until > knee.concurrency:
+        text += f" It stays so up to {knee.until}."
+    if knee.worse_from is not None:
+        text += f" At {knee.worse_from} it is worse."
+    if not knee.bounded:
+        text += " It is the highest step measured: the knee may lie beyond."
+    if outcome.reason:
+        text += f" The climb ended because {outcome.reason}."
+    return wrapped(text, "") + wrapped(_law(knee), "  ")
+
+
+def _law(knee: Knee) -> str:
+    usl = knee.usl
+    if usl is None:
+        return "Universal Scalability Law: not fitted, it needs four good steps or more."
+    text = (
+        f"Universal Scalability Law (Gunther 2007): gamma {usl.gamma:.4g}, alpha {usl.alpha:.3g}, beta {usl.beta:.3g}, "
+        f"R2 {usl.r2:.2f}: "
+    )
+    if usl.peak is None:
+        return text + "it knows no peak, throughput only flattens."
+    if knee.peak_is_measured:
+        return text + f"its peak is at {usl.peak:.0f} connections."
+    return text + f"its peak, {usl.peak:.0f} connections, is outside what was measured (up to {knee.highest}): a guess."
+
+
+def _sizing(sizing: Sizing) -> list[str]:
+    pool = f" of the pool {plain(sizing.pool.name)}" if sizing.pool.name else ""
+    now = "" if sizing.pool.capacity is None else f" (now {sizing.pool.capacity})"
+    lines = [f"Set {sizing.setting}{pool} to {sizing.value}{now}: the {sizing.bounds[0].name} binds"]
+    for bound in sizing.bounds:
+        lines += wrapped(f"{bound.name:<11}{bound.workers:>6}  {bound.reason}", "  ")
+    if sizing.memory is None:
+        lines += wrapped("memory is not known: no process of the server could be measured.", "  ")
+    lines += ["", *(f"    {plain(text)}" for text in sizing.configuration.splitlines()), ""]
+    return lines + wrapped(_caution(sizing), "")
+
+
+def _caution(sizing: Sizing) -> str:
+    if sizing.pool_was_full:
+        return (
+            "The pool itself was the limit, so what more workers would do is computed, not measured: "
+            "set it, and tune again to confirm."
+        )
+    if sizing.pool.group is Group.FPM:
+        return "Reload php-fpm for it to take effect."
+    text = "ServerLimit needs a restart, not a reload."
+    if sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity and sizing.bounds[0].name != "memory":
+        text += (
+            " More workers than that serve no faster, but slow clients and kept-alive connections hold workers that "
+            "this load does not: leave room for them, as far as memory allows."
+        )
+    return text
+
+
+def _no_sizing(outcome: Outcome) -> str:
+    full = outcome.limit is not None and outcome.limit.bottleneck in FULL_POOL.values()
+    if full or any(result.pools for result in outcome.results):
+        return "No setting can be given: nothing that was measured bounds the number of workers."
+    return (
+        "No setting can be given: the server's workers were not seen. Enable mod_status (or php-fpm's pm.status_path) "
+        "and give its page with --apache URL (--fpm URL)."
+    )

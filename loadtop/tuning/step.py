@@ -1,0 +1,242 @@
+"""One step of a sweep, measured: what the load and the target did while it was steady."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from loadtop.diagnosis.finding import Bottleneck, Finding
+from loadtop.load.histogram import merge
+from loadtop.metrics import swap_used
+from loadtop.model import Distribution, LoadSample
+from loadtop.moment import HostView, Moment
+from loadtop.summary.load import latency_json
+from loadtop.summary.statistic import Statistic
+from loadtop.tuning.servers import Pool, pools
+from loadtop.tuning.steady import Pulse, Window, window_of
+
+Json = dict[str, Any]
+
+SWAP_KB_S = 40.0
+"""kB/s in and out together from which a step swaps: the threshold of the ``swap`` verdict (atop: 10 pages/s)."""
+
+FAILING = 0.10
+"""Share of requests that failed or got no 2xx from which a step fails; our own, well below the ``errors`` verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One interval of a step: the moment at its end, and the load's sample at its start."""
+
+    moment: Moment
+    load: LoadSample
+    before: LoadSample
+
+    @property
+    def pulse(self) -> Pulse:
+        return Pulse(self.load.requests - self.before.requests, self.load.elapsed_s - self.before.elapsed_s)
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """A step while it was steady. Times in seconds, shares of time in percent, ``swap_kb_s`` in and out together.
+
+    ``pools`` hold means over the step; ``room_kb`` is the memory that the servers have together: what they take and
+    what is free, or the limit of their control group. What was not measured is ``None``.
+    """
+
+    concurrency: int
+    at_s: float
+    seconds: float
+    requests: int
+    failed: int
+    non_2xx: int
+    steady: bool
+    drift: float
+    latency: Distribution
+    idle: float | None
+    iowait: float | None
+    swap_used: float | None
+    swap_kb_s: float | None
+    verdict: Finding
+    pools: tuple[Pool, ...]
+    room_kb: float | None
+    limited_by_cgroup: bool
+
+    @property
+    def rps(self) -> float:
+        return self.requests / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def bottleneck(self) -> Bottleneck:
+        return self.verdict.bottleneck
+
+    @property
+    def fails(self) -> bool:
+        return self.requests == 0 or max(self.failed, self.non_2xx) > FAILING * self.requests
+
+    @property
+    def swaps(self) -> bool:
+        return self.bottleneck is Bottleneck.SWAP if self.swap_kb_s is None else self.swap_kb_s > SWAP_KB_S
+
+    @property
+    def busy(self) -> int | None:
+        """Busy slots of the first Apache."""
+        return next((pool.busy for pool in self.pools if not pool.name), None)
+
+    def as_json(self) -> Json:
+        """The step's entry in ``steps`` of the JSON summary."""
+        return {
+            "concurrency": self.concurrency,
+            "rate": None,
+            "requests": self.requests,
+            "failed": self.failed,
+            "time_s": round(self.seconds, 3),
+            "rps": round(self.rps, 3) if self.seconds > 0 else None,
+            "latency_ms": latency_json(self.latency),
+            "idle_pct": self.idle,
+            "iowait_pct": self.iowait,
+            "swap_used_pct": self.swap_used,
+            "bottleneck": str(self.bottleneck),
+            "swap_kb_s": self.swap_kb_s,
+            "busy": self.busy,
+            "steady": self.steady,
+        }
+
+
+def window(beats: Sequence[Beat], *, aftermath: bool = False) -> Window | None:
+    """Which of the beats count; ``None`` while there are too few.
+
+    In the ``aftermath`` of a step that swapped, what was swapped out must come back first: that traffic is not this
+    step's, unless it never ends.
+    """
+    if not beats:
+        return None
+    swapping = [index for index, beat in enumerate(beats) if (_swap_traffic(target(beat.moment)) or 0.0) > SWAP_KB_S]
+    settled = swapping[-1] if aftermath and swapping else 0
+    still = settled == len(beats) - 1
+    pulses = [beat.pulse for beat in beats]
+    found = window_of(pulses if still else pulses[settled:], beats[-1].load.concurrency or 1)
+    if found is not None:
+        return found if still else replace(found, first=found.first + settled)
+    found = window_of(pulses, beats[-1].load.concurrency or 1)
+    return None if found is None else replace(found, steady=False)
+
+
+def measure(beats: Sequence[Beat], *, aftermath: bool = False) -> StepResult | None:
+    """The result of a step from all its beats; ``None`` where it was too short to tell anything."""
+    found = window(beats, aftermath=aftermath)
+    if found is None:
+        return None
+    part = beats[found.first :]
+    first, last = part[0].before, part[-1].load
+    hosts = [host for beat in part if (host := target(beat.moment)) is not None]
+    idle, iowait, used, traffic = Statistic(), Statistic(), Statistic(), Statistic()
+    for host in hosts:
+        rates = host.rates
+        if rates is not None and rates.cpu is not None:
+            idle.add(rates.cpu.idle)
+            iowait.add(rates.cpu.iowait)
+        traffic.add(_swap_traffic(host))
+        used.add(swap_used(host))
+    rooms = [room for host in hosts if (room := _room(host)) is not None]
+    return StepResult(
+        concurrency=last.concurrency or 0,
+        at_s=part[-1].moment.at,
+        seconds=last.elapsed_s - first.elapsed_s,
+        requests=last.requests - first.requests,
+        failed=last.failures.total - first.failures.total,
+        non_2xx=last.non_2xx - first.non_2xx,
+        steady=found.steady,
+        drift=found.drift,
+        latency=merge(beat.load.latencies.total for beat in part if beat.load.latencies is not None),
+        idle=idle.mean,
+        iowait=iowait.mean,
+        swap_used=used.mean,
+        swap_kb_s=traffic.mean,
+        verdict=_verdict(part, traffic.mean),
+        pools=_mean_pools([pools(host) for host in hosts]),
+        room_kb=min((room for room, _ in rooms), default=None),
+        limited_by_cgroup=any(limited for _, limited in rooms),
+    )
+
+
+def target(moment: Moment) -> HostView | None:
+    """The machine under test, where it is watched."""
+    return next((host for host in moment.measured.hosts if "target" in host.state.role), None)
+
+
+def _swap_traffic(host: HostView | None) -> float | None:
+    """kB/s in and out together."""
+    paging = None if host is None or host.rates is None else host.rates.paging
+    if paging is None or paging.swap_in_kb is None or paging.swap_out_kb is None:
+        return None
+    return paging.swap_in_kb + paging.swap_out_kb
+
+
+def _verdict(part: Sequence[Beat], swap_kb_s: float | None) -> Finding:
+    """What held most often in the later half: a finding is raised, and dropped, a few intervals late.
+
+    A ``swap`` that is only not cleared yet, by the rest of a step before, is passed over.
+    """
+    over = swap_kb_s is not None and swap_kb_s <= SWAP_KB_S
+    later = [_without_swap(beat.moment) if over else beat.moment.diagnosis.verdict for beat in part[len(part) // 2 :]]
+    counts = Counter((finding.bottleneck, finding.host) for finding in later)
+    most = max(counts.values())
+    return next(f for f in reversed(later) if counts[f.bottleneck, f.host] == most)
+
+
+def _without_swap(moment: Moment) -> Finding:
+    """The verdict were it not for ``swap``."""
+    diagnosis = moment.diagnosis
+    if diagnosis.verdict.bottleneck is not Bottleneck.SWAP:
+        return diagnosis.verdict
+    others = (finding for finding in diagnosis.findings if finding.bottleneck is not Bottleneck.SWAP)
+    return next(others, Finding(Bottleneck.NONE, None, 0.0, moment.at, 0.0, (), "There is headroom."))
+
+
+def _room(host: HostView) -> tuple[float, bool] | None:
+    """Memory in kB that the servers of a machine have, and whether a control group sets it."""
+    sample = host.sample
+    if sample is None:
+        return None
+    known = [pool.memory_kb for pool in pools(host)]
+    taken = sum(memory for memory in known if memory is not None)
+    available = None if sample.memory is None else sample.memory.available_kb
+    free = None if available is None or not taken else available + taken
+    limit = None if sample.cgroup is None else sample.cgroup.memory_limit_kb
+    if limit is not None and (free is None or limit < free):
+        return float(limit), True
+    return None if free is None else (float(free), False)
+
+
+def _mean_pools(seen: Sequence[tuple[Pool, ...]]) -> tuple[Pool, ...]:
+    """Each pool with the means of what changes; the newest of what does not."""
+    found: dict[str, list[Pool]] = {}
+    for each in seen:
+        for pool in each:
+            found.setdefault(f"{pool.group} {pool.name}", []).append(pool)
+    return tuple(_mean_pool(part) for part in found.values())
+
+
+def _mean_pool(part: Sequence[Pool]) -> Pool:
+    newest = part[-1]
+    rss = [pool.rss_kb for pool in part if pool.rss_kb is not None]
+    shared = [pool.shared_kb for pool in part if pool.shared_kb is not None]
+    return Pool(
+        newest.group,
+        newest.name,
+        newest.manager,
+        newest.capacity,
+        round(_mean([pool.started for pool in part])),
+        round(_mean([pool.busy for pool in part])),
+        max(pool.busy_most for pool in part),
+        newest.threads_per_child,
+        newest.processes,
+        round(_mean(rss)) if rss else None,
+        _mean(shared) if shared and len(shared) == len(rss) else None,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

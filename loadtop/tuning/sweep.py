@@ -1,0 +1,51 @@
+"""A sweep as it is watched, live or in a recording: the moments of each step, and the results of those that ended."""
+
+from loadtop.model import LoadSample, LoadState
+from loadtop.moment import Moment
+from loadtop.tuning.step import Beat, StepResult, measure
+
+
+class Sweep:
+    """Takes every moment once, in order. Only the step that runs is kept in full.
+
+    A step begins where the sample's ``step`` changes. ``results`` are those of steps that ended.
+    """
+
+    def __init__(self) -> None:
+        self.results: list[StepResult] = []
+        self.beats: list[Beat] = []
+        self._before: LoadSample | None = None
+
+    def add(self, moment: Moment) -> None:
+        """Count one moment."""
+        load = moment.measured.load
+        if load is None or load.state in (LoadState.STARTING, LoadState.WARMUP):
+            return
+        before, self._before = self._before, load
+        if before is None or load.requests < before.requests:
+            return
+        if before.state.ended:
+            return
+        if load.step != before.step or load.concurrency != before.concurrency:
+            self.end_step()
+        self.beats.append(Beat(moment, load, before))
+        if load.state.ended:
+            self.beats.pop()
+            self.end_step()
+
+    def end_step(self) -> None:
+        """Book the step that ran, if it was long enough to tell anything."""
+        result = measure(self.beats, aftermath=self.aftermath)
+        if result is not None:
+            self.results.append(result)
+        self.beats = []
+
+    @property
+    def running(self) -> StepResult | None:
+        """The step that runs, as far as it is measured."""
+        return measure(self.beats, aftermath=self.aftermath)
+
+    @property
+    def aftermath(self) -> bool:
+        """Whether the step before the one that runs swapped."""
+        return bool(self.results) and self.results[-1].swaps

@@ -1,0 +1,113 @@
+"""Which steps are taken on made-up servers, and what is found on them."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.tuning.climb import Climb
+from loadtop.tuning.knee import find_knee
+from loadtop.tuning.step import StepResult
+
+Server = Callable[[int], StepResult]
+Result = Callable[..., StepResult]
+
+
+def climb(server: Server, found: Climb | None = None) -> tuple[list[StepResult], Climb]:
+    """All steps on a server; it must come to an end by itself."""
+    found, results = found or Climb(), list[StepResult]()
+    while (wanted := found.next(results)) is not None:
+        results.append(server(wanted))
+        assert len(results) < 40
+    return results, found
+
+
+def test_a_plateau_is_found_and_its_knee_confirmed(a_result: Result) -> None:
+    results, climbed = climb(lambda n: a_result(n, 100.0 * min(n, 6)))
+    steps = [result.concurrency for result in results]
+    assert steps[:5] == [1, 2, 4, 8, 16]
+    assert 6 in steps
+    assert steps[-1] == 6
+    knee = find_knee(results)
+    assert knee is not None
+    assert (knee.concurrency, knee.rps, knee.confirmed, knee.worse_from) == (6, 600.0, True, None)
+    assert knee.until >= 16
+    assert climbed.reason == "more connections give no more"
+
+
+def test_a_cliff_is_closed_in_on(a_result: Result) -> None:
+    """Swapping from 14 connections on: the step before it must be found."""
+
+    def server(n: int) -> StepResult:
+        return a_result(n, 10.0 * n) if n < 14 else a_result(n, 20.0, swap_kb_s=50_000.0, bottleneck=Bottleneck.SWAP)
+
+    results, climbed = climb(server)
+    assert max(result.concurrency for result in results) == 16
+    knee = find_knee(results)
+    assert knee is not None
+    assert (knee.concurrency, knee.until, knee.worse_from) == (13, 13, 14)
+    assert climbed.reason == "memory is swapped at 16 connections"
+
+
+def test_failing_ends_the_climb(a_result: Result) -> None:
+    results, climbed = climb(lambda n: a_result(n, 10.0 * n, failed=90 * n if n > 20 else 0))
+    assert max(result.concurrency for result in results) == 32
+    assert climbed.reason == "requests fail at 32 connections"
+    knee = find_knee(results)
+    assert knee is not None
+    assert 16 <= knee.concurrency <= 20
+
+
+def test_a_server_that_only_fails_has_no_knee(a_result: Result) -> None:
+    results, _ = climb(lambda n: a_result(n, 100.0, failed=1000))
+    assert len(results) == 1
+    assert find_knee(results) is None
+
+
+def test_the_bounds_are_kept(a_result: Result) -> None:
+    results, climbed = climb(lambda n: a_result(n, 10.0 * n), Climb(first=3, most=20, finer=0))
+    assert [result.concurrency for result in results] == [3, 6, 12, 20, 20]
+    assert climbed.reason == "20 connections are the most allowed"
+    knee = find_knee(results)
+    assert knee is not None
+    assert not knee.bounded
+
+
+def test_a_full_generator_ends_the_climb(a_result: Result) -> None:
+    results, climbed = climb(lambda n: a_result(n, 100.0 * n, bottleneck=Bottleneck.GENERATOR if n > 3 else "none"))
+    assert max(result.concurrency for result in results) == 4
+    assert climbed.reason == "the load generator is full"
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3, 5, 9, 21, 50, 100])
+def test_the_knee_of_a_queue_is_near_its_capacity(capacity: int, a_result: Result) -> None:
+    results, _ = climb(lambda n: a_result(n, 10.0 * min(n, capacity)))
+    knee = find_knee(results)
+    assert knee is not None
+    assert 0.97 * capacity <= knee.concurrency <= 1.26 * capacity
+    assert knee.rps >= 0.97 * 10 * capacity
+
+
+def test_a_knee_that_does_not_repeat_is_not_confirmed(a_result: Result) -> None:
+    first = [a_result(n, x) for n, x in ((1, 10.0), (2, 20.0), (4, 40.0), (8, 41.0), (16, 40.0))]
+    knee = find_knee([*first, a_result(4, 33.0)])
+    assert knee is not None
+    again = find_knee([*first, a_result(8, 30.0), a_result(16, 30.0), a_result(4, 33.0)])
+    assert again is not None
+    assert again.concurrency == 4
+    assert again.confirmed is False
+
+
+def test_what_swaps_below_a_calm_step_is_an_aftermath(a_result: Result) -> None:
+    results = [a_result(n, 10.0 * n) for n in (1, 2, 4, 6)]
+    knee = find_knee([*results, a_result(8, 20.0, swap_kb_s=9_000.0), a_result(5, 50.0, swap_kb_s=300.0)])
+    assert knee is not None
+    assert (knee.concurrency, knee.worse_from) == (6, 8)
+
+
+def test_a_peak_beyond_what_was_measured_is_said_to_be(a_result: Result) -> None:
+    knee = find_knee([a_result(n, 100.0 * n / (1 + 0.0001 * n * (n - 1))) for n in (1, 2, 4, 8, 16)])
+    assert knee is not None
+    assert knee.peak is not None
+    assert knee.peak == pytest.approx(100, rel=0.05)
+    assert not knee.peak_is_measured

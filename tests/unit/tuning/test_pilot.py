@@ -1,0 +1,109 @@
+"""A whole sweep on a made-up server, moment by moment: steps follow when they are steady, and it ends by itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from loadtop.commands import Command, SetConcurrency, StopLoad
+from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.model import Frame, LoadState
+from loadtop.moment import Measurer, Moment
+from loadtop.tuning.climb import Climb
+from loadtop.tuning.pilot import Bounds, Pilot
+from loadtop.tuning.step import StepResult
+from loadtop.tuning.sweep import Sweep
+
+
+class Stage:
+    """A server with some slots, each of which serves ten requests a second; and the sweep that finds that out."""
+
+    def __init__(self, machine: Any, load: Any, frame_of: Callable[..., Frame], slots: int, **bounds: float) -> None:
+        self.machine, self.load, self.frame_of, self.slots = machine, load, frame_of, slots
+        self.concurrency, self.step, self.number = 1, 1, 0
+        self.commands: list[Command] = []
+        self.results: list[StepResult] = []
+        self.moments: list[Moment] = []
+        self.measurer, self.diagnoser = Measurer(), Diagnoser()
+        self.pilot = Pilot(Climb(), Bounds(**bounds), self.obey, self.results.append)
+        self.drift = 0.0
+
+    def obey(self, command: Command) -> None:
+        self.commands.append(command)
+        if isinstance(command, SetConcurrency) and command.connections != self.concurrency:
+            self.concurrency = command.connections
+            self.step += 1
+
+    def run(self, seconds: int = 600) -> None:
+        for _ in range(seconds):
+            self.number += 1
+            busy = min(self.slots, self.concurrency)
+            ended = any(isinstance(command, StopLoad) for command in self.commands)
+            sample = self.load.sample(
+                rps=10.0 * busy * (1 + self.drift * self.number),
+                concurrency=self.concurrency,
+                step=self.step,
+                state=LoadState.STOPPED if ended else LoadState.RUNNING,
+            )
+            board = "W" * (busy + 1) + "_" * (20 - busy - 1)
+            frame = self.frame_of(self.number, sample, self.machine.state(board=board))
+            measured = self.measurer.measure(frame)
+            moment = Moment(measured, self.diagnoser.diagnose(measured))
+            self.moments.append(moment)
+            self.pilot.add(moment)
+            if ended:
+                return
+        pytest.fail("the sweep does not end")
+
+
+@pytest.fixture
+def stage(machine: Any, load: Any, frame_of: Callable[..., Frame]) -> Callable[..., Stage]:
+    def build(slots: int = 4, **bounds: float) -> Stage:
+        return Stage(machine, load, frame_of, slots, **bounds)
+
+    return build
+
+
+def test_a_sweep_finds_the_slots(stage: Callable[..., Stage]) -> None:
+    play = stage(slots=4)
+    play.run()
+    steps = [result.concurrency for result in play.results]
+    assert steps[:5] == [1, 2, 4, 8, 16]
+    assert steps[-1] == 4
+    assert all(result.steady for result in play.results)
+    assert play.results[2].rps == pytest.approx(40.0)
+    assert play.results[2].busy == 4
+    assert play.pilot.over == "done"
+    assert play.number < 100
+
+
+def test_a_recording_gives_the_same_results(stage: Callable[..., Stage]) -> None:
+    play = stage(slots=4)
+    play.run()
+    sweep = Sweep()
+    for moment in play.moments:
+        sweep.add(moment)
+    assert sweep.results == play.results
+
+
+def test_an_unsteady_step_is_taken_as_it_is_at_last(stage: Callable[..., Stage]) -> None:
+    play = stage(step_s=5.0, most_step_s=12.0, total_s=40.0)
+    play.drift = 0.5
+    play.run()
+    first = play.results[0]
+    assert not first.steady
+    assert first.at_s == pytest.approx(13.0, abs=2.0)
+
+
+def test_the_time_is_kept(stage: Callable[..., Stage]) -> None:
+    play = stage(slots=1000, total_s=20.0)
+    play.run()
+    assert play.number <= 23
+    assert play.pilot.over.startswith("the time is over (20 s")
+
+
+def test_a_load_turned_by_hand_ends_too(stage: Callable[..., Stage]) -> None:
+    play = stage(total_s=60.0)
+    play.obey(SetConcurrency(7))
+    play.run()
+    assert any(result.concurrency == 7 for result in play.results)

@@ -1,0 +1,153 @@
+"""The limit to set: which bound binds, on what ground, and the block to paste."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.model import Group
+from loadtop.tuning.memory import worker_memory
+from loadtop.tuning.outcome import Outcome
+from loadtop.tuning.report import report
+from loadtop.tuning.servers import Pool
+from loadtop.tuning.sizing import Sizing
+from loadtop.tuning.step import StepResult
+
+Result = Callable[..., StepResult]
+APool = Callable[..., Pool]
+
+
+def sized(results: Sequence[StepResult]) -> Sizing:
+    found = Outcome.of(results).sizing
+    assert found is not None
+    return found
+
+
+def test_memory_binds_where_it_swaps(swapping: Sequence[StepResult]) -> None:
+    found = sized(swapping)
+    assert (found.value, found.bounds[0].name, found.setting) == (7, "memory", "MaxRequestWorkers")
+    assert found.memory is not None
+    assert found.memory.basis == "pss"
+    assert "MaxRequestWorkers   7" in found.configuration
+    assert "mpm_prefork_module" in found.configuration
+
+
+def test_a_worker_takes_what_it_has_at_rest_and_what_a_request_adds(swapping: Sequence[StepResult]) -> None:
+    found = worker_memory(swapping, Group.HTTPD, "")
+    assert found is not None
+    assert found.worker_kb == pytest.approx(8_192 * 41 / 40 + 12_288, rel=0.001)
+
+
+def test_without_pss_the_basis_is_rss(swapping: Sequence[StepResult]) -> None:
+    results = [
+        replace(result, pools=tuple(replace(each, shared_kb=None) for each in result.pools)) for result in swapping
+    ]
+    found = sized(results)
+    assert found.as_json()["basis"] == "rss"
+    assert "RSS, an over-estimate" in report(Outcome.of(results))
+
+
+def test_on_a_full_cpu_more_workers_do_not_help(flattening: Sequence[StepResult]) -> None:
+    found = sized(flattening)
+    assert found.bounds[0].name in ("knee", "scoreboard")
+    assert found.value == 16
+    assert not found.pool_was_full
+
+
+def test_a_full_pool_is_raised_as_far_as_memory_and_cpu_go(a_result: Result, a_pool: APool) -> None:
+    results = [
+        a_result(
+            n,
+            20.0 * min(n, 4),
+            idle=95.0,
+            bottleneck=Bottleneck.APACHE_WORKERS if n > 4 else Bottleneck.NONE,
+            pools=(a_pool(min(n, 4), capacity=4, started=4, processes=4, rss_kb=60_000, shared_kb=5_000.0),),
+        )
+        for n in (1, 2, 4, 8, 16, 32)
+    ]
+    found = sized(results)
+    assert found.pool_was_full
+    assert found.bounds[0].name == "tested"
+    assert found.value == 33
+    assert {bound.name: bound.workers for bound in found.bounds}["cpu"] == 72
+    assert "tune again to confirm" in report(Outcome.of(results))
+
+
+def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> None:
+    fpm = a_pool(5, group=Group.FPM, name="shop", manager="dynamic", capacity=5, started=5)
+    results = [
+        a_result(
+            n,
+            5.0 * min(n, 5),
+            bottleneck=Bottleneck.FPM_WORKERS if n > 5 else Bottleneck.NONE,
+            pools=(replace(fpm, busy=min(n, 5), busy_most=min(n, 5)), a_pool(n, manager="event")),
+        )
+        for n in (1, 2, 4, 8, 16)
+    ]
+    found = sized(results)
+    assert found.setting == "pm.max_children"
+    assert found.configuration.startswith(f"[shop]\npm.max_children = {found.value}")
+    figures = found.as_json()
+    assert figures["max_request_workers"] is None
+    assert figures["pool"] == "shop"
+    assert "of the pool shop" in report(Outcome.of(results))
+
+
+@pytest.mark.parametrize(
+    ("workers", "threads", "expected"),
+    [(150, 25, (25, 6, 150)), (60, 25, (25, 2, 50)), (7, 25, (7, 1, 7)), (30, None, (25, 1, 25))],
+)
+def test_threads_come_in_whole_processes(
+    workers: int, threads: int | None, expected: tuple[int, int, int], a_pool: APool
+) -> None:
+    from loadtop.tuning.block import block
+
+    text = block(a_pool(1, manager="event", threads_per_child=threads), workers)
+    each, servers, limit = expected
+    assert text.split() == [
+        "<IfModule", "mpm_event_module>", "ServerLimit", str(servers), "ThreadsPerChild", str(each),
+        "MaxRequestWorkers", str(limit), "</IfModule>",
+    ]  # fmt: skip
+
+
+def test_no_status_page_no_setting(a_result: Result) -> None:
+    outcome = Outcome.of([a_result(n, 10.0 * min(n, 4), pools=()) for n in (1, 2, 4, 8, 16)])
+    assert outcome.sizing is None
+    assert "Enable mod_status" in report(outcome)
+
+
+def test_the_contracts_keys(swapping: Sequence[StepResult]) -> None:
+    figures = Outcome.of(swapping).into({"schema": "loadtop.summary/1"})
+    assert {"max_request_workers", "binding", "per_process_kb", "basis"} <= figures["sizing"].keys()
+    assert {"concurrency", "rps", "usl"} <= figures["knee"].keys()
+    assert {"gamma", "alpha", "beta", "peak"} <= figures["knee"]["usl"].keys()
+    keys = {
+        "concurrency",
+        "requests",
+        "failed",
+        "time_s",
+        "rps",
+        "latency_ms",
+        "idle_pct",
+        "iowait_pct",
+        "swap_used_pct",
+    }
+    assert all(keys | {"bottleneck"} <= step.keys() for step in figures["steps"])
+
+
+def test_the_report_has_every_column_and_fits(swapping: Sequence[StepResult]) -> None:
+    text = report(Outcome.of(swapping, "memory is swapped at 8 connections"))
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for word in ("%iowait", "%swpused", "p99", "busy", "knee", "swaps", "Swapping is the limit", "Gunther 2007"):
+        assert word in text
+
+
+def test_hostile_names_do_not_reach_the_terminal(a_result: Result, a_pool: APool) -> None:
+    fpm = a_pool(5, group=Group.FPM, name="a\x1b[31m", capacity=5, started=5)
+    results = [a_result(n, 5.0, bottleneck=Bottleneck.FPM_WORKERS, pools=(fpm,)) for n in (1, 2, 4, 8)]
+    assert "\x1b" not in report(Outcome.of(results))
+
+
+def test_nothing_measured_is_said() -> None:
+    assert "No step" in report(Outcome.of([]))
