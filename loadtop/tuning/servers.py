@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from statistics import median
 
-from loadtop.model import Group, Process
+from loadtop.model import FpmPool, Group, Process
 from loadtop.moment import HostView
+from loadtop.rate_model import ApacheRates
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,49 +43,39 @@ def pools(host: HostView) -> tuple[Pool, ...]:
     if rates is None:
         return ()
     processes = [row.process for row in rates.processes or ()]
-    found: list[Pool] = []
     children = [process for process in processes if process.group is Group.FPM]
-    for fpm in rates.fpm or ():
-        # Processes do not tell their pool; with several pools their memory is shared out by children.
-        all_children = sum(each.pool.total for each in rates.fpm or ())
-        part = fpm.pool.total / all_children if all_children else 0.0
-        rss, shared = _memory(children)
-        found.append(
-            Pool(
-                Group.FPM,
-                fpm.pool.pool,
-                fpm.pool.manager,
-                fpm.pool.max_children,
-                fpm.pool.total,
-                fpm.pool.active,
-                fpm.pool.active,
-                None,
-                fpm.pool.total,
-                None if rss is None else round(rss * part),
-                None if shared is None else shared * part,
-            )
-        )
-    for page in rates.apache or ():
-        httpd = [process for process in processes if process.group is Group.HTTPD]
-        rss, shared = _memory(httpd)
-        status = page.status
-        busy = max(0, page.busy + page.graceful - 1)
-        found.append(
-            Pool(
-                Group.HTTPD,
-                "",
-                page.mpm,
-                page.capacity,
-                page.capacity - page.open,
-                busy,
-                busy,
-                status.threads_per_child,
-                status.processes or max(1, len(httpd) - 1),
-                rss,
-                shared,
-            )
-        )
-    return tuple(found)
+    httpd = [process for process in processes if process.group is Group.HTTPD]
+    found = [_fpm(each.pool, children, len(rates.fpm or ())) for each in rates.fpm or ()]
+    return (*(pool for pool in found if pool is not None), *(_apache(page, httpd) for page in rates.apache or ()))
+
+
+def _fpm(pool: FpmPool, children: list[Process], pools: int) -> Pool | None:
+    """A pool of php-fpm; ``None`` where its page gives no figures. One that is asked and silent is full."""
+    silent = pool.silent_s is not None and pool.max_children is not None
+    total = pool.max_children if silent and pool.total is None else pool.total
+    active = pool.max_children if silent and pool.active is None else pool.active
+    if total is None or active is None:
+        return None
+    # Processes do not tell their pool: only where there is one is their memory its own.
+    rss, shared = _memory(children) if pools == 1 else (None, None)
+    busy = active if silent else max(0, active - 1)
+    return Pool(Group.FPM, pool.pool, pool.manager, pool.max_children, total, busy, busy, None, total, rss, shared)
+
+
+def _apache(page: ApacheRates, httpd: list[Process]) -> Pool:
+    busy = max(0, page.busy + page.graceful - 1)
+    return Pool(
+        Group.HTTPD,
+        "",
+        page.mpm,
+        page.capacity,
+        page.capacity - page.open,
+        busy,
+        busy,
+        page.status.threads_per_child,
+        page.status.processes or max(1, len(httpd) - 1),
+        *_memory(httpd),
+    )
 
 
 def _memory(processes: list[Process]) -> tuple[int | None, float | None]:

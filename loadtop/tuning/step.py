@@ -26,15 +26,32 @@ FAILING = 0.10
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """One interval of a step: the moment at its end, and the load's sample at its start."""
+    """One interval of a step: the moment at its end, and how many requests ended in it."""
 
     moment: Moment
     load: LoadSample
-    before: LoadSample
+    requests: int
+    failed: int
+    non_2xx: int
+    seconds: float
+
+    @classmethod
+    def between(cls, before: LoadSample, load: LoadSample, moment: Moment) -> "Beat | None":
+        """The interval between two samples; ``None`` where requests were not counted, or anew."""
+        if load.requests is None or before.requests is None or load.requests < before.requests:
+            return None
+        return cls(
+            moment,
+            load,
+            load.requests - before.requests,
+            (load.failed or 0) - (before.failed or 0),
+            (load.non_2xx or 0) - (before.non_2xx or 0),
+            load.elapsed_s - before.elapsed_s,
+        )
 
     @property
     def pulse(self) -> Pulse:
-        return Pulse(self.load.requests - self.before.requests, self.load.elapsed_s - self.before.elapsed_s)
+        return Pulse(self.requests, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +146,6 @@ def measure(beats: Sequence[Beat], *, aftermath: bool = False) -> StepResult | N
     if found is None:
         return None
     part = beats[found.first :]
-    first, last = part[0].before, part[-1].load
     hosts = [host for beat in part if (host := target(beat.moment)) is not None]
     idle, iowait, used, traffic = Statistic(), Statistic(), Statistic(), Statistic()
     for host in hosts:
@@ -141,12 +157,12 @@ def measure(beats: Sequence[Beat], *, aftermath: bool = False) -> StepResult | N
         used.add(swap_used(host))
     rooms = [room for host in hosts if (room := _room(host)) is not None]
     return StepResult(
-        concurrency=last.concurrency or 0,
+        concurrency=part[-1].load.concurrency or 0,
         at_s=part[-1].moment.at,
-        seconds=last.elapsed_s - first.elapsed_s,
-        requests=last.requests - first.requests,
-        failed=last.failures.total - first.failures.total,
-        non_2xx=last.non_2xx - first.non_2xx,
+        seconds=sum(beat.seconds for beat in part),
+        requests=sum(beat.requests for beat in part),
+        failed=sum(beat.failed for beat in part),
+        non_2xx=sum(beat.non_2xx for beat in part),
         steady=found.steady,
         drift=found.drift,
         latency=merge(beat.load.latencies.total for beat in part if beat.load.latencies is not None),

@@ -22,16 +22,17 @@ class Sweep:
         if load is None or load.state in (LoadState.STARTING, LoadState.WARMUP):
             return
         before, self._before = self._before, load
-        if before is None or load.requests < before.requests:
+        if before is None or before.state.ended:
             return
-        if before.state.ended:
+        beat = Beat.between(before, load, moment)
+        if beat is None:
             return
         if load.step != before.step or load.concurrency != before.concurrency:
             self.end_step()
-        self.beats.append(Beat(moment, load, before))
         if load.state.ended:
-            self.beats.pop()
             self.end_step()
+        else:
+            self.beats.append(beat)
 
     def end_step(self) -> None:
         """Book the step that ran, if it was long enough to tell anything."""

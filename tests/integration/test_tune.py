@@ -1,0 +1,57 @@
+"""``loadtop tune`` on a real Apache with four workers: the knee, the table, the setting, the recording.
+
+Which limit is named is the lab's business: a machine that is busy with something else has another one."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.apache import ApacheFactory
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
+
+WAITING = "<?php usleep(50000); echo 'waited';"
+
+
+def run(*words: str, home: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "loadtop", "tune", "--headless", *words],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
+        env={**os.environ, "XDG_STATE_HOME": str(home)},
+    )  # fmt: skip
+
+
+def test_a_full_pool_is_found_and_raised(apache: ApacheFactory, tmp_path: Path) -> None:
+    server = apache(mpm="prefork", php="mod", workers=4, pages={"page.php": WAITING})
+    json_file, recording = tmp_path / "tune.json", tmp_path / "tune.loadtop"
+    done = run(
+        "--json", str(json_file), "--record", str(recording), "--apache", server.status_url, "--interval", "0.5",
+        "--step-time", "2", "-c", "16", "--finer", "1", "-t", "60", f"{server.url}page.php", home=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    figures: dict[str, Any] = json.loads(json_file.read_text())
+    assert figures["schema"] == "loadtop.summary/1"
+    assert [step["concurrency"] for step in figures["steps"]][:4] == [1, 2, 4, 8]
+    assert 3 <= figures["knee"]["concurrency"] <= 5
+    assert figures["knee"]["rps"] == pytest.approx(4 / 0.05, rel=0.25)
+    sizing = figures["sizing"]
+    assert sizing["setting"] == "MaxRequestWorkers"
+    assert 4 <= sizing["max_request_workers"] <= 17
+    assert sizing["per_process_kb"] > 500
+    assert "Knee: " in done.stdout
+    assert f"MaxRequestWorkers   {sizing['value']}" in done.stdout
+    assert "  16 " in done.stderr
+    assert recording.exists()
+    assert len(server.logged()) == pytest.approx(figures["load"]["requests"], abs=20)
+
+
+def test_a_target_that_is_not_there(tmp_path: Path) -> None:
+    done = run("--no-record", "http://127.0.0.1:9/", home=tmp_path)
+    assert done.returncode == 3
+    assert "127.0.0.1" in done.stderr
+    assert "Traceback" not in done.stderr

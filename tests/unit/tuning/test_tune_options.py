@@ -1,0 +1,59 @@
+"""``loadtop tune`` on the command line: defaults, bounds, and one clear line for what makes no sense."""
+
+import pytest
+
+from loadtop.load_options import UsageError
+from loadtop.options import Options, parse
+
+URL = "http://127.0.0.1/"
+
+
+def tune(*words: str) -> Options:
+    return parse(["tune", *words, URL])
+
+
+def test_defaults_are_bounded() -> None:
+    options = tune()
+    assert options.plan is not None
+    assert options.tune is not None
+    step = options.plan.steps[0]
+    assert (step.concurrency, step.requests) == (1, None)
+    assert step.duration_s == 320.0
+    assert (options.tune.most, options.tune.bounds.step_s, options.tune.bounds.total_s) == (256, 5.0, 300.0)
+
+
+def test_the_loads_letters_have_a_meaning_here() -> None:
+    options = tune("-c", "64", "-t", "90", "--step-time", "3", "--from", "2", "-k", "-H", "X-Test: 1")
+    assert options.plan is not None
+    assert options.tune is not None
+    assert options.plan.keepalive
+    assert options.plan.steps[0].concurrency == 2
+    assert (options.tune.first, options.tune.most) == (2, 64)
+    assert (options.tune.bounds.step_s, options.tune.bounds.most_step_s, options.tune.bounds.total_s) == (
+        3.0,
+        12.0,
+        90.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-n", "100"], "-n is not for tune"),
+        (["--rate", "100"], "--rate is not for tune"),
+        (["--steps", "1,2"], "--steps is not for tune"),
+        (["--warmup", "3"], "--warmup is not for tune"),
+        (["--from", "9", "-c", "8"], "--from 9 is above -c 8"),
+        (["--finer", "-1"], "--finer -1 is out of range"),
+        (["--most-step-time", "1"], "--most-step-time 1 is below --step-time 5"),
+        (["-t", "5"], "-t 5 is too short"),
+    ],
+)
+def test_what_makes_no_sense_is_said(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        tune(*words)
+
+
+def test_a_url_is_needed() -> None:
+    with pytest.raises(UsageError, match="no URL given"):
+        parse(["tune"])
