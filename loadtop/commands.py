@@ -23,10 +23,20 @@ class StopLoad:
 
 
 @dataclass(frozen=True, slots=True)
+class RestartLoad:
+    """Begin the load again as it was given, whether it still runs or has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """End this step of the load now and go on to the next; the last one goes on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
     """Note a moment on the time axis."""
 
     text: str
 
 
-Command = SetConcurrency | SetRate | StopLoad | Mark
+Command = SetConcurrency | SetRate | StopLoad | RestartLoad | NextStep | Mark

@@ -142,6 +142,9 @@ class Monitor:
             await self._tick_until(ended if self._until_load_ends else None, show)
         finally:
             if self._load is not None and ended is not None:
+                ended.cancel()
+                ended = asyncio.create_task(self._load.wait())  # it may have ended, and have been begun again
+                await asyncio.sleep(0)
                 if not ended.done():
                     await self._cut_short(self._load, ended)
                 ended.cancel()

@@ -14,6 +14,7 @@ from tui.dial import Dial
 from tui.drawing.line import Role
 from tui.follower import Follower
 from tui.keys import KEYS
+from tui.load_actions import LoadActions
 from tui.look import Look
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.live import LiveScreen
@@ -23,6 +24,7 @@ from tui.widgets.lines import Lines
 from tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
+    from tui.widgets.palette import Palette
     from tui.widgets.question import Question
 
 SAID_S = 4.0
@@ -32,15 +34,18 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What ends the cockpit from outside."""
 
 
-class Cockpit(App[signal.Signals], inherit_bindings=False):
+class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
     """Shows a feed. Its first screen is painted before the feed is started."""
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "loadtop"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(key.key, key.action, key.label) for key in KEYS),
-        Binding("tab", "choose(1)", "next panel"),
-        Binding("shift+tab", "choose(-1)", "panel before"),
+        *(Binding(key.key, key.action, key.label) for key in KEYS if key.key != "1"),
+        *(Binding(digit, f"type_load('{digit}')", "set the load") for digit in "123456789"),
+        Binding("tab", "tab(1)", "next machine or panel"),
+        Binding("shift+tab", "tab(-1)", "machine or panel before"),
+        Binding("right,down", "screen.choose(1)", "next panel"),
+        Binding("left,up", "screen.choose(-1)", "panel before"),
         Binding("escape", "step_back", "back"),
         Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
         Binding("ctrl+z", "suspend_process", "suspend"),
@@ -51,7 +56,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         self.animation_level = "none"
         self.look = look or Look.of_terminal()
         self.follower = Follower(feed, self._draw_soon)
-        self._dial = Dial(feed.command)
+        self.dial = Dial(feed.command)
         self._cockpit = CockpitScreen(self.look)
         self._said = 0
         self._asked_to_leave = False
@@ -128,39 +133,34 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         """Hold the picture, or let it go on."""
         self.follower.hold()
 
-    def action_more(self) -> None:
-        """More load."""
-        self.say(self._dial.turn(self.follower.load, up=True))
-
-    def action_less(self) -> None:
-        """Less load."""
-        self.say(self._dial.turn(self.follower.load, up=False))
-
-    def action_stop_load(self) -> None:
-        """End the load; watching goes on."""
-        self.say(self._dial.stop(self.follower.load))
-
-    def action_next_host(self) -> None:
+    def action_next_host(self, step: int = 1) -> None:
         """Show the next machine."""
-        if not self.follower.next_host():
+        if not self.follower.next_host(step):
             self.say("only one machine is watched: add more with --host NAME=ssh://HOST")
 
-    def action_choose(self, step: int) -> None:
-        """Choose another panel."""
-        if isinstance(self.screen, CockpitScreen):
-            self.screen.choose_next(step)
+    def action_show_host(self, name: str) -> None:
+        """Show this machine."""
+        self.follower.show_host(name)
 
-    def action_zoom(self) -> None:
-        """Zoom the chosen panel, or show all panels again."""
-        if isinstance(self.screen, CockpitScreen):
-            self.screen.zoom()
+    def action_tab(self, step: int) -> None:
+        """The next machine; with one machine, the next panel."""
+        if not self.follower.next_host(step) and isinstance(self.screen, CockpitScreen):
+            self.screen.action_choose(step)
 
     def action_step_back(self) -> None:
-        """Take a question back, or show all panels again."""
+        """Take a question or a filter back, or show all panels again."""
         if self._cockpit.asks:
             self._cockpit.stop_asking()
         elif self._cockpit.zoomed:
-            self._cockpit.zoom()
+            self._cockpit.action_zoom()
+        elif self._cockpit.processes.only:
+            self._cockpit.filter("")
+
+    def action_palette(self) -> None:
+        """Everything that can be done."""
+        from tui.offers import entries
+
+        self._cockpit_alone().offer(entries(self.follower.view, self._cockpit.at_hand))
 
     def action_evidence(self) -> None:
         """Show all evidence."""
@@ -176,22 +176,50 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
 
     def _open(self, screen: LiveScreen) -> None:
         """Show a page, in place of the page that is shown."""
-        if not isinstance(self.screen, CockpitScreen):
-            self.screen.dismiss()
+        self._cockpit_alone()
         self.push_screen(screen, lambda _: self._draw_soon())
 
     def action_mark(self) -> None:
         """Ask for a text, to note it."""
+        self.ask("mark", "what happens now? (enter notes it, escape goes back)")
+
+    def action_copy(self) -> None:
+        """Copy the report so far; the terminal puts it into its clipboard, also over SSH."""
+        text = self.follower.report()
+        if not text:
+            self.say("nothing was measured yet")
+            return
+        self.copy_to_clipboard(text)
+        self.say(f"copied: the report so far, {len(text.splitlines())} lines (if the terminal allows it: OSC 52)")
+
+    def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
+        """Ask for a line of text; :meth:`on_question_answered` gets it."""
+        self._cockpit_alone().ask(purpose, words, text, number=number)
+
+    def _cockpit_alone(self) -> CockpitScreen:
+        """The cockpit, without a page over it."""
         if not isinstance(self.screen, CockpitScreen):
             self.screen.dismiss()
-        self._cockpit.ask("what happens now? enter notes it, escape goes back")
+        return self._cockpit
 
     def on_question_answered(self, event: "Question.Answered") -> None:
-        """Note what was answered."""
+        """Do what was answered; a filter is tried while it is typed."""
+        if event.purpose == "filter":
+            self._cockpit.filter(event.text)
+        if not event.final:
+            return
         self._cockpit.stop_asking()
-        if event.text:
+        if event.purpose == "load" and event.text:
+            self.say(self.dial.set(self.follower.load, event.text))
+        elif event.purpose == "mark" and event.text:
             self.follower.feed.command(Mark(event.text))
             self.say(f"noted: {event.text}")
+
+    async def on_palette_done(self, event: "Palette.Done") -> None:
+        """Do what was chosen."""
+        self._cockpit.stop_offering()
+        if event.action:
+            await self.run_action(event.action)
 
     def action_picture(self) -> None:
         """Save the screen as a file."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from loadtop.commands import Command, SetConcurrency, SetRate, StopLoad
+from loadtop.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from loadtop.model import LoadSample
 
 
@@ -28,6 +28,21 @@ def lowered(value: int) -> int:
     return max(1, (value - 1) // stride * stride)
 
 
+MOST = 200_000
+"""Connections, or requests per second, that can be typed: more is a slip of the finger."""
+
+
+def why_fixed(load: LoadSample | None) -> str:
+    """Why the load cannot be changed now; empty where it can."""
+    if load is None:
+        return "there is no load to change"
+    if load.state.ended:
+        return "the load has ended: r begins it again"
+    if load.rate is None and load.concurrency is None:
+        return "this load cannot be changed while it runs"
+    return ""
+
+
 class Dial:
     """Turns key presses into commands. Presses add up while the load has not followed the ones before yet."""
 
@@ -38,21 +53,53 @@ class Dial:
 
     def turn(self, load: LoadSample | None, *, up: bool) -> str:
         """More or less load than ``load``; returns what to say."""
-        if load is None or load.state.ended:
-            return "there is no load to change" if load is None else "the load has ended"
-        now = load.rate if load.rate is not None else load.concurrency
-        if now is None:
-            return "this load cannot be changed while it runs"
+        problem = why_fixed(load)
+        if load is None or problem:
+            return problem
+        now = load.rate if load.rate is not None else load.concurrency or 0
         if self._wanted is None or now != self._seen:
             self._wanted = round(now)
         self._seen = now
-        before = self._wanted
-        self._wanted = raised(before) if up else lowered(before)
+        return self._ask_for(load, self._wanted, raised(self._wanted) if up else lowered(self._wanted))
+
+    def set(self, load: LoadSample | None, typed: str) -> str:
+        """The load that was typed; returns what to say."""
+        problem = why_fixed(load)
+        if load is None or problem:
+            return problem
+        try:
+            wanted = round(float(typed))
+        except ValueError:
+            return "a number is wanted"
+        if not 1 <= wanted <= MOST:
+            return f"between 1 and {MOST} can be set"
+        self._seen = now = load.rate if load.rate is not None else load.concurrency or 0
+        return self._ask_for(load, round(now), wanted)
+
+    def _ask_for(self, load: LoadSample, before: int, wanted: int) -> str:
+        self._wanted = wanted
         if load.rate is not None:
-            self._command(SetRate(float(self._wanted)))
-            return f"{before} to {self._wanted} requests per second"
-        self._command(SetConcurrency(self._wanted))
-        return f"{before} to {self._wanted} connections"
+            self._command(SetRate(float(wanted)))
+            return f"{before} to {wanted} requests per second"
+        self._command(SetConcurrency(wanted))
+        return f"{before} to {wanted} connections"
+
+    def restart(self, load: LoadSample | None) -> str:
+        """Begin again; returns what to say."""
+        if load is None:
+            return "there is no load to begin again"
+        self._wanted = None
+        self._command(RestartLoad())
+        return "beginning the load again"
+
+    def next_step(self, load: LoadSample | None) -> str:
+        """Go on to the next step; returns what to say."""
+        if load is None or load.state.ended:
+            return "no load is running"
+        if load.step >= load.steps:
+            return "this is the last step" if load.steps > 1 else "this load has no steps: give them with --steps 1,2,4"
+        self._command(NextStep())
+        return f"step {load.step} of {load.steps} is cut short"
 
     def stop(self, load: LoadSample | None) -> str:
         """End the load; returns what to say."""

@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from loadtop.feed import Feed
 from loadtop.model import LoadSample
 from loadtop.moment import Moment
 from tui.history import History
 from tui.view import Phase, View
+
+if TYPE_CHECKING:
+    from loadtop.summary.builder import SummaryBuilder
 
 
 class Follower:
@@ -27,6 +31,7 @@ class Follower:
         self._host = ""
         self._held: View | None = None
         self._task: asyncio.Task[None] | None = None
+        self._summary: SummaryBuilder | None = None
 
     @property
     def load(self) -> LoadSample | None:
@@ -76,25 +81,46 @@ class Follower:
             self._held = None
         self._changed()
 
-    def next_host(self) -> bool:
+    def next_host(self, step: int = 1) -> bool:
         """Turn to the next machine; False where there is only one."""
         names = [host.name for host in self.view.hosts]
         if len(names) < 2:
             return False
         current = self.view.host
         at = names.index(current.name) if current is not None else -1
-        self._host = names[(at + 1) % len(names)]
-        if self._held is not None:
-            self._held = replace(self._held, host_name=self._host)
-        self._changed()
+        self.show_host(names[(at + step) % len(names)])
         return True
+
+    def show_host(self, name: str) -> None:
+        """Turn to this machine."""
+        self._host = name
+        if self._held is not None:
+            self._held = replace(self._held, host_name=name)
+        self._changed()
+
+    def report(self) -> str:
+        """What was measured so far, as the report that is printed at the end; empty where there is nothing yet."""
+        if self._summary is None:
+            return ""
+        from loadtop.summary.text import report
+
+        return report(self._summary.as_json())
 
     def _receive(self, moment: Moment) -> None:
         self._history.add(moment)
+        self._sum_up(moment)
         self._moment = moment
         self._phase = Phase.LIVE
         if self._held is None:
             self._changed()
+
+    def _sum_up(self, moment: Moment) -> None:
+        if self._summary is None:
+            from loadtop.summary.builder import SummaryBuilder
+
+            title = self.feed.title
+            self._summary = SummaryBuilder(title if "://" in title else None)
+        self._summary.add(moment)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if task.cancelled():

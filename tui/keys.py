@@ -1,13 +1,14 @@
-"""Every key of the cockpit once: what it does, how the footer and the help screen call it."""
+"""Every key of the cockpit once: what it does, and how the footer, the help screen and the command palette call it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key: Textual's name for it, the action, what is written on the footer, and a sentence for the help screen.
+    """A key: Textual's name for it, the action, what is written on the footer, and a sentence for help and palette.
 
-    ``rank`` is who is left out of a narrow footer first (the highest).
+    ``rank`` is who is left out of a narrow footer first (the highest); what has no ``label`` and no neighbour that
+    has one is not in the footer.
     """
 
     key: str
@@ -16,6 +17,7 @@ class Key:
     label: str
     help: str
     rank: int
+    footer: bool = True
 
 
 KEYS = (
@@ -23,11 +25,28 @@ KEYS = (
     Key("space", "pause", "space", "pause", "hold the picture still; measuring and recording go on", 3),
     Key("plus,equals_sign", "more", "+", "", "more connections (open model: a higher rate)", 1),
     Key("minus", "less", "-", "load", "fewer connections (open model: a lower rate)", 1),
+    Key("1", "type_load", "1..9", "set", "type the number of connections (open model: the rate)", 12),
     Key("s", "stop_load", "s", "stop", "stop the load; watching goes on", 2),
-    Key("h", "next_host", "h", "host", "show the next machine", 4),
-    Key("e", "evidence", "e", "evidence", "every measured value against its threshold", 2),
-    Key("z", "zoom", "z", "zoom", "one panel on the whole screen, and back; tab chooses the panel", 5),
-    Key("m", "mark", "m", "mark", "note this moment on the time line", 6),
-    Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 7),
+    Key("r", "restart_load", "r", "again", "begin the load again, as it was given", 9),
+    Key("n", "next_step", "n", "next step", "go on to the next step of the load", 14),
+    Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 2),
+    Key("m", "mark", "m", "mark", "note this moment on the time line", 5),
+    Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),
+    Key("z", "screen.zoom", "z", "zoom", "one panel on the whole screen, and back", 8),
+    Key("h", "next_host", "h", "host", "show the next machine", 10),
+    Key("o", "screen.order", "o", "order", "order the processes by the next column", 13, footer=False),
+    Key("O", "screen.reverse", "O", "reverse", "turn the order of the processes round", 13, footer=False),
+    Key("slash", "screen.filter", "/", "filter", "show only processes that contain a text", 11),
+    Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 12),
+    Key("colon,ctrl+p", "palette", ":", "all", "every command, found by typing a part of it", 4),
     Key("question_mark", "help", "?", "help", "this page", 1),
 )
+
+ELSEWHERE = (
+    ("tab", "the next machine; with one machine, the next panel"),
+    ("arrows", "choose a panel (or click it; click again to zoom)"),
+    ("escape", "back: close, take back, show all panels"),
+    ("ctrl+c", "stop the load and quit at once"),
+    ("ctrl+z", "suspend"),
+)
+"""Keys that are explained and not in the footer."""

@@ -1,7 +1,7 @@
 """Where each panel goes: pure arithmetic from the size of the terminal to boxes that share their frame lines."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from tui.drawing.glyphs import Glyphs
 
@@ -10,7 +10,7 @@ UP, RIGHT, DOWN, LEFT = 1, 2, 4, 8
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Panels side by side.
+    """Panels side by side. Names with a slash between them share a place: one of them is shown, the others are tabs.
 
     ``least`` and ``most`` are rows of content, ``weight`` the share of spare rows, ``rank`` who is left out first
     (the highest) where there is no room.
@@ -58,10 +58,12 @@ class Placement:
         return self.width - 1 - bool(self.edge), self.height - 1 - bool(self.floor)
 
 
+SERVERS = "apache/fpm/haproxy"
+
 NARROW = (
     Band(("verdict",), 3, rank=0, most=4),
     Band(("load", "cpu"), 4, weight=2, rank=1),
-    Band(("memory", "apache"), 4, weight=2, rank=3),
+    Band(("memory/devices", f"{SERVERS}/processes"), 4, weight=2, rank=3),
     Band(("time",), 1, rank=2, most=1),
 )
 """60 columns."""
@@ -70,7 +72,7 @@ MIDDLE = (
     Band(("verdict",), 4, weight=1, rank=0, most=5),
     Band(("load", "cpu"), 4, weight=4, rank=1),
     Band(("memory", "devices"), 3, weight=2, rank=4, most=8),
-    Band(("apache", "processes"), 4, weight=3, rank=3),
+    Band((SERVERS, "processes"), 4, weight=3, rank=3),
     Band(("time",), 1, rank=2, most=1),
 )
 """80 columns."""
@@ -78,17 +80,53 @@ MIDDLE = (
 WIDE = (
     Band(("verdict",), 4, weight=1, rank=0, most=5),
     Band(("load", "cpu", "memory"), 4, weight=3, rank=1),
-    Band(("apache", "processes", "devices"), 4, weight=4, rank=3),
+    Band((SERVERS, "processes", "devices"), 4, weight=4, rank=3),
     Band(("time",), 2, rank=2, most=2),
 )
 """From 108 columns on."""
 
+HUGE = (
+    Band(("verdict",), 4, weight=1, rank=0, most=5),
+    Band(("load", "cpu", "memory", "devices"), 8, weight=3, rank=1),
+    Band(("apache", "fpm", "haproxy", "processes"), 8, weight=3, rank=3),
+    Band(("time",), 2, rank=2, most=2),
+)
+"""From 168 columns on."""
+
 
 def bands_for(width: int, height: int) -> Sequence[Band]:
     """The arrangement for a terminal of this size."""
+    if width >= 168 and height >= 30:
+        return HUGE
     if width >= 108:
         return WIDE
     return MIDDLE if width >= 72 and height >= 22 else NARROW
+
+
+def settle(bands: Iterable[Band], known: Collection[str], recent: Sequence[str]) -> list[Band]:
+    """The bands with one panel in each place: of those that are ``known`` the one chosen most recently, else the first.
+
+    Places and bands for which no panel is known vanish.
+    """
+    found: list[Band] = []
+    for band in bands:
+        places = [[panel for panel in place.split("/") if panel in known] for place in band.panels]
+        order = {panel: number for number, panel in enumerate(recent)}
+        panels = tuple(min(place, key=lambda panel: order.get(panel, len(order))) for place in places if place)
+        if panels:
+            found.append(replace(band, panels=panels))
+    return found
+
+
+def tabs(bands: Iterable[Band], known: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """For each panel that shares its place, all that are known for it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for band in bands:
+        for place in band.panels:
+            sharing = tuple(panel for panel in place.split("/") if panel in known)
+            if len(sharing) > 1:
+                found |= dict.fromkeys(sharing, sharing)
+    return found
 
 
 def stack(bands: Sequence[Band], rows: int) -> list[tuple[Band, int]]:

@@ -42,6 +42,8 @@ TERMINAL = _palette(
         Role.STEAL: "red",
         Role.SWAP: "magenta",
         Role.EMPTY: "bright_black",
+        Role.TAB: "dim underline",
+        Role.SELECTED: "reverse",
     }
 )
 """The terminal's own sixteen colours on its own background: it fits light and dark ones, and is short to send."""
@@ -61,6 +63,8 @@ MONOCHROME = _palette(
         Role.WARN_BADGE: "bold reverse",
         Role.BAD_BADGE: "bold reverse",
         Role.EMPTY: "dim",
+        Role.TAB: "dim underline",
+        Role.SELECTED: "reverse",
     }
 )
 """No colour at all (``NO_COLOR``): weight and reverse only."""

@@ -93,6 +93,7 @@ async def _load(
     """The load to run, its plan, and the status page of a server that was started for it."""
     if options.command == "watch":
         return None, None, None
+    from loadtop.load.again import RepeatedLoad
     from loadtop.load.pool import LoadPool
 
     if options.command == "demo":
@@ -105,10 +106,11 @@ async def _load(
             raise UnreachableError(str(error)) from None
         closing.append(target.close)
         demo = demo_plan(target)
-        return LoadPool(demo), demo, target.status_url
+        return RepeatedLoad(lambda: LoadPool(demo)), demo, target.status_url
     if options.plan is None:
         raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
-    return LoadPool(options.plan), options.plan, None
+    plan = options.plan
+    return RepeatedLoad(lambda: LoadPool(plan)), plan, None
 
 
 def _finish(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import loadtop
-from loadtop.commands import Command, Mark, SetConcurrency, SetRate, StopLoad
+from loadtop.commands import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from loadtop.load.histogram import merge
 from loadtop.load.plan import Plan
 from loadtop.load.report import Report
@@ -190,7 +190,12 @@ class LoadPool:
                 self._tell({"rate": per_second / count})
             case StopLoad():
                 self._tell({"stop": True})
-            case Mark():
+            case NextStep():
+                reports = [worker.report for worker in self._workers if worker.report is not None]
+                number = max((report.step for report in reports), default=0)
+                if self._state(reports)[0] is LoadState.RUNNING and number < len(self._plan.steps):
+                    self._tell({"step": number})  # they count from 0 and the report from 1: this is the one after it
+            case RestartLoad() | Mark():
                 pass
 
     def take(self) -> LoadSample | None:

@@ -31,6 +31,7 @@ class SummaryBuilder:
         self._steps: dict[int, StepSummary] = {}
         self._started: float | None = None
         self._before: LoadSample | None = None
+        self._counted: LoadSample | None = None
         self._at = 0.0
         self._end = 0.0
 
@@ -106,9 +107,8 @@ class SummaryBuilder:
         target = next((host for host in moment.measured.hosts if "target" in host.state.role), None)
         step = self._steps.get(load.step)
         if step is None:
-            before = self._before
-            fresh = before is None or (before.requests or 0) > (load.requests or 0)
-            step = self._steps[load.step] = StepSummary(None if fresh else before, self._at)
+            step = self._steps[load.step] = StepSummary(self._counted, self._at)
+        self._counted = load
         step.add(moment, load, target, None if target is None else swap_used(target))
 
     def _verdict(self) -> Json:

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.commands import Command, SetConcurrency, SetRate, StopLoad
+from loadtop.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from loadtop.model import LoadSample, LoadState
 from tests.tui.scenes import headroom
 from tui.dial import Dial, lowered, raised
@@ -57,7 +58,7 @@ def test_without_a_load_nothing_is_sent() -> None:
     dial = Dial(sent.append)
     ended = sample(state=LoadState.DONE)
     assert dial.turn(None, up=True) == "there is no load to change"
-    assert dial.turn(ended, up=True) == "the load has ended"
+    assert dial.turn(ended, up=True) == "the load has ended: r begins it again"
     assert dial.turn(sample(concurrency=None), up=True) == "this load cannot be changed while it runs"
     assert dial.stop(ended) == "no load is running"
     assert sent == []
@@ -67,3 +68,31 @@ def test_the_load_is_stopped() -> None:
     sent: list[Command] = []
     Dial(sent.append).stop(sample())
     assert sent == [StopLoad()]
+
+
+def test_a_load_is_typed() -> None:
+    sent: list[Command] = []
+    dial = Dial(sent.append)
+    assert dial.set(sample(concurrency=20), "50") == "20 to 50 connections"
+    assert dial.turn(sample(concurrency=20), up=True) == "50 to 60 connections"
+    assert dial.set(sample(rate=100.0, concurrency=None), "250") == "100 to 250 requests per second"
+    assert sent == [SetConcurrency(50), SetConcurrency(60), SetRate(250.0)]
+
+
+@pytest.mark.parametrize("typed", ["", ".", "0", "99999999", "x"])
+def test_slips_of_the_finger_send_nothing(typed: str) -> None:
+    sent: list[Command] = []
+    assert "to" not in Dial(sent.append).set(sample(concurrency=20), typed).split()
+    assert sent == []
+
+
+def test_again_and_next_step() -> None:
+    sent: list[Command] = []
+    dial = Dial(sent.append)
+    assert dial.restart(None) == "there is no load to begin again"
+    assert dial.restart(sample(state=LoadState.DONE)) == "beginning the load again"
+    assert dial.next_step(sample()) == "this load has no steps: give them with --steps 1,2,4"
+    stepped = replace(sample(), steps=4)
+    assert dial.next_step(replace(stepped, step=4)) == "this is the last step"
+    assert dial.next_step(stepped) == "step 1 of 4 is cut short"
+    assert sent == [RestartLoad(), NextStep()]

@@ -97,7 +97,7 @@ async def test_stop_without_load(feed_of: FeedOf, look: Look, screen_text: Text)
     feed = feed_of("done")
     async with running(feed, look) as (app, pilot):
         await pilot.press("s", "+")
-        assert screen_text(app)[-1].strip() == "the load has ended"
+        assert screen_text(app)[-1].strip() == "the load has ended: r begins it again"
     assert feed.commands == []
 
 
@@ -157,7 +157,7 @@ async def test_help_and_evidence_replace_each_other(feed_of: FeedOf, look: Look,
         await pilot.press("question_mark")
         await settle(pilot)
         assert isinstance(app.screen, HelpScreen)
-        assert "Letters of the time strip" in "\n".join(screen_text(app))
+        assert "save the screen as an SVG file" in "\n".join(screen_text(app))
         before = screen_text(app)
         await pilot.press("down", "pagedown")
         await settle(pilot)

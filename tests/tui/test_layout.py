@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.drawing.glyphs import ASCII, UNICODE
-from tui.layout import bands_for, boxes, place
+from tui.layout import HUGE, MIDDLE, NARROW, Band, bands_for, boxes, place, settle, tabs
 
 WIDTHS, HEIGHTS = st.integers(24, 260), st.integers(8, 90)
 
@@ -41,7 +41,12 @@ def test_the_whole_screen_is_used(width: int, height: int) -> None:
 
 
 def test_what_matters_least_is_left_out_first() -> None:
-    shown = {height: [box.panel for box in boxes(bands_for(60, height), 60, 1, height - 2)] for height in (20, 14, 8)}
+    known = ("verdict", "load", "cpu", "memory", "devices", "apache", "processes", "time")
+
+    def bands(height: int) -> list[Band]:
+        return settle(bands_for(60, height), known, ())
+
+    shown = {height: [box.panel for box in boxes(bands(height), 60, 1, height - 2)] for height in (20, 14, 8)}
     assert shown[20] == ["verdict", "load", "cpu", "memory", "apache", "time"]
     assert shown[14] == ["verdict", "load", "cpu", "time"]
     assert shown[8] == ["verdict"]
@@ -62,3 +67,17 @@ def test_frames_join() -> None:
 def test_ascii_frames_are_ascii() -> None:
     for one in place(boxes(bands_for(80, 24), 80, 1, 22), ASCII):
         assert (one.ceiling + one.walls + one.edge + one.floor).isascii()
+
+
+def test_one_of_those_that_share_a_place_is_shown_the_one_chosen_last() -> None:
+    known = ("verdict", "load", "cpu", "memory", "devices", "fpm", "haproxy", "processes")
+    assert [band.panels for band in settle(MIDDLE, known, ())][-1] == ("fpm", "processes")
+    assert [band.panels for band in settle(MIDDLE, known, ("cpu", "haproxy", "fpm"))][-1] == ("haproxy", "processes")
+    assert [band.panels for band in settle(HUGE, known, ())][-1] == ("fpm", "haproxy", "processes")
+    assert settle(HUGE, ("time",), ()) == [HUGE[-1]]
+
+
+def test_tabs_are_those_that_share_a_place() -> None:
+    assert tabs(NARROW, ("memory", "devices", "apache", "load")) == dict.fromkeys(
+        ("memory", "devices"), ("memory", "devices")
+    )

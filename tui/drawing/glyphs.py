@@ -29,6 +29,9 @@ class Glyphs:
     junctions: str
     mark: str
     flag: str
+    up: str
+    down: str
+    level: str
 
 
 UNICODE = Glyphs(
@@ -48,6 +51,9 @@ UNICODE = Glyphs(
     junctions=" ╵╶╰╷│╭├╴╯─┴╮┤┬┼",
     mark="▴",
     flag="▾",
+    up="▴",
+    down="▾",
+    level="┈",
 )
 
 BLOCKS = replace(UNICODE, dots=False, ground="▁", shades="█▓▒░")
@@ -70,4 +76,7 @@ ASCII = Glyphs(
     junctions=" |-+||++-+-+++++",
     mark="^",
     flag="v",
+    up="^",
+    down="v",
+    level="-",
 )

@@ -37,6 +37,8 @@ class Role(StrEnum):
     STEAL = "steal"
     SWAP = "swap"
     EMPTY = "empty"
+    TAB = "tab"
+    SELECTED = "selected"
 
 
 class Span(NamedTuple):

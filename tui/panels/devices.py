@@ -24,6 +24,7 @@ class DevicePanel(Panel):
     """The busiest ones where there is no room for all, always in the order of their names."""
 
     KEY = "devices"
+    TAB = "disk"
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
         return line(Span("disk, network", Role.TITLE))

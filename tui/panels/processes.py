@@ -1,11 +1,17 @@
-"""The busiest processes of the chosen machine."""
+"""The busiest processes of the chosen machine, in the order a person asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from textual import events
 
 from loadtop.model import Group
 from loadtop.rate_model import ProcessRates
+from tui.drawing.bars import gauge
+from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import percent, size
+from tui.look import Look
 from tui.text import safe
 from tui.view import View
 from tui.widgets.panel import Panel
@@ -13,16 +19,78 @@ from tui.widgets.panel import Panel
 BUCKET_PCT = 5.0
 """Processes are ordered by their share of a core in steps of this size: rows do not change places for nothing."""
 
+BUCKET_KB = 256
+"""The same for memory."""
+
+WIDE = 56
+"""Cells from which there is room for threads, group and a bar."""
+
 _STATES = {"R": Role.GOOD, "D": Role.BAD, "Z": Role.WARN}
+_GROUPS = list(Group)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table: its head, its cells, whether it is shown in a wide table only, and how it orders (the
+    usual way; ``None``: it does not)."""
+
+    name: str
+    cells: int
+    wide: bool = False
+    order: Callable[[ProcessRates], float | str] | None = None
+
+
+COLUMNS = (
+    Column("pid", 7, order=lambda p: p.process.pid),
+    Column("s", 2),
+    Column("thr", 5, wide=True, order=lambda p: -p.process.threads),
+    Column("cpu%", 5, order=lambda p: -int((p.cpu or 0.0) / BUCKET_PCT)),
+    Column("", 11, wide=True),
+    Column("rss", 7, order=lambda p: -(p.process.rss_kb // BUCKET_KB)),
+    Column("pss", 7, order=lambda p: -((p.process.pss_kb or 0) // BUCKET_KB)),
+    Column("group", 9, wide=True, order=lambda p: _GROUPS.index(p.process.group)),
+    Column("name", 5, order=lambda p: p.process.name),
+)
+"""Each begins with a blank, in which the arrow of the column that orders has room."""
+
+LEFT = ("group", "name")
+"""Columns of text."""
+
+ORDERS = {column.name: column.order for column in COLUMNS if column.order is not None}
+CYCLE = ("cpu%", "rss", "pss", "name", "pid")
+"""The columns that the key goes through."""
 
 
 class ProcessPanel(Panel):
     """One row per process."""
 
     KEY = "processes"
+    TAB = "procs"
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self.column = "cpu%"
+        self.turned = False
+        self.only = ""
+        self.first = 0
+        self._heads: list[tuple[str, int, int]] = []
+
+    def order_by(self, column: str = "") -> None:
+        """Order by this column, or by the next one; the same again turns it round."""
+        if column and column == self.column:
+            self.turned = not self.turned
+            return
+        at = CYCLE.index(self.column) + 1 if self.column in CYCLE else 0
+        self.column, self.turned = column or CYCLE[at % len(CYCLE)], False
+
+    def reverse(self) -> None:
+        """Turn the order round."""
+        self.turned = not self.turned
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
-        return line(Span("processes", Role.TITLE))
+        if not self.only:
+            return line(Span("processes", Role.TITLE))
+        return line(Span("processes", Role.TITLE), Span(f" with {safe(self.only)}", Role.WARN))
 
     def tag(self, view: View) -> Line:
         group = None if view.rates is None else view.rates.group(Group.HTTPD)
@@ -34,27 +102,80 @@ class ProcessPanel(Panel):
         known = None if view.rates is None else view.rates.processes
         if known is None:
             return self.words(view.why_nothing("processes"), cells, rows)
-        head = line(Span("    pid s cpu%    rss    pss name", Role.DIM))
-        return [head, *(row(process) for process in ordered(known)[: rows - 1])]
+        found = ordered([p for p in known if matches(p, self.only)], self.column, turned=self.turned)
+        self.first = max(0, min(self.first, len(found) - rows + 1))
+        wide = cells >= WIDE
+        columns = [column for column in COLUMNS if wide or not column.wide]
+        shown = [self._row(process, columns) for process in found[self.first : self.first + rows - 1]]
+        return [self._head(columns), *shown, *([] if found else self.words("None of them.", cells, 1))]
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a column's head orders by it."""
+        column = next((name for name, first, end in self._heads if event.y == 1 and first <= event.x < end), "")
+        if column:
+            event.stop()
+            event.prevent_default()
+            self.order_by(column)
+            self.post_message(self.Picked(self.KEY, again=False))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Further down the list."""
+        event.stop()
+        self._scroll(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Back to the top."""
+        event.stop()
+        self._scroll(-3)
+
+    def _scroll(self, rows: int) -> None:
+        self.first = max(0, self.first + rows)
+        self.post_message(self.Picked(self.KEY, again=False))
+
+    def _head(self, columns: Sequence[Column]) -> Line:
+        """The names of the columns; an arrow at the one that orders."""
+        spans: list[Span] = []
+        self._heads = []
+        x = 2
+        for column in columns:
+            mine = column.name == self.column
+            rising = (column.name in ("pid", *LEFT)) != self.turned
+            arrow = (self.look.glyphs.up if rising else self.look.glyphs.down) if mine else " "
+            head = f"{arrow}{column.name}"
+            text = head.ljust(column.cells) if column.name in LEFT else head.rjust(column.cells)
+            spans.append(Span(text, Role.KEY if mine else Role.DIM))
+            if column.order is not None:
+                self._heads.append((column.name, x, x + len(text)))
+            x += len(text)
+        return tuple(spans)
+
+    def _row(self, rates: ProcessRates, columns: Sequence[Column]) -> Line:
+        """One process."""
+        process = rates.process
+        bar = gauge(rates.cpu, 10, utilisation((rates.cpu or 0.0) / 100.0), self.look.glyphs)
+        drawn: dict[str, Line] = {
+            "pid": (Span(f"{process.pid:7d}", Role.DIM),),
+            "s": (Span(f" {safe(process.state)[:1] or '?'}", _STATES.get(process.state, Role.DIM)),),
+            "thr": (Span(f"{process.threads:5d}", Role.DIM),),
+            "cpu%": (Span(percent(rates.cpu, 5), Role.VALUE),),
+            "": (Span(" "), *bar),
+            "rss": (Span(size(process.rss_kb, 7)),),
+            "pss": (Span(size(process.pss_kb, 7), Role.DIM),),
+            "group": (Span(f" {process.group.value:8}", Role.DIM),),
+            "name": (Span(f" {safe(process.name)}"),),
+        }
+        return tuple(span for column in columns for span in drawn[column.name])
 
 
-def ordered(processes: Sequence[ProcessRates]) -> list[ProcessRates]:
-    """Busiest first, in coarse steps; then the servers before the rest, then by pid."""
-    groups = list(Group)
-    return sorted(
-        processes,
-        key=lambda p: (-int((p.cpu or 0.0) / BUCKET_PCT), groups.index(p.process.group), p.process.pid),
-    )
-
-
-def row(rates: ProcessRates) -> Line:
-    """One process."""
+def matches(rates: ProcessRates, text: str) -> bool:
+    """Whether name, pid or group of a process contains the text; case does not matter."""
     process = rates.process
-    return line(
-        Span(f"{process.pid:7d} ", Role.DIM),
-        Span(safe(process.state)[:1] or "?", _STATES.get(process.state, Role.DIM)),
-        Span(percent(rates.cpu, 5), Role.VALUE),
-        Span(size(process.rss_kb, 7)),
-        Span(size(process.pss_kb, 7), Role.DIM),
-        Span(f" {safe(process.name)}"),
-    )
+    wanted = text.casefold()
+    return any(wanted in part for part in (process.name.casefold(), str(process.pid), process.group.value))
+
+
+def ordered(processes: Sequence[ProcessRates], column: str = "cpu%", *, turned: bool = False) -> list[ProcessRates]:
+    """In the order of a column, in coarse steps; then the servers before the rest, then by pid."""
+    key = ORDERS[column]
+    quiet = sorted(processes, key=lambda p: (_GROUPS.index(p.process.group), p.process.pid))
+    return sorted(quiet, key=lambda p: (key(p),), reverse=turned)

@@ -3,55 +3,25 @@
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.geometry import Offset, Region, Size, Spacing
-from textual.layout import Layout, WidgetPlacement
+from textual.geometry import Region
+from textual.layout import Layout
 from textual.widget import Widget
 
 from tui.drawing.line import Role
-from tui.layout import Band, bands_for, boxes, place
+from tui.layout import Band, bands_for, boxes, place, settle, tabs
 from tui.look import Look
-from tui.panels.apache import ApachePanel
-from tui.panels.cpu import CpuPanel
-from tui.panels.devices import DevicePanel
 from tui.panels.header import Header
-from tui.panels.load import LoadPanel
-from tui.panels.memory import MemoryPanel
 from tui.panels.processes import ProcessPanel
-from tui.panels.timeline import TimePanel
-from tui.panels.verdict import VerdictPanel
+from tui.panels.registry import make_panels
+from tui.screens.boxes import BoxLayout
 from tui.screens.live import LiveScreen
 from tui.view import View
 from tui.widgets.keybar import KeyBar
 from tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
-    from textual.layout import ArrangeResult
-
-_NO_MARGIN = Spacing()
-_NO_OFFSET = Offset()
-
-
-class BoxLayout(Layout):
-    """Textual's view of the arrangement."""
-
-    name = "boxes"
-
-    def __init__(self, screen: "CockpitScreen") -> None:
-        self._screen = screen
-
-    def arrange(
-        self,
-        parent: Widget,
-        children: list[Widget],  # noqa: ARG002 (the screen knows them)
-        size: Size,
-        greedy: bool = True,  # noqa: ARG002 (nothing grows with its content)
-    ) -> "ArrangeResult":
-        """Place what there is room for."""
-        parent.pre_layout(self)
-        return [
-            WidgetPlacement(region, _NO_OFFSET, _NO_MARGIN, widget)
-            for widget, region in self._screen.places(size.width, size.height)
-        ]
+    from tui.widgets.palette import Entry, Palette
+    from tui.widgets.question import Asking
 
 
 class CockpitScreen(LiveScreen, inherit_bindings=False):
@@ -62,23 +32,14 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.look = look
         self.header = Header(look)
         self.keys = KeyBar(look)
-        self.panels: dict[str, Panel] = {
-            panel.KEY: panel
-            for panel in (
-                VerdictPanel(look),
-                LoadPanel(look),
-                CpuPanel(look),
-                MemoryPanel(look),
-                ApachePanel(look),
-                ProcessPanel(look),
-                DevicePanel(look),
-                TimePanel(look),
-            )
-        }
+        self.panels: dict[str, Panel] = {panel.KEY: panel for panel in make_panels(look)}
         self.chosen = ""
         self.zoomed = False
+        self.above: Palette | None = None
+        self._recent: list[str] = []
+        self._wanted: frozenset[str] = frozenset(self.panels)
         self._boxes = BoxLayout(self)
-        self._question: Widget | None = None
+        self._asking: Asking | None = None
         self._view: View | None = None
 
     @property
@@ -94,20 +55,31 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     def places(self, width: int, height: int) -> list[tuple[Widget, Region]]:
         """Every widget that is shown, with its region; panels learn their frames."""
-        bands = [Band((self.chosen,), 1, weight=1)] if self.zoomed else list(bands_for(width, height))
+        shared = bands_for(width, height)
+        bands = [Band((self.chosen,), 1, weight=1)] if self.zoomed else settle(shared, self._wanted, self._recent)
+        sharing = {} if self.zoomed else tabs(shared, self._wanted)
         found: list[tuple[Widget, Region]] = [(self.header, Region(0, 0, width, 1))]
         for panel in self.panels.values():
             panel.placement = None
+            panel.tabs = tuple((name, self.panels[name].TAB or name) for name in sharing.get(panel.KEY, ()))
         for placement in place(boxes(bands, width, 1, max(3, height - 2)), self.look.glyphs):
             panel = self.panels[placement.panel]
             panel.placement = placement
             found.append((panel, Region(placement.x, placement.y, placement.width, placement.height)))
-        found.append((self._question or self.keys, Region(0, height - 1, width, 1)))
+        last = Region(0, height - 1, width, 1)
+        found += [(self.keys, last)] if self._asking is None else self._asking.places(last)
+        if self.above is not None:
+            found.append((self.above, self.above.place(width, height)))
         return found
 
     def show_view(self, view: View) -> None:
         """Draw the header and every panel that is shown."""
         self._view = view
+        wanted = frozenset(name for name, panel in self.panels.items() if panel.wanted(view))
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._arrange_anew()
+            return
         self.header.draw(view)
         for panel in self.panels.values():
             panel.draw(view)
@@ -118,65 +90,114 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     def on_resize(self) -> None:
         """Draw anew once the panels have their new places."""
-        self.call_after_refresh(self._redraw)
+        self.call_after_refresh(self.redraw)
+
+    @property
+    def at_hand(self) -> list[str]:
+        """The panels that can be shown, in their order."""
+        return [name for name in self.panels if name in self._wanted]
 
     def choose(self, panel: str) -> None:
-        """Make a panel the one that ``zoom`` is about."""
+        """Make a panel the one that ``zoom`` is about; where it shares its place, it comes to the front."""
         for known in self.panels.values():
             known.chosen = panel == known.KEY
         self.chosen = panel
-        if self.zoomed:
+        self._recent = [panel, *(name for name in self._recent if name != panel)]
+        if self.zoomed or self.panels[panel].placement is None:
             self._arrange_anew()
         else:
-            self._redraw()
+            self.redraw()
 
-    def choose_next(self, step: int = 1) -> None:
-        """Choose the next panel of those shown; the chosen one moves on also while it is zoomed."""
-        names = [p.KEY for p in self.panels.values() if self.zoomed or p.placement is not None]
+    def action_choose(self, step: int = 1) -> None:
+        """Choose the next panel; the chosen one moves on also while it is zoomed."""
+        names = self.at_hand
         at = names.index(self.chosen) + step if self.chosen in names else 0
         self.choose(names[at % len(names)])
 
-    def zoom(self) -> None:
-        """Give the chosen panel (or the load) the whole screen, or take it back."""
-        self.zoomed = not self.zoomed
-        self.choose(self.chosen or "load")
+    def action_zoom(self, panel: str = "") -> None:
+        """Give a panel (the chosen one, or the load) the whole screen, or take it back."""
+        self.zoomed = not self.zoomed or bool(panel and panel != self.chosen)
+        self.choose(panel or self.chosen or "load")
         if not self.zoomed:
             self._arrange_anew()
+
+    def action_order(self, column: str = "") -> None:
+        """Order the processes by another column: the one named, or the next."""
+        self.processes.order_by(column)
+        self.choose("processes")
+
+    def action_reverse(self) -> None:
+        """Turn the order of the processes round."""
+        self.processes.reverse()
+        self.choose("processes")
+
+    def action_filter(self) -> None:
+        """Ask which processes to show."""
+        self.ask("filter", "only processes with", self.processes.only)
+
+    def filter(self, text: str) -> None:
+        """Show only processes that contain this text; their table comes to the front."""
+        self.processes.only = text
+        self.choose("processes")
+
+    @property
+    def processes(self) -> ProcessPanel:
+        """The table of processes."""
+        found = self.panels["processes"]
+        assert isinstance(found, ProcessPanel)  # noqa: S101 (the registry says so)
+        return found
 
     def on_panel_picked(self, event: Panel.Picked) -> None:
         """A click on a panel chooses it, a click on the chosen one zooms."""
         event.stop()
-        if event.panel == self.chosen:
-            self.zoom()
+        if event.panel == self.chosen and event.again:
+            self.action_zoom()
         else:
             self.choose(event.panel)
 
     @property
     def asks(self) -> bool:
         """Whether a question waits for its answer."""
-        return self._question is not None
+        return self._asking is not None
 
-    def ask(self, words: str) -> None:
+    def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
         """Ask in the place of the keys; the answer comes as :class:`~tui.widgets.question.Question.Answered`."""
-        from tui.widgets.question import Question
+        from tui.widgets.question import Asking
 
-        if self._question is None:
-            self._question = Question(words)
-            self.mount(self._question)
-            self._question.focus()
+        if self._asking is None and self.above is None:
+            self._asking = Asking(self, self.look, purpose, words, text, number=number)
 
     def stop_asking(self) -> None:
         """Take the question back, and show the keys again."""
-        if self._question is not None:
-            self._question.remove()
-            self._question = None
+        if self._asking is not None:
+            self._asking.remove()
+            self._asking = None
+            self._arrange_anew()
+
+    def offer(self, entries: "list[Entry]") -> None:
+        """Show the command palette, or take it back."""
+        from tui.widgets.palette import Palette
+
+        if self.above is None and self._asking is None:
+            self.above = Palette(self.look, entries)
+            self.mount(self.above)
+            self.above.focus()
+        else:
+            self.stop_offering()
+
+    def stop_offering(self) -> None:
+        """Take the command palette back."""
+        if self.above is not None:
+            self.above.remove()
+            self.above = None
             self._arrange_anew()
 
     def _arrange_anew(self) -> None:
         """Place everything again. A child asks for it: Textual then forgets how its parent was arranged before."""
         self.header.refresh(layout=True)
-        self.call_after_refresh(self._redraw)
+        self.call_after_refresh(self.redraw)
 
-    def _redraw(self) -> None:
+    def redraw(self) -> None:
+        """Draw what was drawn last."""
         if self._view is not None:
             self.show_view(self._view)

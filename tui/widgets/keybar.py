@@ -12,8 +12,8 @@ from tui.widgets.lines import Lines
 
 def arrange(cells: int) -> list[tuple[Key, int, int]]:
     """The keys that fit into a line, each with the cells (first, one past last) it takes."""
-    kept: list[Key] = list(KEYS)
-    while kept and sum(_size(key) for key in kept) + 1 > cells:
+    kept: list[Key] = [key for key in KEYS if key.footer]
+    while kept and sum(_size(key) for key in kept) - 1 > cells:  # a blank before, none after the last
         worst = max(key.rank for key in kept)
         kept = [key for key in kept if key.rank != worst]
     found: list[tuple[Key, int, int]] = []
@@ -54,8 +54,9 @@ class KeyBar(Lines):
             return
         spans: list[Span] = [Span(" ")]
         for key, _, _ in arrange(self.size.width):
-            spans.append(Span(key.shown, Role.KEY))
-            spans.append(Span(f" {key.label}  " if key.label else " ", Role.DIM))
+            spans += [Span(key.shown, Role.KEY), Span(f" {key.label}" if key.label else "", Role.DIM)]
+            spans.append(Span("  " if key.label else " ", Role.DIM))
+        spans = spans[:-1]
         self.show([tuple(spans)])
 
     def on_resize(self) -> None:

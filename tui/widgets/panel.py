@@ -10,7 +10,7 @@ from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.history import Ring
 from tui.layout import Placement
 from tui.look import Look
-from tui.text import wrap
+from tui.text import width, wrap
 from tui.view import View
 from tui.widgets.lines import Lines
 
@@ -19,19 +19,29 @@ class Panel(Lines):
     """Draws its frame as the layout gave it. Subclasses say ``title`` and ``content``; both are pure."""
 
     class Picked(Message):
-        """The panel was clicked."""
+        """The panel was clicked; ``again`` says that one already chosen is to be zoomed."""
 
-        def __init__(self, panel: str) -> None:
+        def __init__(self, panel: str, *, again: bool = True) -> None:
             super().__init__()
             self.panel = panel
+            self.again = again
 
     KEY = ""
     """The panel's name in the layout."""
 
+    TAB = ""
+    """What it is called where it shares its place with others; its name where this is empty."""
+
     def __init__(self, look: Look) -> None:
         super().__init__(look, self.KEY)
         self.placement: Placement | None = None
+        self.tabs: tuple[tuple[str, str], ...] = ()
+        self._tabs_at: list[tuple[str, int, int]] = []
         self.chosen = False
+
+    def wanted(self, view: View) -> bool:  # noqa: ARG002 (most are always wanted)
+        """Whether there is, or may come, something to show."""
+        return True
 
     def title(self, view: View) -> Line:
         """What stands in the upper frame line at the left."""
@@ -99,12 +109,13 @@ class Panel(Lines):
     def on_click(self, event: events.Click) -> None:
         """Choosing by mouse is the screen's business."""
         event.stop()
-        self.post_message(self.Picked(self.KEY))
+        tab = next((name for name, first, end in self._tabs_at if event.y == 0 and first <= event.x < end), self.KEY)
+        self.post_message(self.Picked(tab))
 
     def _ceiling(self, view: View, rail: str, frame: Role) -> Line:
         """The upper frame line with title and, where there is room for both, tag; the line shows at both ends."""
         room = len(rail) - 4
-        title, tag = self.title(view), self.tag(view)
+        title, tag = self._with_tabs(self.title(view), room), self.tag(view)
         right = length(tag) + 2 if tag and length(title) + length(tag) + 4 <= room else 0
         left = min(length(title) + 2, room - right) if title else 0
         if left < 3:
@@ -115,3 +126,13 @@ class Panel(Lines):
             spans += [Span(" "), *fit(tag, right - 2), Span(" ")]
         spans.append(Span(rail[len(rail) - 2 :], frame))
         return tuple(spans)
+
+    def _with_tabs(self, title: Line, room: int) -> Line:
+        """The title, and the names of the panels behind this one, as far as there is room for them."""
+        self._tabs_at = []
+        for name, label in self.tabs:
+            if name != self.KEY and length(title) + width(label) + 4 <= room:
+                first = 3 + length(title) + 2
+                self._tabs_at.append((name, first, first + width(label)))
+                title = (*title, Span("  "), Span(label, Role.TAB))
+        return title

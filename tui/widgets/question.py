@@ -1,28 +1,81 @@
 """A question in the last line, answered with a line of text."""
 
+from textual.geometry import Region
 from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input
+
+from tui.drawing.line import Role, Span
+from tui.look import Look
+from tui.text import width
+from tui.widgets.lines import Lines
 
 
 class Question(Input):
-    """Stands where the keys are. The picture above it goes on."""
+    """Where the answer is typed."""
 
     DEFAULT_CSS = """
-    Question, Question:focus { height: 1; border: none; padding: 0 1; background: ansi_default; color: ansi_default; }
+    Question, Question:focus { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     """
 
     class Answered(Message):
-        """Enter was pressed."""
+        """Enter was pressed; ``final`` is false while it is still being typed. ``purpose`` says what was asked."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, purpose: str, text: str, *, final: bool) -> None:
             super().__init__()
+            self.purpose = purpose
             self.text = text
+            self.final = final
 
-    def __init__(self, words: str) -> None:
-        super().__init__(placeholder=words, max_length=120, select_on_focus=False)
+    def __init__(self, purpose: str, text: str, *, number: bool) -> None:
+        super().__init__(text, max_length=120, select_on_focus=False, restrict="[0-9]*[.]?[0-9]*" if number else None)
+        self.purpose = purpose
         self.cursor_blink = False
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Tell what is typed so far."""
+        event.stop()
+        self.post_message(self.Answered(self.purpose, event.value.strip(), final=False))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Tell what was answered, blanks at the ends taken off."""
         event.stop()
-        self.post_message(self.Answered(event.value.strip()))
+        self.post_message(self.Answered(self.purpose, event.value.strip(), final=True))
+
+
+class _Words(Lines):
+    """What is asked."""
+
+    def __init__(self, look: Look, words: str) -> None:
+        super().__init__(look, "question")
+        self.words = words
+
+    def on_resize(self) -> None:
+        """Show it."""
+        self.show([(Span(f" {self.words} ", Role.KEY),)])
+
+
+class Asking:
+    """Stands where the keys are; the picture above it goes on."""
+
+    def __init__(
+        self, screen: "Screen[None]", look: Look, purpose: str, words: str, text: str, *, number: bool
+    ) -> None:
+        self._words = _Words(look, f"{words}:")
+        self._question = Question(purpose, text, number=number)
+        screen.mount(self._words, self._question)
+        self._question.focus()
+
+    def places(self, line: Region) -> list[tuple[Widget, Region]]:
+        """Where question and answer are in this line."""
+        asked = min(width(self._words.words) + 2, max(0, line.width - 10))
+        return [
+            (self._words, Region(line.x, line.y, asked, 1)),
+            (self._question, Region(line.x + asked, line.y, line.width - asked, 1)),
+        ]
+
+    def remove(self) -> None:
+        """Take both away."""
+        self._words.remove()
+        self._question.remove()

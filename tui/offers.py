@@ -1,0 +1,18 @@
+"""What the command palette offers: every key, and what is chosen by name."""
+
+from collections.abc import Iterable
+
+from tui.keys import KEYS
+from tui.panels.processes import ORDERS
+from tui.view import View
+from tui.widgets.palette import Entry
+
+
+def entries(view: View, panels: Iterable[str]) -> list[Entry]:
+    """All of it, for what is shown now."""
+    found = [Entry(key.help, key.shown, key.action) for key in KEYS if key.action != "palette"]
+    if len(view.hosts) > 1:
+        found += [Entry(f"show machine {host.name}", "", f"show_host({host.name!r})") for host in view.hosts]
+    found += [Entry(f"zoom panel {name}", "", f"screen.zoom({name!r})") for name in panels]
+    found += [Entry(f"order processes by {name}", "", f"screen.order({name!r})") for name in ORDERS]
+    return [*found, Entry("stop the load and quit at once", "ctrl+c", "interrupt")]

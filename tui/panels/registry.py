@@ -1,0 +1,29 @@
+"""Every panel of the cockpit once, in the order in which they are chosen. A new panel is a line here and in a band of
+:mod:`tui.layout`."""
+
+from tui.look import Look
+from tui.panels.apache import ApachePanel
+from tui.panels.cpu import CpuPanel
+from tui.panels.devices import DevicePanel
+from tui.panels.load import LoadPanel
+from tui.panels.memory import MemoryPanel
+from tui.panels.processes import ProcessPanel
+from tui.panels.timeline import TimePanel
+from tui.panels.verdict import VerdictPanel
+from tui.widgets.panel import Panel
+
+PANELS: tuple[type[Panel], ...] = (
+    VerdictPanel,
+    LoadPanel,
+    CpuPanel,
+    MemoryPanel,
+    ApachePanel,
+    ProcessPanel,
+    DevicePanel,
+    TimePanel,
+)
+
+
+def make_panels(look: Look) -> tuple[Panel, ...]:
+    """One of each."""
+    return tuple(panel(look) for panel in PANELS)

@@ -1,0 +1,153 @@
+"""The command palette: everything that can be done, found by typing a part of its name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+
+from tui.drawing.line import Line, Role, Span, fit, spread
+from tui.look import Look
+from tui.text import clip, safe, width
+from tui.widgets.lines import Lines
+
+WIDE, HIGH = 72, 18
+"""Cells and rows of the palette where there is room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something to do: what it is called, its key (empty: it has none), and the action."""
+
+    title: str
+    key: str
+    action: str
+
+
+def matching(entries: Sequence[Entry], typed: str) -> list[Entry]:
+    """The entries that contain every word typed: those that begin so first, then those in which a word does."""
+    wanted = typed.casefold().split()
+    found = [entry for entry in entries if all(word in entry.title.casefold() or word == entry.key for word in wanted)]
+    if not wanted:
+        return found
+
+    def distance(entry: Entry) -> tuple[bool, bool]:
+        title = entry.title.casefold()
+        return not title.startswith(wanted[0]), f" {wanted[0]}" not in f" {title}"
+
+    return sorted(found, key=distance)
+
+
+class Palette(Lines):
+    """Lies over the panels, which go on behind it. It takes every key while it is open."""
+
+    can_focus = True
+
+    class Done(Message):
+        """Something was chosen; an empty action: nothing was."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    def __init__(self, look: Look, entries: Sequence[Entry]) -> None:
+        super().__init__(look, "palette")
+        self._entries = entries
+        self._typed = ""
+        self._at = 0
+        self._top = 0
+
+    def place(self, columns: int, rows: int) -> Region:
+        """Where it lies on a screen of this size."""
+        cells, high = min(WIDE, columns - 4), max(3, min(HIGH, rows - 4))
+        return Region((columns - cells) // 2, min(2, rows - high), cells, high)
+
+    def on_resize(self) -> None:
+        """Draw for the new size."""
+        self.draw()
+
+    def draw(self) -> None:
+        """Show what was typed and what matches it."""
+        cells, rows = self.size
+        if cells < 10 or rows < 3:
+            return
+        glyphs, found = self.look.glyphs, matching(self._entries, self._typed)
+        room = rows - 3
+        self._at = max(0, min(self._at, len(found) - 1))
+        self._top = max(min(self._top, self._at, len(found) - room), self._at - room + 1, 0)
+        joint, rail = glyphs.junctions, glyphs.rail
+        wall = Span(joint[5], Role.CHOSEN)
+        top = (Span(joint[6] + rail, Role.CHOSEN), Span(" commands ", Role.TITLE))
+        count = f" {len(found)} of {len(self._entries)} "
+        rest = cells - 2 - 10 - width(count) - 2
+        head = (*top, Span(rail * rest, Role.CHOSEN), Span(count, Role.DIM), Span(rail + joint[12], Role.CHOSEN))
+        typed = (Span("> ", Role.KEY), Span(clip(self._typed, cells - 8, ""), Role.VALUE), Span(" ", Role.SELECTED))
+        hint = () if self._typed else (Span(" type a part of what you want", Role.DIM),)
+        lines: list[Line] = [head, (wall, Span(" "), *fit((*typed, *hint), cells - 4), Span(" "), wall)]
+        lines += [(wall, *self._row(found, index, cells - 2), wall) for index in range(self._top, self._top + room)]
+        lines.append((Span(joint[3] + rail * (cells - 2) + joint[9], Role.CHOSEN),))
+        self.show(lines)
+
+    def _row(self, found: Sequence[Entry], index: int, cells: int) -> Line:
+        if index >= len(found):
+            return (Span(" " * cells),)
+        entry = found[index]
+        chosen = index == self._at
+        title, key = Role.SELECTED if chosen else Role.TEXT, Role.SELECTED if chosen else Role.KEY
+        drawn = spread((Span(f" {safe(entry.title)}", title),), (Span(f"{entry.key} ", key),), cells)
+        return tuple(Span(span.text, Role.SELECTED if chosen else span.role) for span in drawn)
+
+    def on_key(self, event: events.Key) -> None:
+        """Type, move, choose, or give up."""
+        event.stop()
+        event.prevent_default()
+        found = matching(self._entries, self._typed)
+        match event.key:
+            case "escape":
+                self.post_message(self.Done(""))
+                return
+            case "enter":
+                self.post_message(self.Done(found[self._at].action if found else ""))
+                return
+            case "down" | "tab" | "ctrl+n":
+                self._at += 1
+            case "up" | "shift+tab" | "ctrl+p":
+                self._at -= 1
+            case "pagedown":
+                self._at += self.size.height - 3
+            case "pageup":
+                self._at -= self.size.height - 3
+            case "backspace":
+                self._typed, self._at = self._typed[:-1], 0
+            case "ctrl+u":
+                self._typed, self._at = "", 0
+            case _:
+                if event.character is None or not event.character.isprintable():
+                    return
+                self._typed, self._at = self._typed + event.character, 0
+        self.draw()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on an entry chooses it."""
+        event.stop()
+        found = matching(self._entries, self._typed)
+        index = self._top + event.y - 2
+        if 2 <= event.y < self.size.height - 1 and index < len(found):
+            self.post_message(self.Done(found[index].action))
+
+    def on_blur(self) -> None:
+        """A click elsewhere gives up."""
+        self.post_message(self.Done(""))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Further down."""
+        event.stop()
+        self._at += 1
+        self.draw()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Further up."""
+        event.stop()
+        self._at -= 1
+        self.draw()
