@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from collectors import apache
+from collectors.apache_limits import ApacheLimits
 from collectors.machine import Endpoint, Machine
 from collectors.problem import AbsentError, FetchError, TransportError
 from collectors.status_page import StatusPage
@@ -47,6 +48,7 @@ class ApacheWatch:
         self._searched = -math.inf
         self._servers: tuple[int, ...] = ()
         self._unfound = _Problem(State.ABSENT, "no page of mod_status looked for yet")
+        self._limits = ApacheLimits(machine)
 
     def start(self, interval_s: float) -> None:
         """``interval_s`` is the distance of samples; a page is called silent after that, or after 1 s if longer."""
@@ -84,7 +86,7 @@ class ApacheWatch:
             except AbsentError as absent:
                 problems.append(_Problem(State.ABSENT, str(absent)))
                 continue
-            found.append(replace(status, at=uptime_less_monotonic + answer.came))
+            found.append(self._limits.complete(replace(status, at=uptime_less_monotonic + answer.came)))
             notes.append(apache.note(status))
         if not self._pages:
             problems.append(self._unfound)
@@ -94,6 +96,8 @@ class ApacheWatch:
 
     def look(self) -> None:
         """Begin a search where other servers run than before, and every :data:`LOOK_AGAIN_S` where none was found."""
+        if self._find or self._given:
+            self._limits.look()
         if not self._find or (self._search is not None and not self._search.done()):
             return
         now, servers = asyncio.get_running_loop().time(), self._machine.servers(Group.HTTPD)
@@ -102,6 +106,7 @@ class ApacheWatch:
             self._search = asyncio.create_task(self._look(servers), name="search for mod_status")
 
     async def close(self) -> None:
+        await self._limits.close()
         if self._search is not None:
             self._search.cancel()
             await asyncio.gather(self._search, return_exceptions=True)

@@ -6,6 +6,7 @@ from typing import TextIO
 from loadtop.metrics import swap_used
 from loadtop.model import LoadState
 from loadtop.moment import HostView, Moment
+from loadtop.summary.server_rows import brief
 from loadtop.summary.text import figure
 from loadtop.words import plain
 
@@ -78,4 +79,4 @@ def _host(host: HostView, *, named: bool) -> str:
         text += f" swap {used:.0f} %"
     for page in rates.apache or ():
         text += f" busy {page.busy}/{page.capacity}"
-    return text
+    return text + brief(rates)

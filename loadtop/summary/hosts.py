@@ -6,6 +6,8 @@ from typing import Any
 from loadtop.metrics import HOST_METRICS
 from loadtop.model import Group
 from loadtop.moment import HostView
+from loadtop.rate_model import ApacheRates
+from loadtop.summary.servers import ServerSummary
 from loadtop.summary.statistic import Statistic
 
 Json = dict[str, Any]
@@ -22,6 +24,8 @@ class HostSummary:
         self._items: dict[tuple[str, str], dict[str, Statistic]] = {}
         self._rss_kb = Statistic()
         self._pss_kb = Statistic()
+        self._servers = ServerSummary()
+        self._page: ApacheRates | None = None
         self._newest: HostView | None = None
 
     def add(self, host: HostView, *, whole: bool = True) -> None:
@@ -35,6 +39,7 @@ class HostSummary:
         self._newest = host
         for metric in HOST_METRICS:
             self.metrics[metric.name].add(metric.read(host))
+        self._servers.add(host)
         self._add_items(host)
 
     def mean(self, metric: str) -> float | None:
@@ -52,7 +57,7 @@ class HostSummary:
         apache = tree.pop("apache")
         swap_total = None if sample is None or sample.swap is None else sample.swap.total_kb
         memory_total = None if sample is None or sample.memory is None else sample.memory.total_kb
-        page = None if self._newest is None or self._newest.rates is None else self._newest.rates.apache
+        page = self._page
         return {
             "name": self.name,
             "role": None if state is None else state.role,
@@ -68,15 +73,15 @@ class HostSummary:
                 {"name": name, **figures, "link_mbit": self._link(name)} for name, figures in self._listed("network")
             ],
             "httpd": {**httpd, "rss_kb_mean": self._rss_kb.mean, "pss_kb_mean": self._pss_kb.mean},
-            "apache": {"mpm": page[0].mpm, "capacity": page[0].capacity, **apache} if page else None,
-            "fpm": [],
-            "haproxy": [],
+            "apache": {"mpm": page.mpm, "capacity": page.capacity, **_limits(page), **apache} if page else None,
+            **self._servers.as_json(),
         }
 
     def _add_items(self, host: HostView) -> None:
         rates = host.rates
         if rates is None:
             return
+        self._page = next(iter(rates.apache or ()), self._page)
         for core in rates.cores:
             shares = core.shares
             self._item("core", str(core.id), idle=shares.idle, iowait=shares.iowait, steal=shares.steal)
@@ -109,6 +114,17 @@ class HostSummary:
     def _link(self, name: str) -> int | None:
         networks = None if self._newest is None or self._newest.sample is None else self._newest.sample.networks
         return next((network.link_mbit for network in networks or () if network.name == name), None)
+
+
+def _limits(page: ApacheRates) -> Json:
+    """What Apache's configuration says; ``None`` where it may not be read."""
+    status = page.status
+    return {
+        "max_request_workers": status.max_request_workers,
+        "server_limit": status.server_limit,
+        "threads_per_child": status.threads_per_child,
+        "listen_backlog": status.listen_backlog,
+    }
 
 
 def _nested(flat: dict[str, Any]) -> Json:

@@ -159,7 +159,9 @@ def _host(host: Json) -> list[str]:
             f"  apache   {apache['mpm']}  busy {mean(apache['busy'])} of {apache['capacity']} slots  "
             f"{mean(apache['requests_s'])} requests/s"
         )
-    return lines
+    from loadtop.summary.server_rows import server_rows
+
+    return lines + server_rows(host)
 
 
 def _megabytes(statistic: Json | None) -> str:

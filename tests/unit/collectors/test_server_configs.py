@@ -1,0 +1,253 @@
+"""Configurations of Apache, php-fpm and HAProxy as distributions have them, read through their includes."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors import apache_config, fpm_config, haproxy_config
+from collectors.apache_config import Limits
+from collectors.config_files import Config, entries, read_config
+from collectors.fpm_config import PoolConfig
+from collectors.reading import Missing, Wanted
+
+
+class Files:
+    """A machine that has these files; a directory is what they say."""
+
+    def __init__(self, files: Mapping[str, str | Missing]) -> None:
+        self.files = files
+
+    async def texts(self, files: Iterable[Wanted]) -> dict[str, str | Missing]:
+        return {file.path: self._text(file.path) for file in files}
+
+    def _text(self, path: str) -> str | Missing:
+        if not path.endswith("/"):
+            return self.files.get(path, Missing("no such file"))
+        inside = {f"{path}{name[len(path) :].split('/')[0]}" for name in self.files if name.startswith(path)}
+        return "".join(f"{name}\n" for name in inside) or Missing("no such file")
+
+
+def read(files: Mapping[str, str | Missing], *first: str, include_of: object = lambda _: None) -> Config:
+    return asyncio.run(read_config(Files(files), first, include_of))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+DEBIAN_FPM = {
+    "/etc/php/8.2/fpm/php-fpm.conf": "[global]\npid = /run/php/fpm.pid\ninclude=/etc/php/8.2/fpm/pool.d/*.conf\n",
+    "/etc/php/8.2/fpm/pool.d/www.conf": """\
+; a comment
+[www]
+listen = /run/php/php8.2-fpm.sock
+;pm.status_path = /status
+pm = dynamic
+pm.max_children = 5 ; five
+""",
+    "/etc/php/8.2/fpm/pool.d/api.conf": """\
+[api]
+listen = 9000
+listen.backlog = 128
+pm=static
+pm.max_children = "12"
+pm.status_path = /$pool-status
+pm.status_listen = 127.0.0.1:9001
+""",
+    "/etc/php/8.2/fpm/pool.d/old.conf.bak": "[old]\nlisten = 9002\n",
+}
+
+
+def test_debians_pools() -> None:
+    path = "/etc/php/8.2/fpm/php-fpm.conf"
+    config = read(DEBIAN_FPM, path, include_of=fpm_config.include_of(path))
+    assert fpm_config.parse(config.lines()) == (
+        PoolConfig("api", "127.0.0.1:9000", "static", 12, "/api-status", "127.0.0.1:9001", 128),
+        PoolConfig("www", "/run/php/php8.2-fpm.sock", "dynamic", 5),
+    )
+    assert config.problem() == ""
+
+
+def test_a_pattern_of_layouts() -> None:
+    config = read(DEBIAN_FPM, fpm_config.LAYOUTS[0], include_of=fpm_config.include_of("/etc/php/8.2/fpm/php-fpm.conf"))
+    assert [pool.pool for pool in fpm_config.parse(config.lines())] == ["api", "www"]
+
+
+def test_a_later_file_goes_on_with_a_pool_and_relative_includes_are_below_the_prefix() -> None:
+    files = {
+        "/usr/local/etc/php-fpm.conf": "[global]\ninclude=etc/php-fpm.d/*.conf\n",
+        "/usr/local/etc/php-fpm.d/www.conf": "[www]\nlisten = 127.0.0.1:9000\npm = dynamic\npm.max_children = 5\n",
+        "/usr/local/etc/php-fpm.d/zz.conf": "[www]\nlisten = *:9000\npm.max_children = 50\n",
+    }
+    path = "/usr/local/etc/php-fpm.conf"
+    config = read(files, path, include_of=fpm_config.include_of(path))
+    assert fpm_config.parse(config.lines()) == (PoolConfig("www", "127.0.0.1:9000", "dynamic", 50),)
+
+
+def test_what_may_not_be_read_is_named() -> None:
+    path = "/etc/php-fpm.conf"
+    files: dict[str, str | Missing] = {
+        path: "include=/etc/php-fpm.d/*.conf\n",
+        "/etc/php-fpm.d/www.conf": Missing("not permitted"),
+    }
+    config = read(files, path, include_of=fpm_config.include_of(path))
+    assert config.problem() == "/etc/php-fpm.d/www.conf: not permitted"
+    assert config.found
+    assert not read({}, path).found
+
+
+def test_a_file_that_includes_itself_ends() -> None:
+    path = "/etc/php-fpm.conf"
+    config = read({path: "include=/etc/*.conf\n[a]\nlisten=1\n"}, path, include_of=fpm_config.include_of(path))
+    assert fpm_config.parse(config.lines()) == (PoolConfig("a", "127.0.0.1:1"),)
+
+
+@given(st.text())
+def test_any_text_is_a_configuration(text: str) -> None:
+    fpm_config.parse(text.splitlines())
+    fpm_config.parse(("[a]", *text.splitlines()))
+    haproxy_config.parse(text.splitlines())
+    haproxy_config.parse(("global", f"stats {text}", "listen a", f"bind {text}", f"stats uri {text}"))
+    apache_config.parse(text.splitlines(), "event")
+
+
+@pytest.mark.parametrize(
+    ("title", "path"),
+    [
+        ("php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)", "/etc/php/8.2/fpm/php-fpm.conf"),
+        ("php-fpm: pool www", None),
+        ("", None),
+    ],
+)
+def test_the_title_of_a_master_names_its_configuration(title: str, path: str | None) -> None:
+    assert fpm_config.file_of(title) == path
+
+
+def test_links_in_a_directory_lead_where_they_lead() -> None:
+    listing = "../mods-available/mpm_event.conf\n/etc/apache2/mods-enabled/own.conf\n"
+    assert entries("/etc/apache2/mods-enabled/", listing) == [
+        "/etc/apache2/mods-available/mpm_event.conf",
+        "/etc/apache2/mods-enabled/own.conf",
+    ]
+    assert entries("/none/", Missing("no such file")) == []
+
+
+DEBIAN_APACHE = {
+    "/etc/apache2/apache2.conf": """Timeout 300
+IncludeOptional mods-enabled/*.load
+IncludeOptional mods-enabled/*.conf
+Include ports.conf
+""",
+    "/etc/apache2/ports.conf": "Listen 80\nListenBacklog 200\n",
+    "/etc/apache2/mods-enabled/mpm_event.load": (
+        "LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\n"
+    ),
+    "/etc/apache2/mods-enabled/mpm_event.conf": """<IfModule mpm_prefork_module>
+    MaxRequestWorkers 10
+</IfModule>
+<IfModule mpm_event_module>
+    StartServers            2
+    ThreadsPerChild         20
+    MaxRequestWorkers       100
+    <IfModule !mpm_worker_module>
+        ServerLimit 5
+    </IfModule>
+</IfModule>
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("mpm", "expected"),
+    [("event", Limits(100, 5, 20, 200)), ("prefork", Limits(10, 256, None, 200)), ("worker", Limits(400, 16, 25, 200))],
+)
+def test_debians_apache(mpm: str, expected: Limits) -> None:
+    path = apache_config.files_of(["/usr/sbin/apache2", "-k", "start"])[0]
+    root = apache_config.root_of([], path, DEBIAN_APACHE[path])
+    config = read(DEBIAN_APACHE, path, include_of=apache_config.include_of(root))
+    assert apache_config.limits(config, mpm) == expected
+
+
+def test_the_loaded_module_says_which_mpm() -> None:
+    lines = [line for text in DEBIAN_APACHE.values() for line in text.splitlines()]
+    assert apache_config.parse(lines) == {
+        "listenbacklog": 200, "threadsperchild": 20, "maxrequestworkers": 100, "serverlimit": 5,
+    }  # fmt: skip
+
+
+def test_defaults_only_where_everything_could_be_read() -> None:
+    files: dict[str, str | Missing] = {
+        "/etc/httpd/conf/httpd.conf": 'ServerRoot "/etc/httpd"\nMaxClients 50\nInclude conf.d/*.conf\n',
+        "/etc/httpd/conf.d/a.conf": Missing("not permitted"),
+    }
+    path = "/etc/httpd/conf/httpd.conf"
+    include = apache_config.include_of(apache_config.root_of([], path, files[path]))
+    assert apache_config.limits(read(files, path, include_of=include), "prefork") == Limits(50)
+    files["/etc/httpd/conf.d/a.conf"] = "ServerLimit 60\n"
+    assert apache_config.limits(read(files, path, include_of=include), "prefork") == Limits(50, 60, None, 511)
+    assert apache_config.limits(read({}, path, include_of=include), "prefork") == Limits()
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        (["httpd", "-f", "/srv/a.conf"], ("/srv/a.conf",)),
+        (["httpd", "-d", "/srv", "-f", "conf/a.conf"], ("/srv/conf/a.conf",)),
+        (["httpd", "-f", "a.conf"], ()),
+        (["httpd", "-d", "/srv"], ("/srv/apache2.conf", "/srv/conf/httpd.conf")),
+        (["/usr/sbin/httpd", "-DFOREGROUND"], apache_config.LAYOUTS),
+        ([], apache_config.LAYOUTS),
+    ],
+)
+def test_the_command_line_names_the_configuration(command: list[str], files: tuple[str, ...]) -> None:
+    assert apache_config.files_of(command) == files
+
+
+HAPROXY = """global
+    stats socket /run/haproxy/admin.sock mode 660 level admin  # Debian's
+    stats socket ipv4@127.0.0.1:9999 level user
+    stats timeout 30s
+defaults
+    mode http
+frontend fe
+    bind *:80,[::]:8080
+    default_backend be
+backend be
+    server s1 127.0.0.1:8000
+listen stats
+    bind "127.0.0.1:8404" ssl crt /etc/x.pem
+    stats enable
+    stats uri /my-stats
+listen other
+    bind :8405
+    stats auth admin:secret
+frontend on_a_socket
+    bind unix@/run/x.sock
+    stats enable
+"""
+
+
+def test_where_haproxy_has_its_statistics() -> None:
+    assert haproxy_config.parse(HAPROXY.splitlines()) == (
+        "unix:/run/haproxy/admin.sock",
+        "tcp://127.0.0.1:9999",
+        "https://127.0.0.1:8404/my-stats;csv",
+        "http://127.0.0.1:8405/haproxy?stats;csv",
+    )
+
+
+def test_statistics_in_defaults_are_on_every_frontend() -> None:
+    text = "defaults\n stats enable\nfrontend a\n bind :81\nbackend b\ndefaults\nfrontend c\n bind :82\n"
+    assert haproxy_config.parse(text.splitlines()) == ("http://127.0.0.1:81/haproxy?stats;csv",)
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        (["haproxy", "-Ws", "-f", "/etc/haproxy/haproxy.cfg", "-p", "/run/h.pid"], ["/etc/haproxy/haproxy.cfg"]),
+        (["haproxy", "-f", "/a/", "-f", "/b.cfg"], ["/a/*.cfg", "/b.cfg"]),
+        (["haproxy", "-db", "--", "/a.cfg", "/b.cfg"], ["/a.cfg", "/b.cfg"]),
+        ([], []),
+    ],
+)
+def test_the_files_of_haproxy(command: list[str], files: list[str]) -> None:
+    assert haproxy_config.files_of(command) == files

@@ -1,0 +1,91 @@
+"""php-fpm, HAProxy and Apache's limits in the summary, the report and the line per interval."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.headless import line
+from loadtop.model import ApacheStatus, FpmPool, Frame, HaproxyProxy
+from loadtop.moment import Measurer, Moment
+from loadtop.summary.builder import SummaryBuilder
+from loadtop.summary.text import report
+
+POOL = FpmPool("www", "static", 100, 0, 511, 3, 2, 5, 0, 0, 5, "/run/php/fpm.sock", 60, 0.01, 100.0)
+SILENT = FpmPool("www", "static", None, 9, 511, None, None, None, None, None, 5, "/run/php/fpm.sock", silent_s=2.0)
+BACKEND = HaproxyProxy("be", "BACKEND", "UP", 4, 10, 200, 1000, 5, 5, http_5xx=0, at=100.0)
+STATUS = ApacheStatus("http://x/s?auto", "event", "Apache", "W___", 10, max_request_workers=4, server_limit=1)
+
+FrameOf = Callable[..., Frame]
+
+
+class Run:
+    """Frames of a machine with servers, added up as they go."""
+
+    def __init__(self, machine: Any, frame_of: FrameOf) -> None:
+        self.machine, self.frame_of = machine, frame_of
+        self.measurer, self.diagnoser = Measurer(), Diagnoser()
+        self.summary = SummaryBuilder("http://web1/")
+        self.number = 0
+
+    def go(self, **changes: Any) -> Moment:
+        frame = self.frame_of(self.number, None, self.machine.state(changes=changes))
+        self.number += 1
+        measured = self.measurer.measure(frame)
+        moment = Moment(measured, self.diagnoser.diagnose(measured))
+        self.summary.add(moment)
+        return moment
+
+
+def test_pools_and_lines_are_added_up(machine: Any, frame_of: FrameOf) -> None:
+    run = Run(machine, frame_of)
+    run.go(fpm=(POOL,), haproxy=(BACKEND,))
+    busier = replace(POOL, accepted=120, active=5, idle=0, listen_queue=3, at=102.0)
+    run.go(fpm=(busier,), haproxy=(replace(BACKEND, queue=6, sessions_total=1050, at=101.0),))
+    moment = run.go(fpm=(SILENT,), haproxy=(replace(BACKEND, queue=8, sessions_total=1050, at=102.0),))
+    host = run.summary.as_json()["hosts"][0]
+    pool = host["fpm"][0]
+    assert (pool["pool"], pool["max_children"], pool["address"]) == ("www", 5, "/run/php/fpm.sock")
+    assert pool["active"] == {"mean": 5.0, "min": 5.0, "max": 5.0}  # what was silent was not measured
+    assert pool["listen_queue"] == {"mean": 6.0, "min": 3.0, "max": 9.0}
+    assert pool["requests_s"]["mean"] == 10.0  # by the time between the pages
+    be = host["haproxy"][0]
+    assert (be["proxy"], be["server"], be["session_limit"]) == ("be", "BACKEND", 200)
+    assert be["queue"] == {"mean": 7.0, "min": 6.0, "max": 8.0}
+    assert be["sessions_s"] == {"mean": 25.0, "min": 0.0, "max": 50.0}
+    text = report(run.summary.as_json())
+    assert "php-fpm  www  active 5 of 5 children  queue 6  10 requests/s" in text
+    assert "haproxy  be/BACKEND  queue 7  sessions 10 of 200  25 sessions/s" in text
+    assert line(moment).partition("  ")[2].count("www silent/5 queue 9 haproxy queue 8") == 1
+
+
+def test_none_of_them_is_an_empty_list(machine: Any, frame_of: FrameOf) -> None:
+    run = Run(machine, frame_of)
+    run.go()
+    run.go()
+    host = run.summary.as_json()["hosts"][0]
+    assert (host["fpm"], host["haproxy"]) == ([], [])
+    assert "php-fpm" not in report(run.summary.as_json())
+
+
+def test_a_page_that_falls_silent_at_the_end_is_kept(machine: Any, frame_of: FrameOf) -> None:
+    run = Run(machine, frame_of)
+    for apache in ((STATUS,), (STATUS,), None):
+        run.go(apache=apache)
+    apache = run.summary.as_json()["hosts"][0]["apache"]
+    assert (apache["capacity"], apache["busy"]["mean"]) == (4, 1.0)
+    assert (apache["max_request_workers"], apache["server_limit"], apache["listen_backlog"]) == (4, 1, None)
+
+
+def test_names_of_servers_are_made_safe(machine: Any, frame_of: FrameOf) -> None:
+    run = Run(machine, frame_of)
+    for _ in range(2):
+        moment = run.go(fpm=(replace(POOL, pool="\x1b[2J"),), haproxy=(replace(BACKEND, proxy="\x1b]0;x"),))
+    assert "\x1b" not in report(run.summary.as_json()) + line(moment)
+
+
+def test_a_restarted_master_has_no_rate(machine: Any, frame_of: FrameOf) -> None:
+    run = Run(machine, frame_of)
+    run.go(fpm=(POOL,))
+    run.go(fpm=(replace(POOL, accepted=500, uptime_s=1, at=101.0),))
+    assert run.summary.as_json()["hosts"][0]["fpm"][0]["requests_s"] is None
