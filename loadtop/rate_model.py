@@ -187,6 +187,17 @@ class HaproxyRates:
 
 
 @dataclass(frozen=True, slots=True)
+class CgroupRates:
+    """The web server's control group: percent of its periods that were throttled, how long in all (ms per second),
+    hits of its memory limit per second, and its own stalls."""
+
+    throttled: float | None
+    throttled_ms: float | None
+    memory_failures: float | None
+    pressure: PressureShares | None
+
+
+@dataclass(frozen=True, slots=True)
 class HostRates:
     """All rates of one machine over ``seconds`` of its own clock. Parts are ``None`` where not measured twice."""
 
@@ -203,6 +214,7 @@ class HostRates:
     apache: tuple[ApacheRates, ...] | None
     fpm: tuple[FpmRates, ...] | None
     haproxy: tuple[HaproxyRates, ...] | None
+    cgroup: CgroupRates | None = None
 
     def group(self, group: Group) -> GroupRates | None:
         """The sums over one group's processes, or ``None`` where it has none or processes were not read."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 from loadtop.model import (
     USER_HZ,
     ApacheStatus,
+    CgroupLimits,
     CpuTimes,
     Disk,
     FpmPool,
@@ -28,6 +29,7 @@ from loadtop.model import (
 )
 from loadtop.rate_model import (
     ApacheRates,
+    CgroupRates,
     CoreShares,
     CpuShares,
     DiskRates,
@@ -78,6 +80,7 @@ def host_rates(before: HostSample, now: HostSample) -> HostRates | None:
         haproxy=_servers(
             before.haproxy, now.haproxy, lambda p: f"{p.proxy}/{p.server}", lambda a, b: _haproxy(a, b, seconds)
         ),
+        cgroup=_both(before.cgroup, now.cgroup, lambda a, b: _cgroup(a, b, seconds)),
     )
 
 
@@ -196,7 +199,7 @@ def _between(before: float | None, now: float | None, seconds: float) -> float:
     return now - before if before is not None and now is not None and now > before else seconds
 
 
-def _both(before: A | None, now: A | None, rate: Callable[[A, A], B]) -> B | None:
+def _both(before: A | None, now: A | None, rate: Callable[[A, A], B | None]) -> B | None:
     return None if before is None or now is None else rate(before, now)
 
 
@@ -284,6 +287,21 @@ def _tcp(before: Tcp, now: Tcp, seconds: float) -> TcpRates:
         time_wait=now.time_wait,
         in_use=now.in_use,
         established=now.established,
+    )
+
+
+def _cgroup(before: CgroupLimits, now: CgroupLimits, seconds: float) -> CgroupRates | None:
+    """Nothing where the server is in another group than before: its counters are others then."""
+    if before.path != now.path:
+        return None
+    periods = _per_second(before.periods, now.periods, seconds)
+    throttled = _per_second(before.throttled_periods, now.throttled_periods, seconds)
+    lost = _per_second(before.throttled_us, now.throttled_us, seconds)
+    return CgroupRates(
+        throttled=100.0 * throttled / periods if periods and throttled is not None else None,
+        throttled_ms=None if lost is None else lost / 1000.0,
+        memory_failures=_per_second(before.memory_failures, now.memory_failures, seconds),
+        pressure=_both(before.pressure, now.pressure, lambda a, b: pressure_shares(a, b, seconds)),
     )
 
 

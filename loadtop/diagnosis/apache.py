@@ -2,6 +2,7 @@
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.room import room_for
 from loadtop.model import Group, State
 from loadtop.moment import HostView, Measured
 from loadtop.rate_model import ApacheRates
@@ -12,9 +13,6 @@ FULL_CLEAR_PCT = 85.0
 
 QUEUE = 0
 """Connections in the accept queue of the server's port: any that stays there waits for a worker."""
-
-MUCH_ROOM = 20
-"""Times the capacity from which a number that memory allows is no help any more."""
 
 
 def assess(measured: Measured, host: HostView) -> Assessment | None:
@@ -72,21 +70,9 @@ def _advice(measured: Measured, host: HostView, page: ApacheRates) -> str:
         text += f" to {load.in_flight + 1} or more ({load.in_flight} requests are in flight, one is the status page's)"
     if page.keepalive > page.capacity / 2:
         text += f", or shorten KeepAliveTimeout ({page.keepalive} slots only hold a kept-alive connection)"
-    return text + _room(host, page)
-
-
-def _room(host: HostView, page: ApacheRates) -> str:
-    """How many prefork processes fit into four fifths of the free memory."""
-    group = None if host.rates is None else host.rates.group(Group.HTTPD)
-    memory = None if host.sample is None or host.sample.memory is None else host.sample.memory.available_kb
-    if group is None or memory is None or not group.processes or page.mpm != "prefork":
-        return ", as far as memory allows."
-    known, basis = (group.pss_kb, "PSS") if group.pss_kb is not None else (group.rss_kb, "RSS, an over-estimate")
-    each = known / group.processes
-    room = page.capacity + int(memory * 0.8 / each) if each else page.capacity
-    if room > MUCH_ROOM * page.capacity:
-        return f". Memory is no obstacle ({each / 1024:.1f} MB each by {basis}, {memory // 1024} MB free)."
-    return f". Memory allows about {room} ({each / 1024:.1f} MB each by {basis}, 80 % of {memory // 1024} MB free)."
+    return text + (
+        room_for(host, Group.HTTPD, page.capacity) if page.mpm == "prefork" else ", as far as memory allows."
+    )
 
 
 def _accept_queue(measured: Measured, host: HostView) -> int | None:

@@ -13,6 +13,9 @@ Every published duration is minutes (netdata 10 min, PCP 2 min); a load test las
 checked against the recorded laboratory runs.
 """
 
+ADVICE_EVERY = 10
+"""Intervals for which an advice stays as it is, numbers and all, so that it can be read and is recorded once."""
+
 CLEAR_AFTER = 3
 """Intervals in a row below the lower threshold after which a finding is dropped."""
 
@@ -23,6 +26,7 @@ class Assessment:
 
     ``over``: above the threshold at which it counts as full. ``held``: still above the lower one at which a finding
     stays. ``confidence`` from 0 to 1 is the share of the signals for this resource that were measured and agree.
+    ``certain``: one interval is enough, as the system itself has said so (an error, a limit that cannot be met).
     """
 
     bottleneck: Bottleneck
@@ -32,6 +36,7 @@ class Assessment:
     evidence: tuple[Evidence, ...]
     advice: str
     confidence: float
+    certain: bool = False
 
 
 def agreement(*votes: bool | None) -> float:
@@ -54,6 +59,8 @@ class Latch:
         self._below = 0
         self._since: float | None = None
         self._newest: Assessment | None = None
+        self._advice = ""
+        self._advised = 0
 
     def update(self, began: float, at: float, assessment: Assessment | None) -> Finding | None:
         """The finding that holds after the interval from ``began`` to ``at`` (seconds of the session).
@@ -67,15 +74,19 @@ class Latch:
             self._newest = assessment
         if self._since is None:
             raised = [start for start, was_over in self._over if was_over]
-            if len(raised) >= RAISE_COUNT:
-                self._since = raised[0]
+            if len(raised) >= RAISE_COUNT or (assessment is not None and over and assessment.certain):
+                self._since = raised[0] if len(raised) >= RAISE_COUNT else began
         elif self._below >= CLEAR_AFTER:
             self._since = None
             self._newest = assessment
+            self._advised = 0
             self._over.clear()
         if self._since is None or self._newest is None:
             return None
+        if not self._advised:
+            self._advice, self._advised = self._newest.advice, ADVICE_EVERY
+        self._advised -= 1
         now = self._newest
         return Finding(
-            now.bottleneck, now.host, self._since, at - self._since, now.confidence, now.evidence, now.advice
+            now.bottleneck, now.host, self._since, at - self._since, now.confidence, now.evidence, self._advice
         )

@@ -1,6 +1,6 @@
 """What a diagnosis says: findings with their evidence, and the one that is the limit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -62,8 +62,24 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Forecast:
+    """What would be full first, and at about how many requests/s (``low`` to ``high``)."""
+
+    resource: Bottleneck
+    host: str | None
+    rps: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The verdict (a finding, perhaps ``none``) and every finding that holds now, causes first."""
+    """The verdict (a finding, perhaps ``none``) and every finding that holds now, causes first.
+
+    ``forecast`` is there while the verdict is ``none`` and there is ground for one. It is no part of a recording, which
+    is why it does not count when diagnoses are compared.
+    """
 
     verdict: Finding
     findings: tuple[Finding, ...]
+    forecast: Forecast | None = field(default=None, compare=False)

@@ -6,6 +6,7 @@ same).
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.room import fewer_workers
 from loadtop.moment import HostView
 
 TRAFFIC_KB_S = 40.0
@@ -43,18 +44,8 @@ def assess(host: HostView) -> Assessment | None:
         over=traffic > TRAFFIC_KB_S and (any(felt) or not felt),
         held=traffic > TRAFFIC_KB_S / 4,
         evidence=tuple(evidence),
-        advice=_advice(host),
+        advice=fewer_workers(host),
         confidence=agreement(
             None if stall is None else stall >= STALL_PCT, None if faults is None else faults >= FAULTS_S
         ),
-    )
-
-
-def _advice(host: HostView) -> str:
-    page = next(iter((host.rates.apache if host.rates else None) or ()), None)
-    if page is None:
-        return "Lower the web server's worker limit until nothing is swapped, or add memory."
-    return (
-        f"Lower MaxRequestWorkers (now room for {page.capacity}, {page.busy} busy) until nothing is swapped, "
-        "or add memory."
     )

@@ -1,9 +1,28 @@
 """From all findings to the one that is the limit: by cause, not by size of number."""
 
-from loadtop.diagnosis import apache, cpu, errors, generator, swap
+from dataclasses import replace
+
+from loadtop.diagnosis import (
+    apache,
+    client,
+    cpu,
+    disk,
+    errors,
+    fpm,
+    generator,
+    haproxy,
+    listen,
+    memory,
+    network,
+    steal,
+    swap,
+    throttled,
+)
 from loadtop.diagnosis.assessment import Assessment, Latch
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
-from loadtop.moment import Measured
+from loadtop.diagnosis.forecast import Forecaster
+from loadtop.diagnosis.waiting import Waiting
+from loadtop.moment import HostView, Measured
 
 ORDER = (
     Bottleneck.GENERATOR,
@@ -28,6 +47,7 @@ ORDER = (
 
 EXPLAINS = {
     Bottleneck.SWAP: {Bottleneck.MEMORY, Bottleneck.DISK, Bottleneck.CPU, Bottleneck.CPU_CORE},
+    Bottleneck.MEMORY: {Bottleneck.DISK, Bottleneck.CPU, Bottleneck.CPU_CORE},
     Bottleneck.STEAL: {Bottleneck.CPU, Bottleneck.CPU_CORE},
     Bottleneck.THROTTLED: {Bottleneck.CPU, Bottleneck.CPU_CORE},
 }
@@ -42,50 +62,66 @@ POOLS = {
 
 
 class Diagnoser:
-    """Turns measured frames into diagnoses. It remembers latches only, so a replay gives what was shown live."""
+    """Turns measured frames into diagnoses. What it remembers comes from frames only, so a replay gives what was shown
+    live: a latch per resource, and how fast requests were served before."""
 
     def __init__(self) -> None:
         self._latches: dict[tuple[Bottleneck, str | None], Latch] = {}
+        self._waiting = Waiting()
+        self._forecaster = Forecaster()
         self._at = 0.0
 
     def diagnose(self, measured: Measured) -> Diagnosis:
         """The findings that hold after this frame and the one that is the limit."""
-        now = {(found.bottleneck, found.host): found for found in _assess(measured)}
+        found = _assess(measured)
+        waiting = self._waiting.assess(measured, found)
+        now = {(each.bottleneck, each.host): each for each in (*found, *((waiting,) if waiting is not None else ()))}
         for key in now:
             self._latches.setdefault(key, Latch())
         updated = (latch.update(self._at, measured.at, now.get(key)) for key, latch in self._latches.items())
-        findings = sorted((f for f in updated if f is not None), key=lambda finding: ORDER.index(finding.bottleneck))
+        findings = sorted((f for f in updated if f is not None), key=lambda finding: _rank(measured, finding))
         self._at = measured.at
+        forecast = self._forecaster.add(measured, calm=not any(each.over for each in now.values()))
         if not findings:
-            return Diagnosis(_headroom(measured), ())
+            return Diagnosis(_headroom(measured), (), forecast)
         cause, *others = findings
         symptoms = tuple(other for other in others if _explains(cause, other))
-        verdict = Finding(
-            cause.bottleneck,
-            cause.host,
-            cause.since_s,
-            cause.held_s,
-            cause.confidence,
-            cause.evidence,
-            cause.advice,
-            symptoms,
-        )
-        return Diagnosis(verdict, tuple(findings))
+        return Diagnosis(replace(cause, symptoms=symptoms), tuple(findings))
 
 
 def _assess(measured: Measured) -> list[Assessment]:
-    found: list[Assessment | None] = [generator.assess_process(measured), errors.assess(measured)]
+    found: list[Assessment | None] = [
+        generator.assess_process(measured),
+        client.assess_ports(measured),
+        client.assess_files(measured),
+        errors.assess(measured),
+    ]
     for host in measured.hosts:
-        if host.state.role == "generator":
-            found.append(generator.assess_machine(host))
-        else:
-            found += [
-                swap.assess(host),
-                cpu.assess_all(host),
-                cpu.assess_core(measured, host),
-                apache.assess(measured, host),
-            ]
+        found.append(network.assess(host))
+        found += [generator.assess_machine(host)] if host.state.role == "generator" else _assess_server(measured, host)
     return [assessment for assessment in found if assessment is not None]
+
+
+def _assess_server(measured: Measured, host: HostView) -> list[Assessment | None]:
+    return [
+        swap.assess(host),
+        memory.assess(host),
+        disk.assess(measured, host),
+        steal.assess(host),
+        throttled.assess(host),
+        cpu.assess_all(host),
+        cpu.assess_core(measured, host),
+        fpm.assess(measured, host),
+        apache.assess(measured, host),
+        haproxy.assess(measured, host),
+        listen.assess(measured, host),
+    ]
+
+
+def _rank(measured: Measured, finding: Finding) -> tuple[int, bool]:
+    """Causes first; of the same on several machines, the target's."""
+    host = None if finding.host is None else measured.host(finding.host)
+    return ORDER.index(finding.bottleneck), host is not None and "target" not in host.state.role
 
 
 def _explains(cause: Finding, other: Finding) -> bool:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loadtop import __version__
+from loadtop.diagnosis.finding import Bottleneck, Forecast
 from loadtop.metrics import swap_used
 from loadtop.model import LoadSample, LoadState
 from loadtop.moment import Moment
@@ -29,6 +30,7 @@ class SummaryBuilder:
         self.timeline = Timeline()
         self.marks: list[tuple[float, str]] = []
         self._steps: dict[int, StepSummary] = {}
+        self._forecast: Forecast | None = None
         self._started: float | None = None
         self._before: LoadSample | None = None
         self._counted: LoadSample | None = None
@@ -45,6 +47,7 @@ class SummaryBuilder:
         self.timeline.add(moment, counted)
         if counted:
             self._end = frame.at
+            self._forecast = moment.diagnosis.forecast or self._forecast
             whole = frame.load is None or not frame.load.state.ended
             for host in moment.measured.hosts:
                 self.hosts.setdefault(host.name, HostSummary(host.name)).add(host, whole=whole)
@@ -92,8 +95,17 @@ class SummaryBuilder:
             "marks": [{"at_s": round(at, 3), "text": text} for at, text in self.marks],
             "knee": None,
             "sizing": None,
-            "forecast": None,
+            "forecast": self._next_limit(),
         }
+
+    def _next_limit(self) -> Json | None:
+        """What would be full first, as last forecast while load ran; ``None`` where a limit was reached."""
+        longest = self.timeline.longest()
+        found = self._forecast
+        if found is None or longest is None or longest[0].bottleneck is not Bottleneck.NONE:
+            return None
+        figures = {"rps": found.rps, "low": found.low, "high": found.high}
+        return {"resource": str(found.resource), "host": found.host, **{k: round(v, 1) for k, v in figures.items()}}
 
     def _counts(self, load: LoadSample | None) -> bool:
         """Whether the interval that ends now had load: also the last, cut short by the end of the load."""

@@ -57,7 +57,17 @@ def _verdict(summary: Json) -> list[str]:
         f"{'<' if item['below'] else '>'} {figure(item['threshold']):<6} {item['source']}"
         for item in verdict["evidence"]
     )
-    return lines + wrapped(verdict["advice"], "  ")
+    lines += wrapped(verdict["advice"], "  ")
+    if (following := summary["forecast"]) is not None:
+        lines += wrapped(next_limit(following), "  ")
+    return lines
+
+
+def next_limit(forecast: Json) -> str:
+    """A forecast of the JSON summary as a sentence."""
+    where = f" on {plain(forecast['host'])}" if forecast["host"] else ""
+    numbers = [figure(float(f"{forecast[name]:.3g}")) for name in ("rps", "low", "high")]
+    return f"Next limit: {forecast['resource']}{where} at about {numbers[0]} requests/s ({numbers[1]} to {numbers[2]})."
 
 
 def _load(load: Json, seconds: float) -> list[str]:

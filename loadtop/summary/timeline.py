@@ -1,42 +1,60 @@
 """Which limit held when, and which one held longest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from operator import itemgetter
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
 from loadtop.moment import Moment
 from loadtop.summary.statistic import Statistic
 
+MOST_SPANS = 1000
+"""Spans that are kept. A verdict that changes for days is told in fewer, longer spans after that: the shortest ones are
+counted to the one before them, in the time line, not in what held longest."""
+
+Key = tuple[Bottleneck, str | None]
+
 
 @dataclass(slots=True)
 class Span:
-    """A stretch of the session (seconds since its start) under one verdict."""
+    """A stretch of the session (seconds since its start) under one verdict. ``pure``: shorter ones of other verdicts
+    were not counted to it."""
 
     start: float
     end: float
     bottleneck: Bottleneck
     host: str | None
+    pure: bool = True
+
+    @property
+    def key(self) -> Key:
+        return self.bottleneck, self.host
 
 
 class Timeline:
-    """Adds up verdicts from ``start`` (seconds of the session) on.
+    """Adds up verdicts from ``start`` (seconds of the session) on, in bounded memory.
 
     A finding is raised a few intervals after its onset; the stretch since the onset is then booked to it, as far as
     load was counted. Evidence is averaged over the intervals in which the verdict held.
     """
 
-    def __init__(self, start: float = 0.0) -> None:
+    def __init__(self, start: float = 0.0, most: int = MOST_SPANS) -> None:
         self.spans: list[Span] = []
+        self._most = most
         self._counted: list[tuple[float, float]] = []
-        self._evidence: dict[tuple[Bottleneck, str | None], dict[str, tuple[Evidence, Statistic]]] = {}
-        self._newest: dict[tuple[Bottleneck, str | None], Finding] = {}
-        self._known: set[tuple[Bottleneck, str | None]] = set()
+        self._evidence: dict[Key, dict[str, tuple[Evidence, Statistic]]] = {}
+        self._newest: dict[Key, Finding] = {}
+        self._known: set[Key] = set()
+        self._begun: dict[Key, float] = {}
+        self._moved: dict[Key, float] = {}
+        self._stretch: dict[Bottleneck, float] = {}
         self._start = start
         self._at = start
 
     def add(self, moment: Moment, counted: bool) -> None:
         """Book the interval that ends with ``moment``; only counted ones (load running) decide which verdict won."""
         verdict, at = moment.diagnosis.verdict, moment.at
-        if not self.spans or (self.spans[-1].bottleneck, self.spans[-1].host) != (verdict.bottleneck, verdict.host):
+        if not self.spans or self.spans[-1].key != (verdict.bottleneck, verdict.host):
             self._change(verdict, known=(verdict.bottleneck, verdict.host) in self._known)
         self.spans[-1].end = at
         if counted:
@@ -47,15 +65,17 @@ class Timeline:
             self._note(verdict)
         self._known = {(finding.bottleneck, finding.host) for finding in moment.diagnosis.findings}
         self._at = at
+        if len(self.spans) > self._most:
+            self._shorten()
+        if len(self._counted) > self._most:
+            self._join_counted()
 
     def longest(self) -> tuple[Finding, float, float] | None:
         """The verdict that held longest while load ran, when it began and for how long, in seconds."""
-        held: dict[tuple[Bottleneck, str | None], tuple[float, float]] = {}
+        held = {key: (start, self._moved.get(key, 0.0)) for key, start in self._begun.items()}
         for span in self.spans:
-            key = (span.bottleneck, span.host)
-            seconds = sum(max(0.0, min(span.end, end) - max(span.start, start)) for start, end in self._counted)
-            begin, before = held.get(key, (span.start, 0.0))
-            held[key] = (begin, before + seconds)
+            begin, before = held.get(span.key, (span.start, 0.0))
+            held[span.key] = (begin, before + self._load_in(span))
         known = [key for key in held if key in self._newest]
         if not known:
             return None
@@ -64,7 +84,12 @@ class Timeline:
 
     def held(self, bottleneck: str) -> float:
         """The longest stretch in seconds under this verdict."""
-        return max((span.end - span.start for span in self.spans if span.bottleneck == bottleneck), default=0.0)
+        now = (span.end - span.start for span in self.spans if span.pure and span.bottleneck == bottleneck)
+        return max((*now, *(length for name, length in self._stretch.items() if name == bottleneck)), default=0.0)
+
+    def _load_in(self, span: Span) -> float:
+        """Seconds of the span in which load was counted."""
+        return sum(max(0.0, min(span.end, end) - max(span.start, start)) for start, end in self._counted)
 
     def _change(self, verdict: Finding, *, known: bool) -> None:
         """Begin a span. What held already, behind another verdict, becomes the verdict only now."""
@@ -75,10 +100,47 @@ class Timeline:
             self.spans.pop()
         if self.spans:
             self.spans[-1].end = min(self.spans[-1].end, start)
-            last = self.spans[-1]
-            if (last.bottleneck, last.host) == (verdict.bottleneck, verdict.host):
+            if self.spans[-1].key == (verdict.bottleneck, verdict.host):
                 return
         self.spans.append(Span(start, start, verdict.bottleneck, verdict.host))
+
+    def _shorten(self) -> None:
+        """Count the shorter half of the spans to the ones before them. The newest stay: they may still change."""
+        older, newer = self.spans[1:-8], self.spans[-8:]
+        lengths = sorted((span.end - span.start, index) for index, span in enumerate(older))
+        short = set(map(itemgetter(1), lengths[: len(older) // 2]))
+        kept = [self.spans[0]]
+        for index, span in enumerate(older):
+            if index in short:
+                self._count_to(kept[-1], span)
+            elif kept[-1].key == span.key:
+                self._remember(span)
+                kept[-1].end = span.end
+                kept[-1].pure = kept[-1].pure and span.pure
+            else:
+                kept.append(span)
+        self.spans = [*kept, *newer]
+
+    def _count_to(self, span: Span, other: Span) -> None:
+        for each in (span, other):
+            self._remember(each)
+        seconds = self._load_in(other)
+        self._moved[other.key] = self._moved.get(other.key, 0.0) + seconds
+        self._moved[span.key] = self._moved.get(span.key, 0.0) - seconds
+        span.end = other.end
+        span.pure = span.pure and span.key == other.key
+
+    def _remember(self, span: Span) -> None:
+        """Keep what is lost with a span that is joined to another: when its verdict began, and its longest stretch."""
+        self._begun[span.key] = min(span.start, self._begun.get(span.key, span.start))
+        if span.pure:
+            self._stretch[span.bottleneck] = max(self._stretch.get(span.bottleneck, 0.0), span.end - span.start)
+
+    def _join_counted(self) -> None:
+        """Fewer stretches of load, where there are very many: the shortest pauses between them are forgotten."""
+        while len(self._counted) > self._most:
+            _, shortest = min((after[0] - before[1], n) for n, (before, after) in enumerate(pairwise(self._counted)))
+            self._counted[shortest : shortest + 2] = [(self._counted[shortest][0], self._counted[shortest + 1][1])]
 
     def _note(self, verdict: Finding) -> None:
         key = (verdict.bottleneck, verdict.host)
@@ -90,19 +152,6 @@ class Timeline:
             statistic.add(item.value)
             seen[name] = (item, statistic)
 
-    def _typical(self, key: tuple[Bottleneck, str | None]) -> Finding:
-        newest = self._newest[key]
-        evidence = tuple(
-            Evidence(item.metric, item.host, statistic.mean or 0.0, item.threshold, item.unit, item.source, item.below)
-            for item, statistic in self._evidence[key].values()
-        )
-        return Finding(
-            newest.bottleneck,
-            newest.host,
-            newest.since_s,
-            newest.held_s,
-            newest.confidence,
-            evidence,
-            newest.advice,
-            newest.symptoms,
-        )
+    def _typical(self, key: Key) -> Finding:
+        evidence = tuple(replace(item, value=statistic.mean or 0.0) for item, statistic in self._evidence[key].values())
+        return replace(self._newest[key], evidence=evidence)

@@ -28,6 +28,7 @@ from loadtop.model import (
     Swap,
     Tcp,
 )
+from tests.unit.course import Course
 
 FACTS = HostFacts("web1", "local", "Linux", "6.1", 2, 4_000_000)
 
@@ -158,6 +159,12 @@ def another_machine() -> Callable[..., Machine]:
 @pytest.fixture
 def load() -> Load:
     return Load()
+
+
+@pytest.fixture
+def course(machine: Machine, load: Load, frame_of: Callable[..., Frame]) -> Course:
+    """A test as it goes on, interval by interval."""
+    return Course(machine, load, frame_of)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,30 +12,9 @@ from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Finding
 from loadtop.diagnosis.verdict import ORDER, Diagnoser
 from loadtop.model import Frame, Listener, Outcome, ServerSeen, State, Tcp
 from loadtop.moment import Measurer
+from tests.unit.course import Course
 
 FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
-
-
-class Course:
-    """A test as it goes on: each call is one interval and gives the diagnosis after it."""
-
-    def __init__(self, machine: Any, load: Any, frame_of: Callable[..., Frame]) -> None:
-        self.machine, self.load, self.frame_of = machine, load, frame_of
-        self.measurer, self.diagnoser = Measurer(), Diagnoser()
-        self.number = -1
-
-    def go(self, *, cpu: float = 20.0, load: dict[str, Any] | None = None, **settings: Any) -> Diagnosis:
-        self.number += 1
-        frame = self.frame_of(self.number, self.load.sample(cpu=cpu, **(load or {})), self.machine.state(**settings))
-        return self.diagnoser.diagnose(self.measurer.measure(frame))
-
-    def go_on(self, times: int, **settings: Any) -> Diagnosis:
-        return [self.go(**settings) for _ in range(times)][-1]
-
-
-@pytest.fixture
-def course(machine: Any, load: Any, frame_of: Callable[..., Frame]) -> Course:
-    return Course(machine, load, frame_of)
 
 
 def test_a_calm_machine_has_headroom(course: Course) -> None:
@@ -102,7 +80,7 @@ def test_spare_slots_that_are_open_are_not_a_full_pool(course: Course) -> None:
 def test_the_advice_for_a_pool_names_the_memory_that_bounds_it(course: Course) -> None:
     advice = course.go_on(4, board="W" * 10, processes={"apache2": 1.0}).verdict.advice
     assert "8.8 MB each by RSS" in advice
-    assert "about 187" in advice
+    assert "about 178" in advice
     assert "to 11 or more (10 requests are in flight" in advice
 
 

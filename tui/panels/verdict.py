@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
+from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding, Forecast
 from loadtop.model import LoadState
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
@@ -78,6 +78,9 @@ class VerdictPanel(Panel):
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """Evidence, advice, symptoms. The advice is never given up for more evidence; key e shows all of that."""
         below: list[Line] = []
+        forecast = None if view.moment is None else view.moment.diagnosis.forecast
+        if forecast is not None and verdict.bottleneck is Bottleneck.NONE:
+            below.append(line(Span("next limit: ", Role.DIM), _following(forecast)))
         if stale := _stale(view):
             below.append(line(Span(stale, Role.WARN)))
         advice = wrap(safe(verdict.advice), cells, max(1, rows - 1 - len(below)), self.look.glyphs.ellipsis)
@@ -149,6 +152,13 @@ def _where(item: Evidence, verdict: Finding, view: View) -> str:
     """The machine of a value, where it is not the one that the verdict names."""
     several = len(view.hosts) > 1 and any(host.name == item.host for host in view.hosts)
     return f"{safe(item.host)} " if several and item.host != verdict.host else ""
+
+
+def _following(forecast: Forecast) -> str:
+    """What would be full first, and at how many requests/s."""
+    rps, low, high = (f"{float(f'{value:.3g}'):.10g}" for value in (forecast.rps, forecast.low, forecast.high))
+    where = f" on {safe(forecast.host)}" if forecast.host else ""
+    return f"{HEADLINES[forecast.resource][0]}{where} at {rps} req/s ({low} to {high})"
 
 
 def _name(symptom: Finding, verdict: Finding) -> str:

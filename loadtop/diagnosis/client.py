@@ -1,0 +1,102 @@
+"""The generator's own supplies: local ports and file descriptors, without which it cannot open connections."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.model import GeneratorSample, LoadSample
+from loadtop.moment import Measured
+
+PORTS_PCT = 80.0
+PORTS_CLEAR_PCT = 70.0
+"""Percent of the range of local ports. No monitor has an alarm for it; 80 is node-mixin's middle for descriptors."""
+
+FILES_SPARE = 32
+"""Descriptors that a worker process keeps for other things than connections (see loadtop.load.engine)."""
+
+NO_PORT = "no local port is left"
+"""How the load's message begins when connect(2) said EADDRNOTAVAIL (see loadtop.load.trouble)."""
+
+
+def assess_ports(measured: Measured) -> Assessment | None:
+    """``client-ports``: nearly all local ports are in use or in TIME_WAIT, or connect(2) has said that none is left."""
+    load, rates = measured.load, measured.load_rates
+    if load is None or load.generator is None:
+        return None
+    generator = load.generator
+    share = _share(generator.ports_used, generator.ports_limit)
+    refused = load.message.startswith(NO_PORT) and rates is not None and rates.failed > 0
+    if share is None and not refused:
+        return None
+    evidence: list[Evidence] = []
+    if share is not None:
+        evidence.append(
+            Evidence("generator.ports_pct", "generator", share, PORTS_PCT, "%", "loadtop: 80 % of the port range")
+        )
+    if refused and rates is not None:
+        evidence.append(
+            Evidence("load.failed_s", "load", rates.failed, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left")
+        )
+    return Assessment(
+        Bottleneck.CLIENT_PORTS,
+        None,
+        over=refused or (share is not None and share > PORTS_PCT),
+        held=refused or (share is not None and share > PORTS_CLEAR_PCT),
+        evidence=tuple(evidence),
+        advice=_ports_advice(load, generator),
+        confidence=agreement(refused, None if share is None else share > PORTS_PCT),
+        certain=refused,
+    )
+
+
+def assess_files(measured: Measured) -> Assessment | None:
+    """``client-files``: the limit of open files allows fewer connections than the load wants."""
+    load = measured.load
+    if load is None or load.generator is None:
+        return None
+    generator = load.generator
+    if generator.files_used is None or not generator.files_limit:
+        return None
+    workers = max(1, len(generator.worker_cpu_s))
+    room = max(0, generator.files_limit - FILES_SPARE)
+    wanted = -(-load.concurrency // workers) if load.concurrency is not None and load.rate is None else None
+    open_now = load.connections / workers
+    short = wanted is not None and wanted > room
+    # In the open model as many connections are opened as are needed; what is overdue then waits for a descriptor.
+    used_up = wanted is None and open_now >= 0.98 * room and load.in_flight >= 0.98 * load.connections > 0
+    asked = float(wanted) if wanted is not None else open_now
+    return Assessment(
+        Bottleneck.CLIENT_FILES,
+        None,
+        over=short or used_up,
+        held=short or used_up,
+        evidence=(
+            Evidence(
+                "generator.connections", "generator", asked, room, "conn", f"limit of files less {FILES_SPARE} in use"
+            ),
+            Evidence("generator.files", "generator", generator.files_used, generator.files_limit, "files", "ulimit -n"),
+        ),
+        advice=f"One generator process may open {generator.files_limit} files, enough for {room} connections"
+        + (f", and {wanted} are wanted" if wanted is not None else "")
+        + f": raise the limit (ulimit -n {max(2 * generator.files_limit, (wanted or 0) + FILES_SPARE)}) "
+        f"or use --workers {_workers(load, room, workers)}.",
+        confidence=agreement(short),
+        certain=short,
+    )
+
+
+def _workers(load: LoadSample, room: int, now: int) -> int:
+    """How many generator processes have descriptors enough for the connections wanted."""
+    if load.rate is not None or load.concurrency is None or not room:
+        return now + 1
+    return max(now + 1, -(-load.concurrency // room))
+
+
+def _share(used: int | None, limit: int | None) -> float | None:
+    return None if used is None or not limit else 100.0 * used / limit
+
+
+def _ports_advice(load: LoadSample, generator: GeneratorSample) -> str:
+    text = "The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT)"
+    if generator.ports_limit:
+        text += f", so {generator.ports_limit} ports allow about {generator.ports_limit // 60} new connections/s"
+    text += ". " + ("" if load.keepalive else "Use -k, or ")
+    return text + "generate from more addresses or machines, or widen net.ipv4.ip_local_port_range."

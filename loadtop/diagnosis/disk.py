@@ -1,0 +1,92 @@
+"""A data disk: the server's own processes stand still until it answers.
+
+Percent of time busy says little of a disk that serves many requests at once (man iostat), iowait and stalls little of
+whose they are. What decides is that the server's processes wait for it: by Little's law, most requests in flight are
+then found where the time goes.
+"""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.model import Group, HostSample
+from loadtop.moment import HostView, Measured
+from loadtop.rate_model import DiskRates, HostRates
+
+UTIL_PCT = 95.0
+UTIL_CLEAR_PCT = 80.0
+"""Percent of the time with requests under way: PCP's perdisk 95, with waits; cleared at 80."""
+
+AWAIT_MS = 20.0
+"""ms per request: Zabbix's 20."""
+
+QUEUE = 2.0
+"""Requests under way on average that count as a queue; our own (PCP: a queue that grows)."""
+
+BLOCKED_SHARE = 0.4
+BLOCKED_CLEAR_SHARE = 0.2
+"""The part of the requests in flight whose process waits for a disk; our own."""
+
+STALL_PCT = 10.0
+"""Percent of the time in which some task waited for I/O: check_psi's critical value of ``full``. A vote only."""
+
+
+def assess(measured: Measured, host: HostView) -> Assessment | None:
+    """``disk`` for one machine: a disk that does not carry swap is busy and slow, and the server waits for it."""
+    rates, sample = host.rates, host.sample
+    if rates is None or sample is None:
+        return None
+    disks = [disk for disk in rates.disks or () if not disk.swap and disk.util is not None]
+    slowest = max(disks, key=lambda disk: (disk.util or 0.0) * (1.0 + (disk.queue or 0.0)), default=None)
+    if slowest is None:
+        return None
+    blocked = _blocked(rates, sample)
+    if blocked is None:
+        return None
+    load = measured.load
+    flying = None if load is None else max(1, load.in_flight)
+    most = _least(flying, BLOCKED_SHARE)
+    util, waits = slowest.util or 0.0, slowest.await_ms or 0.0
+    crowded = waits >= AWAIT_MS or (slowest.queue or 0.0) >= QUEUE
+    stall = None if rates.pressure is None else rates.pressure.io_some
+    name = f"disk.{slowest.name}"
+    evidence = [
+        Evidence(f"{name}.util_pct", host.name, util, UTIL_PCT, "%", "PCP perdisk: 95 % and waits"),
+        Evidence(f"{name}.await_ms", host.name, waits, AWAIT_MS, "ms", "Zabbix: await over 20 ms"),
+        Evidence("blocked", host.name, blocked, most, "tasks", "loadtop: server processes that wait for a disk"),
+    ]
+    if stall is not None:
+        evidence.append(Evidence("pressure.io_some_pct", host.name, stall, STALL_PCT, "%", "check_psi: a vote only"))
+    return Assessment(
+        Bottleneck.DISK,
+        host.name,
+        over=util > UTIL_PCT and crowded and blocked >= most,
+        held=util > UTIL_CLEAR_PCT and blocked >= _least(flying, BLOCKED_CLEAR_SHARE),
+        evidence=tuple(evidence),
+        advice=_advice(slowest, blocked, flying),
+        confidence=agreement(waits >= AWAIT_MS, None if stall is None else stall > STALL_PCT),
+    )
+
+
+def _least(flying: int | None, share: float) -> int:
+    """How many server processes must be found waiting; without a load to compare with, two."""
+    return 2 if flying is None else max(1, round(share * flying))
+
+
+def _blocked(rates: HostRates, sample: HostSample) -> int | None:
+    """How many of the server's tasks wait for a disk now.
+
+    Of a threaded server only its first thread's state is listed, so the machine's count stands for it.
+    """
+    groups = [group for name in (Group.HTTPD, Group.FPM) if (group := rates.group(name)) is not None]
+    everywhere = None if sample.scheduler is None else sample.scheduler.blocked
+    if not groups:
+        return everywhere
+    threaded = rates.group(Group.FPM) is None and any(group.threads > 2 * group.processes for group in groups)
+    return everywhere if threaded else sum(group.blocked for group in groups)
+
+
+def _advice(disk: DiskRates, blocked: int, flying: int | None) -> str:
+    of = "" if flying is None else f" of {flying} requests in flight"
+    return (
+        f"{blocked}{of} wait for the disk {disk.name}, which reads {disk.read_kb:.0f} and writes {disk.write_kb:.0f} "
+        f"kB/s in {disk.requests:.0f} operations/s: cache what is read, write less often, or use a faster disk."
+    )

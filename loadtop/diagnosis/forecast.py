@@ -1,0 +1,193 @@
+"""The next limit, while nothing is full: which resource would be, and at about how many requests/s.
+
+The utilisation law: a resource that is busy B of a time in which X requests are served gives each D = B / X, and is
+full at X = capacity / D (Denning and Buzen, "The Operational Analysis of Queueing Network Models", 1978). For worker
+slots the same follows from Little's law: busy slots are X * R. It holds while a request costs the same under more load;
+where that cannot be assumed, nothing is said.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from itertools import chain
+from math import sqrt
+
+from loadtop.diagnosis import fpm, network
+from loadtop.diagnosis.finding import Bottleneck, Forecast
+from loadtop.diagnosis.room import worker_room
+from loadtop.model import Group, LoadState
+from loadtop.moment import HostView, Measured
+from loadtop.rate_model import HostRates
+
+LEAST_INTERVALS = 5
+MOST_INTERVALS = 60
+"""How many calm intervals a forecast needs, and looks back on."""
+
+LEAST_USED = 0.03
+"""The part of a resource that must be used for its demand to be measured at all."""
+
+FARTHEST = 10.0
+"""Times the present throughput beyond which nothing is foretold."""
+
+ERRORS_PCT = 5.0
+KEEPALIVE_SHARE = 0.1
+"""Failed requests cost something else than good ones; slots of idle connections follow their number, not requests."""
+
+MODEL_ERROR = 0.08
+"""What the range has beside twice the standard error: costs that change with the load, from the laboratory's runs."""
+
+Key = tuple[Bottleneck, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of a resource was used in one interval, and how much there is, in the same unit."""
+
+    used: float
+    capacity: float
+
+
+class Forecaster:
+    """Remembers the newest calm intervals of one load. Bounded, and made of frames only."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, dict[Key, Use]]] = deque(maxlen=MOST_INTERVALS)
+
+    def add(self, measured: Measured, *, calm: bool) -> Forecast | None:
+        """Count one interval; the forecast after it, or ``None`` where there is no ground for one.
+
+        ``calm`` says that no resource was over its threshold: at its limit a resource's demand bends.
+        """
+        load, rates = measured.load, measured.load_rates
+        if load is None or load.state is not LoadState.RUNNING:
+            return None
+        if rates is None or rates.rps <= 0 or not calm:
+            return None
+        if max(rates.failed_share or 0.0, rates.non_2xx_share or 0.0) > ERRORS_PCT:
+            self._seen.clear()
+            return None
+        self._seen.append((rates.rps, _uses(measured)))
+        return self._forecast() if len(self._seen) >= LEAST_INTERVALS else None
+
+    def _forecast(self) -> Forecast | None:
+        keys = set(chain.from_iterable(uses for _, uses in self._seen))
+        found = [forecast for key in keys if (forecast := self._of(key)) is not None]
+        first = min(found, key=lambda forecast: forecast.rps, default=None)
+        newest = sum(rps for rps, _ in list(self._seen)[-LEAST_INTERVALS:]) / LEAST_INTERVALS
+        return first if first is not None and newest < first.rps <= FARTHEST * newest else None
+
+    def _of(self, key: Key) -> Forecast | None:
+        """Demand as a ratio of sums, with the standard error of a ratio estimator (Cochran, Sampling Techniques)."""
+        known = [(rps, uses[key]) for rps, uses in self._seen if key in uses]
+        if len(known) < LEAST_INTERVALS:
+            return None
+        count, served = len(known), sum(rps for rps, _ in known)
+        demand = sum(use.used for _, use in known) / served
+        capacity = known[-1][1].capacity
+        if demand <= 0 or capacity <= 0 or demand * served / count < LEAST_USED * capacity:
+            return None
+        spread = sum((use.used - demand * rps) ** 2 for rps, use in known) / (count - 1)
+        error = min(0.5, 2.0 * sqrt(spread / count) / (served / count) / demand + MODEL_ERROR)
+        rps = capacity / demand
+        return Forecast(key[0], key[1], rps, rps * (1.0 - error), rps * (1.0 + error))
+
+
+def _uses(measured: Measured) -> dict[Key, Use]:
+    found: dict[Key, Use] = {}
+    generator = None if measured.load_rates is None else measured.load_rates.generator
+    if generator is not None:
+        found[Bottleneck.GENERATOR, None] = Use(generator.busiest, 100.0)
+    pools = [host for host in measured.hosts if host.rates is not None and (host.rates.apache or host.rates.fpm)]
+    for host in measured.hosts:
+        if host.rates is None or host.sample is None:
+            continue
+        line = network.fullest(host)
+        if line is not None and line.util is not None:
+            found[Bottleneck.NETWORK, host.name] = Use(line.util, 100.0)
+        if host.state.role == "generator":
+            continue
+        for resource, use in _of_server(measured, host, host.rates, alone=len(pools) == 1).items():
+            found[resource, host.name] = use
+    return found
+
+
+def _of_server(measured: Measured, host: HostView, rates: HostRates, *, alone: bool) -> dict[Bottleneck, Use]:
+    uses = {
+        Bottleneck.CPU: _cpu(host, rates),
+        Bottleneck.CPU_CORE: _core(rates),
+        Bottleneck.THROTTLED: _quota(host, rates),
+        Bottleneck.APACHE_WORKERS: _slots(measured, rates, alone=alone),
+        Bottleneck.FPM_WORKERS: _children(measured, rates, alone=alone),
+        Bottleneck.HAPROXY_QUEUE: _haproxy(rates),
+    }
+    slots = uses[Bottleneck.APACHE_WORKERS]
+    page = next(iter(rates.apache or ()), None)
+    if slots is not None and page is not None and page.mpm == "prefork":
+        room = worker_room(host, Group.HTTPD)
+        if room is not None and room.workers < page.capacity:
+            uses[Bottleneck.MEMORY] = Use(slots.used, room.workers)
+    return {resource: use for resource, use in uses.items() if use is not None}
+
+
+def _cpu(host: HostView, rates: HostRates) -> Use | None:
+    """In cores. What strangers take does not grow with the load, and is not there for it."""
+    if rates.cpu is None or host.sample is None:
+        return None
+    cores = len(rates.cores) or host.sample.facts.cores
+    strangers = sum(each.cpu or 0.0 for each in rates.processes or () if each.process.group is Group.OTHER) / 100
+    stolen = (rates.cpu.steal or 0.0) * cores / 100
+    return Use(max(0.0, rates.cpu.busy * cores / 100 - strangers), cores - strangers - stolen)
+
+
+def _core(rates: HostRates) -> Use | None:
+    """A server of one process with one thread that takes most of what servers take."""
+    groups = [group for name in (Group.HTTPD, Group.FPM, Group.HAPROXY) if (group := rates.group(name)) is not None]
+    busy = sum(group.cpu or 0.0 for group in groups)
+    for group in groups:
+        if group.processes == group.threads == 1 and group.cpu and group.cpu > 0.5 * busy:
+            return Use(group.cpu, 100.0)
+    return None
+
+
+def _quota(host: HostView, rates: HostRates) -> Use | None:
+    limits = None if host.sample is None else host.sample.cgroup
+    group = rates.group(Group.HTTPD)
+    if limits is None or not limits.cpu_quota_us or not limits.cpu_period_us or group is None or group.cpu is None:
+        return None
+    return Use(group.cpu / 100, limits.cpu_quota_us / limits.cpu_period_us)
+
+
+def _slots(measured: Measured, rates: HostRates, *, alone: bool) -> Use | None:
+    page = next(iter(rates.apache or ()), None)
+    if page is None or page.keepalive > KEEPALIVE_SHARE * page.capacity:
+        return None
+    return Use(_served(measured, page.busy, alone=alone), page.capacity)
+
+
+def _children(measured: Measured, rates: HostRates, *, alone: bool) -> Use | None:
+    pool = next(iter(rates.fpm or ()), None)
+    most = None if pool is None else fpm.limit(pool.pool)
+    if pool is None or pool.pool.active is None or most is None:
+        return None
+    return Use(_served(measured, pool.pool.active, alone=alone), most)
+
+
+def _served(measured: Measured, shown: int, *, alone: bool) -> float:
+    """How many requests a pool serves on average: Little's law on the whole load where the pool has all of it and its
+    own page, which is one moment, does not speak against that; else what the page shows without itself."""
+    load, rates = measured.load, measured.load_rates
+    times = None if load is None or load.latencies is None else load.latencies.total
+    if alone and rates is not None and times is not None and times.count:
+        flying = rates.rps * times.sum_us / times.count / 1e6
+        if abs(flying - shown) <= max(1.5, 0.5 * flying):
+            return flying
+    return float(max(0, shown - 1))
+
+
+def _haproxy(rates: HostRates) -> Use | None:
+    servers = [
+        each.line
+        for each in rates.haproxy or ()
+        if each.line.server not in ("FRONTEND", "BACKEND") and each.line.session_limit
+    ]
+    slots = sum(server.session_limit or 0 for server in servers)
+    return Use(sum(server.sessions for server in servers), slots) if slots else None

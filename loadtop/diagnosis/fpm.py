@@ -1,0 +1,97 @@
+"""php-fpm's pool: every child busy, so that requests wait for one."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.room import room_for
+from loadtop.model import FpmPool, Group
+from loadtop.moment import HostView, Measured
+
+FULL_PCT = 100.0
+CLEAR_PCT = 85.0
+"""Percent of the children that are busy. Linuxfabrik warns of a static pool at 80 and calls 90 critical, but a pool at
+90 % makes nobody wait yet."""
+
+QUEUE = 0
+"""Connections that wait for a child: Linuxfabrik calls any critical."""
+
+
+def assess(measured: Measured, host: HostView) -> Assessment | None:
+    """``fpm-workers`` for one machine: its fullest pool has no free child while requests wait for one.
+
+    Children that merely match their callers' number make nobody wait, and one of them may be the status page's own.
+    Where no queue is known, more callers than children is what says that some wait. A page that stays silent while
+    connections wait at the pool's socket needs a child itself: that silence is evidence.
+    """
+    rates = host.rates
+    if rates is None or not rates.fpm:
+        return None
+    fullest = max(rates.fpm, key=lambda each: (each.pool.listen_queue or 0, share(each.pool) or 0.0))
+    pool = fullest.pool
+    taken, queue, most = share(pool), pool.listen_queue, limit(pool)
+    callers = _callers(measured, host)
+    crowded = callers is None or most is None or callers > most
+    waits = queue > QUEUE if queue is not None else crowded
+    silent = pool.active is None and pool.silent_s is not None
+    if taken is None and not silent:
+        return None
+    full = silent if taken is None else taken >= FULL_PCT or pool.idle == 0
+    return Assessment(
+        Bottleneck.FPM_WORKERS,
+        host.name,
+        over=full and waits,
+        held=waits if taken is None else taken >= CLEAR_PCT,
+        evidence=tuple(_evidence(host, pool, callers)),
+        advice=_advice(measured, host, pool),
+        confidence=agreement(bool(queue) or None, bool(fullest.max_children_reached) or None, crowded),
+    )
+
+
+def limit(pool: FpmPool) -> int | None:
+    """How many children the pool may have: configured, or those there are now (a static pool has all of them)."""
+    return pool.max_children or pool.total or None
+
+
+def share(pool: FpmPool) -> float | None:
+    """Percent of the pool's children that are busy. The status page counts its own child."""
+    most = limit(pool)
+    return None if pool.active is None or most is None else 100.0 * pool.active / most
+
+
+def _evidence(host: HostView, pool: FpmPool, callers: int | None) -> list[Evidence]:
+    taken, most = share(pool), limit(pool)
+    found: list[Evidence] = []
+    if taken is not None and pool.active is not None and most is not None:
+        found += [
+            Evidence("fpm.full_pct", host.name, taken, FULL_PCT, "%", "every child of the pool is busy"),
+            Evidence("fpm.active", host.name, pool.active, most, "children", "php-fpm: pm.max_children"),
+        ]
+    if pool.listen_queue is not None:
+        found.append(
+            Evidence("fpm.listen_queue", host.name, pool.listen_queue, QUEUE, "conn", "Linuxfabrik: any over 0")
+        )
+    if pool.silent_s is not None:
+        found.append(Evidence("fpm.silent_s", host.name, pool.silent_s, 0, "s", "the status page needs a child too"))
+    if callers is not None and most is not None:
+        found.append(Evidence("fpm.callers", host.name, callers, most, "requests", "loadtop: those that want a child"))
+    return found
+
+
+def _callers(measured: Measured, host: HostView) -> int | None:
+    """How many requests may want a child at once: those in flight, as far as Apache on this machine lets them in."""
+    load = measured.load
+    if load is None:
+        return None
+    slots = sum(page.capacity for page in (host.rates.apache if host.rates is not None else None) or ())
+    return min(load.in_flight, slots) if slots else load.in_flight
+
+
+def _advice(measured: Measured, host: HostView, pool: FpmPool) -> str:
+    most = limit(pool)
+    text = f"All {most or ''} children of the php-fpm pool {pool.pool} are busy while CPU is free".replace("  ", " ")
+    if pool.listen_queue:
+        text += f" and {pool.listen_queue} requests wait"
+    text += ": raise pm.max_children" + ("" if most is None else f" from {most}")
+    load = measured.load
+    if load is not None and most is not None and load.in_flight > most:
+        text += f" to {load.in_flight} ({load.in_flight} requests are in flight)"
+    return text + room_for(host, Group.FPM, most or 1)

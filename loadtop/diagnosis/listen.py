@@ -1,0 +1,56 @@
+"""The accept queue of the server's port: it overflows when connections come in bursts larger than its backlog."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.model import Listener
+from loadtop.moment import HostView, Measured
+
+OVERFLOWS_S = 0.0
+"""Connections per second that found the queue full. PCP's tcplistenoverflows: any."""
+
+
+def assess(measured: Measured, host: HostView) -> Assessment | None:
+    """``listen-queue`` for one machine. The kernel counts overflows of all ports together: where the queue of another
+    port is full now and that of the tested one is empty, they are the other's."""
+    rates, sample = host.rates, host.sample
+    if rates is None or rates.tcp is None or rates.tcp.listen_overflows is None or sample is None:
+        return None
+    overflows = rates.tcp.listen_overflows
+    listeners = () if sample.tcp is None else sample.tcp.listeners
+    port = None if measured.load is None or measured.load.server is None else measured.load.server.port
+    own = next((each for each in listeners if each.port == port), None)
+    others = [each for each in listeners if each.port != port and _is_full(each)]
+    ours = own is None or own.queue > 0 or not others
+    evidence = [
+        Evidence("tcp.listen_overflows_s", host.name, overflows, OVERFLOWS_S, "/s", "PCP tcplistenoverflows: any")
+    ]
+    if own is not None:
+        evidence.append(
+            Evidence("tcp.accept_queue", host.name, own.queue, own.backlog or 0, "conn", "ss -ltn: Recv-Q, Send-Q")
+        )
+    if rates.tcp.listen_drops is not None:
+        evidence.append(Evidence("tcp.listen_drops_s", host.name, rates.tcp.listen_drops, 0, "/s", "netdata: over 1/s"))
+    return Assessment(
+        Bottleneck.LISTEN_QUEUE,
+        host.name,
+        over=overflows > OVERFLOWS_S and ours,
+        held=overflows > OVERFLOWS_S and ours,
+        evidence=tuple(evidence),
+        advice=_advice(measured, own),
+        confidence=agreement(None if own is None else _is_full(own), None if own is None else own.queue > 0),
+    )
+
+
+def _is_full(listener: Listener) -> bool:
+    """Linux takes one connection more than the backlog (inet_csk_reqsk_queue, sk_acceptq_is_full)."""
+    return listener.backlog is not None and listener.queue >= listener.backlog > 0
+
+
+def _advice(measured: Measured, own: Listener | None) -> str:
+    text = "Connections are refused by a full accept queue, and their clients try again after 1 s"
+    load = measured.load
+    wanted = None if load is None or load.concurrency is None else max(511, 2 * load.concurrency)
+    number = "" if wanted is None else f" to {wanted}"
+    if own is not None and own.backlog:
+        text += f" (port {own.port}: room for {own.backlog})"
+    return f"{text}: raise ListenBacklog and net.core.somaxconn{number}, or let more workers accept."

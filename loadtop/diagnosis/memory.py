@@ -1,0 +1,84 @@
+"""Memory that is too small without swap: pages are reclaimed and soon read again, while tasks wait for that."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.room import fewer_workers
+from loadtop.moment import HostView
+
+AVAILABLE_PCT = 10.0
+"""Percent of memory that is available: netdata's and awesome-prometheus-alerts' warning is below 10."""
+
+GROUP_PCT = 90.0
+"""Percent of a control group's memory limit: netdata's and awesome-prometheus-alerts' warning for containers."""
+
+REFAULTS_S = 500.0
+"""Pages per second that were wanted again soon after they were given up, or were reclaimed by those that want memory
+themselves; our own, after node-mixin's 500 major faults per second."""
+
+STALL_PCT = 10.0
+STALL_CLEAR_PCT = 4.0
+"""Percent of the time in which some task waited for memory: psi-notify's 10."""
+
+
+def assess(host: HostView) -> Assessment | None:
+    """``memory`` for one machine: little is left, what was given up is wanted again, and tasks wait for it.
+
+    All three must hold as far as they are measured: a full page cache leaves little of a control group's limit and
+    costs nothing, and stalls alone may be of another group.
+    """
+    rates, sample = host.rates, host.sample
+    if rates is None or sample is None or sample.memory is None or rates.paging is None:
+        return None
+    memory, group, paging = sample.memory, sample.cgroup, rates.paging
+    left = None if memory.available_kb is None else 100.0 * memory.available_kb / memory.total_kb
+    filled = None
+    if group is not None and group.memory_limit_kb and group.memory_used_kb is not None:
+        filled = 100.0 * group.memory_used_kb / group.memory_limit_kb
+    again = max(
+        (value for value in (paging.refaults_pages, paging.direct_reclaimed_pages) if value is not None), default=None
+    )
+    stall = _stall(host)
+    if again is None:
+        return None
+    tight = (left is not None and left < AVAILABLE_PCT) or (filled is not None and filled > GROUP_PCT)
+    evidence: list[Evidence] = []
+    if left is not None and (filled is None or left < AVAILABLE_PCT):
+        evidence.append(
+            Evidence("memory.available_pct", host.name, left, AVAILABLE_PCT, "%", "netdata: below 10 %", below=True)
+        )
+    if filled is not None:
+        evidence.append(Evidence("cgroup.memory_pct", host.name, filled, GROUP_PCT, "%", "netdata: cgroup over 90 %"))
+    evidence.append(Evidence("memory.refaults_s", host.name, again, REFAULTS_S, "pages/s", "loadtop, calibrated"))
+    if stall is not None:
+        evidence.append(
+            Evidence("pressure.memory_some_pct", host.name, stall, STALL_PCT, "%", "psi-notify: memory some 10 %")
+        )
+    return Assessment(
+        Bottleneck.MEMORY,
+        host.name,
+        over=tight and again > REFAULTS_S and (stall is None or stall > STALL_PCT),
+        held=tight and again > REFAULTS_S / 4 and (stall is None or stall > STALL_CLEAR_PCT),
+        evidence=tuple(evidence),
+        advice=_advice(host),
+        confidence=agreement(
+            None if stall is None else stall > STALL_PCT, None if filled is None else filled > GROUP_PCT
+        ),
+    )
+
+
+def _stall(host: HostView) -> float | None:
+    """Percent of the time some task waited for memory: of the server's control group, else of the machine."""
+    rates = host.rates
+    if rates is None:
+        return None
+    own = None if rates.cgroup is None or rates.cgroup.pressure is None else rates.cgroup.pressure.memory_some
+    whole = None if rates.pressure is None else rates.pressure.memory_some
+    return whole if own is None else own
+
+
+def _advice(host: HostView) -> str:
+    group = None if host.sample is None else host.sample.cgroup
+    text = "Memory is too small for what is read again and again"
+    if group is not None and group.memory_limit_kb:
+        text += f" (the server's control group may use {group.memory_limit_kb // 1024} MB: raise that)"
+    return f"{text}. {fewer_workers(host).replace('until nothing is swapped, or add', 'or add')}"

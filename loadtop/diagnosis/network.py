@@ -1,0 +1,55 @@
+"""The line: an interface that carries nearly what it can."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.moment import HostView
+from loadtop.rate_model import NetworkRates
+
+UTIL_PCT = 85.0
+UTIL_CLEAR_PCT = 75.0
+"""Percent of the line's speed in its fuller direction: PCP's pernetif/util 85; cleared at 75."""
+
+RETRANSMITS_S = 5.0
+"""Segments per second that were sent again: a vote only; our own."""
+
+MADE_UP = {"veth": 10_000, "tun": 10, "tap": 10, "lo": 0}
+"""Speeds in Mbit/s that drivers of lines which are none report, whatever they can carry (Linux, drivers/net)."""
+
+
+def fullest(host: HostView) -> NetworkRates | None:
+    """The interface that is nearest to its line's speed, where one is known."""
+    networks = None if host.rates is None else host.rates.networks
+    lines = [line for line in networks or () if line.util is not None and not _is_made_up(line)]
+    return max(lines, key=lambda line: line.util or 0.0, default=None)
+
+
+def assess(host: HostView) -> Assessment | None:
+    """``network`` for one machine: its fullest line, where the speed of one is known."""
+    line = fullest(host)
+    if line is None or line.util is None or not line.link_mbit:
+        return None
+    again = None if host.rates is None or host.rates.tcp is None else host.rates.tcp.retransmits
+    name = f"network.{line.name}"
+    out = line.tx_kb >= line.rx_kb
+    carried = max(line.tx_kb, line.rx_kb) * 8 * 1024 / 1e6
+    evidence = [
+        Evidence(f"{name}.util_pct", host.name, line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
+        Evidence(f"{name}.{'tx' if out else 'rx'}_mbit_s", host.name, carried, line.link_mbit, "Mbit/s", "line speed"),
+    ]
+    if again is not None:
+        evidence.append(Evidence("tcp.retransmits_s", host.name, again, RETRANSMITS_S, "/s", "loadtop: a vote only"))
+    return Assessment(
+        Bottleneck.NETWORK,
+        host.name,
+        over=line.util > UTIL_PCT,
+        held=line.util > UTIL_CLEAR_PCT,
+        evidence=tuple(evidence),
+        advice=f"{line.name} {'sends' if out else 'receives'} {carried:.3g} of {line.link_mbit} Mbit/s: compress "
+        "(mod_deflate, mod_brotli), let clients cache, or use a faster line.",
+        confidence=agreement(line.util > 95.0, None if again is None else again > RETRANSMITS_S),
+    )
+
+
+def _is_made_up(line: NetworkRates) -> bool:
+    kind = line.name.rstrip("0123456789")
+    return any(kind.startswith(driver) and line.link_mbit == speed for driver, speed in MADE_UP.items())

@@ -1,0 +1,37 @@
+"""Processor time that the hypervisor gave to others while this machine wanted it."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.moment import HostView
+
+STEAL_PCT = 10.0
+STEAL_CLEAR_PCT = 5.0
+"""Percent of the time: netdata and awesome-prometheus-alerts warn above 10; cleared at netdata's 5."""
+
+WANTED_PCT = 90.0
+WANTED_CLEAR_PCT = 80.0
+"""Percent of the time used or stolen. With time left over, what was stolen could be made up for."""
+
+
+def assess(host: HostView) -> Assessment | None:
+    """``steal`` for one machine: a share is stolen, and nothing is left over to make up for it."""
+    cpu = None if host.rates is None else host.rates.cpu
+    if cpu is None or cpu.steal is None:
+        return None
+    wanted = cpu.busy + cpu.steal
+    sample = host.sample
+    running = None if sample is None or sample.scheduler is None else sample.scheduler.running
+    cores = 1 if sample is None else sample.facts.cores
+    return Assessment(
+        Bottleneck.STEAL,
+        host.name,
+        over=cpu.steal > STEAL_PCT and wanted > WANTED_PCT,
+        held=cpu.steal > STEAL_CLEAR_PCT and wanted > WANTED_CLEAR_PCT,
+        evidence=(
+            Evidence("cpu.steal_pct", host.name, cpu.steal, STEAL_PCT, "%", "netdata: steal over 10 %"),
+            Evidence("cpu.wanted_pct", host.name, wanted, WANTED_PCT, "%", "PCP cpu/util, with what is stolen"),
+        ),
+        advice=f"The hypervisor gives {cpu.steal:.0f} % of this machine's CPU away, about "
+        f"{cpu.steal * cores / 100:.1f} of {cores} cores: move to another machine, or pay for dedicated cores.",
+        confidence=agreement(None if running is None else running > cores),
+    )

@@ -1,0 +1,48 @@
+"""The web server's CPU quota: its control group has used up its time and must stand still until the next period."""
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.model import CgroupLimits
+from loadtop.moment import HostView
+
+PERIODS_PCT = 25.0
+PERIODS_CLEAR_PCT = 10.0
+"""Percent of the periods in which it was throttled: awesome-prometheus-alerts warns above 25; cleared at 10."""
+
+LOST_MS_S = 20.0
+"""ms per second that it stood still: our own, so that throttling of some microseconds is no limit."""
+
+
+def assess(host: HostView) -> Assessment | None:
+    """``throttled`` for one machine: the quota stops the server in many periods, for a time that is felt."""
+    rates, sample = host.rates, host.sample
+    group = None if sample is None else sample.cgroup
+    if rates is None or rates.cgroup is None or rates.cgroup.throttled is None or group is None:
+        return None
+    if group.cpu_quota_us is None:
+        return None
+    share, lost = rates.cgroup.throttled, rates.cgroup.throttled_ms
+    felt = lost is None or lost > LOST_MS_S
+    evidence = [
+        Evidence("cgroup.throttled_pct", host.name, share, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
+    ]
+    if lost is not None:
+        evidence.append(Evidence("cgroup.throttled_ms_s", host.name, lost, LOST_MS_S, "ms/s", "loadtop, calibrated"))
+    return Assessment(
+        Bottleneck.THROTTLED,
+        host.name,
+        over=share > PERIODS_PCT and felt,
+        held=share > PERIODS_CLEAR_PCT,
+        evidence=tuple(evidence),
+        advice=_advice(group, share),
+        confidence=agreement(None if lost is None else felt, share > 2 * PERIODS_PCT),
+    )
+
+
+def _advice(group: CgroupLimits, share: float) -> str:
+    text = f"The server's control group {group.path} is stopped in {share:.0f} % of its periods"
+    if group.cpu_quota_us is None or not group.cpu_period_us:
+        return f"{text}: raise its CPU quota."
+    cores = group.cpu_quota_us / group.cpu_period_us
+    setting = f"CPUQuota={cores * 200:.0f}%" if group.version == 2 else f"cpu.cfs_quota_us={2 * group.cpu_quota_us}"
+    return f"{text}, at a quota of {cores:.2g} cores: raise it (for example {setting}), or take it away."

@@ -1,0 +1,138 @@
+"""Requests that queue for something nobody watches: a database, a lock, a server behind the server.
+
+Little's law (L = X * R) splits the requests in flight: X * R0 of them are being served, where R0 is what a request
+takes when nobody is before it; the rest wait. R0 is the least time seen while few were in flight, as at the beginning
+of every closed load. Where *every* request takes several times R0, they wait for one another; where only some do, the
+pages differ, and nothing follows from it.
+"""
+
+from collections.abc import Iterable
+
+from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.load.histogram import percentile
+from loadtop.model import Distribution, LoadSample
+from loadtop.moment import HostView, Measured
+
+WAITING_PCT = 60.0
+WAITING_CLEAR_PCT = 45.0
+"""Percent of the requests in flight that wait, by Little's law; our own."""
+
+LOW_PERCENTILE = 10.0
+SLOWER, SLOWER_CLEAR = 1.7, 1.4
+"""Even the fastest tenth takes this many times R0: then all wait, not some; our own."""
+
+LEAST_WAIT_MS = 5.0
+"""ms of waiting below which it is the noise of schedulers and lines; our own."""
+
+GROWTH = 1.5
+GAIN = 1.1
+"""With this many times the connections, throughput of less than that many times is no growth; our own."""
+
+CALM_PCT = 75.0
+"""Percent of the CPU above which requests may well wait for that, although it is not full yet; our own."""
+
+LEVELS = 64
+"""How many numbers of connections are remembered."""
+
+
+class Waiting:
+    """Remembers what a request takes alone, and what each number of connections was served at. Bounded."""
+
+    def __init__(self) -> None:
+        self._least_us: int | None = None
+        self._levels: dict[int, tuple[int, float]] = {}
+
+    def assess(self, measured: Measured, others: Iterable[Assessment]) -> Assessment | None:
+        """``waiting``, where no other resource is even near its limit. ``others`` are this interval's."""
+        load, rates = measured.load, measured.load_rates
+        if load is None or rates is None or load.latencies is None or load.state.ended:
+            return None
+        times = load.latencies.total
+        if times.count == 0 or rates.rps <= 0:
+            return None
+        if not rates.failed_share and not rates.non_2xx_share:
+            self._least_us = times.min_us if self._least_us is None else min(self._least_us, times.min_us)
+        least = self._least_us
+        if least is None:
+            return None
+        flat = self._flat(load, rates.rps)
+        free = not any(each.held or each.over for each in others) and all(_is_calm(host) for host in measured.hosts)
+        return _judge(measured, load, times, least, flat, free=free, rps=rates.rps)
+
+    def _flat(self, load: LoadSample, rps: float) -> tuple[int, float] | None:
+        """A clearly smaller number of connections that was served as fast, and how fast; and remember this one."""
+        level = load.concurrency
+        if level is None or load.rate is not None:
+            return None
+        count, mean = self._levels.get(level, (0, 0.0))
+        if level in self._levels or len(self._levels) < LEVELS:
+            self._levels[level] = (count + 1, mean + (rps - mean) / (count + 1))
+        smaller = [(n, mean) for n, (count, mean) in self._levels.items() if n * GROWTH <= level and count > 1]
+        best = max(smaller, key=lambda known: known[1], default=None)
+        return best if best is not None and rps < GAIN * best[1] else None
+
+
+def _judge(
+    measured: Measured,
+    load: LoadSample,
+    times: Distribution,
+    least_us: int,
+    flat: tuple[int, float] | None,
+    *,
+    free: bool,
+    rps: float,
+) -> Assessment:
+    mean_ms, least_ms = times.sum_us / times.count / 1000, least_us / 1000
+    low_ms = percentile(times, LOW_PERCENTILE) / 1000
+    share = 100.0 * max(0.0, 1.0 - least_ms / mean_ms) if mean_ms else 0.0
+    flying = rps * mean_ms / 1000
+    served = rps * least_ms / 1000
+    slower = low_ms / least_ms if least_ms else 1.0
+    felt = mean_ms - least_ms >= LEAST_WAIT_MS and load.in_flight >= 2
+    evidence = [
+        Evidence("load.waiting_pct", "load", share, WAITING_PCT, "%", "Little's law: 1 - R0/R"),
+        Evidence("load.p10_ms", "load", low_ms, SLOWER * least_ms, "ms", f"loadtop: {SLOWER} times R0, the least"),
+        Evidence("load.in_flight", "load", flying, round(served), "requests", "Little: X*R in flight, X*R0 served"),
+    ]
+    if flat is not None:
+        evidence.append(
+            Evidence("load.rps", "load", rps, GAIN * flat[1], "/s", f"loadtop: no growth over c={flat[0]}", below=True)
+        )
+    return Assessment(
+        Bottleneck.WAITING,
+        None,
+        over=free and felt and share > WAITING_PCT and slower > SLOWER,
+        held=felt and share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR,
+        evidence=tuple(evidence),
+        advice=_advice(measured, flying, served, rps),
+        confidence=agreement(flat is not None or None, abs(flying - load.in_flight) <= 0.25 * max(1, load.in_flight)),
+    )
+
+
+def _is_calm(host: HostView) -> bool:
+    """Whether a machine's processors are far from full. One without figures is not called so."""
+    if host.rates is None:
+        return False
+    return host.rates.cpu is None or host.rates.cpu.busy + (host.rates.cpu.steal or 0.0) < CALM_PCT
+
+
+def _advice(measured: Measured, flying: float, served: float, rps: float) -> str:
+    text = (
+        f"Of {flying:.0f} requests in flight {served:.1f} are being served, the others wait; more connections will "
+        f"only wait longer ({rps:.3g} requests/s). "
+    )
+    if not any("target" in host.state.role for host in measured.hosts):
+        return text + "The server's machine is not watched: add it with --host NAME=ssh://HOST."
+    unknown = _unknown_line(measured)
+    line = f" The speed of {unknown} is not known: tell it with --link MBIT." if unknown else ""
+    return text + "No watched machine is full: look for a database, a lock or another server, and watch it too." + line
+
+
+def _unknown_line(measured: Measured) -> str:
+    """An interface that carries much and whose speed is not known."""
+    for host in measured.hosts:
+        for line in (host.rates.networks if host.rates is not None else None) or ():
+            if line.name != "lo" and line.util is None and max(line.rx_kb, line.tx_kb) > 1000:
+                return line.name
+    return ""
