@@ -23,7 +23,8 @@ def assess_ports(measured: Measured) -> Assessment | None:
         return None
     generator = load.generator
     share = _share(generator.ports_used, generator.ports_limit)
-    refused = load.message.startswith(NO_PORT) and rates is not None and rates.failed > 0
+    failed = (rates.failed if rates is not None else None) or 0.0
+    refused = load.message.startswith(NO_PORT) and failed > 0
     if share is None and not refused:
         return None
     evidence: list[Evidence] = []
@@ -31,10 +32,8 @@ def assess_ports(measured: Measured) -> Assessment | None:
         evidence.append(
             Evidence("generator.ports_pct", "generator", share, PORTS_PCT, "%", "loadtop: 80 % of the port range")
         )
-    if refused and rates is not None:
-        evidence.append(
-            Evidence("load.failed_s", "load", rates.failed, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left")
-        )
+    if refused:
+        evidence.append(Evidence("load.failed_s", "load", failed, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left"))
     return Assessment(
         Bottleneck.CLIENT_PORTS,
         None,
@@ -58,10 +57,11 @@ def assess_files(measured: Measured) -> Assessment | None:
     workers = max(1, len(generator.worker_cpu_s))
     room = max(0, generator.files_limit - FILES_SPARE)
     wanted = -(-load.concurrency // workers) if load.concurrency is not None and load.rate is None else None
-    open_now = load.connections / workers
+    connections, flying = load.connections or 0, load.in_flight or 0
+    open_now = connections / workers
     short = wanted is not None and wanted > room
     # In the open model as many connections are opened as are needed; what is overdue then waits for a descriptor.
-    used_up = wanted is None and open_now >= 0.98 * room and load.in_flight >= 0.98 * load.connections > 0
+    used_up = wanted is None and open_now >= 0.98 * room and flying >= 0.98 * connections > 0
     asked = float(wanted) if wanted is not None else open_now
     return Assessment(
         Bottleneck.CLIENT_FILES,

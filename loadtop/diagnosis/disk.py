@@ -42,7 +42,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     if blocked is None:
         return None
     load = measured.load
-    flying = None if load is None else max(1, load.in_flight)
+    flying = None if load is None or load.in_flight is None else max(1, load.in_flight)
     most = _least(flying, BLOCKED_SHARE)
     util, waits = slowest.util or 0.0, slowest.await_ms or 0.0
     crowded = waits >= AWAIT_MS or (slowest.queue or 0.0) >= QUEUE

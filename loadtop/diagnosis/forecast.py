@@ -60,7 +60,7 @@ class Forecaster:
         load, rates = measured.load, measured.load_rates
         if load is None or load.state is not LoadState.RUNNING:
             return None
-        if rates is None or rates.rps <= 0 or not calm:
+        if rates is None or rates.rps is None or rates.rps <= 0 or not calm:
             return None
         if max(rates.failed_share or 0.0, rates.non_2xx_share or 0.0) > ERRORS_PCT:
             self._seen.clear()
@@ -176,7 +176,7 @@ def _served(measured: Measured, shown: int, *, alone: bool) -> float:
     own page, which is one moment, does not speak against that; else what the page shows without itself."""
     load, rates = measured.load, measured.load_rates
     times = None if load is None or load.latencies is None else load.latencies.total
-    if alone and rates is not None and times is not None and times.count:
+    if alone and rates is not None and rates.rps is not None and times is not None and times.count:
         flying = rates.rps * times.sum_us / times.count / 1e6
         if abs(flying - shown) <= max(1.5, 0.5 * flying):
             return flying

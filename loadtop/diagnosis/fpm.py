@@ -79,7 +79,7 @@ def _evidence(host: HostView, pool: FpmPool, callers: int | None) -> list[Eviden
 def _callers(measured: Measured, host: HostView) -> int | None:
     """How many requests may want a child at once: those in flight, as far as Apache on this machine lets them in."""
     load = measured.load
-    if load is None:
+    if load is None or load.in_flight is None:
         return None
     slots = sum(page.capacity for page in (host.rates.apache if host.rates is not None else None) or ())
     return min(load.in_flight, slots) if slots else load.in_flight
@@ -92,6 +92,6 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> str:
         text += f" and {pool.listen_queue} requests wait"
     text += ": raise pm.max_children" + ("" if most is None else f" from {most}")
     load = measured.load
-    if load is not None and most is not None and load.in_flight > most:
+    if load is not None and most is not None and (load.in_flight or 0) > most:
         text += f" to {load.in_flight} ({load.in_flight} requests are in flight)"
     return text + room_for(host, Group.FPM, most or 1)

@@ -59,7 +59,9 @@ def _queued(measured: Measured, host: HostView, rates: HaproxyRates, lines: tupl
         held=held,
         evidence=tuple(evidence),
         advice=text,
-        confidence=agreement(busy >= slots if slots else None, None if load is None else load.in_flight > queue),
+        confidence=agreement(
+            busy >= slots if slots else None, None if load is None or load.in_flight is None else load.in_flight > queue
+        ),
     )
 
 

@@ -46,7 +46,7 @@ class Waiting:
     def assess(self, measured: Measured, others: Iterable[Assessment]) -> Assessment | None:
         """``waiting``, where no other resource is even near its limit. ``others`` are this interval's."""
         load, rates = measured.load, measured.load_rates
-        if load is None or rates is None or load.latencies is None or load.state.ended:
+        if load is None or rates is None or rates.rps is None or load.latencies is None or load.state.ended:
             return None
         times = load.latencies.total
         if times.count == 0 or rates.rps <= 0:
@@ -89,7 +89,8 @@ def _judge(
     flying = rps * mean_ms / 1000
     served = rps * least_ms / 1000
     slower = low_ms / least_ms if least_ms else 1.0
-    felt = mean_ms - least_ms >= LEAST_WAIT_MS and load.in_flight >= 2
+    seen = load.in_flight if load.in_flight is not None else round(flying)
+    felt = mean_ms - least_ms >= LEAST_WAIT_MS and seen >= 2
     evidence = [
         Evidence("load.waiting_pct", "load", share, WAITING_PCT, "%", "Little's law: 1 - R0/R"),
         Evidence("load.p10_ms", "load", low_ms, SLOWER * least_ms, "ms", f"loadtop: {SLOWER} times R0, the least"),
@@ -106,7 +107,7 @@ def _judge(
         held=felt and share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR,
         evidence=tuple(evidence),
         advice=_advice(measured, flying, served, rps),
-        confidence=agreement(flat is not None or None, abs(flying - load.in_flight) <= 0.25 * max(1, load.in_flight)),
+        confidence=agreement(flat is not None or None, abs(flying - seen) <= 0.25 * max(1, seen)),
     )
 
 
