@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from collectors.machine import Machine, ProcMachine
+from collectors.networks import assumed
 from collectors.problem import TransportError
 from collectors.server_watch import ServerWatch, StatusUrls
 from collectors.transport import Transport
@@ -46,6 +47,7 @@ class HostCollector:
         self._machine = machine
         urls = StatusUrls(apache_urls, fpm_urls, haproxy_urls)
         self._servers = ServerWatch(machine, urls, find=find_servers, target_url=target_url)
+        self._link_mbit: int | None = None
         self._interval_s = 1.0
         self._task: asyncio.Task[None] | None = None
         self._newest: HostSample | None = None
@@ -60,6 +62,10 @@ class HostCollector:
     @property
     def role(self) -> str:
         return self._role
+
+    def assume_link(self, link_mbit: int | None) -> None:
+        """Take this for the speed of lines that do not tell their own; before the first sample."""
+        self._link_mbit = link_mbit
 
     async def start(self, interval_s: float) -> None:
         """Begin to sample, and return at once."""
@@ -122,7 +128,10 @@ class HostCollector:
         uptime_less_monotonic = sample.at - (time.monotonic() - sample.took_s)
         self._servers.look()
         await self._servers.settle(min(_GRACE_S, self._interval_s / 20))
-        self._newest = replace(self._servers.complete(sample, uptime_less_monotonic), host=self._name)
+        sample = replace(self._servers.complete(sample, uptime_less_monotonic), host=self._name)
+        if self._link_mbit is not None and sample.networks is not None:
+            sample = replace(sample, networks=assumed(sample.networks, self._link_mbit))
+        self._newest = sample
         self._problem = ""
         self._since = _now()
 

@@ -5,6 +5,7 @@ Source: Linux, net/core/net-procfs.c: eight columns received, eight sent. The na
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from collectors.fields import complete_lines, count_or_none, row
 from collectors.problem import ParseError
@@ -13,6 +14,7 @@ from loadtop.model import Network
 
 DEV = "/proc/net/dev"
 FILES = (Wanted(DEV),)
+_MADE_UP = ("veth", "tun", "tap")
 _UNKNOWN_SPEEDS = (0, 65535, 2**32 - 1)
 
 
@@ -55,6 +57,16 @@ def parse_speed(speed: str) -> int | None:
     """Mbit/s of a line, or ``None`` where the system does not know it (loopback, virtual interfaces, no cable)."""
     value = count_or_none(next(complete_lines(speed), "").strip())
     return None if value in _UNKNOWN_SPEEDS else value
+
+
+def assumed(networks: Iterable[Network], link_mbit: int) -> tuple[Network, ...]:
+    """The same with this speed for every line that does not tell its own: also those whose driver makes one up."""
+    return tuple(
+        replace(network, link_mbit=link_mbit)
+        if network.name != "lo" and (network.link_mbit is None or network.name.startswith(_MADE_UP))
+        else network
+        for network in networks
+    )
 
 
 def speeds(reading: Reading, interfaces: Iterable[str]) -> dict[str, int | None]:

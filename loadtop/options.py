@@ -68,13 +68,14 @@ class Output:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watching:
     """Which machines and status pages are watched. ``apache``, ``fpm`` and ``haproxy`` hold (host name or ``None``,
-    URL)."""
+    URL). ``link_mbit`` is the speed of lines that do not tell theirs."""
 
     hosts: tuple[tuple[str, str], ...] = (("local", "local"),)
     apache: tuple[tuple[str | None, str], ...] = ()
     fpm: tuple[tuple[str | None, str], ...] = ()
     haproxy: tuple[tuple[str | None, str], ...] = ()
     interval_s: float = 1.0
+    link_mbit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +178,7 @@ def _add_monitoring(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--fpm", action="append", default=[], metavar="[NAME:]URL", help=FPM_HELP)
     group.add_argument("--haproxy", action="append", default=[], metavar="[NAME:]URL", help=HAPROXY_HELP)
     group.add_argument("--interval", type=positive, default=1.0, metavar="SECONDS", help="between samples (default 1)")
+    group.add_argument("--link", type=positive, metavar="MBIT", help="speed of the lines that do not tell theirs")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -217,6 +219,7 @@ def _watching(arguments: Any, *, generates: bool) -> Watching:
         fpm=tuple(_placed("--fpm", text, names) for text in arguments.fpm),
         haproxy=tuple(_placed("--haproxy", text, names) for text in arguments.haproxy),
         interval_s=arguments.interval,
+        link_mbit=None if arguments.link is None else max(1, round(arguments.link)),
     )
 
 

@@ -83,6 +83,8 @@ def watched_hosts(
                 target_url=target_url,
             )
         )
+    for host in hosts:
+        host.assume_link(options.watching.link_mbit)
     return hosts
 
 
