@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -19,6 +20,7 @@ from tui.look import Look
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.live import LiveScreen
 from tui.terminal import TerminalDriver, abandon, terminals
+from tui.view import View
 from tui.widgets.keybar import KeyBar
 from tui.widgets.lines import Lines
 from tui.widgets.panel import Panel
@@ -32,6 +34,10 @@ SAID_S = 4.0
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What ends the cockpit from outside."""
+
+
+FirstPage = Callable[[Look, View], LiveScreen]
+"""Makes a page that is shown before the panels."""
 
 
 class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
@@ -48,11 +54,13 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         Binding("left,up", "screen.choose(-1)", "panel before"),
         Binding("escape", "step_back", "back"),
         Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
+        Binding("t", "first_page", "table"),
         Binding("ctrl+z", "suspend_process", "suspend"),
     ]
 
-    def __init__(self, feed: Feed, *, look: Look | None = None) -> None:
+    def __init__(self, feed: Feed, *, look: Look | None = None, first: FirstPage | None = None) -> None:
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
+        self._first = first
         self.animation_level = "none"
         self.look = look or Look.of_terminal()
         self.follower = Follower(feed, self._draw_soon)
@@ -78,6 +86,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         for number in SIGNALS:
             loop.add_signal_handler(number, self.end_by, number)
         self._draw()
+        self.action_first_page()
         self.call_after_refresh(self.follower.start)
 
     def end_by(self, number: signal.Signals) -> None:
@@ -162,6 +171,11 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
 
         self._cockpit_alone().offer(entries(self.follower.view, self._cockpit.at_hand))
 
+    def action_first_page(self) -> None:
+        """Show the page that this feed begins with, where it has one."""
+        if self._first is not None:
+            self._open(self._first(self.look, self.follower.view))
+
     def action_evidence(self) -> None:
         """Show all evidence."""
         from tui.screens.evidence import EvidenceScreen
@@ -239,13 +253,13 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         await self.run_action(event.action)
 
 
-async def run_cockpit(feed: Feed, *, look: Look | None = None) -> signal.Signals | None:
-    """Show the feed until a person or a signal ends it, and stop the feed.
+async def run_cockpit(feed: Feed, *, look: Look | None = None, first: FirstPage | None = None) -> signal.Signals | None:
+    """Show the feed, beginning with the page ``first``, until a person or a signal ends it, and stop the feed.
 
     Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up the standard
     files that were terminals lead nowhere. What broke the feed, if anything did, is raised once the screen is closed.
     """
-    app = Cockpit(feed, look=look)
+    app = Cockpit(feed, look=look, first=first)
     try:
         ended_by = await app.run_async()
     finally:

@@ -3,9 +3,13 @@
 import asyncio
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from loadtop.feed import Feed
 from loadtop.options import Options
+
+if TYPE_CHECKING:
+    from tui.app import FirstPage
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -15,12 +19,12 @@ def with_screen(options: Options) -> bool:
     return sys.stdout.isatty() and not options.output.headless
 
 
-async def show(feed: Feed, options: Options) -> bool:
+async def show(feed: Feed, options: Options, first: "FirstPage | None" = None) -> bool:
     """Show the feed to its end, on the screen or line by line; True when a signal cut it short."""
     if with_screen(options):
         from tui.app import run_cockpit
 
-        return await run_cockpit(feed) is not None
+        return await run_cockpit(feed, first=first) is not None
     return await _print(feed, options)
 
 

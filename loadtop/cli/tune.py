@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.ends import DONE, INTERRUPTED, INVALID, UNREACHABLE
 from loadtop.cli.machines import connect_far, watched_hosts
@@ -22,7 +22,11 @@ from loadtop.tuning.outcome import Outcome
 from loadtop.tuning.pilot import Pilot
 from loadtop.tuning.report import HEADING, report, row
 from loadtop.tuning.step import StepResult
+from loadtop.tuning.sweep import Sweep
 from loadtop.words import plain
+
+if TYPE_CHECKING:
+    from tui.app import FirstPage
 
 
 def main(verb: str, words: list[str]) -> int:
@@ -62,13 +66,13 @@ async def _tune(options: Options, words: list[str]) -> int:
 
     feed = PreparedFeed(url, options.watching.interval_s, recording_name(recorder), prepare)
     try:
-        interrupted = await show(feed, options)
+        interrupted = await show(feed, options, _first_page(options, pilot.sweep, lambda: _why(pilot)))
     finally:
         for transport in far.values():
             await transport.close()
         if recorder is not None:
             await asyncio.to_thread(recorder.close)
-    outcome = Outcome.of(pilot.sweep.results, pilot.climb.reason or _why(pilot))
+    outcome = Outcome.of(pilot.sweep.results, _why(pilot))
     _leave(options, outcome, outcome.into(summary.as_json()))
     if recorder is not None:
         for said in (f"Recorded in {recorder.path}" if recorder.kept else "", plain(recorder.problem)):
@@ -78,7 +82,17 @@ async def _tune(options: Options, words: list[str]) -> int:
 
 
 def _why(pilot: Pilot) -> str:
-    return "" if pilot.over == "done" else pilot.over
+    """Why the climb ended."""
+    return pilot.climb.reason or ("" if pilot.over == "done" else pilot.over)
+
+
+def _first_page(options: Options, sweep: Sweep, why: Callable[[], str]) -> "FirstPage | None":
+    """The table, where there is a screen to show it on."""
+    if not with_screen(options):
+        return None
+    from tui.screens.tune import TuneScreen
+
+    return lambda look, view: TuneScreen(look, view, sweep, why)
 
 
 def _leave(options: Options, outcome: Outcome, figures: dict[str, Any]) -> None:

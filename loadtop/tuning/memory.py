@@ -41,7 +41,9 @@ def worker_memory(results: Sequence[StepResult], group: Group, name: str) -> Wor
     if not known or all(pool.started == 0 for pool, _ in known):
         return None
     room = min(result.room_kb for result in calm if result.room_kb is not None)
-    basis = "rss" if any(pool.shared_kb is None for pool, _ in known) else "pss"
+    proportional = [(pool, memory) for pool, memory in known if pool.shared_kb is not None]
+    # PSS takes a few intervals to come: where most steps have it, the others are left out.
+    basis, known = ("pss", proportional) if 2 * len(proportional) >= len(known) else ("rss", known)
     return WorkerMemory(_per_worker(known), basis, max(0.0, room - others))
 
 

@@ -1,18 +1,23 @@
 """The end of a sweep as text: the table, the curve, the limit, and what to set."""
 
+import textwrap
+
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.load.histogram import mean, percentile
 from loadtop.model import Group
-from loadtop.summary.text import TITLES, figure, wrapped
+from loadtop.summary.text import TITLES, figure
 from loadtop.tuning.knee import Knee, Point, points
 from loadtop.tuning.outcome import Outcome
 from loadtop.tuning.sizing import FULL_POOL, Sizing
 from loadtop.tuning.step import StepResult
 from loadtop.words import plain
 
-HEADING = "   c  time    req/s ms mean    p50    p90    p99 %iowait %swpused busy  limit"
+HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
 BAR = 44
 """Cells of the longest bar of the curve."""
+
+WIDTH = 76
+"""Cells of a line of text: as many as a page of the cockpit has room for on 80."""
 
 
 def report(outcome: Outcome) -> str:
@@ -23,12 +28,14 @@ def report(outcome: Outcome) -> str:
     unsteady = [str(result.concurrency) for result in outcome.results if not result.steady]
     if unsteady:
         lines += wrapped(f"* not steady, taken as it was at the end: {', '.join(unsteady)}", "  ")
-    lines += ["", *curve(outcome), "", *_limit(outcome), "", *_knee(outcome)]
-    if outcome.sizing is not None:
-        lines += ["", *_sizing(outcome.sizing)]
-    else:
-        lines += ["", *wrapped(_no_sizing(outcome), "")]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *curve(outcome), "", *conclusion(outcome)]) + "\n"
+
+
+def conclusion(outcome: Outcome) -> list[str]:
+    """What follows from the table: the limit, the knee, and what to set."""
+    sizing = outcome.sizing
+    found = wrapped(_no_sizing(outcome), "") if sizing is None else _sizing(sizing)
+    return [*_limit(outcome), "", *_knee(outcome), "", *found]
 
 
 def row(result: StepResult) -> str:
@@ -40,9 +47,9 @@ def row(result: StepResult) -> str:
     if result.fails:
         said += f", {max(result.failed, result.non_2xx)} failed"
     return (
-        f"{result.concurrency:>4}{figure(round(result.seconds, 1)):>6}{figure(result.rps):>9}{figure(each):>8}"
-        f"{figure(p50):>7}{figure(p90):>7}{figure(p99):>7}{figure(result.iowait):>8}{figure(result.swap_used):>9}"
-        f"{figure(result.busy):>5}  {said}{'' if result.steady else ' *'}"
+        f"{result.concurrency:>4}{figure(round(result.seconds)):>5}{figure(result.rps):>8}{figure(each):>7}"
+        f"{figure(p50):>6}{figure(p90):>6}{figure(p99):>7}{figure(result.iowait):>8}{figure(result.swap_used):>9}"
+        f"{figure(result.busy):>5} {said}{'' if result.steady else ' *'}"
     )
 
 
@@ -84,8 +91,8 @@ def _limit(outcome: Outcome) -> list[str]:
     where = f" on {plain(limit.verdict.host)}" if limit.verdict.host else ""
     lines = [f"{TITLES[str(limit.bottleneck)]}{where}, from {limit.concurrency} connections on  [{limit.bottleneck}]"]
     lines.extend(
-        f"  {item.metric:<24} {figure(round(item.value, 1)):>7} {item.unit:<5} "
-        f"{'<' if item.below else '>'} {figure(item.threshold):<6} {item.source}"
+        f"  {item.metric:<24}{figure(round(item.value, 1)):>6} {item.unit:<5} "
+        f"{'<' if item.below else '>'} {figure(item.threshold):<5} {item.source}"
         for item in limit.verdict.evidence
     )
     return lines + wrapped(plain(limit.verdict.advice), "  ")
@@ -164,3 +171,8 @@ def _no_sizing(outcome: Outcome) -> str:
         "No setting can be given: the server's workers were not seen. Enable mod_status (or php-fpm's pm.status_path) "
         "and give its page with --apache URL (--fpm URL)."
     )
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    """The text in lines of at most WIDTH columns."""
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)

@@ -250,7 +250,7 @@ def _mean_pool(part: Sequence[Pool]) -> Pool:
         newest.threads_per_child,
         newest.processes,
         round(_mean(rss)) if rss else None,
-        _mean(shared) if shared and len(shared) == len(rss) else None,
+        _mean(shared) if rss and 2 * len(shared) >= len(rss) else None,
     )
 
 

@@ -69,10 +69,14 @@ class PageScreen(LiveScreen, inherit_bindings=False):
         """The lines to show in this width."""
         raise NotImplementedError
 
+    def footer(self) -> str:
+        """What the last line says while there is nothing else to say."""
+        return "escape back   up, down scroll"
+
     def show_view(self, view: View) -> None:
         """Draw the page for this view."""
         self._view = view
-        footer = self._said or "escape back   up, down scroll"
+        footer = self._said or self.footer()
         self._page.draw(self.HEADING, self.text(view, self._page.size.width - 4), footer)
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:  # noqa: ARG002 (a page's last line has one role)

@@ -1,0 +1,53 @@
+"""The table of a sweep in the cockpit: there at once, behind escape, and with what to set at the end."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loadtop.tuning.sweep import Sweep
+from tests.tui.scenes import SCENES, FakeFeed
+from tui.app import Cockpit
+from tui.drawing.line import length, text_of
+from tui.drawing.sweep import table
+from tui.look import Look
+from tui.screens.cockpit import CockpitScreen
+from tui.screens.tune import TuneScreen
+
+
+@pytest.fixture
+def sweep() -> Sweep:
+    """A sweep of one step, which is still running."""
+    found = Sweep()
+    for moment in SCENES["headroom"]():
+        found.add(moment)
+    return found
+
+
+async def test_the_table_is_there_at_once(
+    feed_of: Callable[[str], FakeFeed], look: Look, sweep: Sweep, screen_text: Callable[[Cockpit], list[str]]
+) -> None:
+    app = Cockpit(feed_of("headroom"), look=look, first=lambda look, view: TuneScreen(look, view, sweep, lambda: ""))
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(4):
+            await pilot.pause()
+        assert isinstance(app.screen, TuneScreen)
+        text = screen_text(app)
+        assert "tune" in text[0]
+        assert "connections for" in text[1]
+        assert "throughput" in text[3]
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(app.screen, CockpitScreen)
+        await pilot.press("t")
+        await pilot.pause()
+        assert isinstance(app.screen, TuneScreen)
+
+
+@pytest.mark.parametrize("cells", [56, 76, 116, 196])
+def test_rows_fit(cells: int, look: Look, sweep: Sweep) -> None:
+    running = sweep.running
+    assert running is not None
+    lines = table([running, running], running, None, cells, look.glyphs)
+    assert len(lines) == 4
+    assert all(length(line) <= max(cells, 76) for line in lines)
+    assert str(running.concurrency) in text_of(lines[1])

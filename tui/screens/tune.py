@@ -1,0 +1,69 @@
+"""The sweep while it is made, or replayed: a row per step, the curve, and at the end what to set."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from loadtop.tuning.knee import find_knee
+from loadtop.tuning.outcome import Outcome
+from loadtop.tuning.report import conclusion
+from loadtop.tuning.sweep import Sweep
+from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.numbers import duration
+from tui.drawing.sweep import table
+from tui.look import Look
+from tui.screens.page import PageScreen
+from tui.text import safe
+from tui.view import Phase, View
+
+TITLED = ("Set ", "Knee: ")
+"""How the lines begin that matter most."""
+
+
+class TuneScreen(PageScreen):
+    """Shown at once; escape shows the cockpit behind it, ``t`` this table again."""
+
+    HEADING = "tune"
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
+
+    def __init__(self, look: Look, view: View, sweep: Sweep, why: Callable[[], str]) -> None:
+        super().__init__(look, view)
+        self._sweep = sweep
+        self._why = why
+
+    def footer(self) -> str:
+        """The keys of this page."""
+        return "escape cockpit   t back here   up, down scroll   s stop   q quit"
+
+    def text(self, view: View, cells: int) -> Sequence[Line]:
+        """What there is of the sweep."""
+        results = self._sweep.results
+        over = view.phase is not Phase.STARTING and (view.load is None or view.load.state.ended)
+        running = None if over else self._sweep.running
+        lines = [self._heading(view, over), ()]
+        if results or running is not None:
+            lines += table(results, running, find_knee(results), cells, self.look.glyphs)
+        if over and results:
+            outcome = Outcome.of(results, self._why())
+            lines.append(())
+            for text in conclusion(outcome):
+                lines.append(line(Span(safe(text), Role.TITLE if text.startswith(TITLED) else Role.TEXT)))
+        return lines
+
+    def _heading(self, view: View, over: bool) -> Line:
+        done = len(self._sweep.results)
+        name = Span(f"{safe(view.title)}  ", Role.VALUE)
+        if view.phase is Phase.BROKEN:
+            return line(name, Span(safe(view.detail), Role.BAD))
+        if over:
+            message = "" if view.load is None else safe(view.load.message)
+            return line(name, f"{done} steps measured", Span(f"  {message}", Role.WARN))
+        if view.load is None or not self._sweep.beats:
+            return line(name, "starting" if not done else f"{done} steps measured, the next one begins")
+        spent = view.load.at - self._sweep.beats[0].load.at
+        return line(
+            name, f"{done} steps measured, now ", Span(f"{view.load.concurrency} connections", Role.VALUE),
+            f" for {duration(spent)}",
+        )  # fmt: skip
