@@ -16,6 +16,15 @@ HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy lim
 BAR = 44
 """Cells of the longest bar of the curve."""
 
+BINDS = {
+    "memory": "memory",
+    "knee": "the knee",
+    "scoreboard": "the scoreboard",
+    "cpu": "the CPU",
+    "tested": "what was tested",
+}
+"""What each bound is called in a sentence."""
+
 WIDTH = 76
 """Cells of a line of text: as many as a page of the cockpit has room for on 80."""
 
@@ -137,7 +146,7 @@ def _law(knee: Knee) -> str:
 def _sizing(sizing: Sizing) -> list[str]:
     pool = f" of the pool {plain(sizing.pool.name)}" if sizing.pool.name else ""
     now = "" if sizing.pool.capacity is None else f" (now {sizing.pool.capacity})"
-    lines = [f"Set {sizing.setting}{pool} to {sizing.value}{now}: the {sizing.bounds[0].name} binds"]
+    lines = [f"Set {sizing.setting}{pool} to {sizing.value}{now}: {BINDS[sizing.bounds[0].name]} binds"]
     for bound in sizing.bounds:
         lines += wrapped(f"{bound.name:<11}{bound.workers:>6}  {bound.reason}", "  ")
     if sizing.memory is None:
