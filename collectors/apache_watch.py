@@ -92,7 +92,7 @@ class ApacheWatch:
             problems.append(self._unfound)
         worst = next((problem for problem in problems if problem.state is State.FAILED), None)
         problem = worst or next(iter(problems), None) or _Problem(State.OK, next(filter(None, notes), ""))
-        return tuple(found) or None, Outcome(_NAME, problem.state, problem.reason, duration)
+        return tuple(found) or None, Outcome(_NAME, problem.state, problem.reason, round(duration, 6))
 
     def look(self) -> None:
         """Begin a search where other servers run than before, and every :data:`LOOK_AGAIN_S` where none was found."""

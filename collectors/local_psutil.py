@@ -131,7 +131,7 @@ class PsutilMachine:
             tcp=run.collect("tcp", lambda: _none("psutil tells no counters of TCP")),
             processes=run.collect("processes", lambda: self._processes(own)),
             outcomes=tuple(run.found),
-            took_s=time.perf_counter() - began,
+            took_s=round(time.perf_counter() - began, 6),
         )
 
     def _processes(self, own: frozenset[int]) -> tuple[Process, ...]:

@@ -95,7 +95,7 @@ class Outcomes:
         except ParseError as error:
             state, reason = State.FAILED, str(error)
         took = time.perf_counter() - began + self._seconds(wanted.path for wanted in files)
-        self.found.append(Outcome(name, state, reason, took))
+        self.found.append(Outcome(name, state, reason, round(took, 6)))
         return part
 
 
@@ -196,7 +196,7 @@ class ProcMachine:
             host="",
             at=reading.at,
             facts=self._facts,
-            took_s=time.perf_counter() - began,
+            took_s=round(time.perf_counter() - began, 6),
             cpu=processor,
             scheduler=scheduler,
             memory=gauges,

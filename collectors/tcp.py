@@ -97,14 +97,18 @@ def parse_table(table: str) -> tuple[ListeningSocket, ...]:
 
 
 def parse_listeners(listeners: str) -> tuple[Listener, ...]:
-    """Ports with their accept queue and its limit from the columns of ``ss -ltnH``; sockets of a port are added up."""
+    """Ports with their accept queue and its limit from the columns of ``ss -ltnH``; sockets of a port are added up.
+
+    A limit of 0 is none that is known: on a kernel without its inet_diag module, ss reads /proc/net/tcp and prints 0.
+    """
     sockets: list[Listener] = []
     for line in complete_lines(listeners):
         words = line.split()
         if len(words) < 4 or words[0] != "LISTEN":
             raise ParseError(f"ss -ltnH: no line of a listening socket: {line[:40]!a}")
         port = count(words[3].rpartition(":")[2], "port of ss -ltnH")
-        sockets.append(Listener(port, count(words[1], "Recv-Q of ss -ltnH"), count(words[2], "Send-Q of ss -ltnH")))
+        limit = count(words[2], "Send-Q of ss -ltnH")
+        sockets.append(Listener(port, count(words[1], "Recv-Q of ss -ltnH"), limit or None))
     return by_port(sockets)
 
 

@@ -225,19 +225,21 @@ def _servers(
 
 
 def _paging(before: Paging, now: Paging, seconds: float) -> PagingRates:
-    refaults = (
-        None if sample.refaults_anon_pages is None else sample.refaults_anon_pages + (sample.refaults_file_pages or 0)
-        for sample in (before, now)
-    )
     return PagingRates(
         swap_in_kb=_per_second(before.swap_in_kb, now.swap_in_kb, seconds),
         swap_out_kb=_per_second(before.swap_out_kb, now.swap_out_kb, seconds),
         major_faults=_per_second(before.major_faults, now.major_faults, seconds),
         direct_reclaimed_pages=_per_second(before.direct_reclaimed_pages, now.direct_reclaimed_pages, seconds),
         allocation_stalls=_per_second(before.allocation_stalls, now.allocation_stalls, seconds),
-        refaults_pages=_per_second(next(refaults), next(refaults), seconds),
+        refaults_pages=_per_second(_refaults(before), _refaults(now), seconds),
         oom_kills=_per_second(before.oom_kills, now.oom_kills, seconds),
     )
+
+
+def _refaults(sample: Paging) -> int | None:
+    """Pages of processes and of files together; kernels before 5.9 count those of files only."""
+    known = [pages for pages in (sample.refaults_anon_pages, sample.refaults_file_pages) if pages is not None]
+    return sum(known) if known else None
 
 
 def _disk(before: Disk, now: Disk, seconds: float) -> DiskRates | None:

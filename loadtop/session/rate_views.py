@@ -69,9 +69,12 @@ _REFAULTS = ("refaults_anon_pages", "refaults_file_pages")
 
 
 def _paging() -> list[str]:
-    now = "refaults_anon_pages + coalesce(refaults_file_pages, 0)"
-    before = "b_refaults_anon_pages + coalesce(b_refaults_file_pages, 0)"
-    refaults = f"iif({now} >= {before}, ({now} - ({before})) / {_SECONDS}, NULL) AS refaults_pages_s"
+    now, before = (
+        f"coalesce({each}refaults_anon_pages + {each}refaults_file_pages, {each}refaults_anon_pages, "
+        f"{each}refaults_file_pages)"
+        for each in ("", "b_")
+    )
+    refaults = f"iif({now} >= {before}, ({now} - {before}) / {_SECONDS}, NULL) AS refaults_pages_s"
     return [*(f"{_rate(name)} AS {name}_s" for name in _PAGING), refaults]
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +55,23 @@ def test_the_rates_of_a_machine(machine: Any) -> None:
     assert (rates.paging.swap_in_kb, rates.paging.swap_out_kb, rates.paging.major_faults) == (80.0, 0.0, 30.0)
     assert rates.pressure.memory_some == 25.0
     assert rates.pressure.io_some == 0.0
+
+
+@pytest.mark.parametrize(
+    ("anon", "file", "rate"),
+    [((0, 8), (10, 20), 9.0), ((None, None), (10, 20), 5.0), ((None, None), (None, None), None)],
+)
+def test_refaults_where_a_kernel_counts_those_of_files_only(
+    machine: Any, anon: tuple[int | None, int | None], file: tuple[int | None, int | None], rate: float | None
+) -> None:
+    before, now = (
+        replace(sample, paging=replace(sample.paging, refaults_anon_pages=anon[turn], refaults_file_pages=file[turn]))
+        for turn, sample in enumerate((machine.sample(), machine.sample(seconds=2.0)))
+    )
+    rates = host_rates(before, now)
+    assert rates is not None
+    assert rates.paging is not None
+    assert rates.paging.refaults_pages == rate
 
 
 def test_a_rebooted_machine_has_no_rates(machine: Any) -> None:

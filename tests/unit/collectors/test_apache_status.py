@@ -22,10 +22,22 @@ def page(text: str = "", status: int = 200) -> Page:
         ("2.2-prefork.txt", "", 49, 12045, 1, None),
         ("2.4.37-event.txt", "event", 100, 7200, 0, (3, 1, 9, 1, 6, 0)),
         ("2.4.57-worker-graceful.txt", "worker", 75, 900, 0, None),
-        ("2.4.62-event.txt", "event", 150, 7200, 0, (2, 0, 9, 1, 6, 2)),
+        ("2.4.62-prefork.txt", "prefork", 16, 6626, 2, None),
+        ("2.4.62-prefork-graceful.txt", "prefork", 16, 6628, 0, None),
+        ("2.4.62-worker.txt", "worker", 24, 6419, 2, None),
+        ("2.4.62-event.txt", "event", 24, 5701, 0, (2, 0, 0, 0, 0, 0)),
+        ("2.4.62-event-graceful.txt", "event", 24, 5703, 0, (3, 2, 5, 0, 0, 2)),
+        ("2.4.67-event.txt", "event", 24, 6201, 0, (2, 0, 0, 0, 0, 0)),
+        ("2.4.67-worker-graceful.txt", "worker", 24, 6501, 2, None),
+        ("2.4.68-prefork.txt", "prefork", 16, 6366, 2, None),
+        ("2.4.68-worker.txt", "worker", 24, 5834, 2, None),
+        ("2.4.68-event.txt", "event", 24, 5624, 0, (2, 0, 0, 0, 0, 0)),
         ("2.4.71-prefork.txt", "prefork", 16, 33, 2, None),
         ("2.4.71-worker.txt", "worker", 16, 33, 2, None),
         ("2.4.71-event.txt", "event", 16, 33, 0, (1, 0, 0, 0, 0, 0)),
+        ("2.4.71-prefork-graceful.txt", "prefork", 16, 6184, 0, None),
+        ("2.4.71-worker-graceful.txt", "worker", 24, 6107, 2, None),
+        ("2.4.71-event-graceful.txt", "event", 24, 5199, 0, (3, 2, 5, 0, 0, 2)),
         ("2.4.71-event-not-extended.txt", "event", 8, None, 0, (1, 0, 0, 0, 0, 0)),
     ],
 )
@@ -45,6 +57,15 @@ def test_versions(
     assert (found.processes, found.stopping, *connections) == (asynchronous or (None,) * 6)
 
 
+@pytest.mark.parametrize("name", ["2.4.62-prefork.txt", "2.4.62-worker.txt", "2.4.68-prefork.txt", "2.4.68-worker.txt"])
+def test_the_letters_are_what_the_server_itself_counts(status: Status, name: str) -> None:
+    """While nothing restarts, BusyWorkers and IdleWorkers are those of the letters, which hold in a restart too."""
+    text = status(name)
+    board = apache.parse(text).scoreboard
+    assert f"\nBusyWorkers: {len(board) - board.count('_') - board.count('.')}\n" in text
+    assert f"\nIdleWorkers: {board.count('_')}\n" in text
+
+
 def test_every_letter_is_known(status: Status) -> None:
     board = apache.parse(status("2.4.57-worker-graceful.txt")).scoreboard
     assert board.count("G") == 20
@@ -61,9 +82,10 @@ def test_a_scoreboard_cut_off_is_no_smaller_server(status: Status) -> None:
         apache.parse(status("2.4.71-prefork.txt")[:-5])
 
 
-def test_the_page_for_people_is_told_apart(status: Status) -> None:
+@pytest.mark.parametrize("name", ["2.4.62-prefork", "2.4.71-prefork", "2.4.71-worker", "2.4.71-event"])
+def test_the_page_for_people_is_told_apart(status: Status, name: str) -> None:
     with pytest.raises(AbsentError, match="an HTML page") as raised:
-        apache.parse_page(page(status("2.4.71-event.html")))
+        apache.parse_page(page(status(f"{name}.html")))
     assert "SetHandler server-status" in str(raised.value)
 
 

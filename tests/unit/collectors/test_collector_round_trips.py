@@ -117,7 +117,7 @@ def test_netstat(others: list[tuple[str, int]], overflows: int, drops: int) -> N
     assert (found.listen_overflows, found.listen_drops, found.retransmits) == (overflows, drops, None)
 
 
-@given(st.dictionaries(st.integers(1, 65535), st.tuples(small, small)))
+@given(st.dictionaries(st.integers(1, 65535), st.tuples(small, st.integers(1, 2**31))))
 def test_listeners(made: dict[int, tuple[int, int]]) -> None:
     text = "".join(f"LISTEN {queue} {limit} [::1]:{port} [::]:*\n" for port, (queue, limit) in made.items())
     assert tcp.parse_listeners(text) == tuple(Listener(port, *made[port]) for port in sorted(made))
