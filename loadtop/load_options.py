@@ -40,7 +40,10 @@ def add_load(parser: argparse.ArgumentParser) -> None:
     add("-l", "--any-length", action="store_true", help="bodies may differ in length")
     add("-r", "--keep-going", action="store_true", help="do not stop when the server stops answering")
     add("--warmup", type=positive, default=0.0, metavar="S", help="seconds left out of the statistics")
-    add("--workers", type=count, default=1, metavar="N", help="generator processes (default 1)")
+    add("--workers", type=workers, default=1, metavar="N", help="generator processes (default 1), or auto: as it takes")
+    add(
+        "-v", "--verbosity", type=level, default=0, metavar="LEVEL", help="2 tells heads, 3 the status of each response"
+    )
     add("--rate", type=positive, metavar="R", help="start R requests/s whatever the server does (open model)")
     add("--steps", metavar="1,2,4", help="one step after another: connections, or requests/s with --rate")
     add("--step-time", type=positive, metavar="S", help="seconds of each step (default 10, or -n requests)")
@@ -68,7 +71,9 @@ def build_plan(arguments: Any) -> Plan:
             keep_going=arguments.keep_going,
             verify_tls=not arguments.insecure,
             warmup_s=arguments.warmup,
-            workers=arguments.workers,
+            workers=arguments.workers or 1,
+            more_workers=arguments.workers == 0,
+            verbosity=arguments.verbosity,
             proxy=_proxy(arguments),
             bind=arguments.bind,
             socket_buffer=arguments.buffer,
@@ -224,6 +229,17 @@ def count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is too few: give 1 or more")
     return number
+
+
+def workers(text: str) -> int:
+    """A number of processes; 0 stands for ``auto``."""
+    return 0 if text == "auto" else count(text)
+
+
+def level(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is no level: give 2 for heads, 3 for the status of each response")
+    return int(text)
 
 
 def positive(text: str) -> float:

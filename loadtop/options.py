@@ -43,13 +43,15 @@ loadtop replay SESSION              the cockpit again, from a recording
 loadtop report SESSION              the report: --text, --ab, --markdown, --html FILE or --json FILE
 loadtop compare SESSION SESSION ... runs side by side, with direction and significance
 loadtop sessions                    list the recordings
+loadtop help [TOPIC]                how it differs from ab, how it makes load
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
     """What is written where. ``json`` may be ``-`` for standard output. ``ab`` asks for ab's report in place of ours,
-    ``ab_percentiles`` and ``ab_spread`` for those parts of it."""
+    ``ab_percentiles`` and ``ab_spread`` for those parts of it; ``html_table`` asks for it as a table, and
+    holds the attributes of its table, rows and cells."""
 
     headless: bool = False
     json: str | None = None
@@ -58,6 +60,8 @@ class Output:
     ab_percentiles: bool = True
     ab_spread: bool = True
     percentiles_csv: Path | None = None
+    gnuplot: Path | None = None
+    html_table: tuple[str, str, str] | None = None
     record: Path | None = None
     no_record: bool = False
     fail_if: tuple[Condition, ...] = ()
@@ -191,10 +195,25 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-d", dest="no_percentiles", action="store_true", help="--ab without percentiles")
     group.add_argument("-S", dest="no_spread", action="store_true", help="--ab without medians and deviations")
     group.add_argument("-e", "--percentiles-csv", type=Path, metavar="FILE", help="write the percentiles as CSV")
+    group.add_argument("-g", "--gnuplot", type=Path, metavar="FILE", help="write the times of each request, as ab does")
+    group.add_argument("-w", "--html-table", dest="as_html", action="store_true", help="ab's report as an HTML table")
+    for letter, element in (("x", "table"), ("y", "tr"), ("z", "td")):
+        group.add_argument(f"-{letter}", dest=f"html_{element}", metavar="TEXT", help=f"-w, attributes of <{element}>")
     group.add_argument("--record", type=Path, metavar="FILE", help="where to record (default: the state directory)")
     group.add_argument("--no-record", action="store_true", help="record nothing")
     group.add_argument("--fail-if", action="append", default=[], metavar="EXPR", help="exit 1 if it holds: p99>500ms")
     group.add_argument("--strict", action="store_true", help="exit 5 if the load generator was the bottleneck")
+
+
+def _html_table(arguments: Any) -> tuple[str, str, str] | None:
+    """The attributes for the elements of an HTML report; each of them asks for one, as -w does."""
+    given: list[str | None] = [getattr(arguments, f"html_{element}") for element in ("table", "tr", "td")]
+    if not arguments.as_html and given == [None, None, None]:
+        return None
+    if arguments.ab:
+        raise UsageError("--ab and -w contradict each other: -w is ab's report too, as an HTML table; give one of them")
+    table, row, cell = given
+    return table or "", row or "", "bgcolor=white" if cell is None else cell
 
 
 def _watching(arguments: Any, *, generates: bool) -> Watching:
@@ -251,10 +270,12 @@ def _output(arguments: Any, watching: Watching) -> Output:
         if condition.host is not None and condition.host not in names:
             raise UsageError(f"--fail-if '{condition.text}': no host is called {condition.host}, but {names}")
     return Output(
-        headless=arguments.headless,
+        headless=arguments.headless or getattr(arguments, "verbosity", 0) >= 2,
         json=arguments.json,
         html=arguments.html,
         ab=arguments.ab,
+        gnuplot=arguments.gnuplot,
+        html_table=_html_table(arguments),
         ab_percentiles=not arguments.no_percentiles,
         ab_spread=not arguments.no_spread,
         percentiles_csv=arguments.percentiles_csv,

@@ -18,6 +18,7 @@ VERBS = {
     "report": "report",
     "compare": "compare",
     "sessions": "sessions",
+    "help": "help",
 }
 """The file that runs each verb. It has ``main(verb, words) -> exit code``."""
 

@@ -1,19 +1,27 @@
 """What a test leaves: the report, and the files that were asked for."""
 
 import json
+import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from loadtop.cli.ends import FileError
 from loadtop.options import Options
 from loadtop.summary.builder import SummaryBuilder
 
+if TYPE_CHECKING:
+    from loadtop.load.journal import JournalFiles
+
 
 def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Options, out: TextIO) -> None:
     """Ours, or ab's where that was asked for."""
     output = options.output
-    if output.ab:
+    if output.html_table is not None:
+        from loadtop.summary.ab_html import ab_table
+
+        text = ab_table(summary.load, *output.html_table)
+    elif output.ab:
         from loadtop.summary.ab import ab_report
 
         text = ab_report(summary.load, percentiles=output.ab_percentiles, spread=output.ab_spread)
@@ -23,6 +31,40 @@ def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Opti
         text = report(figures)
     with suppress(BrokenPipeError):
         print(text, end="", file=out, flush=True)
+
+
+def tell(options: Options, text: str) -> None:
+    """Print what is sent and received (-v) while the load runs."""
+    with suppress(BrokenPipeError):
+        print(text, end="", file=sys.stderr if options.output.json == "-" else sys.stdout, flush=True)
+
+
+def open_journals(options: Options) -> "JournalFiles | None":
+    """Where the times of single requests are kept for -g, until the load has ended."""
+    if options.output.gnuplot is None:
+        return None
+    from loadtop.load.journal import JournalFiles
+
+    return JournalFiles()
+
+
+def write_ab_files(summary: SummaryBuilder, journals: "JournalFiles | None", options: Options) -> None:
+    """ab's -e and -g."""
+    output = options.output
+    if output.percentiles_csv is not None:
+        from loadtop.summary.ab import percentiles_csv
+
+        write(percentiles_csv(summary.load), output.percentiles_csv, "the percentiles")
+    if journals is not None and output.gnuplot is not None:
+        from loadtop.summary.ab_gnuplot import write_gnuplot
+
+        try:
+            with output.gnuplot.open("w") as file:
+                write_gnuplot(journals.rows(), file)
+        except OSError as error:
+            raise FileError(f"cannot write the times of requests to {output.gnuplot}: {error.strerror}") from None
+        finally:
+            journals.close()
 
 
 def write_json(figures: dict[str, Any], name: str) -> None:
@@ -46,6 +88,7 @@ def check_writable(options: Options) -> None:
     named = [(None if output.json in (None, "-") else output.json, "the JSON summary")]
     named.append((None if output.html is None else str(output.html), "the page"))
     named.append((None if output.percentiles_csv is None else str(output.percentiles_csv), "the percentiles"))
+    named.append((None if output.gnuplot is None else str(output.gnuplot), "the times of requests"))
     for name, what in named:
         if name is None:
             continue

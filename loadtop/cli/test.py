@@ -4,11 +4,12 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, FileError, UnreachableError
 from loadtop.cli.machines import connect_far, watched_hosts
-from loadtop.cli.outputs import check_writable, print_report, write, write_json
+from loadtop.cli.outputs import check_writable, open_journals, print_report, tell, write, write_ab_files, write_json
 from loadtop.cli.screen import show, with_screen
 from loadtop.condition import Watchdog
 from loadtop.feed import Feed, PreparedFeed
@@ -20,6 +21,7 @@ from loadtop.summary.builder import SummaryBuilder
 from loadtop.words import plain
 
 if TYPE_CHECKING:
+    from loadtop.load.journal import JournalFiles
     from loadtop.load.plan import Plan
     from loadtop.reporting.story import Story
     from loadtop.session.recorder import Recorder
@@ -47,10 +49,11 @@ async def _test(options: Options, words: list[str]) -> int:
         sinks.append(story.add)
     if recorder is not None:
         sinks.insert(0, recorder.record)
+    journals = open_journals(options)
     closing: list[Callable[[], Any]] = [transport.close for transport in far.values()]
 
     async def prepare() -> Feed:
-        load, tested, status = await _load(options, closing)
+        load, tested, status = await _load(options, closing, journals)
         summary.url = None if tested is None else tested.targets[0].url
         hosts = await asyncio.to_thread(watched_hosts, options, tested, status, far)
         return Monitor(
@@ -81,14 +84,14 @@ async def _test(options: Options, words: list[str]) -> int:
         from loadtop.reporting.html import html
 
         write(html(story), options.output.html, "the page")
-    code = _finish(options, summary, watchdog, recorder, interrupted)
+    code = _finish(options, summary, watchdog, recorder, journals, interrupted)
     if failure is not None:
         raise failure
     return code
 
 
 async def _load(
-    options: Options, closing: list[Callable[[], Any]]
+    options: Options, closing: list[Callable[[], Any]], journals: "JournalFiles | None"
 ) -> tuple[LoadSource | None, "Plan | None", str | None]:
     """The load to run, its plan, and the status page of a server that was started for it."""
     if options.command == "watch":
@@ -110,7 +113,7 @@ async def _load(
     if options.plan is None:
         raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
     plan = options.plan
-    return RepeatedLoad(lambda: LoadPool(plan)), plan, None
+    return RepeatedLoad(lambda: LoadPool(plan, journals=journals, said=partial(tell, options))), plan, None
 
 
 def _finish(
@@ -118,6 +121,7 @@ def _finish(
     summary: SummaryBuilder,
     watchdog: Watchdog,
     recorder: "Recorder | None",
+    journals: "JournalFiles | None",
     interrupted: bool,
 ) -> int:
     """Print the report, write the files; the exit code."""
@@ -131,10 +135,7 @@ def _finish(
                 print(said, file=sys.stderr)
     if options.output.json is not None:
         write_json(figures, options.output.json)
-    if options.output.percentiles_csv is not None:
-        from loadtop.summary.ab import percentiles_csv
-
-        write(percentiles_csv(summary.load), options.output.percentiles_csv, "the percentiles")
+    write_ab_files(summary, journals, options)
     broken = watchdog.broken(figures)
     for text in broken:
         print(f"--fail-if held: {text}", file=sys.stderr)

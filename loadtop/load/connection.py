@@ -6,7 +6,6 @@ from typing import Protocol, cast
 
 from loadtop.load.exchange import NEVER, BrokenResponseError, Exchange, Head, Reply
 from loadtop.load.tally import Kind, Tally
-from loadtop.load.tls import describe_tls
 
 AWAY = 0
 """Not connected, and nothing to do."""
@@ -171,17 +170,6 @@ class Connection(asyncio.Protocol):
             if self.used:
                 self.sent = self.started
 
-    def tls_seen(self) -> dict[str, str]:
-        """What :class:`loadtop.model.ServerSeen` wants to know of TLS; nothing for http."""
-        if self.origin.scheme != "https":
-            return {}
-        tls = cast("asyncio.Transport", self.transport).get_extra_info("ssl_object")
-        if tls is None:
-            return {}
-        name: str = tls.server_hostname or ""
-        # Addresses are never sent as names (RFC 6066 section 3).
-        return {"tls": describe_tls(tls), "tls_name": "" if name.replace(".", "").isdigit() or ":" in name else name}
-
     def resume_writing(self) -> None:
         """The last byte of a large request is on its way."""
         self.sent = perf_counter_ns()
@@ -268,6 +256,9 @@ class Connection(asyncio.Protocol):
             self._full(self.first - self.sent)
         if self.intended:
             self.watch.tally.corrected.append(at - self.intended)
+        journal = self.watch.tally.journal
+        if journal is not None:
+            journal.add(self.started, at - self.started, self.connecting, self.first - self.sent)
         self.watch.answered(self, head, reply, extra=extra)
         self.used = True
         self.connecting = 0

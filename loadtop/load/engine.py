@@ -11,11 +11,15 @@ from time import monotonic, perf_counter_ns
 from loadtop.load.alarm import Alarm, make_alarm
 from loadtop.load.crowd import Crowd
 from loadtop.load.exchange import Exchange
+from loadtop.load.journal import Journal
 from loadtop.load.ledger import Ledger
 from loadtop.load.pacing import ENDLESS, LATE_NS, ClosedPacing, OpenPacing, Pacing, Picker
 from loadtop.load.plan import Origin, Plan, Step
 from loadtop.load.ports import Ports
+from loadtop.load.report import Parting
+from loadtop.load.share import Share
 from loadtop.load.target import request_bytes
+from loadtop.load.transcript import HEADS
 from loadtop.load.trouble import connect_trouble
 from loadtop.model import LoadState
 
@@ -29,27 +33,6 @@ SPARE_FILES = 32
 """Descriptors that are not for connections."""
 
 
-class Share:
-    """Which part of the whole this worker has: number ``worker`` of ``workers``, from 0."""
-
-    def __init__(self, worker: int = 0, workers: int = 1) -> None:
-        self.worker = worker
-        self.workers = workers
-
-    def of(self, whole: int) -> int:
-        """This worker's part of ``whole``; the parts add up."""
-        return self.before(whole, self.worker + 1) - self.before(whole, self.worker)
-
-    def before(self, whole: int, worker: int) -> int:
-        """The parts of all workers with a lower number."""
-        return whole * worker // self.workers
-
-    def in_proportion(self, whole: int, parts: int) -> int:
-        """The part of ``whole`` that goes with this worker's part of ``parts``."""
-        before, after = self.before(parts, self.worker), self.before(parts, self.worker + 1)
-        return whole * after // parts - whole * before // parts
-
-
 class Engine:
     """Makes the load of ``plan``. ``changed`` is called when a step is held for the other workers and when the state
     has become final: then there is something to report at once.
@@ -59,7 +42,14 @@ class Engine:
     requests in flight count to the next.
     """
 
-    def __init__(self, plan: Plan, loop: asyncio.AbstractEventLoop, share: Share, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        loop: asyncio.AbstractEventLoop,
+        share: Share,
+        changed: Callable[[], None],
+        journal: Journal | None = None,
+    ) -> None:
         self.plan = plan
         self.state = LoadState.STARTING
         self.number = -1
@@ -69,12 +59,14 @@ class Engine:
         self.ports = Ports(loopback=True)
         self.exchanges = _exchanges(plan)
         self.ledger = Ledger(plan, self.exchanges)
+        self.ledger.tally.journal = journal
         self.crowd = Crowd(plan, self.ledger, loop, self._quiet, self._hopeless, self._advance)
         self._loop = loop
         self._share = share
         self._changed = changed
         self._pacing: Pacing = ClosedPacing(self.crowd, Picker([(self.exchanges[0], 1.0)]), 0)
         self._began = self._stopped = 0.0
+        self._ends: float | None = None
         self._step_timer: asyncio.TimerHandle | None = None
         self._alarm: Alarm | None = None
         self._beat: asyncio.TimerHandle | None = None
@@ -91,7 +83,8 @@ class Engine:
 
     @property
     def message(self) -> str:
-        return self._message or self.ledger.message
+        journal = self.ledger.tally.journal
+        return self._message or self.ledger.message or ("" if journal is None else journal.problem)
 
     async def prepare(self) -> bool:
         """Look up the hosts; whether the load can begin. Otherwise it has failed, and the message says why."""
@@ -118,16 +111,55 @@ class Engine:
     def begin(self) -> None:
         """Start the load."""
         self._began = monotonic()
-        self._beat_at = monotonic() + TICK_S
-        self._beat = self._loop.call_later(TICK_S, self._tick)
+        self._watch_over()
+        if self.ledger.transcript is not None and self._share.worker == 0:
+            self.ledger.transcript.begin(self.exchanges, tuple(target.method for target in self.plan.targets))
         if self.plan.warmup_s > 0:
-            self.state = LoadState.WARMUP
-            self._step_timer = self._loop.call_later(self.plan.warmup_s, self._warm)
-            self.number = 0
-            self._follow(self.plan.steps[0], ENDLESS)
+            self._warm_up(self._began + self.plan.warmup_s)
         else:
             self.state = LoadState.RUNNING
             self.go_on(0)
+
+    def join(self, place: Parting) -> None:
+        """Start in the middle, with what the other workers gave away."""
+        self._began = place.began
+        self._watch_over()
+        if place.warm_ends is not None:
+            self._warm_up(place.warm_ends)
+            return
+        self.state = LoadState.RUNNING
+        self.number = place.step
+        self._limit(place.ends)
+        self._follow(self.plan.steps[place.step], ENDLESS if place.ceded is None else place.ceded)
+        self._quiet()
+
+    def part(self, share: Share, step: int, fraction: float) -> Parting:
+        """Have this share from now on, and give a part of the requests left in ``step`` away."""
+        self._share = share
+        ceded = self._pacing.cede(fraction) if self.number == step and not self._draining else 0
+        parting = Parting(
+            over=self._draining or self.state.ended,
+            step=self.number,
+            ceded=ceded,
+            began=self._began,
+            ends=self._ends,
+            warm_ends=self._ends if self.state is LoadState.WARMUP else None,
+            concurrency=self.crowd.limit,
+            rate=self.rate,
+        )
+        self._quiet()
+        return parting
+
+    def _watch_over(self) -> None:
+        self._beat_at = monotonic() + TICK_S
+        self._beat = self._loop.call_later(TICK_S, self._tick)
+
+    def _warm_up(self, ends: float) -> None:
+        self.state = LoadState.WARMUP
+        self._ends = ends
+        self._step_timer = self._loop.call_later(max(0.0, ends - monotonic()), self._warm)
+        self.number = 0
+        self._follow(self.plan.steps[0], ENDLESS)
 
     def go_on(self, number: int) -> None:
         """Begin step ``number`` (from 0), unless it has begun already."""
@@ -136,7 +168,7 @@ class Engine:
         self.number = number
         self.held = -1
         step = self.plan.steps[number]
-        self._limit(step)
+        self._limit_to(step)
         self._follow(step, self._requests(step))
         if not self._pacing.left:
             self._quiet()
@@ -173,12 +205,16 @@ class Engine:
             return self._share.of(step.requests)
         return self._share.in_proportion(step.requests, step.concurrency)
 
-    def _limit(self, step: Step) -> None:
+    def _limit_to(self, step: Step) -> None:
+        self._limit(None if step.duration_s is None else monotonic() + step.duration_s)
+
+    def _limit(self, ends: float | None) -> None:
         if self._step_timer is not None:
             self._step_timer.cancel()
             self._step_timer = None
-        if step.duration_s is not None:
-            self._step_timer = self._loop.call_later(step.duration_s, self._time_over)
+        self._ends = ends
+        if ends is not None:
+            self._step_timer = self._loop.call_later(max(0.0, ends - monotonic()), self._time_over)
 
     def _follow(self, step: Step, left: int) -> None:
         numbers = range(len(self.exchanges)) if step.targets is None else step.targets
@@ -209,7 +245,7 @@ class Engine:
         self._began = monotonic()
         self.state = LoadState.RUNNING
         step = self.plan.steps[0]
-        self._limit(step)
+        self._limit_to(step)
         if step.requests is not None:
             self._pacing.left = max(0, self._requests(step) - self.crowd.busy)
 
@@ -293,6 +329,7 @@ def _exchanges(plan: Plan) -> tuple[Exchange, ...]:
                 user_agent=plan.user_agent,
                 proxy_headers=proxied if target.scheme == "http" else None,
             ),
+            learns=plan.verbosity < HEADS,
         )
         for number, target in enumerate(plan.targets)
     )

@@ -20,6 +20,8 @@ MOST_INTERIM = 100
 """Interim (1xx) responses before one final response, after which it counts as broken."""
 
 _FRAMED = re.compile(rb"\r\n(?:content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)
+_CLOSES = re.compile(rb"\r\nconnection[ \t]*:[^\r\n]*\bclose\b", re.IGNORECASE)
+_KEEPS = re.compile(rb"\r\nconnection[ \t]*:[^\r\n]*\bkeep-alive\b", re.IGNORECASE)
 _SERVER = re.compile(rb"\r\n[Ss][Ee][Rr][Vv][Ee][Rr]:[ \t]*([^\r\n]*)")
 
 
@@ -51,6 +53,7 @@ class Exchange:
         "headless",
         "heads",
         "index",
+        "learns",
         "lengths",
         "origin",
         "prefix",
@@ -59,8 +62,10 @@ class Exchange:
         "wire",
     )
 
-    def __init__(self, index: int, target: Target, wire: bytes) -> None:
+    def __init__(self, index: int, target: Target, wire: bytes, *, learns: bool = True) -> None:
         self.index = index
+        self.learns = learns
+        """Whether heads are learnt; where not, every response is parsed."""
         self.origin: Origin = target.origin
         self.wire = wire
         self.size = len(wire)
@@ -74,7 +79,7 @@ class Exchange:
 
     def find(self, data: bytes) -> Head | None:
         """The known head that ``data`` begins with."""
-        if data.startswith(self.prefix):
+        if self.total >= 0 and data.startswith(self.prefix):
             return self.head
         for length in self.lengths:
             head = self.heads.get(data[:length])
@@ -85,6 +90,8 @@ class Exchange:
 
     def learn(self, prefix: bytes, head: Head) -> None:
         """Know this head from now on. The owner counts the hits of heads before they are forgotten."""
+        if not self.learns:
+            return
         # Two connections may have parsed the same head side by side: the first one is kept, with its hits.
         head = self.heads.setdefault(prefix, head)
         head.known = True
@@ -157,7 +164,9 @@ class Reply:
         try:
             self._feed(data)
         except httptools.HttpParserUpgrade:
-            raise BrokenResponseError("it switched protocols") from None
+            if not self.complete:
+                raise BrokenResponseError("it switched protocols") from None
+            self.extra = True
         except httptools.HttpParserError as error:
             if not self.complete:
                 raise BrokenResponseError(str(error)) from None
@@ -170,7 +179,7 @@ class Reply:
     def end(self) -> bool:
         """The connection ended: whether that completes the response (one without a length ends so)."""
         if self.headers_done and not self.complete and not self.persistent:
-            self.complete = _FRAMED.search(self._start) is None
+            self.complete = _FRAMED.search(self._head) is None
         return self.complete
 
     def learned(self) -> tuple[bytes, Head] | None:
@@ -184,9 +193,27 @@ class Reply:
         return self._prefix, Head(self.status, length, self.body, persistent=self.persistent)
 
     @property
+    def _head(self) -> bytes:
+        """The head of the final response alone: without interim responses and body."""
+        heads = self._start.split(b"\r\n\r\n", self._interim + 1)
+        return bytes(heads[min(self._interim, len(heads) - 1)])
+
+    def _stays(self) -> bool:
+        """Whether the connection stays after an answer to HEAD. Without a length in it, the parser expects a body that
+        ends with the connection."""
+        if self._parser.get_http_version() != "1.1":
+            return _KEEPS.search(self._head) is not None
+        return _CLOSES.search(self._head) is None
+
+    @property
+    def start(self) -> bytes:
+        """The head, with what came in the same packets: interim responses before it, the beginning of the body."""
+        return bytes(self._start)
+
+    @property
     def server(self) -> str:
         """The value of the ``Server`` header, or an empty string."""
-        found = _SERVER.search(self._start.partition(b"\r\n\r\n")[0])
+        found = _SERVER.search(self._head)
         return found[1].decode("latin-1").strip() if found else ""
 
     # What httptools calls:
@@ -202,7 +229,7 @@ class Reply:
         if 100 <= self.status < 200:
             return
         self.headers_done = True
-        self.persistent = self._parser.should_keep_alive()
+        self.persistent = self._parser.should_keep_alive() or (self._headless and self._stays())
         self.complete = self._headless
 
     def on_chunk_header(self) -> None:

@@ -4,6 +4,8 @@ from loadtop.load.connection import Connection
 from loadtop.load.exchange import Exchange, Head, Reply
 from loadtop.load.plan import Plan
 from loadtop.load.tally import Kind, Tally
+from loadtop.load.tls import tls_seen
+from loadtop.load.transcript import HEADS, Transcript
 from loadtop.load.trouble import answer_trouble
 from loadtop.model import ServerSeen
 
@@ -25,6 +27,7 @@ class Ledger:
         self.silent = 0
         """Connections in a row that gave no answer."""
         self.ever_connected = False
+        self.transcript = Transcript(plan.verbosity) if plan.verbosity >= HEADS else None
         self._plan = plan
         self._exchanges = exchanges
         self._good = False
@@ -48,6 +51,8 @@ class Ledger:
             return
         if reply is not None:
             self._look(connection, head, reply)
+            if self.transcript is not None:
+                self.transcript.answered(reply)
         self._count(exchange, head, 1, extra=extra)
         if exchange.full:
             self._forget(exchange)
@@ -72,7 +77,7 @@ class Ledger:
                 port=target.port,
                 path=target.path,
                 document_bytes=None if self._plan.any_length else head.body,
-                **connection.tls_seen(),
+                **tls_seen(connection.transport),
             )
 
     def failed(self, exchange: Exchange, kind: Kind, why: str, *, sent: bool) -> None:

@@ -57,6 +57,14 @@ class Pacing:
         """Arrivals that should have been sent by ``at`` and were not."""
         return 0
 
+    def cede(self, fraction: float) -> int | None:
+        """Give a part of the requests that are left away; how many, or ``None`` where there is no limit."""
+        if self.left > ENDLESS >> 1:
+            return None
+        given = int(self.left * fraction)
+        self.left -= given
+        return given
+
     def stop(self) -> None:
         """Send nothing more."""
         self.left = 0
@@ -74,10 +82,12 @@ class ClosedPacing(Pacing):
 
     def __init__(self, crowd: Crowd, picker: Picker, left: int) -> None:
         super().__init__(crowd, picker, left)
-        self.short_way = picker.only is not None
+        # The short way leaves no trace of the single request: a journal needs the long one.
+        self._may_shorten = picker.only is not None and crowd.tally.journal is None
+        self.short_way = self._may_shorten
 
     def shorten(self) -> None:
-        self.short_way = self._picker.only is not None
+        self.short_way = self._may_shorten
 
     def proceed(self, connection: Connection, at: int) -> None:
         if self.left > 0 and not connection.leaving:

@@ -71,7 +71,8 @@ class Plan:
 
     ``any_length`` accepts bodies of differing length; ``keep_going`` goes on when nothing can be connected to any
     more. The first ``warmup_s`` seconds are left out of every counter. ``bind`` is a local address; ``socket_buffer``
-    sets the send and receive buffers in bytes.
+    sets the send and receive buffers in bytes. ``more_workers`` adds worker processes
+    while one is full and cores are free. ``verbosity`` is ab's -v: from 2 on, requests and responses are told.
     """
 
     targets: tuple[Target, ...]
@@ -83,10 +84,12 @@ class Plan:
     verify_tls: bool = True
     warmup_s: float = 0.0
     workers: int = 1
+    more_workers: bool = False
     user_agent: str = f"loadtop/{loadtop.__version__}"
     proxy: Proxy | None = None
     bind: str | None = None
     socket_buffer: int | None = None
+    verbosity: int = 0
     tls: TlsOptions = field(default_factory=TlsOptions)
 
     def __post_init__(self) -> None:
@@ -104,6 +107,8 @@ class Plan:
             raise PlanError(f"--workers {self.workers} is not possible: use 1 or more")
         if self.socket_buffer is not None and self.socket_buffer < 1:
             raise PlanError(f"-b {self.socket_buffer} is not possible: use a number of bytes above 0")
+        if self.verbosity < 0:
+            raise PlanError(f"-v {self.verbosity} is not possible: use 2 for heads, 3 for the status of each response")
         for step in self.steps:
             if step.targets is not None and not all(0 <= index < len(self.targets) for index in step.targets):
                 raise PlanError("a step names a target that the plan does not have: count from 0")

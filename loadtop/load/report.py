@@ -8,10 +8,28 @@ from loadtop.model import Distribution, Failures, Latencies, ServerSeen
 
 
 @dataclass(frozen=True, slots=True)
+class Parting:
+    """Where a worker stands that gives a part of its load to a new one. ``step`` counts from 0; ``ceded`` are the
+    requests given away (``None``: the step has no limit of requests). Times are on the monotonic clock in seconds:
+    when counting began, when the step ends and when the warm-up ends, where they do. ``over`` says that nothing more
+    will be sent."""
+
+    over: bool
+    step: int
+    ceded: int | None
+    began: float
+    ends: float | None
+    warm_ends: float | None
+    concurrency: int
+    rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """One worker at one moment. Counters run since the start or the end of the warm-up; ``latencies`` since the last
-    report. ``step`` counts from 1; ``held`` is the step after which the worker waits for the others, or 0. ``at`` is
-    when it was made, on the monotonic clock that all processes of the machine share, in seconds."""
+    report, and ``said`` is what was told of requests and responses since then (-v). ``step`` counts from 1; ``held`` is
+    the step after which the worker waits for the others, or 0. ``at`` is when it was made, on the monotonic clock that
+    all processes of the machine share, in seconds."""
 
     at: float
     state: str
@@ -44,6 +62,7 @@ class Report:
     ports_limit: int | None
     latencies: Latencies | None = None
     server: ServerSeen | None = None
+    said: str = ""
 
     @property
     def failures(self) -> Failures:

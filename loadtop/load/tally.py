@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loadtop.load.histogram import EMPTY
+from loadtop.load.journal import Journal
 from loadtop.model import Distribution, Latencies
 
 Kind = Literal["connect", "receive", "length", "exceptions", "timeout"]
@@ -93,13 +94,14 @@ class Tally:
 
     A response that came in one piece on a reused connection has one number: its total (connect is 0, processing and
     waiting are the total). Any other has three in a row in ``full``: total, connect, waiting. ``corrected`` has one
-    per response in the open model.
+    per response in the open model. ``journal`` gets a row for each response, where there is one.
     """
 
     counters: Counters = field(default_factory=Counters)
     simple: "array[int]" = field(default_factory=lambda: array("q"))
     full: "array[int]" = field(default_factory=lambda: array("q"))
     corrected: "array[int]" = field(default_factory=lambda: array("q"))
+    journal: Journal | None = None
     _total: Durations = field(default_factory=Durations)
     _connect: Durations = field(default_factory=Durations)
     _processing: Durations = field(default_factory=Durations)
@@ -119,6 +121,8 @@ class Tally:
         self._processing.add(full[:, 0] - full[:, 1])
         self._waiting.add(full[:, 2])
         self._corrected.add(_drain(self.corrected))
+        if self.journal is not None:
+            self.journal.flush()
 
     def take(self, *, corrected: bool) -> Latencies | None:
         """The distributions since the last call, or ``None`` where nothing ended since then."""
@@ -131,6 +135,8 @@ class Tally:
     def restart(self) -> None:
         """Forget everything so far: the warm-up is over."""
         self.take(corrected=False)
+        if self.journal is not None:
+            self.journal.restart()
         self.counters = Counters()
 
 

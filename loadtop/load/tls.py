@@ -86,6 +86,17 @@ def describe_tls(tls: "ssl.SSLObject | ssl.SSLSocket") -> str:
     return f"{tls.version()},{name},{key or 0},{bits}"
 
 
+def tls_seen(transport: object) -> dict[str, str]:
+    """What :class:`loadtop.model.ServerSeen` wants to know of TLS; nothing where none is spoken."""
+    look = getattr(transport, "get_extra_info", None)
+    tls = None if look is None else look("ssl_object")
+    if tls is None:
+        return {}
+    name: str = tls.server_hostname or ""
+    # Addresses are never sent as names (RFC 6066 section 3).
+    return {"tls": describe_tls(tls), "tls_name": "" if name.replace(".", "").isdigit() or ":" in name else name}
+
+
 def key_bits(certificate: bytes) -> int | None:
     """The length of the public key in a DER certificate (RFC 5280): of RSA's modulus, or of the curve."""
     place = certificate.find(_RSA)

@@ -17,6 +17,8 @@ from time import perf_counter_ns
 from loadtop.load.connection import CLOSING, DIALLING, HOT, Connection
 
 _READ_BYTES = 65536
+_READS = 16
+"""Reads of one socket before all others, and the clock, get their turn: a server may send faster than this reads."""
 _CONNECTING = (0, errno.EINPROGRESS)
 _new_socket = _socket.socket
 _STREAM = socket.SOCK_STREAM | getattr(socket, "SOCK_NONBLOCK", 0)
@@ -197,9 +199,14 @@ class Wire:
 
     def _hear(self, connection: Connection, data: bytes, *, ended: bool) -> None:
         opened = self._sock
+        rounds = _READS
         while data:
             connection.data_received(data)
             if opened is None or self._sock is not opened:
+                return
+            rounds -= 1
+            if not rounds:
+                self._hub.soon(self._read_on, opened, ended)
                 return
             if ended and connection.state == CLOSING:
                 break
@@ -213,6 +220,18 @@ class Wire:
                 self._lost(error)
                 return
         self._lost(None)
+
+    def _read_on(self, opened: _socket.socket, ended: bool) -> None:
+        if self._sock is not opened:
+            return
+        try:
+            data = opened.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._lost(error)
+            return
+        self._hear(self._connection, data, ended=ended)
 
     def _go_on_opening(self, connection: Connection, event: int) -> None:
         if self._backlog:

@@ -1,7 +1,9 @@
 """A process that makes load: ``python -m loadtop.load.worker``, started by :mod:`loadtop.load.pool`.
 
-On standard input comes one line of JSON ``{"plan": "...", "worker": 0, "workers": 1}``, then commands, a line each:
-``{"go": true}`` (after the worker said that it is ready), ``{"concurrency": n}``, ``{"rate": r}``, ``{"step": n}``
+On standard input comes one line of JSON ``{"plan": "...", "worker": 0, "workers": 1, "journal": null}`` (a descriptor
+for a row per request, see :mod:`loadtop.load.journal`), then commands, a line each:
+``{"go": true}`` or ``{"join": ...}`` (after the worker said that it is ready), ``{"part": ...}`` (answered with
+``{"parted": ...}``, see :class:`loadtop.load.report.Parting`), ``{"concurrency": n}``, ``{"rate": r}``, ``{"step": n}``
 (from 0), ``{"stop": true}``. The end of standard input means that nobody wants the load any more: the process ends at
 once, whatever it was doing. On standard output go reports (:mod:`loadtop.load.report`), a line each.
 """
@@ -13,13 +15,16 @@ import os
 import signal
 import sys
 import time
+from dataclasses import asdict
 from typing import Any, cast
 
 import uvloop
 
-from loadtop.load.engine import Engine, Share
+from loadtop.load.engine import Engine
+from loadtop.load.journal import Journal
 from loadtop.load.plan import Plan, PlanError
-from loadtop.load.report import Report
+from loadtop.load.report import Parting, Report
+from loadtop.load.share import Share
 from loadtop.model import LoadState
 
 REPORT_S = 0.2
@@ -69,7 +74,8 @@ class Worker(asyncio.Protocol):
     def _prepare(self, command: dict[str, Any]) -> None:
         plan = Plan.from_json(command["plan"])
         share = Share(command["worker"], command["workers"])
-        self._engine = Engine(plan, self._loop, share, self._report)
+        journal = None if command.get("journal") is None else Journal(command["journal"])
+        self._engine = Engine(plan, self._loop, share, self._report, journal)
         task = self._loop.create_task(self._make_ready(self._engine))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -91,12 +97,23 @@ class Worker(asyncio.Protocol):
                 engine.set_concurrency(connections)
             case {"rate": int(rate) | float(rate)}:
                 engine.set_rate(rate)
+            case {"join": _}:
+                engine.join(Parting(**command["join"]))
+                self._report()
+                self._timer = self._loop.call_later(REPORT_S, self._report_often)
+            case {"part": _}:
+                self._part(engine, command["part"])
             case {"step": int(number)}:
                 engine.go_on(number)
             case {"stop": True}:
                 engine.stop()
             case _:
                 raise ValueError(f"no such command: {command}")
+
+    def _part(self, engine: Engine, part: dict[str, Any]) -> None:
+        if self._out is not None and not engine.state.ended:
+            parting = engine.part(Share(part["worker"], part["workers"]), part["step"], part["fraction"])
+            self._out.write(json.dumps({"parted": asdict(parting)}).encode() + b"\n")
 
     def _report_often(self) -> None:
         self._timer = self._loop.call_later(REPORT_S, self._report_often)
@@ -167,6 +184,7 @@ def _report(engine: Engine) -> Report:
         ports_limit=engine.ports.limit,
         latencies=latencies,
         server=engine.ledger.server,
+        said="" if engine.ledger.transcript is None else engine.ledger.transcript.take(),
     )
 
 

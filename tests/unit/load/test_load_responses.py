@@ -191,6 +191,24 @@ def test_a_head_request_ends_with_the_head(bench: MakeBench, size: int, status: 
     assert made.ear.rests == 1
 
 
+@pytest.mark.parametrize(
+    ("answer", "stays"),
+    [
+        (b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", True),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", True),
+        (b"HTTP/1.0 200 OK\r\n\r\n", False),
+        (b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n\r\n", True),
+    ],
+)
+def test_a_head_request_needs_no_length_to_keep_the_connection(bench: MakeBench, answer: bytes, stays: bool) -> None:
+    made = bench(method="HEAD")
+    made.feed(answer)
+    assert len(made.ear.answers) == 1
+    assert (made.ear.rests == 1) is stays
+    assert (made.connection.state == CLOSING) is not stays
+
+
 def test_a_body_after_a_head_request_is_too_much(bench: MakeBench) -> None:
     made = bench(method="HEAD")
     made.feed(PLAIN)

@@ -1,0 +1,44 @@
+"""``loadtop help [TOPIC]``: longer texts than --help, the same as in docs/."""
+
+import importlib
+import sys
+from contextlib import suppress
+from importlib.resources import files
+
+from loadtop.load_options import UsageError
+
+TOPICS = {
+    "ab": "for people who know ab: what differs, and why",
+    "generator": "how load is made: closed and open model, steps, workers, what is counted",
+}
+"""The texts of ``loadtop/manual``."""
+
+
+def main(verb: str, words: list[str]) -> int:
+    """Print the text on a topic, a verb's options, or the list of topics. An unknown topic is a usage error."""
+    from loadtop.cli import VERBS
+
+    if len(words) > 1:
+        raise UsageError(f"loadtop {verb} takes one topic: {', '.join(TOPICS)}")
+    topic = words[0] if words else ""
+    if topic in VERBS and topic != verb:
+        return int(importlib.import_module(f"loadtop.cli.{VERBS[topic]}").main(topic, ["--help"]))
+    if topic in TOPICS:
+        _print((files("loadtop") / "manual" / f"{topic}.md").read_text("utf-8"))
+    elif topic in ("", verb, "-h", "--help"):
+        _print(_overview())
+    else:
+        raise UsageError(f"there is no help on '{topic}': topics are {', '.join(TOPICS)}; or name a verb, such as tune")
+    return 0
+
+
+def _overview() -> str:
+    from loadtop.options import USAGE
+
+    lines = [f"loadtop help {topic:<12}{what}" for topic, what in TOPICS.items()]
+    return "\n".join([USAGE.rstrip(), "", *lines, "", "loadtop --help         every option", ""])
+
+
+def _print(text: str) -> None:
+    with suppress(BrokenPipeError):
+        print(text, end="", file=sys.stdout, flush=True)

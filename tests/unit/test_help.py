@@ -1,0 +1,46 @@
+"""``loadtop help``: the texts of the docs, and one line for what there is no help on."""
+
+from pathlib import Path
+
+import pytest
+
+from loadtop.cli import VERBS, main
+from loadtop.cli.help import TOPICS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_is_the_text_in_the_docs(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", topic]) == 0
+    assert capsys.readouterr().out == (ROOT / "docs" / f"{topic}.md").read_text()
+
+
+def test_every_text_is_a_topic() -> None:
+    assert {file.stem for file in (ROOT / "loadtop" / "manual").iterdir()} == set(TOPICS)
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "help"], ["help", "--help"]])
+def test_without_a_topic_there_is_a_list(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert all(f"loadtop help {topic}" in out for topic in TOPICS)
+    assert "loadtop watch" in out
+
+
+def test_a_verb_shows_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["help", "watch"])
+    assert ended.value.code == 0
+    assert "--host" in capsys.readouterr().out
+    assert "watch" in VERBS
+
+
+@pytest.mark.parametrize("words", [["help", "wrk"], ["help", "ab", "generator"]])
+def test_what_there_is_no_help_on_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    (line,) = said.err.splitlines()
+    assert "ab" in line
+    assert "generator" in line
