@@ -36,7 +36,7 @@ _PAGES = {
 
 USAGE = """\
 loadtop [OPTIONS] URL [URL ...]     run a load test and watch it (the same as `loadtop run`)
-loadtop watch [OPTIONS]             watch only
+loadtop watch [OPTIONS] [-- COMMAND ...]   watch only; or run a command (ab, wrk, a script) in the load pane
 loadtop tune [OPTIONS] URL          step the concurrency up to the knee; recommend the worker limit
 loadtop demo [OPTIONS]              a server and a load of its own: shows everything with nothing set up
 loadtop replay SESSION              the cockpit again, from a recording
@@ -84,7 +84,8 @@ class Watching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Everything one call of loadtop was asked for. ``session`` is a recording's path (``replay``, ``report``)."""
+    """Everything one call of loadtop was asked for. ``session`` is a recording's path (``replay``, ``report``),
+    ``program`` the command that ``watch`` runs."""
 
     command: str
     plan: Plan | None = None
@@ -95,6 +96,7 @@ class Options:
     text: bool = False
     markdown: bool = False
     tune: "TuneSettings | None" = None
+    program: tuple[str, ...] = ()
 
 
 class Parser(argparse.ArgumentParser):
@@ -107,6 +109,7 @@ class Parser(argparse.ArgumentParser):
 def parse(argv: Sequence[str]) -> Options:
     """Understand the command line (without the program's name). Raises UsageError; exits for --help and --version."""
     command, rest = (argv[0], argv[1:]) if argv and argv[0] in COMMANDS else ("run", argv)
+    rest, program = _apart(rest) if command == "watch" else (rest, ())
     arguments = _parser(command).parse_args(list(rest))
     if command in ("replay", "report"):
         output = Output(
@@ -124,7 +127,7 @@ def parse(argv: Sequence[str]) -> Options:
         )
     if command == "sessions":
         return Options(command=command)
-    watching = _watching(arguments, generates=command != "watch")
+    watching = _watching(arguments, generates=command != "watch" or bool(program))
     output = _output(arguments, watching)
     if command == "tune":
         from loadtop.tuning.options import tune_plan, tune_settings
@@ -134,8 +137,24 @@ def parse(argv: Sequence[str]) -> Options:
         return Options(command=command, plan=swept, watching=watching, output=output, tune=settings)
     plan = build_plan(arguments) if command == "run" else None
     return Options(
-        command=command, plan=plan, watching=watching, output=output, duration_s=getattr(arguments, "time", None)
+        command=command,
+        plan=plan,
+        watching=watching,
+        output=output,
+        duration_s=getattr(arguments, "time", None),
+        program=program,
     )
+
+
+def _apart(words: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...]]:
+    """Our own words, and the command that follows ``--``."""
+    if "--" not in words:
+        return words, ()
+    place = list(words).index("--")
+    program = tuple(words[place + 1 :])
+    if not program:
+        raise UsageError("no command follows --: for example loadtop watch -- ab -n 1000 -c 10 http://127.0.0.1/")
+    return words[:place], program
 
 
 def _parser(command: str) -> Parser:

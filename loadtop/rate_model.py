@@ -228,7 +228,7 @@ class GeneratorRates:
     cpu: float
     busiest: float
     workers: int
-    loop_delay_ms: float
+    loop_delay_ms: float | None
     late: float
     unsent: float
 

@@ -160,25 +160,25 @@ def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:
     seconds = now.at - before.at
     if seconds <= 0 or (before.requests is not None and now.requests is not None and now.requests < before.requests):
         return None
-    requests = _passed(before.requests, now.requests)
-    failed = _passed(before.failed, now.failed)
-    non_2xx = _passed(before.non_2xx, now.non_2xx)
-    received, sent = _passed(before.received_bytes, now.received_bytes), _passed(before.sent_bytes, now.sent_bytes)
+    counted = (now.counted_at or now.at) - (before.counted_at or before.at)
+
+    def passed(name: str) -> int | None:
+        """How far a counter of the load has moved; 0 where it went backwards."""
+        old, new = getattr(before, name), getattr(now, name)
+        return None if old is None or new is None or counted <= 0 else max(0, new - old)
+
+    requests, failed, non_2xx = passed("requests"), passed("failed"), passed("non_2xx")
+    received, sent = passed("received_bytes"), passed("sent_bytes")
     return LoadRates(
         seconds=seconds,
-        rps=None if requests is None else requests / seconds,
-        failed=None if failed is None else failed / seconds,
+        rps=None if requests is None else requests / counted,
+        failed=None if failed is None else failed / counted,
         failed_share=_failed_share(failed, requests),
         non_2xx_share=100.0 * non_2xx / requests if requests and non_2xx is not None else None,
-        received_kb=None if received is None else received / 1024.0 / seconds,
-        sent_kb=None if sent is None else sent / 1024.0 / seconds,
+        received_kb=None if received is None else received / 1024.0 / counted,
+        sent_kb=None if sent is None else sent / 1024.0 / counted,
         generator=_both(before.generator, now.generator, lambda a, b: _generator(a, b, seconds)),
     )
-
-
-def _passed(before: int | None, now: int | None) -> int | None:
-    """How far a counter of the load has moved; 0 where it went backwards."""
-    return None if before is None or now is None else max(0, now - before)
 
 
 def _failed_share(failed: int | None, requests: int | None) -> float | None:
@@ -373,7 +373,7 @@ def _generator(before: GeneratorSample, now: GeneratorSample, seconds: float) ->
         cpu=sum(shares),
         busiest=max(shares, default=0.0),
         workers=len(shares),
-        loop_delay_ms=1000.0 * now.loop_delay_s,
+        loop_delay_ms=None if now.loop_delay_s is None else 1000.0 * now.loop_delay_s,
         late=max(0, now.late - before.late) / seconds,
         unsent=max(0, now.unsent - before.unsent) / seconds,
     )

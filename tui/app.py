@@ -26,6 +26,7 @@ from tui.widgets.lines import Lines
 from tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
+    from loadtop.engines.command import CommandLoad
     from tui.widgets.palette import Palette
     from tui.widgets.question import Question
 
@@ -58,14 +59,21 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         Binding("ctrl+z", "suspend_process", "suspend"),
     ]
 
-    def __init__(self, feed: Feed, *, look: Look | None = None, first: FirstPage | None = None) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        *,
+        look: Look | None = None,
+        first: FirstPage | None = None,
+        program: "CommandLoad | None" = None,
+    ) -> None:
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self._first = first
         self.animation_level = "none"
         self.look = look or Look.of_terminal()
         self.follower = Follower(feed, self._draw_soon)
         self.dial = Dial(feed.command)
-        self._cockpit = CockpitScreen(self.look)
+        self._cockpit = CockpitScreen(self.look, program)
         self._said = 0
         self._asked_to_leave = False
         self._due = False
@@ -123,6 +131,11 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self._due = False
         if isinstance(self.screen, LiveScreen):
             self.screen.show_view(self.follower.view)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While keys go to a command, ctrl+c is one of them."""
+        typing = getattr(self.focused, "typing", False)
+        return not (typing and action == "interrupt") and super().check_action(action, parameters)
 
     # Keys. Each is an action; what it asks of the test goes to the feed as a command.
 
@@ -253,13 +266,16 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         await self.run_action(event.action)
 
 
-async def run_cockpit(feed: Feed, *, look: Look | None = None, first: FirstPage | None = None) -> signal.Signals | None:
+async def run_cockpit(
+    feed: Feed, *, look: Look | None = None, first: FirstPage | None = None, program: "CommandLoad | None" = None
+) -> signal.Signals | None:
     """Show the feed, beginning with the page ``first``, until a person or a signal ends it, and stop the feed.
+    ``program`` is a command that the feed runs.
 
     Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up the standard
     files that were terminals lead nowhere. What broke the feed, if anything did, is raised once the screen is closed.
     """
-    app = Cockpit(feed, look=look, first=first)
+    app = Cockpit(feed, look=look, first=first, program=program)
     try:
         ended_by = await app.run_async()
     finally:

@@ -94,8 +94,15 @@ HUGE = (
 """From 168 columns on."""
 
 
-def bands_for(width: int, height: int) -> Sequence[Band]:
-    """The arrangement for a terminal of this size."""
+COMMAND = Band(("command",), 6, weight=6, rank=1)
+"""The screen of a command that makes the load."""
+
+
+def bands_for(width: int, height: int, *, command: bool = False) -> Sequence[Band]:
+    """The arrangement for a terminal of this size; with ``command``, the screen of one is below the verdict."""
+    if command:
+        verdict, *others = bands_for(width, height)
+        return (verdict, COMMAND, *others)
     if width >= 168 and height >= 30:
         return HUGE
     if width >= 108:

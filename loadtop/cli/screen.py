@@ -9,6 +9,7 @@ from loadtop.feed import Feed
 from loadtop.options import Options
 
 if TYPE_CHECKING:
+    from loadtop.engines.command import CommandLoad
     from tui.app import FirstPage
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -19,12 +20,15 @@ def with_screen(options: Options) -> bool:
     return sys.stdout.isatty() and not options.output.headless
 
 
-async def show(feed: Feed, options: Options, first: "FirstPage | None" = None) -> bool:
-    """Show the feed to its end, on the screen or line by line; True when a signal cut it short."""
+async def show(
+    feed: Feed, options: Options, first: "FirstPage | None" = None, program: "CommandLoad | None" = None
+) -> bool:
+    """Show the feed to its end, on the screen or line by line; True when a signal cut it short. ``program`` is a
+    command that the feed runs."""
     if with_screen(options):
         from tui.app import run_cockpit
 
-        return await run_cockpit(feed, first=first) is not None
+        return await run_cockpit(feed, first=first, program=program) is not None
     return await _print(feed, options)
 
 

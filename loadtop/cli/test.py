@@ -21,6 +21,7 @@ from loadtop.summary.builder import SummaryBuilder
 from loadtop.words import plain
 
 if TYPE_CHECKING:
+    from loadtop.engines.command import CommandLoad
     from loadtop.load.journal import JournalFiles
     from loadtop.load.plan import Plan
     from loadtop.reporting.story import Story
@@ -30,17 +31,25 @@ if TYPE_CHECKING:
 def main(verb: str, words: list[str]) -> int:
     """Understand the words and run the test; the exit code."""
     options = parse([verb, *words])
-    return asyncio.run(_test(options, words if verb == "run" else [verb, *words]))
+    program = None
+    if options.program:
+        from loadtop.cli.command import command_load, without_more_secrets
+
+        program = command_load(options)
+        words = without_more_secrets(words)
+    return asyncio.run(_test(options, words if verb == "run" else [verb, *words], program))
 
 
-async def _test(options: Options, words: list[str]) -> int:
+async def _test(options: Options, words: list[str], program: "CommandLoad | None") -> int:
     """A live test, with the cockpit or without; then its report."""
-    plan = options.plan
+    plan = options.plan if program is None else program.plan
     url = None if plan is None else plan.targets[0].url
     title = {"demo": "demo", "watch": "watching"}.get(options.command) or url or ""
+    if program is not None:
+        title = " ".join(words[words.index("--") + 1 :])
     check_writable(options)
     far = await connect_far(options)
-    recorder = start_recorder(options, words, title, url)
+    recorder = start_recorder(options, words, title, url, program)
     summary = SummaryBuilder(url)
     watchdog = Watchdog(list(options.output.fail_if))
     sinks: list[Callable[[Moment], None]] = [summary.add, watchdog.add]
@@ -53,11 +62,12 @@ async def _test(options: Options, words: list[str]) -> int:
     closing: list[Callable[[], Any]] = [transport.close for transport in far.values()]
 
     async def prepare() -> Feed:
-        load, tested, status = await _load(options, closing, journals)
+        running = (program, plan, None) if program is not None else await _load(options, closing, journals)
+        load, tested, status = running
         summary.url = None if tested is None else tested.targets[0].url
         hosts = await asyncio.to_thread(watched_hosts, options, tested, status, far)
         return Monitor(
-            summary.url or title,
+            title if program is not None else summary.url or title,
             load,
             hosts,
             interval_s=options.watching.interval_s,
@@ -70,7 +80,7 @@ async def _test(options: Options, words: list[str]) -> int:
     failure: Exception | None = None
     interrupted = False
     try:
-        interrupted = await show(feed, options)
+        interrupted = await show(feed, options, program=program)
     except Exception as error:
         failure = error
     finally:
@@ -84,7 +94,7 @@ async def _test(options: Options, words: list[str]) -> int:
         from loadtop.reporting.html import html
 
         write(html(story), options.output.html, "the page")
-    code = _finish(options, summary, watchdog, recorder, journals, interrupted)
+    code = _finish(options, summary, watchdog, recorder, journals, interrupted, program)
     if failure is not None:
         raise failure
     return code
@@ -123,10 +133,13 @@ def _finish(
     recorder: "Recorder | None",
     journals: "JournalFiles | None",
     interrupted: bool,
+    program: "CommandLoad | None",
 ) -> int:
     """Print the report, write the files; the exit code."""
     figures = summary.as_json()
-    out = sys.stderr if options.output.json == "-" else sys.stdout
+    # Without a screen, standard output belongs to the command that was run.
+    passing = program is not None and program.terminal is None
+    out = sys.stderr if options.output.json == "-" or passing else sys.stdout
     print_report(summary, figures, options, out)
     if recorder is not None:
         kept = f"Recorded in {recorder.path}" if recorder.kept else ""
@@ -142,6 +155,9 @@ def _finish(
     last = summary.last_load
     if interrupted:
         return INTERRUPTED
+    if program is not None and (code := program.failure):
+        print(f"loadtop: {plain(program.complaint)}", file=sys.stderr)
+        return code
     if last is not None and last.state == "failed":
         return UNREACHABLE
     if options.output.strict and figures["verdict"]["bottleneck"] == "generator":
@@ -164,7 +180,9 @@ def recording_name(recorder: "Recorder | None") -> str:
     return "" if recorder is None or recorder.problem else str(recorder.path)
 
 
-def start_recorder(options: Options, words: list[str], title: str, url: str | None) -> "Recorder | None":
+def start_recorder(
+    options: Options, words: list[str], title: str, url: str | None, program: "CommandLoad | None" = None
+) -> "Recorder | None":
     """Begin the recording that was asked for; raises FileError where a named file cannot be written."""
     if options.output.no_record:
         return None
@@ -174,6 +192,8 @@ def start_recorder(options: Options, words: list[str], title: str, url: str | No
 
     now = time.time()
     host = options.plan.targets[0].host if options.plan is not None else title
+    if program is not None:
+        host = program.name
     meta = SessionMeta(
         started=now,
         command_line=tuple(without_secrets(words)),

@@ -31,15 +31,17 @@ def assess_process(measured: Measured) -> Assessment | None:
     ]
     if late:
         evidence.append(Evidence("generator.unsent_pct", "generator", unsent, UNSENT_PCT, "%", "loadtop, calibrated"))
-    workers = f"--workers {generator.workers + 1}"
+    more = f"use --workers {generator.workers + 1}"
+    if measured.load is not None and measured.load.engine != "builtin":
+        more = f"give {measured.load.engine} more threads or processes, where it can have them"
     return Assessment(
         Bottleneck.GENERATOR,
         None,
         over=full or late,
         held=generator.busiest > WORKER_CLEAR_PCT or late,
         evidence=tuple(evidence),
-        advice=f"The load generator is full, the server may do more: use {workers}, or generate from another machine.",
-        confidence=agreement(full, generator.loop_delay_ms > 10.0),
+        advice=f"The load generator is full, the server may do more: {more}, or generate from another machine.",
+        confidence=agreement(full, None if generator.loop_delay_ms is None else generator.loop_delay_ms > 10.0),
     )
 
 

@@ -58,10 +58,13 @@ class Latencies:
 @dataclass(frozen=True, slots=True)
 class GeneratorSample:
     """The load generator on itself: processor seconds of each worker process (counters), the longest delay of an event
-    loop in the interval, requests started late or not at all in the open model (counters), ports and descriptors."""
+    loop in the interval, requests started late or not at all in the open model (counters), ports and descriptors.
+
+    Of another engine's process, each of its threads counts as a worker, and there is no event loop to look at.
+    """
 
     worker_cpu_s: tuple[float, ...]
-    loop_delay_s: float
+    loop_delay_s: float | None
     late: int = 0
     unsent: int = 0
     ports_used: int | None = None
@@ -131,8 +134,9 @@ class LoadSample:
     (``body_bytes``: bodies only). ``step`` counts from 1. ``target_requests`` and ``target_s`` are where the load ends.
     ``keepalive`` says that connections are to be reused, ``with_body`` that requests have bodies.
 
-    What the engine does not measure, or not yet, is ``None``. ``stated_rps`` (requests per second) and ``stated`` are
-    what it says itself of the whole load.
+    What the engine does not measure, or not yet, is ``None``. ``counted_at`` is when it last told its counters, on the
+    clock of ``at``, where that is not ``at`` itself: there is no rate of what was not told anew. ``stated_rps``
+    (requests per second) and ``stated`` are what it says itself of the whole load.
     """
 
     at: float
@@ -161,6 +165,7 @@ class LoadSample:
     target_s: float | None = None
     keepalive: bool = False
     with_body: bool = False
+    counted_at: float | None = None
     stated_rps: float | None = None
     stated: tuple[StatedTimes, ...] = ()
 

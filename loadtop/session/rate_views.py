@@ -168,16 +168,18 @@ def _load() -> Iterator[str]:
     classes = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
     failed = f"max(0, {' + '.join(classes)} - ({' + '.join(f'b_{name}' for name in classes)}))"
     requests = "(requests - b_requests)"
-    counters = ("clock_s", "requests", "non_2xx", "received_bytes", "sent_bytes")
+    counters = ("clock_s", "counted_at", "requests", "non_2xx", "received_bytes", "sent_bytes")
     before = ", ".join(f"lag({name}) OVER w AS b_{name}" for name in (*counters, *classes))
     yield (
         "CREATE VIEW load_rates AS SELECT frame, at, seconds, state, step, concurrency, rate, in_flight, "
-        f"{requests} / seconds AS rps, {failed} / seconds AS failed_s, "
-        f"iif({requests} > 0, 100.0 * min({failed}, {requests}) / {requests}, iif({failed} > 0, 100.0, NULL)) "
-        f"AS failed_pct, iif({requests} > 0, 100.0 * max(0, non_2xx - b_non_2xx) / {requests}, NULL) AS non_2xx_pct, "
-        "max(0, received_bytes - b_received_bytes) / 1024.0 / seconds AS received_kb_s, "
-        "max(0, sent_bytes - b_sent_bytes) / 1024.0 / seconds AS sent_kb_s "
-        f"FROM (SELECT *, clock_s - b_clock_s AS seconds FROM (SELECT *, {before} FROM load LEFT JOIN failures "
+        f"{requests} / counted AS rps, {failed} / counted AS failed_s, "
+        f"iif(counted > 0, iif({requests} > 0, 100.0 * min({failed}, {requests}) / {requests}, "
+        f"iif({failed} > 0, 100.0, NULL)), NULL) AS failed_pct, "
+        f"iif({requests} > 0, 100.0 * max(0, non_2xx - b_non_2xx) / {requests}, NULL) AS non_2xx_pct, "
+        "max(0, received_bytes - b_received_bytes) / 1024.0 / counted AS received_kb_s, "
+        "max(0, sent_bytes - b_sent_bytes) / 1024.0 / counted AS sent_kb_s "
+        "FROM (SELECT *, clock_s - b_clock_s AS seconds, nullif(max(0.0, coalesce(counted_at, clock_s) - "
+        f"coalesce(b_counted_at, b_clock_s)), 0.0) AS counted FROM (SELECT *, {before} FROM load LEFT JOIN failures "
         "USING (frame, at) WINDOW w AS (ORDER BY frame))) WHERE seconds > 0 AND coalesce(requests >= b_requests, TRUE)"
     )
     yield (

@@ -20,6 +20,7 @@ from tui.widgets.keybar import KeyBar
 from tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
+    from loadtop.engines.command import CommandLoad
     from tui.widgets.palette import Entry, Palette
     from tui.widgets.question import Asking
 
@@ -27,12 +28,18 @@ if TYPE_CHECKING:
 class CockpitScreen(LiveScreen, inherit_bindings=False):
     """Places its panels, and knows which one is chosen and whether it is zoomed."""
 
-    def __init__(self, look: Look) -> None:
+    AUTO_FOCUS = ""
+
+    def __init__(self, look: Look, program: "CommandLoad | None" = None) -> None:
         super().__init__()
         self.look = look
         self.header = Header(look)
         self.keys = KeyBar(look)
         self.panels: dict[str, Panel] = {panel.KEY: panel for panel in make_panels(look)}
+        if program is not None and program.terminal is not None:
+            from tui.panels.command import CommandPanel
+
+            self.panels = {"command": CommandPanel(look, program, program.terminal), **self.panels}
         self.chosen = ""
         self.zoomed = False
         self.above: Palette | None = None
@@ -55,7 +62,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     def places(self, width: int, height: int) -> list[tuple[Widget, Region]]:
         """Every widget that is shown, with its region; panels learn their frames."""
-        shared = bands_for(width, height)
+        shared = bands_for(width, height, command="command" in self.panels)
         bands = [Band((self.chosen,), 1, weight=1)] if self.zoomed else settle(shared, self._wanted, self._recent)
         sharing = {} if self.zoomed else tabs(shared, self._wanted)
         found: list[tuple[Widget, Region]] = [(self.header, Region(0, 0, width, 1))]
@@ -103,6 +110,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             known.chosen = panel == known.KEY
         self.chosen = panel
         self._recent = [panel, *(name for name in self._recent if name != panel)]
+        self.set_focus(self.panels[panel] if self.panels[panel].can_focus else None)
         if self.zoomed or self.panels[panel].placement is None:
             self._arrange_anew()
         else:

@@ -1,0 +1,91 @@
+"""ApacheBench: progress on standard error, a report at the end (httpd's support/ab.c)."""
+
+import re
+from dataclasses import replace
+
+from loadtop.engines.figures import Figures, changed, decimal, number_after, timed
+from loadtop.model import Failures, StatedTimes
+
+_PROGRESS = re.compile(r"(?:Completed|Finished) (\d+) requests")
+_CLASSES = re.compile(r"\s*\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
+_ROW = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)$")
+_SHORT_ROW = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s*(\d+)$")
+_SERVED = re.compile(r"\s+(\d+)%\s+(\d+)")
+_COUNTS = {
+    "Concurrency Level": "concurrency",
+    "Complete requests": "requests",
+    "Non-2xx responses": "non_2xx",
+    "Keep-Alive requests": "keepalive_requests",
+    "Total transferred": "received_bytes",
+    "Total body sent": "sent_bytes",
+    "HTML transferred": "body_bytes",
+}
+_PERCENTS = {50, 66, 75, 80, 90, 95, 98, 99}
+
+
+class Ab:
+    """One run of ab."""
+
+    name = "ab"
+
+    def __init__(self, argv: tuple[str, ...]) -> None:
+        requests, seconds = number_after(argv, "-n"), number_after(argv, "-t")
+        self.figures = Figures(
+            concurrency=number_after(argv, "-c") or (1 if argv else None),
+            target_requests=requests if seconds is None else None,
+            target_s=seconds,
+            keepalive="-k" in argv,
+        )
+        self._times: dict[str, StatedTimes] = {}
+
+    @staticmethod
+    def begins(line: str) -> bool:
+        """Whether only ab prints such a line."""
+        return line.startswith("This is ApacheBench, Version")
+
+    def read(self, line: str) -> None:
+        """Take the next line."""
+        if progress := _PROGRESS.fullmatch(line):
+            self.figures = replace(self.figures, requests=int(progress[1]))
+        elif classes := _CLASSES.fullmatch(line):
+            self.figures = replace(self.figures, failures=Failures(*map(int, classes.groups())))
+        elif line.startswith((" ", "Connect:", "Processing:", "Waiting:", "Total:")):
+            self._read_times(line)
+        else:
+            self._read_count(line)
+
+    def _read_count(self, line: str) -> None:
+        label, colon, rest = line.partition(":")
+        word = rest.split()[0] if colon and rest.split() else ""
+        if label in _COUNTS and word.isdecimal():
+            more = {"Keep-Alive requests": {"keepalive": True}, "Total body sent": {"with_body": True}}.get(label, {})
+            self.figures = changed(self.figures, {_COUNTS[label]: int(word), **more})
+        elif label == "Failed requests" and word.isdecimal():
+            # The classes follow where there are any; ab leaves the line of non-2xx answers out where there are none.
+            self.figures = replace(self.figures, failures=Failures(unclassified=int(word)), non_2xx=0)
+        elif label == "Time taken for tests":
+            self.figures = replace(self.figures, seconds=decimal(word))
+        elif label == "Requests per second":
+            self.figures = replace(self.figures, rps=decimal(word), final=True)
+
+    def _read_times(self, line: str) -> None:
+        if row := _ROW.fullmatch(line):
+            part, low, middle, spread, median, high = row.groups()
+            self._put(
+                part,
+                min_ms=float(low),
+                mean_ms=float(middle),
+                sd_ms=float(spread),
+                p50_ms=float(median),
+                max_ms=float(high),
+            )
+        elif row := _SHORT_ROW.fullmatch(line):
+            part, low, middle, high = row.groups()
+            self._put(part, min_ms=float(low), mean_ms=float(middle), max_ms=float(high))
+        elif (served := _SERVED.match(line)) and int(served[1]) in _PERCENTS:
+            self._put("Total", **{f"p{served[1]}_ms": float(served[2])})
+
+    def _put(self, part: str, **times: float) -> None:
+        name = part.lower()
+        self._times[name] = timed(self._times.get(name, StatedTimes(name)), {**times})
+        self.figures = replace(self.figures, times=tuple(self._times.values()))

@@ -1,0 +1,189 @@
+"""``loadtop watch -- COMMAND``: figures of real tools, exit codes, what is passed on, and what is left at the end."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadtop.session.reader import Session
+from tests.servers.apache import ApacheFactory
+
+LOADTOP = (sys.executable, "-m", "loadtop")
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "loadtop"
+
+
+def watch(*words: str, timeout: float = 60) -> "subprocess.CompletedProcess[str]":
+    command = [*LOADTOP, "watch", *words]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+
+
+def figures(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(done.stdout)
+    return parsed
+
+
+def printed(pattern: str, text: str) -> float:
+    found = re.search(pattern, text)
+    assert found is not None, text
+    return float(found[1])
+
+
+def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.05)
+    return holds()
+
+
+def living(mark: str) -> list[int]:
+    """Processes with that in their environment or arguments, zombies left out."""
+    found: list[int] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if mark.encode() in words:
+            found.append(int(process.name))
+    return found
+
+
+def test_figures_of_ab_are_those_it_prints(apache: ApacheFactory) -> None:
+    server = apache(pages={"a.html": "x" * 1000})
+    done = watch("--json", "-", "--", "ab", "-n", "2000", "-c", "4", server.url + "a.html")
+    assert done.returncode == 0, done.stderr
+    load, said = figures(done)["load"], done.stderr
+    assert (load["engine"], load["concurrency"], load["state"]) == ("ab", 4, "done")
+    assert load["requests"] == 2000 == len(server.logged())
+    assert (load["failed"], load["non_2xx"]) == (0, 0)
+    assert load["rps"] == printed(r"Requests per second:\s+([\d.]+)", said)
+    assert load["received_bytes"] == printed(r"Total transferred:\s+(\d+)", said)
+    assert load["latency_source"] == "stated"
+    for name, percent in (("p50", 50), ("p90", 90), ("p99", 99)):
+        assert load["latency_ms"][name] == printed(rf"\n\s+{percent}%\s+(\d+)", said)
+    assert load["latency_ms"]["max"] == printed(r"\n 100%\s+(\d+)", said)
+    assert (load["latency_ms"]["p99_9"], load["keepalive_requests"]) == (None, None)
+    assert figures(done)["url"] == server.url + "a.html"
+
+
+def test_figures_of_wrk_are_those_it_prints_and_are_recorded(apache: ApacheFactory, state: Path) -> None:
+    server = apache()
+    done = watch("--", "wrk", "-t1", "-c4", "-d1s", "--latency", server.url)
+    assert done.returncode == 0, done.stderr
+    assert "wrk" not in done.stderr.partition("Recorded in")[0].partition("Load by")[0]
+    with Session(next(state.glob("*.loadtop"))) as session:
+        last = [frame.load for frame in session.frames() if frame.load is not None][-1]
+    assert last.requests == printed(r"(\d+) requests in", done.stdout)
+    assert last.stated_rps == printed(r"Requests/sec:\s+([\d.]+)", done.stdout)
+    assert last.stated[0].p99_ms is not None
+    assert last.in_flight is None
+    assert last.generator is not None
+    assert sum(last.generator.worker_cpu_s) > 0
+    report = subprocess.run(
+        [*LOADTOP, "report", str(next(state.glob("*.loadtop")))], capture_output=True, text=True, timeout=30
+    )
+    assert "Load by wrk" in report.stdout
+    assert "as wrk states them" in report.stdout
+
+
+@pytest.mark.parametrize("words", [("siege", "-c", "3", "-r", "20", "-b"), ("hey", "-n", "300", "-c", "3")])
+def test_other_tools_are_recognised(apache: ApacheFactory, tmp_path: Path, words: tuple[str, ...]) -> None:
+    server = apache()
+    os.environ["HOME"] = str(tmp_path)  # siege writes its settings there
+    done = watch("--json", "-", "--", *words, server.url)
+    assert done.returncode == 0, done.stderr
+    load = figures(done)["load"]
+    assert (load["engine"], load["requests"], load["failed"]) == (words[0], len(server.logged()), 0)
+
+
+def test_a_script_is_shown_and_its_tool_is_found(apache: ApacheFactory) -> None:
+    server = apache()
+    done = watch("--json", "-", "--", "sh", "-c", f"echo begins; ab -q -n 50 {server.url}; exit 7")
+    assert done.returncode == 7
+    load = figures(done)["load"]
+    assert (load["engine"], load["requests"]) == ("ab", 50)
+    assert "exit code 7" in load["message"]
+
+
+def test_output_is_passed_on_as_it_is() -> None:
+    command = [*LOADTOP, "watch", "-q", "--", "sh", "-c", r"printf 'a\033[31m\0b\nno end'; printf 'oops\n' >&2; exit 3"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout) == (3, b"a\x1b[31m\0b\nno end")
+    assert b"oops\n" in done.stderr
+
+
+def test_nothing_unescaped_reaches_a_terminal() -> None:
+    master, slave = pty.openpty()
+    command = [*LOADTOP, "watch", "-q", "--headless", "--", "printf", r"evil\033]0;title\007\n"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.DEVNULL, timeout=30)
+    os.close(slave)
+    said = os.read(master, 4096)
+    os.close(master)
+    assert done.returncode == 0
+    assert b"\x1b" not in said
+    assert b"evil\\x1b]0;title\\x07" in said
+
+
+def test_a_command_that_is_missing_or_cannot_be_run(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("no program")
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\x7fELF and nothing more")
+    broken.chmod(0o755)
+    for word, expected in (
+        ("no-such-tool", "is not installed here"),
+        (str(tmp_path / "none"), "there is no program"),
+        (str(plain), "is not executable"),
+        (str(broken), "cannot be run"),
+    ):
+        done = watch("--", word)
+        assert done.returncode == 2, done.stderr
+        assert expected in done.stderr
+    assert watch("--").returncode == 2
+
+
+def test_secrets_are_not_recorded(state: Path) -> None:
+    watch("-q", "--", "true", "-a", "user:opensesame", "-H", "X-Api-Key: opensesame", "-Auser:opensesame")
+    recording = next(state.glob("*.loadtop"))
+    assert b"opensesame" not in b"".join(path.read_bytes() for path in state.iterdir())
+    with Session(recording) as session:
+        assert session.meta.command_line[:3] == ("watch", "-q", "--")
+
+
+def test_it_ends_after_the_time_that_was_given() -> None:
+    started = time.monotonic()
+    done = watch("-t", "1", "--", "sleep", "60")
+    assert (done.returncode, time.monotonic() - started < 20) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+def test_nothing_is_left_behind(name: str) -> None:
+    mark = f"mark-{name}-{os.getpid()}-{time.monotonic_ns()}"
+    script = "trap '' INT TERM HUP; setsid sh -c 'trap \"\" TERM; sleep 98 & sleep 99' & sleep 97"
+    environment = {**os.environ, "LEFT_BEHIND": mark}
+    command = [*LOADTOP, "watch", "-q", "--no-record", "--", "sh", "-c", script]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    ) as program:
+        try:
+            assert until(lambda: len(living(mark)) >= 7)
+            program.send_signal(getattr(signal, name))
+            program.wait(20)
+        finally:
+            program.kill()
+    assert until(lambda: not living(mark)), living(mark)
+    assert program.returncode == (-9 if name == "SIGKILL" else 130)

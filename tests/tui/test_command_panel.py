@@ -1,0 +1,95 @@
+"""The screen of a command in the cockpit: what it shows, and who gets the keys."""
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from textual.pilot import Pilot
+
+from loadtop.engines.command import CommandLoad
+from tests.tui.scenes import FakeFeed
+from tui.app import Cockpit
+from tui.look import Look
+
+FeedOf = Callable[[str], FakeFeed]
+Text = Callable[[Cockpit], list[str]]
+ASKING = "printf 'who? '; read name; echo hello $name; stty size; read last; exit 4"
+
+
+@asynccontextmanager
+async def running(
+    script: str, feed: FakeFeed, look: Look
+) -> AsyncGenerator[tuple[Cockpit, "Pilot[signal.Signals]", CommandLoad]]:
+    """A cockpit with a shell command in it."""
+    program = CommandLoad(("sh", "-c", script))
+    app = Cockpit(feed, look=look, program=program)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await program.start()
+        try:
+            yield app, pilot, program
+        finally:
+            await program.close()
+
+
+async def until(pilot: "Pilot[signal.Signals]", holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.02)
+        await pilot.pause()
+
+
+async def test_keys_go_to_the_command_once_it_is_entered(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    async with running(ASKING, feed_of("watching"), look) as (app, pilot, program):
+
+        def shows(words: str) -> bool:
+            return any(words in line for line in screen_text(app))
+
+        await until(pilot, lambda: shows("who?"))
+        assert shows("arrow, enter: type")
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: shows("ctrl+] leaves"))
+        await pilot.press("q", "z", "left_square_bracket", "enter")
+        await until(pilot, lambda: shows("hello qz["))
+        assert app.is_running
+        await until(pilot, lambda: shows(f"{app.panels['command'].size.height - 1} "))
+        await pilot.press("ctrl+right_square_bracket")
+        await until(pilot, lambda: shows("enter: type"))
+        await pilot.press("enter", "ctrl+d")
+        await asyncio.wait_for(program.wait(), 20)
+        await until(pilot, lambda: shows("exit code 4"))
+    assert program.exit_code == 4
+
+
+async def test_ctrl_c_is_the_commands_while_it_has_the_keys(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    async with running("trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.1; done",
+                       feed_of("watching"), look) as (app, pilot, program):  # fmt: skip
+        await until(pilot, lambda: any("ready" in line for line in screen_text(app)))
+        await pilot.press("tab", "enter", "ctrl+c")
+        await asyncio.wait_for(program.wait(), 20)
+        assert program.exit_code == 9
+        assert app.is_running
+        await pilot.press("enter", "ctrl+c")
+    assert app.return_value is signal.SIGINT
+
+
+async def test_what_has_gone_by_can_be_seen_again(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    async with running("seq 1 60", feed_of("watching"), look) as (app, pilot, program):
+        await asyncio.wait_for(program.wait(), 20)
+        await until(pilot, lambda: any(" 60 " in line for line in screen_text(app)))
+        await pilot.press("tab", "home")
+        await until(pilot, lambda: any(line.startswith("│ 1 ") for line in screen_text(app)))
+        await pilot.press("end")
+        await until(pilot, lambda: any(line.startswith("│ 60 ") for line in screen_text(app)))
+
+
+async def test_what_a_command_prints_cannot_leave_its_panel(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+    script = r"printf '\033]0;title\007\033[?1049h\033[2J\033[50;200Hx\033[31m\342\200\256odd\033[999C|'; read end"
+    async with running(script, feed_of("watching"), look) as (app, pilot, _):
+        await until(pilot, lambda: any("odd" in line for line in screen_text(app)))
+        lines = screen_text(app)
+        assert all(len(line) == 80 and line.isprintable() for line in lines)
+        assert any("no machine" in line or "watching" in line for line in lines)

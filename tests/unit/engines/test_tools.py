@@ -1,0 +1,198 @@
+"""What load tools print, read as figures: real output of each."""
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadtop.engines.figures import Figures, milliseconds, number_after
+from loadtop.engines.lines import LineSplitter
+from loadtop.engines.tools import TOOLS, read, tool_of_command, tool_of_line
+from loadtop.model import Failures, StatedTimes
+
+TEXTS = Path(__file__).parents[2] / "fixtures" / "engines"
+NAMES = ("ab", "wrk", "siege", "hey", "oha", "k6", "jmeter")
+
+
+def figures(name: str, *argv: str) -> Figures:
+    """All that the tool of that name says in a captured text."""
+    tool = tool_of_command(argv or (name.partition("-")[0],))
+    assert tool is not None
+    splitter = LineSplitter()
+    for line in [*splitter.feed((TEXTS / f"{name}.txt").read_bytes()), *splitter.finish()]:
+        tool.read(line)
+    return tool.figures
+
+
+def times(found: Figures, part: str = "total") -> StatedTimes:
+    return next(each for each in found.times if each.part == part)
+
+
+def test_ab() -> None:
+    found = figures("ab", "/usr/bin/ab", "-n", "400", "-c", "4", "http://h/")
+    assert (found.requests, found.failures, found.non_2xx, found.concurrency) == (400, Failures(), 0, 4)
+    assert (found.seconds, found.rps, found.received_bytes, found.body_bytes) == (0.193, 2068.05, 445_600, 400_000)
+    assert (found.target_requests, found.keepalive_requests, found.sent_bytes) == (400, None, None)
+    assert times(found) == StatedTimes("total", 1, 2, 2.1, 1, 1, 2, 2, 4, 7, 9, 11, None, 16)
+    assert times(found, "connect") == StatedTimes("connect", 0, 0, 0.0, 0, max_ms=0)
+
+
+def test_ab_with_a_body_and_errors() -> None:
+    found = figures("ab-post")
+    assert (found.non_2xx, found.sent_bytes, found.with_body, found.keepalive_requests) == (400, 62_800, True, 0)
+
+
+def test_failures_of_ab_have_classes() -> None:
+    tool = tool_of_command(("ab",))
+    assert tool is not None
+    tool.read("Failed requests:        5")
+    assert tool.figures.failures == Failures(unclassified=5)
+    tool.read("   (Connect: 1, Receive: 0, Length: 3, Exceptions: 1)")
+    assert tool.figures.failures == Failures(connect=1, length=3, exceptions=1)
+
+
+def test_progress_of_ab() -> None:
+    tool = tool_of_command(("ab", "-t", "5", "-n", "9"))
+    assert tool is not None
+    tool.read("Completed 100 requests")
+    assert (tool.figures.requests, tool.figures.failures, tool.figures.final) == (100, None, False)
+    assert (tool.figures.target_requests, tool.figures.target_s) == (None, 5)
+
+
+def test_wrk() -> None:
+    found = figures("wrk")
+    assert (found.requests, found.failures, found.non_2xx, found.concurrency) == (92, Failures(), 0, 4)
+    assert (found.seconds, found.rps, found.target_s) == (1.0, 91.94, 1.0)
+    assert found.received_bytes == round(100.53 * 1024)
+    assert times(found) == StatedTimes(
+        "total", None, 42.95, 9.22, 43.99, p75_ms=44.06, p90_ms=47.96, p99_ms=51.9, max_ms=51.9
+    )
+    assert figures("wrk-errors").non_2xx == 92
+
+
+def test_socket_errors_of_wrk() -> None:
+    tool = tool_of_command(("wrk",))
+    assert tool is not None
+    for line in ("  9 requests in 1.00m, 1.5MB read", "  Socket errors: connect 1, read 2, write 3, timeout 4"):
+        tool.read(line)
+    assert tool.figures.failures == Failures(connect=1, receive=2, exceptions=3, timeout=4)
+    assert (tool.figures.seconds, tool.figures.received_bytes) == (60.0, 1_572_864)
+
+
+def test_hey() -> None:
+    found = figures("hey")
+    assert (found.requests, found.failures, found.non_2xx, found.rps) == (400, Failures(), 0, 90.6924)
+    assert (times(found).p99_ms, times(found).mean_ms, times(found).max_ms) == (49.1, 43.9, 52.0)
+    assert figures("hey-errors").non_2xx == 40
+    refused = figures("hey-refused")
+    assert (refused.requests, refused.failures, refused.times) == (4, Failures(unclassified=4), ())
+
+
+def test_oha() -> None:
+    found = figures("oha")
+    assert (found.requests, found.failures, found.non_2xx, found.rps) == (400, Failures(), 0, 91.1516)
+    assert (times(found).p50_ms, times(found).p99_9_ms) == (43.9932, 48.3588)
+    refused = figures("oha-refused")
+    assert (refused.requests, refused.failures, refused.times) == (20, Failures(unclassified=20), ())
+
+
+@pytest.mark.parametrize(("name", "requests"), [("siege", 9), ("siege-json", 80)])
+def test_siege(name: str, requests: int) -> None:
+    found = figures(name)
+    assert (found.requests, found.failures, found.final) == (requests, Failures(), True)
+    assert found.rps == {"siege": 900.0, "siege-json": 2000.0}[name]
+    assert times(found).max_ms == 10.0
+
+
+def test_progress_of_siege() -> None:
+    tool = tool_of_command(("siege", "-c", "4", "-r", "20"))
+    assert tool is not None
+    tool.read("HTTP/1.1 200     0.00 secs:    1000 bytes ==> GET  /")
+    tool.read("HTTP/1.1 503     0.01 secs:      10 bytes ==> GET  /")
+    assert (tool.figures.requests, tool.figures.non_2xx, tool.figures.body_bytes) == (2, 1, 1010)
+    assert tool.figures.target_requests == 80
+
+
+def test_k6() -> None:
+    found = figures("k6")
+    assert (found.requests, found.failures, found.rps) == (268, Failures(), 89.205456)
+    assert (found.received_bytes, found.sent_bytes, found.target_s) == (299_000, 19_000, 3.0)
+    assert (times(found).p50_ms, times(found).p95_ms, times(found).max_ms) == (44.07, 51.6, 57.09)
+
+
+def test_iterations_of_k6_are_no_requests() -> None:
+    tool = tool_of_command(("k6",))
+    assert tool is not None
+    tool.read("running (01.0s), 3/4 VUs, 88 complete and 0 interrupted iterations")
+    assert (tool.figures.requests, tool.figures.concurrency) == (None, 4)
+
+
+def test_jmeter() -> None:
+    tool = tool_of_command(("/opt/jmeter/bin/jmeter.sh", "-n"))
+    assert tool is not None
+    for line in (
+        "Creating summariser <summary>",
+        "summary +    812 in 00:00:16 =   50.9/s Avg:    24 Min:     1 Max:   345 Err:     2 (0.25%) Active: 10 Started: 10 Finished: 0",  # noqa: E501 - as JMeter prints it
+        "summary +   1500 in 00:00:30 =   50.0/s Avg:    20 Min:     1 Max:   100 Err:     1 (0.07%) Active: 0 Started: 10 Finished: 10",  # noqa: E501 - as above
+        "summary =   2312 in 00:00:46 =   50.3/s Avg:    21 Min:     1 Max:   345 Err:     3 (0.13%)",
+    ):
+        tool.read(line)
+    found = tool.figures
+    assert (found.requests, found.failures, found.seconds, found.rps) == (2312, Failures(unclassified=3), 46.0, 50.3)
+    assert times(found) == StatedTimes("total", 1.0, 21.0, max_ms=345.0)
+    assert (found.concurrency, found.final) == (10, False)
+    tool.read("... end of run")
+    assert tool.figures.final
+
+
+@pytest.mark.parametrize("name", ["ab", "wrk", "hey", "oha", "k6", "siege"])
+def test_a_tool_is_known_by_what_it_prints(name: str) -> None:
+    lines = (TEXTS / f"{name}.txt").read_text().splitlines()
+    found = next((tool.name for line in lines if (tool := tool_of_line(line)) is not None), None)
+    assert found == name
+
+
+def test_other_commands_are_no_tools() -> None:
+    assert tool_of_command(("sh", "-c", "ab")) is None
+    assert tool_of_line("Summary: all is well") is None
+    assert {name for name, _, _ in TOOLS} == set(NAMES)
+
+
+@given(st.sampled_from(NAMES), st.lists(st.text(max_size=60), max_size=20))
+def test_nothing_that_is_printed_breaks_a_reader(name: str, lines: list[str]) -> None:
+    tool = tool_of_command((name,))
+    assert tool is not None
+    for line in lines:
+        read(tool, line)
+
+
+@pytest.mark.parametrize("path", sorted(TEXTS.glob("*.txt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("digit", ["x", "", "-", ".", "é", "999999999999999999999", "NaN"])
+def test_damaged_output_breaks_no_reader(path: Path, digit: str) -> None:
+    tool = tool_of_command((path.stem.partition("-")[0],))
+    assert tool is not None
+    for line in path.read_text().splitlines():
+        for cut in (0, 3, len(line) // 2):
+            read(tool, re.sub(r"\d", digit, line)[cut:])
+            read(tool, re.sub(r"\d+", digit, line)[cut:])
+    json.dumps(asdict(tool.figures), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("4.2ms", 4.2), ("0.0440 secs", 44.0), ("1m30.5s", 90_500.0), ("12us", 0.012), ("NaN ns", None), ("", None)],
+)
+def test_durations(text: str, expected: float | None) -> None:
+    assert milliseconds(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [(("-c", "10"), 10), (("-c10",), 10), (("--connections=7",), 7), (("--connections", "8"), 8), (("-c",), None)],
+)
+def test_numbers_of_a_command_line(words: tuple[str, ...], expected: int | None) -> None:
+    assert number_after(("wrk", *words), "-c", "--connections") == expected

@@ -1,0 +1,177 @@
+"""The screen of the command that makes the load. Keys go to it once it is entered."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from tui.drawing.line import Line, Role, Span, line
+from tui.look import Look
+from tui.text import safe
+from tui.view import View
+from tui.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from loadtop.engines.command import CommandLoad
+    from loadtop.engines.terminal import Terminal
+
+LEAVE = "ctrl+right_square_bracket"
+"""The key that takes keys back to the cockpit; it is telnet's."""
+
+LOOK_S = 0.1
+"""How often the screen is looked at for changes."""
+
+KEYS = {
+    "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[1~", "end": "\x1b[4~",
+    "insert": "\x1b[2~", "delete": "\x1b[3~", "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "shift+tab": "\x1b[Z",
+    "f1": "\x1b[[A", "f2": "\x1b[[B", "f3": "\x1b[[C", "f4": "\x1b[[D", "f5": "\x1b[[E", "f6": "\x1b[17~",
+    "f7": "\x1b[18~", "f8": "\x1b[19~", "f9": "\x1b[20~", "f10": "\x1b[21~", "f11": "\x1b[23~", "f12": "\x1b[24~",
+    "enter": "\r", "tab": "\t", "escape": "\x1b", "backspace": "\x7f", "ctrl+@": "\0",
+}  # fmt: skip
+"""What the keys without a character send, as the Linux console does (terminfo ``linux``)."""
+
+
+class CommandPanel(Panel, can_focus=True):
+    """What the command shows. Chosen, it scrolls; ``enter`` gives it the keys, ``ctrl+]`` takes them back."""
+
+    KEY = "command"
+
+    def __init__(self, look: Look, program: "CommandLoad", terminal: "Terminal") -> None:
+        super().__init__(look)
+        self.typing = False
+        self._program = program
+        self._terminal = terminal
+        self._back = 0
+        self._shown = -1
+        self._finished = False
+        self._view: View | None = None
+
+    def title(self, view: View) -> Line:  # noqa: ARG002 (the command is known without)
+        return line(Span(safe(self._program.name), Role.TITLE))
+
+    def tag(self, view: View) -> Line:  # noqa: ARG002 (as above)
+        code = self._program.exit_code
+        if self.typing:
+            return line(Span("ctrl+] leaves", Role.ACCENT))
+        if self._back:
+            return line(Span(f"{self._back} lines back", Role.WARN))
+        if self._program.problem:
+            return line(Span("cannot be run", Role.BAD))
+        if code is not None:
+            return line(Span(f"exit code {code}", Role.BAD if code else Role.GOOD))
+        return line(Span("enter: type" if self.chosen else "arrow, enter: type", Role.DIM))
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:  # noqa: ARG002 (as above)
+        if self._program.problem:
+            return self.words(safe(self._program.problem), cells, rows, Role.BAD)
+        self._terminal.resize(cells, rows)
+        screen = self._terminal.screen
+        self._shown = screen.changes
+        self._back = min(self._back, screen.left)
+        drawn: list[list[Span]] = []
+        for runs in screen.lines(self._back):
+            spans = [Span(run.text, _role(bold=run.bold, reverse=run.reverse)) for run in runs]
+            drawn.append(spans)
+        if self.typing and not self._back and screen.cursor is not None:
+            x, y = screen.cursor
+            drawn[y] = _marked(drawn[y], x)
+        return [tuple(spans) for spans in drawn]
+
+    def draw(self, view: View) -> None:
+        """Show the view in the frame."""
+        self._view = view
+        super().draw(view)
+
+    def on_mount(self) -> None:
+        """Look for changes oftener than there are figures."""
+        self.set_interval(LOOK_S, self._look)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key for the command, or for what is seen of it."""
+        if self.typing:
+            event.stop()
+            event.prevent_default()
+            self._type(event)
+        elif self._scrolls(event.key):
+            event.stop()
+            self._draw_again()
+        elif event.key == "enter" and self._program.exit_code is None:
+            event.stop()
+            self.typing, self._back = True, 0
+            self._draw_again()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pasted text goes to the command as it is."""
+        if self.typing:
+            event.stop()
+            self._terminal.type(event.text.encode())
+
+    def on_blur(self) -> None:
+        """Keys go elsewhere."""
+        self.typing = False
+        self._draw_again()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self._back += 3
+        self._draw_again()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self._back = max(0, self._back - 3)
+        self._draw_again()
+
+    def _type(self, event: events.Key) -> None:
+        if event.key == LEAVE or self._program.exit_code is not None:
+            self.typing = False
+            self._draw_again()
+            return
+        self._terminal.type(_sent(event).encode())
+
+    def _scrolls(self, key: str) -> bool:
+        page = max(1, self._terminal.screen.size[1] - 1)
+        step = {"pageup": page, "pagedown": -page, "up": 1, "down": -1, "home": 1_000_000, "end": -1_000_000}.get(key)
+        if step is None:
+            return False
+        self._back = max(0, self._back + step)
+        return True
+
+    def _look(self) -> None:
+        over = self._program.exit_code is not None
+        if over != self._finished or self._terminal.screen.changes != self._shown:
+            self._finished = over
+            self.typing = self.typing and not over
+            self._draw_again()
+
+    def _draw_again(self) -> None:
+        if self._view is not None and not self._view.paused:
+            self.draw(self._view)
+
+
+def _sent(event: events.Key) -> str:
+    """The characters that a key sends."""
+    known = KEYS.get(event.key) or event.character
+    letter = event.key.removeprefix("ctrl+")
+    if known is None and len(letter) == 1 and event.key != letter:
+        return chr(ord(letter) & 0x1F)
+    return known or ""
+
+
+def _role(*, bold: bool, reverse: bool) -> Role:
+    if reverse:
+        return Role.ACCENT
+    return Role.VALUE if bold else Role.TEXT
+
+
+def _marked(spans: list[Span], x: int) -> list[Span]:
+    """The line with the cell of the cursor marked."""
+    found: list[Span] = []
+    place = 0
+    for text, role in spans:
+        if place <= x < place + len(text):
+            at = x - place
+            found += [Span(text[:at], role), Span(text[at] or " ", Role.WARN_BADGE), Span(text[at + 1 :], role)]
+        else:
+            found.append(Span(text, role))
+        place += len(text)
+    return [span for span in found if span.text]
