@@ -43,7 +43,7 @@ class CommandPanel(Panel, can_focus=True):
         self._terminal = terminal
         self._back = 0
         self._shown = -1
-        self._finished = False
+        self._finished: bool = False
         self._view: View | None = None
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the command is known without)

@@ -110,7 +110,10 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             known.chosen = panel == known.KEY
         self.chosen = panel
         self._recent = [panel, *(name for name in self._recent if name != panel)]
-        self.set_focus(self.panels[panel] if self.panels[panel].can_focus else None)
+        if self.panels[panel].can_focus:
+            self.set_focus(self.panels[panel])
+        elif isinstance(self.focused, Panel):
+            self.set_focus(None)
         if self.zoomed or self.panels[panel].placement is None:
             self._arrange_anew()
         else:
