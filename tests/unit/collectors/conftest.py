@@ -18,7 +18,7 @@ settings.load_profile("no deadline")
 
 T = TypeVar("T")
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-KERNELS = ("2.6.32", "3.10", "4.18", "5.10", "6.18")
+KERNELS = ("2.6.32", "3.10", "4.18", "5.10", "5.10.262", "6.1.176", "6.12.107", "6.18")
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ async def test_every_part_of_every_kernel(machine_of_texts: Build, kernel: str, 
     for name in ("cpu", "scheduler", "memory", "swap", "paging", "disks", "networks", "tcp", "processes"):
         assert getattr(sample, name) is not None, name
         assert outcome(sample, name) == (State.OK, "")
-    assert (sample.pressure is not None) == (kernel in ("5.10", "6.18"))
+    assert (sample.pressure is not None) == (kernel not in ("2.6.32", "3.10", "4.18"))
     assert sample.at == transport.at
 
 

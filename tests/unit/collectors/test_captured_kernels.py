@@ -1,0 +1,120 @@
+"""What Debian's kernels 5.10, 6.1 and 6.12 printed on machines with known disks, swap areas and control groups."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors import disks, memory, paging, pressure, processes, tcp
+from collectors.machine import ProcMachine
+from loadtop.model import Group, HostSample
+
+Proc = Callable[[str, str], str]
+CAPTURED = ("5.10.262", "6.1.176", "6.12.107")
+captured = pytest.mark.parametrize("version", CAPTURED)
+TREES = Path(__file__).parents[2] / "fixtures" / "proc"
+
+
+@captured
+def test_disks_and_which_of_them_carry_swap(proc: Proc, version: str) -> None:
+    """One disk with a partition of data and one of swap, one that is a swap area as a whole, and swap in zram."""
+    for blocks in (None, disks.parse_blocks(proc(version, "sys-block"))):
+        found = disks.parse(proc(version, "diskstats"), proc(version, "swaps"), blocks)
+        assert {disk.name: disk.swap for disk in found} == {"vda": False, "vdb": True, "zram0": True}
+
+
+@captured
+def test_swap_is_used(proc: Proc, version: str) -> None:
+    swap = memory.parse_swap(proc(version, "meminfo"))
+    assert swap.total_kb == 64508 + 65532 + 49148
+    found = paging.parse(proc(version, "vmstat"), 4)
+    assert found.swap_out_kb > 0
+    assert None not in (found.refaults_anon_pages, found.refaults_file_pages, found.oom_kills)
+
+
+@captured
+def test_pressure(proc: Proc, version: str) -> None:
+    found = pressure.parse(*(proc(version, f"pressure/{name}") for name in ("cpu", "memory", "io")))
+    assert found.cpu_some_us is not None
+    assert found.cpu_some_us > 5_000_000
+    assert (found.memory_some_us or 0) >= (found.memory_full_us or 0) > 0
+
+
+@captured
+def test_memory_of_a_worker(proc: Proc, version: str) -> None:
+    pss = processes.parse_pss(proc(version, "httpd-smaps_rollup"))
+    worker = processes.parse_stat(proc(version, "httpd-stat"))
+    assert pss is not None
+    assert 0 < pss < 4 * worker.rss_pages
+
+
+@captured
+def test_accept_queues(proc: Proc, version: str) -> None:
+    """Only one of these machines had the module that tells the limits; ss prints 0 without it, which is none."""
+    found = {queue.port: queue.backlog for queue in tcp.parse_listeners(proc(version, "ss-ltnH"))}
+    limit = 511 if version == "6.12.107" else None
+    assert found == {80: limit, 8080: limit}
+    tables = [socket for name in ("net/tcp", "net/tcp6") for socket in tcp.parse_table(proc(version, name))]
+    assert sorted((socket.address, socket.port) for socket in tables) == [("127.0.0.1", 8080), ("::", 80)]
+
+
+def machine_at(version: str, layout: str, machine_of_texts: Any) -> ProcMachine:
+    transport = machine_of_texts(version)
+    top = TREES / version / layout
+    transport.files |= {f"/{path.relative_to(top)}": path.read_text() for path in top.rglob("*") if path.is_file()}
+    parent, worker = (processes.parse_stat((top / name).read_text()) for name in ("parent-stat", "worker-stat"))
+    transport.processes = {
+        parent.pid: (top / "parent-stat").read_text(),
+        worker.pid: (top / "worker-stat").read_text(),
+    }
+    return ProcMachine(transport)
+
+
+async def sampled(machine: ProcMachine) -> HostSample:
+    for _ in range(3):
+        await machine.sample()
+    return await machine.sample()
+
+
+@captured
+async def test_limits_of_version_2(version: str, machine_of_texts: Any) -> None:
+    """Half a core and 96 MB for /web, and a soft limit of 64 MB for Apache's own group in it."""
+    found = (await sampled(machine_at(version, "cgroup-v2", machine_of_texts))).cgroup
+    assert found is not None
+    assert (found.path, found.version) == ("/web/apache", 2)
+    assert (found.cpu_quota_us, found.cpu_period_us) == (50000, 100000)
+    assert found.memory_limit_kb == 64 << 10
+    assert found.memory_used_kb is not None
+    assert found.memory_failures
+    assert found.periods is not None
+    assert 0 < (found.throttled_periods or 0) <= found.periods
+    assert (found.throttled_us or 0) > 1_000_000
+    assert found.pressure is not None
+    assert (found.pressure.cpu_some_us or 0) > 1_000_000
+
+
+@captured
+async def test_limits_of_version_1(version: str, machine_of_texts: Any) -> None:
+    """Half a core and 64 MB for /web; Debian's 6.12 has no memory controller of version 1 any more."""
+    found = (await sampled(machine_at(version, "cgroup-v1", machine_of_texts))).cgroup
+    assert found is not None
+    assert found.version == 1
+    assert found.path == "/web/apache"
+    assert (found.cpu_quota_us, found.cpu_period_us) == (50000, 100000)
+    assert (found.throttled_us or 0) > 1_000_000
+    assert found.memory_limit_kb == (None if version == "6.12.107" else 64 << 10)
+    assert (found.memory_failures is None) == (version == "6.12.107")
+
+
+@captured
+async def test_the_whole_machine(version: str, machine_of_texts: Any) -> None:
+    machine = machine_at(version, "cgroup-v2", machine_of_texts)
+    sample = await sampled(machine)
+    rows = sample.processes
+    assert rows is not None
+    assert {row.group for row in rows} == {Group.HTTPD}
+    assert machine.servers(Group.HTTPD)
+    assert sample.facts is not None
+    assert sample.facts.cores == 2
+    assert sample.facts.kernel.startswith(version.rpartition(".")[0])
