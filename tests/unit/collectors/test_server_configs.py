@@ -30,7 +30,11 @@ class Files:
         return "".join(f"{name}\n" for name in inside) or Missing("no such file")
 
 
-def read(files: Mapping[str, str | Missing], *first: str, include_of: object = lambda _: None) -> Config:
+def no_include(_: object) -> None:
+    return None
+
+
+def read(files: Mapping[str, str | Missing], *first: str, include_of: object = no_include) -> Config:
     return asyncio.run(read_config(Files(files), first, include_of))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
