@@ -54,6 +54,8 @@ class HostHistory:
     network: Ring[float] = field(default_factory=Ring[float])
     disk: Ring[float] = field(default_factory=Ring[float])
     workers: Ring[float] = field(default_factory=Ring[float])
+    pools: Ring[float] = field(default_factory=Ring[float])
+    queued: Ring[float] = field(default_factory=Ring[float])
     rates: HostRates | None = None
     page: ApacheRates | None = None
     page_at: float = 0.0
@@ -79,6 +81,11 @@ class HostHistory:
         self.workers.append(max(page.full for page in pages) if pages else None)
         if pages:
             self.page, self.page_at = pages[0], at
+        fullest = [pool.full for pool in (rates.fpm if rates is not None else None) or () if pool.full is not None]
+        self.pools.append(max(fullest, default=None))
+        lines = (rates.haproxy if rates is not None else None) or ()
+        queues = [each.line.queue or 0 for each in lines if each.line.server == "BACKEND"]
+        self.queued.append(float(sum(queues)) if queues else None)
 
     def copy(self) -> "HostHistory":
         """As it is now, for a view that stands still."""
@@ -90,6 +97,8 @@ class HostHistory:
             self.network.copy(),
             self.disk.copy(),
             self.workers.copy(),
+            self.pools.copy(),
+            self.queued.copy(),
             self.rates,
             self.page,
             self.page_at,

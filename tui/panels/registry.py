@@ -5,6 +5,8 @@ from tui.look import Look
 from tui.panels.apache import ApachePanel
 from tui.panels.cpu import CpuPanel
 from tui.panels.devices import DevicePanel
+from tui.panels.fpm import FpmPanel
+from tui.panels.haproxy import HaproxyPanel
 from tui.panels.load import LoadPanel
 from tui.panels.memory import MemoryPanel
 from tui.panels.processes import ProcessPanel
@@ -18,6 +20,8 @@ PANELS: tuple[type[Panel], ...] = (
     CpuPanel,
     MemoryPanel,
     ApachePanel,
+    FpmPanel,
+    HaproxyPanel,
     ProcessPanel,
     DevicePanel,
     TimePanel,

@@ -1,0 +1,55 @@
+"""Moments of a web server with php-fpm behind it and HAProxy before it."""
+
+from dataclasses import replace
+
+from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.model import FpmPool, Group, HaproxyProxy, HostSample, Outcome, State
+from loadtop.moment import Measurer, Moment
+from tests.tui.scenes import headroom
+
+POOLS = (
+    FpmPool("www", "dynamic", 0, 0, 511, 0, 5, 5, 0, 0, 5, "/run/php/www.sock"),
+    FpmPool("reports-of-the-month", "static", 0, 0, 511, 3, 1, 4, 0, 0, 4, "127.0.0.1:9001"),
+)
+LINES = (
+    HaproxyProxy("fe", "FRONTEND", "OPEN", None, 40, 2000, 0, 0, 0, requests_total=0),
+    HaproxyProxy("app", "web1", "UP", 2, 8, 8, 0, 0, 0),
+    HaproxyProxy("app", "a-server-with-a-long-name", "DOWN", 0, 0, 8, 0, 0, 0),
+    HaproxyProxy("app", "BACKEND", "UP", 7, 10, 200, 0, 0, 0, requests_total=0),
+)
+
+
+def with_servers(*, silent: bool = False) -> list[Moment]:
+    """Ten seconds with a full pool and a queue; ``silent``: in the last ones no pool answers."""
+    measurer, diagnoser = Measurer(), Diagnoser()
+    moments: list[Moment] = []
+    for number, moment in enumerate(headroom()[:10]):
+        (host,) = moment.measured.frame.hosts
+        sample = host.sample
+        assert sample is not None
+        changed = replace(host, sample=_sample(sample, number, silent=silent and number >= 8))
+        measured = measurer.measure(replace(moment.measured.frame, hosts=(changed,)))
+        moments.append(Moment(measured, diagnoser.diagnose(measured)))
+    return moments
+
+
+def _sample(sample: HostSample, number: int, *, silent: bool) -> HostSample:
+    pools = tuple(replace(pool, accepted=number * 30, listen_queue=number % 4) for pool in POOLS)
+    if silent:
+        none = {"accepted": None, "idle": None, "active": None, "total": None, "max_children_reached": None}
+        pools = tuple(replace(pool, **none, listen_queue=12, silent_s=2.0) for pool in POOLS)
+    lines = tuple(
+        replace(
+            entry,
+            queue=None if entry.queue is None else entry.queue + number % 3,
+            sessions_total=number * 50,
+            requests_total=None if entry.requests_total is None else number * 70,
+        )
+        for entry in LINES
+    )
+    processes = tuple(
+        replace(process, name="php-fpm8.2", group=Group.FPM) if process.name == "mariadbd" else process
+        for process in sample.processes or ()
+    )
+    outcomes = (*sample.outcomes, Outcome("fpm", State.FAILED if silent else State.OK))
+    return replace(sample, fpm=pools, haproxy=lines, processes=processes, outcomes=outcomes)
