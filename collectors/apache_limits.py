@@ -26,18 +26,21 @@ class ApacheLimits:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._servers: list[_Server] = []
+        self._pids: tuple[int, ...] = ()
+        self._servers: dict[int, _Server] = {}
         self._search = Search(machine, Group.HTTPD, self._look)
 
     def look(self) -> None:
         """Read what is configured, where it is time to."""
-        self._search.go_on(found=any(server.config.found for server in self._servers))
+        self._search.go_on(found=any(server.config.found for server in self._servers.values()))
 
     def complete(self, status: ApacheStatus) -> ApacheStatus:
         """The status with the limits of its server: the one that listens where the page came from, or the only one."""
         parts = urlsplit(status.url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        servers = [server for server in self._servers if port in server.ports] or self._servers
+        servers = [server for server in self._servers.values() if port in server.ports]
+        if not servers and len(self._pids) == 1:
+            servers = list(self._servers.values())
         if len(servers) != 1:
             return status
         limits = apache_config.limits(servers[0].config, status.mpm)
@@ -53,8 +56,11 @@ class ApacheLimits:
         await self._search.close()
 
     async def _look(self, servers: tuple[int, ...]) -> None:
+        self._pids = servers
+        self._servers = {pid: server for pid, server in self._servers.items() if pid in servers}
         try:
-            self._servers = [await self._read(pid) for pid in servers]
+            for pid in sorted(servers, key=lambda pid: pid in self._servers):
+                self._servers[pid] = await self._read(pid)
         except TransportError:
             return  # the machine's own samples say so
 

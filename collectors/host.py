@@ -157,11 +157,15 @@ def local_host(
     target_url: str | None = None,
     own: Callable[[], Iterable[int]] | None = None,
     verify: bool = True,
+    through_psutil: bool = False,
 ) -> HostCollector:
-    """This machine: read from /proc where there is one, otherwise through psutil. ``own`` are processes of the load
-    generator besides this one and its descendants; ``verify`` whether certificates of status pages are checked."""
+    """This machine: read from /proc where there is one, otherwise (or by choice) through psutil.
+
+    ``own`` are processes of the load generator besides this one and its descendants; ``verify`` whether certificates of
+    status pages are checked.
+    """
     machine: Machine
-    if sys.platform == "linux":
+    if sys.platform == "linux" and not through_psutil:
         machine = ProcMachine(LocalTransport(own=own, verify=verify))
     else:
         from collectors.local_psutil import PsutilMachine

@@ -258,6 +258,7 @@ def _disks() -> tuple[Disk, ...]:
             busy_ms=getattr(disk, "busy_time", None),
         )
         for name, disk in counters.items()
+        if not name.startswith(("loop", "ram"))
     )
 
 

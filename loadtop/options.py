@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from loadtop.tuning.options import TuneSettings
 
 _SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
-COMMANDS = ("run", "watch", "tune", "demo", "replay", "report", "sessions")
+COMMANDS = ("run", "watch", "tune", "demo", "replay", "report", "sessions", "doctor")
+
+HERE = ("local", "psutil")
+"""Places that are this machine: read from /proc where there is one, or through psutil by choice."""
 
 HOST_HELP = "machine to watch: NAME=local or NAME=ssh://[USER@]HOST[:PORT], an alias of ssh's configuration too"
 FPM_HELP = "php-fpm's status page: http://HOST/status, fcgi://HOST:PORT/status or unix:/run/php/fpm.sock;/status"
@@ -24,11 +27,11 @@ HAPROXY_HELP = "HAProxy's statistics: http://HOST:PORT/stats or unix:/run/haprox
 _PAGES = {
     "--apache": (re.compile(r"https?://.+"), "http://HOST/server-status"),
     "--fpm": (
-        re.compile(r"https?://.+|(?:fcgi|tcp)://[^/]+:\d+(?:/.*)?|(?:unix|fcgi):(?://)?/.+"),
+        re.compile(r"https?://.+|(?:fcgi|tcp)://[^/]+:\d+(?:/.*)?|(?:unix|fcgi):(?://)?/(?!/).+"),
         "http://HOST/status, fcgi://HOST:PORT/status or unix:/run/php/fpm.sock;/status",
     ),
     "--haproxy": (
-        re.compile(r"https?://.+|tcp://[^/]+:\d+/?|(?:unix:(?://)?)?/.+"),
+        re.compile(r"https?://.+|tcp://[^/]+:\d+/?|(?:unix:(?://)?)?/(?!/).+"),
         "http://HOST:PORT/stats or unix:/run/haproxy/admin.sock",
     ),
 }
@@ -43,6 +46,7 @@ loadtop replay SESSION              the cockpit again, from a recording
 loadtop report SESSION              the report: --text, --ab, --markdown, --html FILE or --json FILE
 loadtop compare SESSION SESSION ... runs side by side, with direction and significance
 loadtop sessions                    list the recordings
+loadtop doctor [--host ...]         say what can be read of each machine, what cannot, and the fix
 loadtop help [TOPIC]                how it differs from ab, how it makes load
 """
 
@@ -127,7 +131,9 @@ def parse(argv: Sequence[str]) -> Options:
         )
     if command == "sessions":
         return Options(command=command)
-    watching = _watching(arguments, generates=command != "watch" or bool(program))
+    watching = _watching(arguments, generates=command not in ("watch", "doctor") or bool(program))
+    if command == "doctor":
+        return Options(command=command, watching=watching, output=Output(json=arguments.json))
     output = _output(arguments, watching)
     if command == "tune":
         from loadtop.tuning.options import tune_plan, tune_settings
@@ -166,8 +172,9 @@ def _parser(command: str) -> Parser:
         allow_abbrev=False,
     )
     parser.add_argument("-h", "--help", action="help", help="show this and exit")
-    if command in ("run", "watch", "tune", "demo"):
+    if command in ("run", "watch", "tune", "demo", "doctor"):
         _add_monitoring(parser)
+    if command in ("run", "watch", "tune", "demo"):
         _add_output(parser)
     if command == "run":
         parser.add_argument("-V", "--version", action="version", version=f"loadtop {__version__}")
@@ -181,6 +188,8 @@ def _parser(command: str) -> Parser:
         add_load(parser)
     elif command == "watch":
         parser.add_argument("-t", "--time", type=positive, metavar="SECONDS", help="end after that time")
+    elif command == "doctor":
+        parser.add_argument("--json", metavar="FILE", help="write it as JSON (- for standard output)")
     elif command == "replay":
         parser.add_argument("session", type=Path, metavar="SESSION")
         parser.add_argument("--headless", action="store_true", help="print a line per interval instead of the cockpit")
@@ -242,12 +251,12 @@ def _watching(arguments: Any, *, generates: bool) -> Watching:
         name, equals, place = text.partition("=")
         if not equals or not name:
             raise UsageError(f"--host '{text}': write NAME=local or NAME=ssh://[USER@]HOST[:PORT]")
-        if place != "local" and not _is_ssh_place(place):
-            raise UsageError(f"--host '{text}': the place is local or ssh://[USER@]HOST[:PORT]")
+        if place not in HERE and not _is_ssh_place(place):
+            raise UsageError(f"--host '{text}': the place is local, psutil or ssh://[USER@]HOST[:PORT]")
         if name in (known for known, _ in hosts):
             raise UsageError(f"--host: the name {name} is given twice")
         hosts.append((name, place))
-    if hosts and generates and all(place != "local" for _, place in hosts):
+    if hosts and generates and all(place not in HERE for _, place in hosts):
         taken = {name for name, _ in hosts}
         hosts.append((next(name for name in ("local", "generator", "this-machine") if name not in taken), "local"))
     names = [name for name, _ in hosts] or ["local"]

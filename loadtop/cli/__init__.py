@@ -19,6 +19,7 @@ VERBS = {
     "compare": "compare",
     "sessions": "sessions",
     "help": "help",
+    "doctor": "doctor",
 }
 """The file that runs each verb. It has ``main(verb, words) -> exit code``."""
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.ends import UnreachableError
-from loadtop.options import Options
+from loadtop.options import HERE, Options
 
 if TYPE_CHECKING:
     from collectors.transport.ssh import SshTransport
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 async def connect_far(options: Options) -> "dict[str, SshTransport]":
     """Connections to the far machines, by name, made before the screen is taken and before any load is sent."""
-    places = {name: place for name, place in options.watching.hosts if place != "local"}
+    places = {name: place for name, place in options.watching.hosts if place not in HERE}
     if not places:
         return {}
     from collectors.problem import TransportError
@@ -46,7 +46,7 @@ def watched_hosts(
     found = {name for name, transport in far.items() if target and _is_same(target, transport.address)}
     here = "target+generator" if target and not found and _is_here(target) else "generator"
     hosts: list[Any] = []
-    for index, (name, _) in enumerate(options.watching.hosts):
+    for index, (name, place) in enumerate(options.watching.hosts):
         watching = options.watching
         apache, fpm, haproxy = (
             [url for owner, url in pages if owner == name or (owner is None and index == 0)]
@@ -81,6 +81,7 @@ def watched_hosts(
                 haproxy_urls=haproxy,
                 find_servers=find,
                 target_url=target_url,
+                through_psutil=place == "psutil",
             )
         )
     for host in hosts:

@@ -155,12 +155,19 @@ def _servers() -> Iterator[str]:
         f"iif({both_lived}, (duration_ms - b_duration_ms) * 1.0 / (accesses - b_accesses), NULL) AS duration_ms",
     ]
     yield _view("apache_rates", "apache", "host, url", counters, columns, "1")
-    columns = ["pool", "active", "idle", "listen_queue", f"{_rate('accepted')} AS requests_s"]
-    columns.append(f"{_rate('max_children_reached')} AS max_children_reached_s")
-    yield _view("fpm_rates", "fpm", "host, pool", ("accepted", "max_children_reached"), columns, "1")
-    columns = ["proxy", "server", "status", "queue", "sessions", f"{_rate('sessions_total')} AS sessions_s"]
-    columns.append(f"{_rate('connect_errors')} AS connect_errors_s")
-    yield _view("haproxy_rates", "haproxy", "host, proxy, server", ("sessions_total", "connect_errors"), columns, "1")
+    columns = ["pool", "active", "idle", "listen_queue", "max_children"]
+    counted = {"accepted": "requests_s", "max_children_reached": "max_children_reached_s"}
+    columns += [f"iif({life}, {_rate(counter, seconds)}, NULL) AS {name}" for counter, name in counted.items()]
+    yield _view("fpm_rates", "fpm", "host, pool", ("clock_s", "uptime_s", *counted), columns, "1")
+    columns = ["proxy", "server", "status", "queue", "sessions", "session_limit"]
+    counted = {
+        "sessions_total": "sessions_s",
+        "connect_errors": "connect_errors_s",
+        "requests_total": "requests_s",
+        "http_5xx": "http_5xx_s",
+    }
+    columns += [f"{_rate(counter, seconds)} AS {name}" for counter, name in counted.items()]
+    yield _view("haproxy_rates", "haproxy", "host, proxy, server", ("clock_s", *counted), columns, "1")
 
 
 def _load() -> Iterator[str]:

@@ -36,8 +36,10 @@ def with_servers(*, silent: bool = False) -> list[Moment]:
 def _sample(sample: HostSample, number: int, *, silent: bool) -> HostSample:
     pools = tuple(replace(pool, accepted=number * 30, listen_queue=number % 4) for pool in POOLS)
     if silent:
-        none = {"accepted": None, "idle": None, "active": None, "total": None, "max_children_reached": None}
-        pools = tuple(replace(pool, **none, listen_queue=12, silent_s=2.0) for pool in POOLS)
+        pools = tuple(
+            replace(pool, accepted=None, idle=None, active=None, total=None, listen_queue=12, silent_s=2.0)
+            for pool in POOLS
+        )
     lines = tuple(
         replace(
             entry,

@@ -33,7 +33,9 @@ async def test_picture(panel: str, size: tuple[int, int], look: Look, screen_tex
         await pilot.pause()
         await pilot.pause()
         lines = screen_text(app)
+        left, top, width, height = cockpit_of(app).panels[panel.removesuffix("-silent")].region
     assert [cell_len(line) for line in lines] == [size[0]] * size[1]
+    lines = [line[left : left + width] for line in lines[top : top + height]]
     stored = PICTURES / f"server-{panel}-{size[0]}x{size[1]}.txt"
     text = "\n".join(line.rstrip() for line in lines) + "\n"
     if os.environ.get("LOADTOP_PICTURES") == "write":

@@ -75,6 +75,33 @@ def test_machines_status_pages_and_rules() -> None:
 
 
 @pytest.mark.parametrize(
+    ("option", "url"),
+    [
+        ("--fpm", "http://127.0.0.1/status"),
+        ("--fpm", "fcgi://127.0.0.1:9000/status"),
+        ("--fpm", "tcp://[::1]:9000"),
+        ("--fpm", "unix:/run/php/fpm.sock;/status"),
+        ("--fpm", "unix:///run/php/fpm.sock"),
+        ("--haproxy", "http://127.0.0.1:8404/stats;csv"),
+        ("--haproxy", "http://me:secret@127.0.0.1:8404/stats"),
+        ("--haproxy", "unix:/run/haproxy/admin.sock"),
+        ("--haproxy", "/run/haproxy/admin.sock"),
+        ("--haproxy", "tcp://127.0.0.1:9999"),
+    ],
+)
+def test_pages_of_php_fpm_and_haproxy(option: str, url: str) -> None:
+    for name in (None, "web"):
+        given = url if name is None else f"{name}:{url}"
+        watching = parse(["watch", "--host", "web=local", option, given]).watching
+        assert (watching.fpm if option == "--fpm" else watching.haproxy) == ((name, url),)
+
+
+def test_this_machine_through_psutil_by_choice() -> None:
+    assert parse(["--host", "here=psutil", URL]).watching.hosts == (("here", "psutil"),)
+    assert parse(["doctor", "--host", "here=psutil"]).watching.hosts == (("here", "psutil"),)
+
+
+@pytest.mark.parametrize(
     ("words", "part"),
     [
         ([], "no URL"),
@@ -99,6 +126,9 @@ def test_machines_status_pages_and_rules() -> None:
         (["--host", "web", URL], "NAME=local"),
         (["--host", "a=local", "--host", "a=local", URL], "twice"),
         (["--apache", "nonsense", URL], "server-status"),
+        (["--fpm", "nonsense", URL], "unix:/run/php/fpm.sock;/status"),
+        (["--fpm", "fcgi://no-port/status", URL], "fcgi://HOST:PORT/status"),
+        (["--haproxy", "web:nonsense", URL], "unix:/run/haproxy/admin.sock"),
         (["--nonsense", URL], "--help"),
         (["--interval", "-1", URL], "above 0"),
         (["--steps", "1,x", URL], "1,2,4,8"),

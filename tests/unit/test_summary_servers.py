@@ -79,9 +79,12 @@ def test_a_page_that_falls_silent_at_the_end_is_kept(machine: Any, frame_of: Fra
 
 def test_names_of_servers_are_made_safe(machine: Any, frame_of: FrameOf) -> None:
     run = Run(machine, frame_of)
-    evil: dict[str, Any] = {"fpm": (replace(POOL, pool="\x1b[2J"),), "haproxy": (replace(BACKEND, proxy="\x1b]0;x"),)}
-    run.go(**evil)
-    moment = run.go(**evil)
+    odd: dict[str, Any] = {
+        "fpm": (replace(POOL, pool="\x1b[2J"),),
+        "haproxy": (replace(BACKEND, proxy="\x1b]0;x"),),
+    }
+    run.go(**odd)
+    moment = run.go(**odd)
     assert "\x1b" not in report(run.summary.as_json()) + line(moment)
 
 

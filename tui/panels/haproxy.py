@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.model import Group
+from loadtop.model import Group, HaproxyProxy
 from loadtop.rate_model import HaproxyRates
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, per_second
@@ -16,7 +16,7 @@ FULL_PCT = 95.0
 
 _LEAST, _MOST = 10, 30
 _FIGURES = 6 + 6 + 6 + 7
-_ORDER = {"BACKEND": 0, "FRONTEND": 1}
+_ENDS = ("BACKEND", "FRONTEND")
 _DOWN = ("DOWN", "MAINT")
 
 
@@ -53,10 +53,10 @@ class HaproxyPanel(Panel):
 
     def _row(self, rates: HaproxyRates, room: int) -> Line:
         entry = rates.line
-        server = entry.server.lower() if entry.server in _ORDER else safe(entry.server)
+        server = entry.server.lower() if entry.server in _ENDS else safe(entry.server)
         name = clip_middle(f"{safe(entry.proxy)}/{server}", room, self.look.glyphs.ellipsis)
         down = entry.status.startswith(_DOWN)
-        full = entry.session_limit is not None and entry.sessions * 100.0 >= FULL_PCT * entry.session_limit > 0
+        full = _full(entry)
         rate = rates.sessions if rates.requests is None else rates.requests
         return line(
             Span(name + " " * (room - width(name)), Role.BAD if down else Role.TEXT),
@@ -68,6 +68,18 @@ class HaproxyPanel(Panel):
 
 
 def _lines(view: View) -> list[HaproxyRates]:
-    """Those with a queue first; then backends, frontends and servers."""
+    """Those with a queue first; then backends, full servers, frontends, servers, and what nobody uses."""
     found = () if view.rates is None else view.rates.haproxy or ()
-    return sorted(found, key=lambda each: (-(each.line.queue or 0), _ORDER.get(each.line.server, 2)))
+    return sorted(found, key=lambda each: (-(each.line.queue or 0), _rank(each.line)))
+
+
+def _rank(entry: HaproxyProxy) -> int:
+    if entry.server == "BACKEND":
+        return 0
+    if entry.server == "FRONTEND":
+        return 2 if entry.sessions else 4
+    return 1 if _full(entry) else 3
+
+
+def _full(entry: HaproxyProxy) -> bool:
+    return entry.session_limit is not None and entry.sessions * 100.0 >= FULL_PCT * entry.session_limit > 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from collectors import apache_config, fpm_config, haproxy_config
 from collectors.apache_config import Limits
-from collectors.config_files import Config, entries, read_config
+from collectors.config_files import Config, IncludeOf, entries, read_config
 from collectors.fpm_config import PoolConfig
 from collectors.reading import Missing, Wanted
 
@@ -30,11 +30,11 @@ class Files:
         return "".join(f"{name}\n" for name in inside) or Missing("no such file")
 
 
-def no_include(_: object) -> None:
+def no_include(_: str) -> str | None:
     return None
 
 
-def read(files: Mapping[str, str | Missing], *first: str, include_of: object = no_include) -> Config:
+def read(files: Mapping[str, str | Missing], *first: str, include_of: IncludeOf = no_include) -> Config:
     return asyncio.run(read_config(Files(files), first, include_of))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 

@@ -107,8 +107,8 @@ class Made:
             processes=self._processes(web) if not rare else None,
             cgroup=CgroupLimits("/system.slice/apache2", 2, pressure=Pressure(1, 2, 3)) if web else None,
             apache=(self._status(number),) if web and not rare else None,
-            fpm=(self._pool(),) if web else None,
-            haproxy=tuple(self._proxy(server) for server in ("FRONTEND", "web1")) if not web else None,
+            fpm=(self._pool(number),) if web else None,
+            haproxy=tuple(self._proxy(server, number) for server in ("FRONTEND", "web1")) if not web else None,
             outcomes=(
                 Outcome("cpu", State.OK, "", round(draw.random() / 1000, 6)),
                 Outcome("apache", State.FAILED if rare else State.OK, "timed out" if rare else "", draw.random()),
@@ -172,13 +172,19 @@ class Made:
             at=5000.0 + number + self._draw.random() if number % 6 else None,
         )
 
-    def _pool(self) -> FpmPool:
-        return FpmPool("www", "dynamic", self._grow("accepted", 50), 0, 128, 3, 2, 5, self._grow("reached", 1))
+    def _pool(self, number: int) -> FpmPool:
+        if number % 13 == 5:  # its page is silent
+            return FpmPool("www", "dynamic", None, 7, 128, None, None, None, None, silent_s=1.5)
+        uptime = 3 if number == 80 else number + 100
+        at = 5000.0 + number + self._draw.random() if number % 5 else None
+        accepted, reached = self._grow("accepted", 50), self._grow("reached", 1)
+        return FpmPool("www", "dynamic", accepted, 0, 128, 3, 2, 5, reached, max_children=5, uptime_s=uptime, at=at)
 
-    def _proxy(self, server: str) -> HaproxyProxy:
-        return HaproxyProxy(
-            "web", server, "UP", 1, 2, 3, self._grow(f"sessions {server}", 50), 5, 6, self._grow(f"e {server}", 2)
-        )
+    def _proxy(self, server: str, number: int) -> HaproxyProxy:
+        sessions, errors = self._grow(f"sessions {server}", 50), self._grow(f"e {server}", 2)
+        requests = self._grow("requests in all", 90) if server == "FRONTEND" else None
+        at = 5000.0 + number + self._draw.random() if number % 7 else None
+        return HaproxyProxy("web", server, "UP", 1, 2, 3, sessions, 5, 6, errors, requests_total=requests, at=at)
 
     def _load(self, number: int) -> LoadSample:
         draw = self._draw

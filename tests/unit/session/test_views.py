@@ -256,6 +256,7 @@ def test_rates_of_cores_processes_and_proxies(database: sqlite3.Connection, mome
             row = proxies[number, host.name, proxy.line.server]
             assert same(row["sessions_s"], proxy.sessions)
             assert same(row["connect_errors_s"], proxy.connect_errors)
+            assert same(row["requests_s"], proxy.requests)
             seen += 1
     assert seen > COUNT // 2
 

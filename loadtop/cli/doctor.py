@@ -1,0 +1,133 @@
+"""``loadtop doctor``: for each machine and panel what can be read, what cannot, and the line to paste that fixes it."""
+
+import asyncio
+import textwrap
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loadtop.cli.ends import DONE, UNREACHABLE, UnreachableError
+from loadtop.cli.machines import connect_far, watched_hosts
+from loadtop.cli.outputs import check_writable, write_json
+from loadtop.doctor import SCHEMA, Check, Health, Report, examine, generator
+from loadtop.model import HostSample
+from loadtop.options import HERE, Options, parse
+from loadtop.words import plain
+
+if TYPE_CHECKING:
+    from collectors.transport.ssh import SshTransport
+
+INTERVAL_S = 0.5
+LEAST_S = 2.0
+"""A machine is watched that long at least: what is read in turn, and servers that are looked for, come in it."""
+
+MOST_S = 8.0
+WIDTH = 100
+_NOT_YET = ("yet", "waiting for the page")
+
+
+def main(verb: str, words: list[str]) -> int:
+    """Examine the machines; the exit code."""
+    options = parse([verb, *words])
+    check_writable(options)
+    reports = asyncio.run(_examine_all(options))
+    if options.output.json is not None:
+        write_json({"schema": SCHEMA, "hosts": [report.as_json() for report in reports]}, options.output.json)
+    if options.output.json != "-":
+        print("\n\n".join(text(report) for report in reports))
+    return UNREACHABLE if any(report.problem for report in reports) else DONE
+
+
+async def _examine_all(options: Options) -> list[Report]:
+    """Connections one after another, because ssh may ask something; then all machines at once."""
+    connected: list[tuple[Options, dict[str, SshTransport], str]] = []
+    for name, _ in options.watching.hosts:
+        alone = _alone(options, name)
+        try:
+            connected.append((alone, await connect_far(alone), ""))
+        except UnreachableError as error:
+            connected.append((alone, {}, str(error).removeprefix(f"--host {name}: ")))
+    return list(await asyncio.gather(*(_examine(*each) for each in connected)))
+
+
+def _alone(options: Options, name: str) -> Options:
+    """The same with one machine only; status pages of no machine are those of the first."""
+    watching = options.watching
+    first = watching.hosts[0][0]
+
+    def own(pages: tuple[tuple[str | None, str], ...]) -> tuple[tuple[str | None, str], ...]:
+        return tuple((name, url) for owner, url in pages if (owner or first) == name)
+
+    return replace(
+        options,
+        watching=replace(
+            watching,
+            hosts=tuple(host for host in watching.hosts if host[0] == name),
+            apache=own(watching.apache),
+            fpm=own(watching.fpm),
+            haproxy=own(watching.haproxy),
+        ),
+    )
+
+
+async def _examine(options: Options, far: "dict[str, SshTransport]", problem: str) -> Report:
+    ((name, place),) = options.watching.hosts
+    if problem:
+        return Report(name, place, problem=problem)
+    (host,) = await asyncio.to_thread(watched_hosts, options, None, None, far)
+    await host.start(INTERVAL_S)
+    try:
+        sample: HostSample | None = None
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while loop.time() - began < (MOST_S if sample is None or _unsettled(sample) else LEAST_S):
+            await asyncio.sleep(INTERVAL_S / 2)
+            sample, problem = host.latest()
+    finally:
+        await host.close()
+    if sample is None:
+        return Report(name, place, problem=problem or "no sample came")
+    facts = sample.facts
+    system = f"{facts.hostname}, {facts.system}, {facts.kernel}"
+    checks = list(examine(sample))
+    if place in HERE:
+        checks.append(generator(*_own_limits()))
+    return Report(name, place, system, checks=tuple(checks))
+
+
+def _own_limits() -> tuple[int | None, int | None]:
+    """Descriptors that a process here may have, and local ports."""
+    import resource
+
+    from loadtop.load.ports import Ports
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return (None if hard == resource.RLIM_INFINITY else hard), Ports(loopback=False).limit
+
+
+def _unsettled(sample: HostSample) -> bool:
+    """Whether something is still being looked for or waited for."""
+    return any(words in outcome.reason for outcome in sample.outcomes for words in _NOT_YET)
+
+
+def text(report: Report) -> str:
+    """One machine, a few lines for each panel, safe for a terminal."""
+    head = f"{plain(report.name)}  {plain(report.source)}"
+    if report.problem:
+        return f"{head}\n  {'no':<8}{'connection':<11}{_wrapped(report.problem)}"
+    lines = [f"{head}  {plain(report.system)}"]
+    for check in report.checks:
+        lines += _lines(check)
+    return "\n".join(lines)
+
+
+def _lines(check: Check) -> list[str]:
+    word = "-" if check.health is Health.NONE else str(check.health)
+    told = check.seen if check.missing == "" else f"{check.seen}. {check.missing}" if check.seen else check.missing
+    lines = [f"  {word:<8}{check.panel:<11}{_wrapped(told)}"]
+    fix = check.fix.splitlines()
+    lines += [f"{'':21}{'fix: ' if number == 0 else '     '}{plain(line)}" for number, line in enumerate(fix)]
+    return lines
+
+
+def _wrapped(words: str) -> str:
+    return f"\n{'':21}".join(textwrap.wrap(plain(words), WIDTH - 21, break_long_words=False) or [""])

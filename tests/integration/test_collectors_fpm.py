@@ -1,0 +1,213 @@
+"""Real php-fpm: found, read over FastCGI and HTTP, its queue as the kernel has it, near and far."""
+
+import asyncio
+import contextlib
+import socket
+import subprocess
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+
+import pytest
+
+from collectors import fastcgi
+from collectors.host import HostCollector, far_host, local_host
+from collectors.transport.ssh import SshTransport
+from loadtop.model import FpmPool, Group, HostSample, Process, State
+from tests.servers.apache import ApacheFactory
+from tests.servers.php_fpm import Fpm, FpmFactory
+from tests.servers.program import find_program, free_port
+from tests.servers.sshd import SshdFactory
+
+pytestmark = pytest.mark.servers
+
+Watch = Callable[..., Awaitable[HostCollector]]
+
+
+@pytest.fixture
+async def watch() -> AsyncIterator[Watch]:
+    """``watch(**options)``: this machine, sampled five times a second; ``far`` reaches it over SSH."""
+    async with contextlib.AsyncExitStack() as opened:
+
+        async def start(far: SshTransport | None = None, **options: object) -> HostCollector:
+            if far is not None:
+                await far.connect()
+                host = far_host("web1", "target", far, **options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            else:
+                host = local_host(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            opened.push_async_callback(host.close)
+            await host.start(0.2)
+            return host
+
+        yield start
+
+
+async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 20.0) -> HostSample:
+    """The first sample of which something holds."""
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        sample, _ = host.latest()
+        if sample is not None and holds(sample):
+            return sample
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"never held; the newest sample is {host.latest()}")
+
+
+def address_of(server: Fpm) -> str:
+    return str(server.socket) if server.socket else f"127.0.0.1:{server.port}"
+
+
+def pool_of(sample: HostSample, server: Fpm) -> FpmPool | None:
+    return next((pool for pool in sample.fpm or () if pool.address == address_of(server)), None)
+
+
+def read(server: Fpm) -> Callable[[HostSample], bool]:
+    """Whether a pool's page is in a sample."""
+
+    def holds(sample: HostSample) -> bool:
+        pool = pool_of(sample, server)
+        return pool is not None and pool.active is not None
+
+    return holds
+
+
+def fpm_outcome(sample: HostSample) -> tuple[State, str]:
+    return next((found.state, found.reason) for found in sample.outcomes if found.collector == "fpm")
+
+
+@contextlib.contextmanager
+def held(server: Fpm, count: int) -> Generator[None]:
+    """So many requests for a page that takes 6 s: the first ones hold a worker each, the others wait."""
+    page = server.directory / "slow.php"
+    page.write_text("<?php sleep(6);")
+    family = socket.AF_UNIX if server.socket else socket.AF_INET
+    place = str(server.socket) if server.socket else ("127.0.0.1", server.port)
+    with contextlib.ExitStack() as opened:
+        for _ in range(count):
+            link = opened.enter_context(socket.socket(family))
+            link.connect(place)
+            link.sendall(fastcgi.request(str(page)))
+        yield
+
+
+def queue_by_ss(server: Fpm) -> int:
+    """What ``ss`` calls Recv-Q of the listening socket."""
+    ss = find_program("ss", install="apt-get install iproute2")
+    options = "-xlnH" if server.socket else "-tlnH"
+    table = subprocess.run([ss, options], capture_output=True, text=True).stdout
+    rows = [line.split() for line in table.splitlines() if address_of(server) in line.split()]
+    return int(rows[0][2] if server.socket else rows[0][1])
+
+
+@contextlib.asynccontextmanager
+async def over_ssh(sshd: SshdFactory) -> AsyncGenerator[SshTransport]:
+    server = await asyncio.to_thread(sshd)
+    yield SshTransport("ssh://web1", ssh=("ssh", "-F", str(server.config)))
+
+
+@pytest.mark.parametrize("tcp", [True, False])
+@pytest.mark.parametrize("far", [False, True])
+async def test_a_pool_is_found_and_read(
+    php_fpm: FpmFactory, sshd: SshdFactory, watch: Watch, tcp: bool, far: bool
+) -> None:
+    server = await asyncio.to_thread(lambda: php_fpm(tcp=tcp, max_children=3, manager="dynamic", pool="shop"))
+    async with over_ssh(sshd) if far else contextlib.nullcontext() as transport:
+        host = await watch(far=transport)
+        pool = pool_of(await until(host, read(server)), server)
+        assert pool is not None
+        assert (pool.pool, pool.manager, pool.max_children) == ("shop", "dynamic", 3)
+        assert pool.active is not None
+        assert pool.idle is not None
+        assert 1 <= pool.active + pool.idle <= 3
+        assert pool.listen_queue == 0
+        assert pool.at is not None
+        before = pool.accepted or 0
+        later = pool_of(
+            await until(host, lambda s: (p := pool_of(s, server)) is not None and (p.accepted or 0) > before), server
+        )
+        assert later is not None
+        group = {row.pid for row in host_rows(host, Group.FPM)}
+        assert server.pid in group
+        await host.close()
+
+
+def host_rows(host: HostCollector, group: Group) -> list[Process]:
+    sample, _ = host.latest()
+    return [row for row in (sample.processes if sample else None) or () if row.group is group]
+
+
+@pytest.mark.parametrize("tcp", [True, False])
+async def test_a_full_pool_is_silent_and_its_queue_is_the_kernels(php_fpm: FpmFactory, watch: Watch, tcp: bool) -> None:
+    server = await asyncio.to_thread(lambda: php_fpm(tcp=tcp, max_children=2))
+    host = await watch()
+    await until(host, read(server))
+    with held(server, 7):
+        silent = await until(host, lambda sample: fpm_outcome(sample)[0] is State.FAILED)
+        assert "every worker may be busy" in fpm_outcome(silent)[1]
+        await asyncio.sleep(0.5)
+        sample, _ = host.latest()
+        pool = None if sample is None else pool_of(sample, server)
+        assert pool is not None
+        assert (pool.active, pool.idle, pool.accepted) == (None, None, None)
+        assert pool.silent_s is not None
+        assert pool.silent_s >= 1.0
+        assert pool.max_children == 2
+        assert pool.listen_queue in (queue_by_ss(server), 6)
+        assert queue_by_ss(server) == 6  # five of ours and the status request
+
+
+async def test_two_pools_of_the_same_name_are_told_apart(php_fpm: FpmFactory, watch: Watch) -> None:
+    servers = await asyncio.gather(*(asyncio.to_thread(lambda: php_fpm(tcp=False)) for _ in range(2)))
+    host = await watch()
+    sample = await until(host, lambda s: all(read(server)(s) for server in servers))
+    names = [pool.pool for pool in sample.fpm or ()]
+    assert len(set(names)) == len(names) >= 2
+
+
+async def test_a_pool_without_a_page_shows_its_limits_and_the_line_that_helps(
+    php_fpm: FpmFactory, watch: Watch
+) -> None:
+    server = await asyncio.to_thread(lambda: php_fpm(tcp=False, max_children=2, extra="pm.status_path ="))
+    host = await watch()
+    with held(server, 5):
+        sample = await until(host, lambda s: (p := pool_of(s, server)) is not None and p.listen_queue == 3)
+    pool = pool_of(sample, server)
+    assert pool is not None
+    assert (pool.max_children, pool.active) == (2, None)
+    assert "pm.status_path = /fpm-status" in fpm_outcome(sample)[1]
+
+
+async def test_pages_that_are_given(apache: ApacheFactory, watch: Watch) -> None:
+    server = await asyncio.to_thread(lambda: apache(php="fpm", fpm_children=3, pages={"a.php": "<?= 1 ?>"}))
+    assert server.fpm is not None
+    urls = [
+        server.fpm_status_url,
+        f"fcgi://127.0.0.1:{server.fpm.port}",
+        f"fcgi://127.0.0.1:{server.fpm.port}/fpm-status",
+    ]
+    for url in urls:
+        host = await watch(fpm_urls=[url])
+        sample = await until(host, lambda s: any(p.active is not None and p.max_children for p in s.fpm or ()))
+        pools = sample.fpm or ()
+        assert [(pool.pool, pool.max_children, pool.total) for pool in pools] == [("www", 3, 3)]
+        await host.close()
+
+
+async def test_a_page_that_does_not_answer_is_named(watch: Watch) -> None:
+    host = await watch(fpm_urls=["unix:/run/no-such-fpm.sock;/status"])
+    sample = await until(host, lambda s: fpm_outcome(s)[0] is State.FAILED)
+    assert fpm_outcome(sample)[1] == "unix:/run/no-such-fpm.sock;/status: no such socket"
+    assert sample.fpm is None
+
+
+async def test_a_page_of_its_own_listener_answers_when_the_pool_is_full(php_fpm: FpmFactory, watch: Watch) -> None:
+    port = free_port()
+    extra = f"pm.status_listen = 127.0.0.1:{port}"
+    server = await asyncio.to_thread(lambda: php_fpm(tcp=True, max_children=2, extra=extra))
+    host = await watch()
+    await until(host, read(server))
+    with held(server, 6):
+        sample = await until(host, lambda s: (p := pool_of(s, server)) is not None and p.active == 2)
+        pool = pool_of(sample, server)
+    assert pool is not None
+    assert (pool.idle, pool.silent_s, pool.max_children) == (0, None, 2)
+    assert pool.listen_queue in range(1, 5)

@@ -1,0 +1,155 @@
+"""Real HAProxy: its table from socket and page, found by its configuration, near and far."""
+
+import asyncio
+import contextlib
+import socket
+import subprocess
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from collectors.host import HostCollector, far_host, local_host
+from collectors.transport.ssh import SshTransport
+from loadtop.model import HaproxyProxy, HostSample, State
+from tests.servers.haproxy import Haproxy, HaproxyFactory
+from tests.servers.sshd import SshdFactory
+
+pytestmark = pytest.mark.servers
+
+Watch = Callable[..., Awaitable[HostCollector]]
+
+
+@pytest.fixture
+async def watch() -> AsyncIterator[Watch]:
+    """``watch(**options)``: this machine, sampled five times a second; ``far`` reaches it over SSH."""
+    async with contextlib.AsyncExitStack() as opened:
+
+        async def start(far: SshTransport | None = None, **options: object) -> HostCollector:
+            if far is not None:
+                await far.connect()
+                host = far_host("web1", "target", far, **options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            else:
+                host = local_host(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            opened.push_async_callback(host.close)
+            await host.start(0.2)
+            return host
+
+        yield start
+
+
+async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 20.0) -> HostSample:
+    """The first sample of which something holds."""
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        sample, _ = host.latest()
+        if sample is not None and holds(sample):
+            return sample
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"never held; the newest sample is {host.latest()}")
+
+
+def line_of(sample: HostSample, proxy: str, server: str) -> HaproxyProxy | None:
+    return next((line for line in sample.haproxy or () if (line.proxy, line.server) == (proxy, server)), None)
+
+
+def queued(sample: HostSample) -> int:
+    line = line_of(sample, "be", "BACKEND")
+    return -1 if line is None or line.queue is None else line.queue
+
+
+def haproxy_outcome(sample: HostSample) -> tuple[State, str]:
+    return next((found.state, found.reason) for found in sample.outcomes if found.collector == "haproxy")
+
+
+@contextlib.asynccontextmanager
+async def slow_server() -> AsyncGenerator[int]:
+    """The port of a server that takes requests and never answers."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.CancelledError):
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+def by_socket(server: Haproxy) -> dict[str, list[str]]:
+    """The table as HAProxy's own socket gives it, by proxy and server: an oracle that shares no code."""
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(str(server.stats_socket))
+        link.sendall(b"show stat\n")
+        text = b"".join(iter(lambda: link.recv(65536), b"")).decode()
+    rows = [line.split(",") for line in text.splitlines() if line and not line.startswith("#")]
+    return {"/".join(row[:2]): row for row in rows}
+
+
+@pytest.mark.parametrize("far", [False, True])
+async def test_a_queue_is_seen(haproxy: HaproxyFactory, sshd: SshdFactory, watch: Watch, far: bool) -> None:
+    async with slow_server() as port:
+        server = await asyncio.to_thread(lambda: haproxy([port], maxconn=2))
+        transport = None
+        if far:
+            machine = await asyncio.to_thread(sshd)
+            transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(machine.config)))
+        host = await watch(far=transport)
+        await until(host, lambda s: line_of(s, "be", "BACKEND") is not None)
+        with contextlib.ExitStack() as opened:
+            for _ in range(7):
+                client = opened.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+                client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            sample = await until(host, lambda s: queued(s) == 5)
+            table = by_socket(server)
+        one, back, front = (line_of(sample, *name) for name in (("be", "s1"), ("be", "BACKEND"), ("fe", "FRONTEND")))
+        assert one is not None
+        assert back is not None
+        assert front is not None
+        assert (one.sessions, one.session_limit) == (2, 2)
+        assert (front.sessions, front.queue) == (7, None)
+        assert [back.queue, back.session_limit] == [int(table["be/BACKEND"][2]), int(table["be/BACKEND"][6])]
+        assert haproxy_outcome(sample) == (State.OK, "")
+        await host.close()
+
+
+@pytest.mark.parametrize("form", ["page", "csv", "socket"])
+async def test_statistics_that_are_given(haproxy: HaproxyFactory, watch: Watch, form: str) -> None:
+    server = await asyncio.to_thread(lambda: haproxy([1]))
+    urls = {"page": server.stats_url, "csv": f"{server.stats_url};csv", "socket": f"unix:{server.stats_socket}"}
+    host = await watch(haproxy_urls=[urls[form]])
+    sample = await until(host, lambda s: bool(s.haproxy))
+    assert {line.proxy for line in sample.haproxy or ()} == {"fe", "be", "stats"}
+
+
+async def test_the_page_of_its_configuration_where_the_socket_is_gone(haproxy: HaproxyFactory, watch: Watch) -> None:
+    server = await asyncio.to_thread(lambda: haproxy([1]))
+    server.stats_socket.unlink()
+    host = await watch()
+    sample = await until(host, lambda s: line_of(s, "stats", "FRONTEND") is not None)
+    assert haproxy_outcome(sample)[0] is State.OK
+
+
+async def test_a_haproxy_that_dies(haproxy: HaproxyFactory, watch: Watch) -> None:
+    server = await asyncio.to_thread(lambda: haproxy([1]))
+    host = await watch(haproxy_urls=[server.stats_url])
+    await until(host, lambda s: bool(s.haproxy))
+    await asyncio.to_thread(server.stop)
+    sample = await until(host, lambda s: haproxy_outcome(s)[0] is State.FAILED)
+    assert sample.haproxy is None
+    assert "connection refused" in haproxy_outcome(sample)[1]
+
+
+async def test_another_page_says_what_to_do(haproxy: HaproxyFactory, watch: Watch) -> None:
+    server = await asyncio.to_thread(lambda: haproxy([1]))
+    host = await watch(haproxy_urls=[f"http://127.0.0.1:{server.stats_port}/nothing"])
+    sample = await until(host, lambda s: "stats enable" in haproxy_outcome(s)[1])
+    assert haproxy_outcome(sample)[0] is State.ABSENT
+
+
+def test_the_tests_haproxy_is_a_real_one(haproxy: HaproxyFactory) -> None:
+    server = haproxy([1])
+    name = subprocess.run(["ps", "-o", "comm=", "-p", str(server.pid)], capture_output=True, text=True).stdout
+    assert name.strip() == "haproxy"

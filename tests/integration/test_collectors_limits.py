@@ -1,0 +1,72 @@
+"""Configured limits of a real Apache, near and far, against what httpd itself says of its configuration."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from collectors.host import HostCollector, far_host, local_host
+from collectors.transport.ssh import SshTransport
+from loadtop.model import ApacheStatus, HostSample
+from tests.servers.apache import Apache, ApacheFactory, Mpm
+from tests.servers.sshd import SshdFactory
+
+pytestmark = pytest.mark.servers
+
+
+async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 20.0) -> HostSample:
+    """The first sample of which something holds."""
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        sample, _ = host.latest()
+        if sample is not None and holds(sample):
+            return sample
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"never held; the newest sample is {host.latest()}")
+
+
+def status_of(sample: HostSample, server: Apache) -> ApacheStatus | None:
+    return next((page for page in sample.apache or () if f":{server.port}/" in page.url), None)
+
+
+@pytest.mark.parametrize(("mpm", "far"), [("prefork", False), ("event", True)])
+async def test_limits_of_the_right_server(apache: ApacheFactory, sshd: SshdFactory, mpm: Mpm, far: bool) -> None:
+    extra = "<IfModule mpm_worker_module>\nMaxRequestWorkers 1\n</IfModule>\nListenBacklog 77"
+    server = await asyncio.to_thread(lambda: apache(mpm=mpm, workers=6, extra=extra))
+    other = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
+    if far:
+        machine = await asyncio.to_thread(sshd)
+        transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(machine.config)))
+        await transport.connect()
+        host = far_host("web1", "target", transport)
+    else:
+        host = local_host()
+    await host.start(0.2)
+    try:
+        sample = await until(
+            host, lambda s: all((p := status_of(s, each)) and p.max_request_workers for each in (server, other))
+        )
+    finally:
+        await host.close()
+    page, second = status_of(sample, server), status_of(sample, other)
+    assert page is not None
+    assert second is not None
+    assert (page.max_request_workers, page.listen_backlog) == (6, 77)
+    assert (page.server_limit, page.threads_per_child) == ((6, None) if mpm == "prefork" else (1, 6))
+    assert (second.max_request_workers, second.listen_backlog) == (4, 511)
+
+
+async def test_a_configuration_that_is_gone_is_unknown(apache: ApacheFactory) -> None:
+    server = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
+    (server.directory / "httpd.conf").unlink()
+    host = local_host(apache_urls=[server.status_url])
+    await host.start(0.2)
+    try:
+        first = await until(host, lambda s: bool(s.apache))
+        sample = await until(host, lambda s: s.at > first.at + 1.0 and bool(s.apache))
+    finally:
+        await host.close()
+    page = status_of(sample, server)
+    assert page is not None
+    assert (page.max_request_workers, page.listen_backlog) == (None, None)

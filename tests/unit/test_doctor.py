@@ -1,0 +1,138 @@
+"""What the doctor says of a sample, and how it looks."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from loadtop.cli.doctor import text
+from loadtop.doctor import Check, Health, Report, examine, generator
+from loadtop.model import (
+    ApacheStatus,
+    FpmPool,
+    Group,
+    HaproxyProxy,
+    HostSample,
+    Network,
+    Outcome,
+    Process,
+    State,
+)
+
+PAGE = ApacheStatus("http://x/s?auto", "event", "", "W___", 10, max_request_workers=4, listen_backlog=511)
+POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address="/run/fpm.sock")
+BACKEND = HaproxyProxy("be", "BACKEND", "UP", 0, 0, 10, 0, 0, 0)
+PROCESS = Process(7, "apache2", Group.HTTPD, "S", 1, 5, 5, 9000, 5000)
+
+
+@pytest.fixture
+def sample(machine: Any) -> HostSample:
+    """A machine of which everything is read."""
+    found: HostSample = machine.sample(
+        changes={
+            "disks": (),
+            "networks": (Network("lo", 0, 0, 0, 0), Network("eth0", 0, 0, 0, 0, link_mbit=1000)),
+            "processes": (PROCESS,),
+            "apache": (PAGE,),
+            "fpm": (POOL,),
+            "haproxy": (BACKEND,),
+        }
+    )
+    names = "cpu scheduler memory swap paging pressure disks networks tcp processes cgroup apache fpm haproxy"
+    return replace(found, outcomes=tuple(Outcome(name, State.OK) for name in names.split()))
+
+
+def check_of(sample: HostSample, panel: str, outcome: Outcome | None = None) -> Check:
+    outcomes = tuple(
+        outcome if outcome and found.collector == outcome.collector else found for found in sample.outcomes
+    )
+    checks = {check.panel: check for check in examine(replace(sample, outcomes=outcomes))}
+    return checks[panel]
+
+
+def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
+    checks = {check.panel: check for check in examine(sample)}
+    assert len(checks) == 14
+    assert checks["cpu"] == Check("cpu", Health.OK, "2 cores")
+    assert checks["networks"].seen == "lo, eth0 (1000 Mbit/s)"
+    assert checks["processes"].seen == "1 httpd"
+    assert checks["apache"] == Check("apache", Health.OK, "event, 4 slots (http://x/s?auto)")
+    assert checks["php-fpm"].seen == "pool www (/run/fpm.sock): pm.max_children 2, queue 0"
+    assert checks["haproxy"].seen == "1 lines; backends be"
+
+
+def test_a_block_to_paste_is_the_fix(sample: HostSample) -> None:
+    outcome = Outcome("apache", State.ABSENT, "http://x: no such page (404). Add this:\n<Location>\n</Location>")
+    check = check_of(replace(sample, apache=None), "apache", outcome)
+    assert check == Check(
+        "apache", Health.MISSING, "", "http://x: no such page (404). Add this", "<Location>\n</Location>"
+    )
+
+
+def test_nothing_of_the_kind_needs_no_fix(sample: HostSample) -> None:
+    outcome = Outcome("haproxy", State.ABSENT, "no haproxy process here")
+    check = check_of(replace(sample, haproxy=None), "haproxy", outcome)
+    assert (check.health, check.fix) == (Health.NONE, "")
+
+
+def test_what_is_known_without_a_page_is_part_of_it(sample: HostSample) -> None:
+    outcome = Outcome("fpm", State.ABSENT, "pool www has no status page: add this:\npm.status_path = /fpm-status")
+    check = check_of(sample, "php-fpm", outcome)
+    assert (check.health, check.fix) == (Health.PARTLY, "pm.status_path = /fpm-status")
+
+
+@pytest.mark.parametrize(
+    ("reason", "source", "fix"),
+    [
+        ("proportional memory may be read by root only", "local", "sudo loadtop"),
+        ("processes are hidden here (hidepid): read as root", "ssh://bob@web1", "ssh://root@web1"),
+        ("PSI is switched off in this kernel: boot it with psi=1", "local", "GRUB_CMDLINE_LINUX"),
+        ("unix:/x: not permitted: this user may not use that socket", "local", "usermod -aG"),
+        ("its sshd does not let pages through: AllowTcpForwarding yes in its sshd_config", "local", "sshd_config"),
+    ],
+)
+def test_known_troubles_have_a_fix(sample: HostSample, reason: str, source: str, fix: str) -> None:
+    far = replace(sample, facts=replace(sample.facts, source=source))
+    check = check_of(far, "processes", Outcome("processes", State.OK, reason))
+    assert check.health is Health.PARTLY
+    assert fix in check.fix
+
+
+def test_limits_that_are_not_known_are_named(sample: HostSample) -> None:
+    unknown = replace(
+        sample,
+        apache=(replace(PAGE, max_request_workers=None, listen_backlog=None),),
+        fpm=(replace(POOL, max_children=None),),
+        networks=(Network("eth0", 0, 0, 0, 0),),
+    )
+    assert "MaxRequestWorkers, ListenBacklog unknown" in check_of(unknown, "apache").missing
+    assert check_of(unknown, "php-fpm").missing.startswith("pm.max_children of www")
+    assert check_of(unknown, "networks").fix == "--link MBIT"
+
+
+def test_what_a_generator_lacks() -> None:
+    assert generator(1 << 20, 60_000).health is Health.OK
+    assert generator(None, None).health is Health.OK
+    check = generator(1024, 1000)
+    assert check.health is Health.PARTLY
+    assert "limits.conf" in check.fix
+    assert "ip_local_port_range" in check.fix
+
+
+def test_it_is_safe_for_a_terminal_and_aligned() -> None:
+    check = Check("apache", Health.MISSING, "", "says \x1b[2J " + "word " * 30, "<Location>\n    Require local")
+    shown = text(Report("web\x1b1", "ssh://web1", "a, b, c", checks=(check,)))
+    assert "\x1b" not in shown
+    lines = shown.splitlines()
+    assert all(len(line) <= 100 for line in lines)
+    assert lines[-2:] == [f"{'':21}fix: <Location>", f"{'':26}    Require local"]
+    assert "no      connection" in text(Report("web1", "ssh://web1", problem="nothing listens"))
+
+
+def test_json_has_null_for_what_is_not_there() -> None:
+    found = Report("web1", "ssh://web1", problem="nothing listens").as_json()
+    assert found == {
+        "name": "web1", "source": "ssh://web1", "system": None, "reachable": False, "problem": "nothing listens",
+        "panels": [],
+    }  # fmt: skip
+    assert Check("cpu", Health.OK, "2 cores").as_json()["fix"] is None
