@@ -41,6 +41,7 @@ USAGE = """\
 loadtop [OPTIONS] URL [URL ...]     run a load test and watch it (the same as `loadtop run`)
 loadtop watch [OPTIONS] [-- COMMAND ...]   watch only; or run a command (ab, wrk, a script) in the load pane
 loadtop tune [OPTIONS] URL          step the concurrency up to the knee; recommend the worker limit
+loadtop experiment PLAN.toml        a matrix: server variants x load steps; prints the table
 loadtop demo [OPTIONS]              a server and a load of its own: shows everything with nothing set up
 loadtop replay SESSION              the cockpit again, from a recording
 loadtop report SESSION              the report: --text, --ab, --markdown, --html FILE or --json FILE

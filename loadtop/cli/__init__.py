@@ -14,6 +14,7 @@ VERBS = {
     "watch": "test",
     "demo": "test",
     "tune": "tune",
+    "experiment": "experiment",
     "replay": "replay",
     "report": "report",
     "compare": "compare",

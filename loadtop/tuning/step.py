@@ -94,7 +94,8 @@ class StepResult:
 
     @property
     def swaps(self) -> bool:
-        return self.bottleneck is Bottleneck.SWAP if self.swap_kb_s is None else self.swap_kb_s > SWAP_KB_S
+        """Whether it is felt: the traffic alone may be that of something else on the machine."""
+        return self.bottleneck is Bottleneck.SWAP and (self.swap_kb_s is None or self.swap_kb_s > SWAP_KB_S)
 
     @property
     def busy(self) -> int | None:

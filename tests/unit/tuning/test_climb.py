@@ -100,7 +100,8 @@ def test_a_knee_that_does_not_repeat_is_not_confirmed(a_result: Result) -> None:
 
 def test_what_swaps_below_a_calm_step_is_an_aftermath(a_result: Result) -> None:
     results = [a_result(n, 10.0 * n) for n in (1, 2, 4, 6)]
-    knee = find_knee([*results, a_result(8, 20.0, swap_kb_s=9_000.0), a_result(5, 50.0, swap_kb_s=300.0)])
+    swapping = a_result(8, 20.0, swap_kb_s=9_000.0, bottleneck=Bottleneck.SWAP)
+    knee = find_knee([*results, swapping, a_result(5, 50.0, swap_kb_s=300.0, bottleneck=Bottleneck.SWAP)])
     assert knee is not None
     assert (knee.concurrency, knee.worse_from) == (6, 8)
 
@@ -111,3 +112,7 @@ def test_a_peak_beyond_what_was_measured_is_said_to_be(a_result: Result) -> None
     assert knee.peak is not None
     assert knee.peak == pytest.approx(100, rel=0.05)
     assert not knee.peak_is_measured
+
+
+def test_traffic_that_nobody_feels_is_somebody_elses(a_result: Result) -> None:
+    assert not a_result(8, 80.0, swap_kb_s=9_000.0, bottleneck=Bottleneck.CPU).swaps

@@ -1,0 +1,166 @@
+"""``loadtop experiment PLAN.toml``: every variant under every load, recorded; the table at the end."""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+from loadtop.cli.ends import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError
+from loadtop.cli.machines import connect_far, watched_hosts
+from loadtop.cli.screen import show
+from loadtop.cli.test import start_recorder
+from loadtop.experiment import table
+from loadtop.experiment.commands import CommandError
+from loadtop.experiment.ledger import CellResult, Ledger, cell_result
+from loadtop.experiment.plan import Cell, ExperimentPlan
+from loadtop.experiment.reading import read_plan
+from loadtop.experiment.runner import Progress, Runner, VariantError
+from loadtop.load_options import UsageError
+from loadtop.moment import Moment
+from loadtop.monitor import HostSource, LoadSource, Monitor
+from loadtop.options import Options, parse
+from loadtop.summary.builder import SummaryBuilder
+from loadtop.words import plain
+
+Sink = Callable[[Moment], None]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see loadtop experiment --help)")
+
+
+def main(verb: str, words: list[str]) -> int:
+    """Read the plan, whole, then run it; the exit code."""
+    parser = _Parser(prog=f"loadtop {verb}", description="Variants of a server times load steps.", allow_abbrev=False)
+    parser.add_argument("plan", type=Path, metavar="PLAN.toml", help="what to run")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where results go (default: PLAN.results beside it)")
+    parser.add_argument("--again", action="store_true", help="measure everything again, not only what is missing")
+    parser.add_argument("--check", action="store_true", help="only say whether the plan is valid")
+    parser.add_argument("--table", action="store_true", help="only print the table of what is measured so far")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress, only the table")
+    arguments = parser.parse_args(words)
+    plan = read_plan(arguments.plan)
+    ledger = Ledger(arguments.out or plan.file.with_suffix(".results"))
+    if arguments.check:
+        print(f"{plan.file} is valid: {_outline(plan)}")
+        return DONE
+    try:
+        ledger.directory.mkdir(parents=True, exist_ok=True)
+        if arguments.again:
+            ledger.forget()
+        if arguments.table:
+            _write(plan, ledger, ledger.read())
+            return DONE
+        return asyncio.run(_run(plan, ledger, quiet=arguments.quiet))
+    except OSError as error:
+        raise FileError(f"cannot write to {ledger.directory}: {error.strerror}") from None
+
+
+def _outline(plan: ExperimentPlan) -> str:
+    cells = plan.cells()
+    each = plan.seconds()
+    about = "" if each is None else f", about {_duration(each * len(cells))}"
+    return f"{len(plan.variants)} variants, {len(cells)} cells{about}"
+
+
+async def _run(plan: ExperimentPlan, ledger: Ledger, *, quiet: bool) -> int:
+    def tell(progress: Progress) -> None:
+        if not quiet:
+            left = "" if progress.left_s is None else f", about {_duration(progress.left_s)} left"
+            repeat = f" ({progress.cell.repeat} of {plan.repeats})" if plan.repeats > 1 else ""
+            words = f"cell {progress.number} of {progress.of}{left}: {progress.cell.label}{repeat}"
+            print(plain(words), file=sys.stderr, flush=True)
+
+    async def measure(cell: Cell) -> CellResult | None:
+        result = await _measure(cell, ledger)
+        if result is not None and not quiet:
+            rps = "-" if result.rps is None else f"{result.rps:.1f}"
+            failed = f", {result.failed} failed" if result.failed else ""
+            print(f"    {rps} requests/s, {result.bottleneck}{failed}", file=sys.stderr, flush=True)
+        return result
+
+    runner = Runner(plan, ledger, measure, tell)
+    if runner.results and not quiet:
+        known = sum(cell.key in runner.results for cell in plan.cells())
+        print(f"{known} cells are measured already (--again measures them again)", file=sys.stderr)
+    try:
+        complete = await runner.run()
+    except VariantError as error:
+        print(f"loadtop: {plain(str(error))}", file=sys.stderr)
+        for line in error.output.splitlines():
+            print(f"    {plain(line)}", file=sys.stderr)
+        print(f"loadtop: {plain(error.restored)}", file=sys.stderr)
+        _write(plan, ledger, runner.results)
+        return UNREACHABLE
+    except CommandError as error:
+        raise UnreachableError(f"finish: {error}") from None
+    _write(plan, ledger, runner.results)
+    if not complete:
+        print(f"interrupted: loadtop experiment {plan.file} goes on where it stopped", file=sys.stderr)
+        return INTERRUPTED
+    return DONE
+
+
+async def _measure(cell: Cell, ledger: Ledger) -> CellResult | None:
+    """The test of one cell, recorded; ``None`` where a signal cut it short. Raises what a test raises."""
+    from loadtop.load.pool import LoadPool
+
+    recording = ledger.directory / f"{cell.key}.loadtop"
+    recording.unlink(missing_ok=True)
+    options = parse(["run", "--quiet", "--headless", "--record", str(recording), *cell.words])
+    plan = options.plan
+    if plan is None:
+        return None
+    began = time.monotonic()
+    far = await connect_far(options)
+    recorder = start_recorder(options, list(cell.words), cell.label, cell.url)
+    summary = SummaryBuilder(cell.url)
+    sinks: list[Callable[[Moment], None]] = [summary.add]
+    if recorder is not None:
+        sinks.insert(0, recorder.record)
+    try:
+        hosts = await asyncio.to_thread(watched_hosts, options, plan, None, far)
+        interrupted = await show(_monitor(options, cell, LoadPool(plan), hosts, sinks), options)
+    finally:
+        for transport in far.values():
+            await transport.close()
+        if recorder is not None:
+            await asyncio.to_thread(recorder.close)
+    last = summary.last_load
+    if interrupted or last is None:
+        return None
+    if last.state == "failed":
+        raise UnreachableError(f"{cell.label}: {last.message}")
+    return cell_result(cell, summary.as_json(), round(time.monotonic() - began, 2), recording.name)
+
+
+def _monitor(
+    options: Options, cell: Cell, load: LoadSource, hosts: Sequence[HostSource], sinks: Sequence[Sink]
+) -> Monitor:
+    interval = options.watching.interval_s
+    return Monitor(cell.label, load, hosts, interval_s=interval, sinks=sinks, until_load_ends=True)
+
+
+def _write(plan: ExperimentPlan, ledger: Ledger, results: dict[str, CellResult]) -> None:
+    """Print the table, and leave it as files beside the recordings."""
+    found = table.rows(plan, results)
+    for name, content in (
+        ("table.txt", table.text(plan, found)),
+        ("table.md", table.markdown(plan, found)),
+        ("table.csv", table.as_csv(found)),
+        ("table.json", table.json_text(plan, found)),
+    ):
+        (ledger.directory / name).write_text(content, encoding="utf-8")
+    with suppress(BrokenPipeError):
+        print(table.text(plan, found), end="", flush=True)
+        print(f"\nRecordings and tables (txt, md, csv, json) are in {ledger.directory}", file=sys.stderr)
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    return f"{whole} s" if whole < 90 else f"{whole // 60} min" if whole < 5400 else f"{whole / 3600:.1f} h"

@@ -1,0 +1,1 @@
+"""Experiments: variants of a server times load steps, written down in a PLAN, measured cell by cell."""

@@ -1,0 +1,109 @@
+"""The cells gone through: in order, only the missing ones, and what becomes of a variant that cannot be applied."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from loadtop.experiment.commands import CommandError, command_line, run_commands, wait_until_ready
+from loadtop.experiment.ledger import CellResult, Ledger
+from loadtop.experiment.plan import Cell, ExperimentPlan
+from loadtop.experiment.runner import Progress, Runner, VariantError
+
+AResult = Callable[..., CellResult]
+
+
+class Lab:
+    """Measures nothing, and keeps what it was asked for. It is cut short at cell number ``until``."""
+
+    def __init__(self, plan: ExperimentPlan, a_result: AResult, until: int = 1000) -> None:
+        self.cells: list[Cell] = []
+        self.progress: list[Progress] = []
+        self.ledger = Ledger(plan.file.parent / "results")
+        self._a_result, self._until = a_result, until
+        self.runner = Runner(plan, self.ledger, self.measure, self.progress.append)
+
+    async def measure(self, cell: Cell) -> CellResult | None:
+        if len(self.cells) == self._until:
+            return None
+        self.cells.append(cell)
+        return self._a_result(cell)
+
+
+def log(plan: ExperimentPlan) -> list[str]:
+    return (plan.file.parent / "log").read_text().split()
+
+
+async def test_every_cell_is_measured_and_variants_are_applied_once_in_a_row(
+    plan: ExperimentPlan, a_result: AResult
+) -> None:
+    lab = Lab(plan, a_result)
+    assert await lab.runner.run()
+    assert lab.cells == plan.cells()
+    assert log(plan) == ["one", "two", "one", "two", "finished"]
+    assert [progress.number for progress in lab.progress] == list(range(1, 9))
+    left = [progress.left_s for progress in lab.progress]
+    assert left[0] == pytest.approx(8 * 4.5)
+    assert None not in left
+
+
+async def test_an_interrupted_one_goes_on_where_it_stopped(plan: ExperimentPlan, a_result: AResult) -> None:
+    first = Lab(plan, a_result, until=3)
+    assert not await first.runner.run()
+    assert log(plan)[-1] == "finished"
+    second = Lab(plan, a_result)
+    assert await second.runner.run()
+    assert [*first.cells, *second.cells] == plan.cells()
+    third = Lab(plan, a_result)
+    assert await third.runner.run()
+    assert third.cells == []
+
+
+async def test_a_line_that_was_cut_off_is_measured_again(plan: ExperimentPlan, a_result: AResult) -> None:
+    lab = Lab(plan, a_result)
+    assert await lab.runner.run()
+    text = lab.ledger.file.read_text()
+    lab.ledger.file.write_text(text[:-40])
+    again = Lab(plan, a_result)
+    assert await again.runner.run()
+    assert again.cells == [plan.cells()[-1]]
+    assert len(again.ledger.read()) == 8
+
+
+async def test_a_variant_that_fails_stops_it_and_the_first_is_restored(plan: ExperimentPlan, a_result: AResult) -> None:
+    (plan.file.parent / "broken").touch()
+    lab = Lab(plan, a_result)
+    with pytest.raises(VariantError) as error:
+        await lab.runner.run()
+    assert "variant two: 'test ! -e broken' ended with 1" in str(error.value)
+    assert error.value.restored == "the first variant, one, is restored"
+    assert log(plan)[:3] == ["one", "two", "one"]
+    assert len(lab.cells) == 2
+
+
+async def test_output_is_kept_and_time_is_bounded(tmp_path: Path) -> None:
+    with pytest.raises(CommandError) as error:
+        await run_commands(["echo to out; echo to err >&2; exit 3"], place=None, directory=tmp_path, seconds=10)
+    assert error.value.output == "to out\nto err\n"
+    with pytest.raises(CommandError, match=r"did not end within 0\.2 s"):
+        await run_commands(["sleep 60"], place=None, directory=tmp_path, seconds=0.2)
+
+
+async def test_a_server_left_in_the_background_does_not_hold_the_runner(tmp_path: Path) -> None:
+    await run_commands(["sleep 2 & echo $! > pid"], place=None, directory=tmp_path, seconds=1.5)
+    assert (tmp_path / "pid").exists()
+
+
+async def test_readiness(tmp_path: Path) -> None:
+    await wait_until_ready("", place=None, directory=tmp_path, seconds=0.1)
+    await wait_until_ready("true", place=None, directory=tmp_path, seconds=5)
+    with pytest.raises(CommandError, match=r"not ready after 0\.3 s") as error:
+        await wait_until_ready("http://127.0.0.1:9/", place=None, directory=tmp_path, seconds=0.3)
+    assert "refused" in error.value.output
+
+
+def test_far_commands_go_through_ssh() -> None:
+    words = command_line("apachectl graceful", "ssh://root@web1:2222")
+    assert words[0] == "ssh"
+    assert words[-3:] == ["--", "ssh://root@web1:2222", "apachectl graceful"]
+    assert "BatchMode=yes" in words

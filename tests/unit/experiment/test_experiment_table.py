@@ -1,0 +1,58 @@
+"""The table: repeats together, what is missing stays missing, nothing hostile gets through."""
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from loadtop.experiment import table
+from loadtop.experiment.ledger import CellResult
+from loadtop.experiment.plan import ExperimentPlan
+
+AResult = Callable[..., CellResult]
+
+
+@pytest.fixture
+def results(plan: ExperimentPlan, a_result: AResult) -> dict[str, CellResult]:
+    return {
+        cell.key: a_result(cell, 100.0 + 10 * cell.repeat, bottleneck="cpu" if cell.repeat == 1 else "none")
+        for cell in plan.cells()
+        if cell.variant.name == "one"
+    }
+
+
+def test_repeats_come_together(plan: ExperimentPlan, results: dict[str, CellResult]) -> None:
+    rows = table.rows(plan, results)
+    assert [(row.variant, row.level, len(row.results)) for row in rows] == [
+        ("one", "c=1", 2), ("one", "c=10", 2), ("two", "c=1", 0), ("two", "c=10", 0),
+    ]  # fmt: skip
+    assert rows[0].rps == pytest.approx(115.0)
+    assert rows[0].spread_pct == pytest.approx(100 * 10 / 115)
+    assert rows[0].verdict == "cpu 1/2 none 1/2"
+    assert (rows[2].rps, rows[2].spread_pct) == (None, None)
+
+
+def test_every_form_holds_the_same(plan: ExperimentPlan, results: dict[str, CellResult]) -> None:
+    rows = table.rows(plan, results)
+    read = list(csv.DictReader(io.StringIO(table.as_csv(rows))))
+    assert (read[0]["rps"], read[0]["swap_used_pct"], read[2]["rps"]) == ("115.0", "", "")
+    figures = table.as_json(plan, rows)
+    assert figures["schema"] == "loadtop.experiment/1"
+    assert not figures["complete"]
+    assert figures["rows"][0]["rps"] == 115.0
+    assert figures["rows"][2]["rps"] is None
+    assert [cell["rps"] for cell in figures["rows"][0]["cells"]] == [110.0, 120.0]
+    assert "| one | page | c=1 | 2 |" in table.markdown(plan, rows)
+    text = table.text(plan, rows)
+    assert "req/s" in text
+    assert "115" in text
+
+
+def test_hostile_names_are_made_safe(plan: ExperimentPlan, results: dict[str, CellResult]) -> None:
+    hostile = replace(plan, title="a\x1b[31m")
+    rows = [replace(row, variant="x|\x1b]0;y") for row in table.rows(plan, results)]
+    for text in (table.text(hostile, rows), table.markdown(hostile, rows)):
+        assert "\x1b" not in text
+    assert "x\\|" in table.markdown(hostile, rows)
