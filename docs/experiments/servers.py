@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""Real servers for the experiments beside this file: private configurations in a directory of their own below the
+temporary directory, fixed loopback ports, nothing of the system touched. ``servers.py stop`` ends and removes all.
+
+It needs nothing but Python and the servers, and is run by the plans' own commands.
+"""
+
+import argparse
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(tempfile.gettempdir()) / "loadtop-experiments"
+PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin", "/sbin"])
+MODULES = (
+    "/usr/lib/apache2/modules",
+    "/usr/lib64/httpd/modules",
+    "/usr/lib/httpd/modules",
+    "/opt/homebrew/opt/httpd/lib/httpd/modules",
+)
+BASE = ("unixd", "authz_core", "authz_host", "dir", "mime", "env", "status")
+CGROUPS = Path("/sys/fs/cgroup")
+CGROUP = "loadtop-experiments"
+
+PAGES = {
+    # About 1.4 ms of computing and 1 ms of waiting for something else: one worker alone leaves processor time free.
+    "simple.php": """<?php usleep(1000);
+for ($until = hrtime(true) + 1.4e6; hrtime(true) < $until;) { sqrt(2); }
+echo 'x';""",
+    # 12 MB for about 0.1 s, touched three times: what swapping is made of.
+    "memory.php": """<?php ini_set('memory_limit', '-1'); $size = 12 << 20; $text = str_repeat('x', $size);
+for ($pass = 0; $pass < 3; $pass++) {
+    usleep(30000);
+    for ($at = $pass; $at < $size; $at += 4096) { $text[$at] = 'y'; }
+}
+echo strlen($text);""",
+    "sleep.php": "<?php sleep(1); echo 'slept';",
+    # An application with 24 places: whoever finds none free is sent away with 503, as a full session pool does.
+    "places.php": """<?php
+for ($place = 0; $place < 24; $place++) {
+    $lock = fopen(sys_get_temp_dir() . "/loadtop-place-$place", 'c');
+    if (flock($lock, LOCK_EX | LOCK_NB)) {
+        usleep(20000);
+        $until = hrtime(true) + 5e6;
+        while (hrtime(true) < $until) { sqrt(2); }
+        echo str_repeat('dynamic page ', 380);
+        exit;
+    }
+    fclose($lock);
+}
+http_response_code(503);
+echo 'no place is free';""",
+    "static.html": "static page\n" * 285,
+    "1k": "x" * 1_000,
+    "10k": "x" * 10_000,
+    "100k": "x" * 100_000,
+}
+
+
+def find(*names: str) -> str:
+    """The program of the first of these names that is installed."""
+    for name in names:
+        found = shutil.which(name, path=PATH)
+        if found:
+            return found
+    sys.exit(f"{' or '.join(names)} is not installed: see scripts/install-servers.sh")
+
+
+def directory(port: int) -> Path:
+    """The directory of the server on that port, made where it is missing."""
+    made = HERE / str(port)
+    made.mkdir(parents=True, exist_ok=True)
+    for folder in (HERE, made):
+        folder.chmod(0o755)
+    return made
+
+
+def owner() -> pwd.struct_passwd | None:
+    """Whom servers started by root serve as."""
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    return (
+        next((known[name] for name in ("www-data", "apache", "nobody") if name in known), None)
+        if not os.geteuid()
+        else None
+    )
+
+
+def run(command: list[str], **more: object) -> None:
+    """Run a program that puts itself into the background; its words where it fails."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, **more)  # type: ignore[call-overload]
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: {done.stderr or done.stdout}")
+
+
+def load(*names: str) -> str:
+    modules = next((Path(name) for name in MODULES if Path(name).is_dir()), None)
+    if modules is None:
+        sys.exit("Apache's modules are not found: see scripts/install-servers.sh")
+    return "\n".join(
+        f"<IfModule !{name}_module>\nLoadModule {name}_module {modules}/mod_{name}.so\n</IfModule>" for name in names
+    )
+
+
+def apache(options: argparse.Namespace) -> None:
+    """An Apache with exactly so many workers, all of them started before the first request."""
+    here, user = directory(options.port), owner()
+    pages = here / "pages"
+    pages.mkdir(exist_ok=True)
+    for name, text in PAGES.items():
+        (pages / name).write_text(text)
+    workers, threads = options.workers, options.threads
+    processes = 1 if options.mpm == "prefork" else workers // threads
+    slots = (
+        f"ServerLimit {workers}\nStartServers {workers}\nMinSpareServers {workers}\nMaxSpareServers {workers + 1}"
+        if options.mpm == "prefork"
+        else f"ServerLimit {processes}\nThreadLimit {threads}\nThreadsPerChild {threads}\nStartServers {processes}\n"
+        f"MinSpareThreads {workers}\nMaxSpareThreads {workers + threads}"
+    )
+    php = ""
+    if options.fpm:
+        handler = f"proxy:fcgi://127.0.0.1:{options.fpm}"
+        php = f'{load("proxy", "proxy_fcgi")}\n<FilesMatch "\\.php$">\nSetHandler "{handler}"\n</FilesMatch>'
+        php += f'\n<Location /fpm-status>\nSetHandler "{handler}"\nRequire local\n</Location>'
+    elif options.mpm == "prefork":
+        found = sorted(path for name in MODULES for path in Path(name).glob("libphp*.so"))
+        if not found:
+            sys.exit("mod_php is not installed: see scripts/install-servers.sh")
+        php = f"LoadModule php_module {found[-1]}\nAddHandler application/x-httpd-php .php"
+    (here / "httpd.conf").write_text(f"""
+DefaultRuntimeDir {here}
+PidFile {here}/pid
+ServerName 127.0.0.1
+Listen 127.0.0.1:{options.port}
+ListenBackLog 511
+{load(f"mpm_{options.mpm}", *BASE)}
+{f"User {user.pw_name}{chr(10)}Group #{user.pw_gid}" if user else ""}
+ErrorLog {here}/error.log
+TypesConfig /dev/null
+{slots}
+MaxRequestWorkers {workers}
+MaxConnectionsPerChild 0
+KeepAlive On
+MaxKeepAliveRequests 0
+DocumentRoot {pages}
+<Directory />
+    Require all denied
+</Directory>
+<Directory {pages}>
+    Require all granted
+</Directory>
+{php}
+ExtendedStatus On
+<Location /server-status>
+    SetHandler server-status
+    Require local
+</Location>
+""")
+    before = ["taskset", "-c", options.cpus] if options.cpus else []
+    if options.memory:
+        before = [*before, "sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(memory(options.memory))]
+    empty = here / "php"
+    empty.mkdir(exist_ok=True)
+    environment = {**os.environ, "PHP_INI_SCAN_DIR": str(empty), "PHPRC": str(empty)}
+    run(
+        [*before, find("apache2", "httpd"), "-d", str(here), "-f", str(here / "httpd.conf"), "-k", "start"],
+        env=environment,
+    )
+
+
+def fpm(options: argparse.Namespace) -> None:
+    """A php-fpm with one pool."""
+    here, user = directory(options.port), owner()
+    spare = ""
+    if options.manager == "dynamic":
+        spare = "pm.start_servers = 2\npm.min_spare_servers = 1\npm.max_spare_servers = 3"
+    (here / "fpm.conf").write_text(f"""[global]
+error_log = {here}/fpm.log
+pid = {here}/pid
+daemonize = yes
+[www]
+{f"user = {user.pw_name}" if user else ""}
+listen = 127.0.0.1:{options.port}
+pm = {options.manager}
+pm.max_children = {options.children}
+{spare}
+pm.status_path = /fpm-status
+""")
+    versions = sorted(Path(found).name for folder in PATH.split(":") for found in Path(folder).glob("php-fpm[0-9]*"))
+    run(
+        [find("php-fpm", *reversed(versions)), "--fpm-config", str(here / "fpm.conf")],
+        env={**os.environ, "PHP_INI_SCAN_DIR": str(here)},
+    )
+
+
+def haproxy(options: argparse.Namespace) -> None:
+    """An HAProxy, round robin over these ports."""
+    here = directory(options.port)
+    servers = "\n".join(f"    server server{n} 127.0.0.1:{port} check" for n, port in enumerate(options.to, 1))
+    (here / "haproxy.cfg").write_text(f"""
+global
+    daemon
+    pidfile {here}/pid
+    stats socket {here}/stats.sock mode 600 level admin
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 50s
+    timeout server 50s
+frontend myfrontend
+    bind 127.0.0.1:{options.port}
+    default_backend myservers
+backend myservers
+    balance roundrobin
+{servers}
+frontend stats
+    bind 127.0.0.1:{options.port + 1}
+    stats enable
+    stats uri /stats
+""")
+    run([find("haproxy"), "-D", "-f", str(here / "haproxy.cfg")])
+
+
+def memory(megabytes: int) -> Path:
+    """A control group with so much memory, and 512 MB of swap beside it."""
+    first = (CGROUPS / "memory" / "memory.limit_in_bytes").exists()
+    group = (CGROUPS / "memory" if first else CGROUPS) / CGROUP
+    try:
+        if not first:
+            (CGROUPS / "cgroup.subtree_control").write_text("+memory")
+        group.mkdir(exist_ok=True)
+        (group / ("memory.limit_in_bytes" if first else "memory.max")).write_text(str(megabytes << 20))
+    except OSError as error:
+        sys.exit(f"this needs a memory control group, and root to make it: {error}")
+    if not (HERE / "swap.device").exists():
+        file = Path("/var/tmp") / "loadtop-experiments.swap"  # noqa: S108 - a name of its own, for root
+        with file.open("wb") as opened:
+            os.posix_fallocate(opened.fileno(), 0, 512 << 20)
+        file.chmod(0o600)
+        done = subprocess.run(["losetup", "--find", "--show", str(file)], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"losetup: {done.stderr}")
+        device = done.stdout.strip()
+        (HERE / "swap.device").write_text(device)
+        run(["mkswap", device])
+        run(["swapon", device])
+    return group
+
+
+def stop(_: argparse.Namespace) -> None:
+    """End every server of these, and take away what was made for them."""
+    for pid_file in HERE.glob("*/pid"):
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(pid_file.read_text().split()[0])
+            os.kill(pid, signal.SIGTERM)
+            for _ in range(100):
+                os.kill(pid, 0)
+                time.sleep(0.05)
+            os.kill(pid, signal.SIGKILL)
+    device = HERE / "swap.device"
+    if device.exists():
+        subprocess.run(["swapoff", device.read_text()], check=False)
+        subprocess.run(["losetup", "--detach", device.read_text()], check=False)
+        Path("/var/tmp/loadtop-experiments.swap").unlink(missing_ok=True)  # noqa: S108 - as above
+    for parent in (CGROUPS / "memory", CGROUPS):
+        for _ in range(50):
+            with contextlib.suppress(FileNotFoundError):
+                try:
+                    (parent / CGROUP).rmdir()
+                except OSError as error:
+                    if isinstance(error, FileNotFoundError):
+                        raise
+                    time.sleep(0.05)
+                    continue
+            break
+    shutil.rmtree(HERE, ignore_errors=True)
+
+
+def main() -> None:
+    """Understand the words and start or stop."""
+    parser = argparse.ArgumentParser(description="Servers for the experiments.")
+    verbs = parser.add_subparsers(required=True)
+    verb = verbs.add_parser("apache")
+    verb.set_defaults(run=apache)
+    verb.add_argument("--port", type=int, default=18080)
+    verb.add_argument("--mpm", choices=("prefork", "event", "worker"), default="prefork")
+    verb.add_argument("--workers", type=int, default=20)
+    verb.add_argument("--threads", type=int, default=25)
+    verb.add_argument("--fpm", type=int, help="port of the php-fpm that runs PHP (prefork without it: mod_php)")
+    verb.add_argument("--cpus", help="processors that it may use, as taskset takes them")
+    verb.add_argument("--memory", type=int, help="MB of memory that it has, and swap beyond that")
+    verb = verbs.add_parser("fpm")
+    verb.set_defaults(run=fpm)
+    verb.add_argument("--port", type=int, default=18090)
+    verb.add_argument("--manager", choices=("static", "dynamic"), default="static")
+    verb.add_argument("--children", type=int, default=5)
+    verb = verbs.add_parser("haproxy")
+    verb.set_defaults(run=haproxy)
+    verb.add_argument("--port", type=int, default=18070)
+    verb.add_argument("--to", type=int, nargs="+", required=True)
+    verbs.add_parser("stop").set_defaults(run=stop)
+    options = parser.parse_args()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()
