@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -15,6 +15,7 @@ from loadtop.cli.screen import show
 from loadtop.cli.test import start_recorder
 from loadtop.experiment import table
 from loadtop.experiment.commands import CommandError
+from loadtop.experiment.feed import ExperimentFeed
 from loadtop.experiment.ledger import CellResult, Ledger, cell_result
 from loadtop.experiment.plan import Cell, ExperimentPlan
 from loadtop.experiment.reading import read_plan
@@ -42,6 +43,7 @@ def main(verb: str, words: list[str]) -> int:
     parser.add_argument("--again", action="store_true", help="measure everything again, not only what is missing")
     parser.add_argument("--check", action="store_true", help="only say whether the plan is valid")
     parser.add_argument("--table", action="store_true", help="only print the table of what is measured so far")
+    parser.add_argument("--headless", action="store_true", help="lines of progress instead of the cockpit")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, only the table")
     arguments = parser.parse_args(words)
     plan = read_plan(arguments.plan)
@@ -56,7 +58,8 @@ def main(verb: str, words: list[str]) -> int:
         if arguments.table:
             _write(plan, ledger, ledger.read())
             return DONE
-        return asyncio.run(_run(plan, ledger, quiet=arguments.quiet))
+        screen = sys.stdout.isatty() and not arguments.headless
+        return asyncio.run(_run(plan, ledger, screen=screen, quiet=arguments.quiet))
     except OSError as error:
         raise FileError(f"cannot write to {ledger.directory}: {error.strerror}") from None
 
@@ -68,28 +71,30 @@ def _outline(plan: ExperimentPlan) -> str:
     return f"{len(plan.variants)} variants, {len(cells)} cells{about}"
 
 
-async def _run(plan: ExperimentPlan, ledger: Ledger, *, quiet: bool) -> int:
-    def tell(progress: Progress) -> None:
-        if not quiet:
-            left = "" if progress.left_s is None else f", about {_duration(progress.left_s)} left"
-            repeat = f" ({progress.cell.repeat} of {plan.repeats})" if plan.repeats > 1 else ""
-            words = f"cell {progress.number} of {progress.of}{left}: {progress.cell.label}{repeat}"
-            print(plain(words), file=sys.stderr, flush=True)
+async def _run(plan: ExperimentPlan, ledger: Ledger, *, screen: bool, quiet: bool) -> int:
+    progress = _Progress(plan, quiet=quiet or screen)
+
+    def tell(now: Progress) -> None:
+        feed.progress = now
+        progress.begins(now)
+
+    async def on_screen(monitor: Monitor, _: Options) -> bool:
+        await feed.show_cell(monitor)
+        return False
 
     async def measure(cell: Cell) -> CellResult | None:
-        result = await _measure(cell, ledger)
-        if result is not None and not quiet:
-            rps = "-" if result.rps is None else f"{result.rps:.1f}"
-            failed = f", {result.failed} failed" if result.failed else ""
-            print(f"    {rps} requests/s, {result.bottleneck}{failed}", file=sys.stderr, flush=True)
+        result = await _measure(cell, ledger, on_screen if screen else show)
+        progress.ended(result)
         return result
 
     runner = Runner(plan, ledger, measure, tell)
-    if runner.results and not quiet:
-        known = sum(cell.key in runner.results for cell in plan.cells())
-        print(f"{known} cells are measured already (--again measures them again)", file=sys.stderr)
+    feed = ExperimentFeed(plan.title, runner.run)
+    progress.known(sum(cell.key in runner.results for cell in plan.cells()))
     try:
-        complete = await runner.run()
+        if screen:
+            await _on_screen(plan, feed, runner)
+        else:
+            await runner.run()
     except VariantError as error:
         print(f"loadtop: {plain(str(error))}", file=sys.stderr)
         for line in error.output.splitlines():
@@ -100,13 +105,57 @@ async def _run(plan: ExperimentPlan, ledger: Ledger, *, quiet: bool) -> int:
     except CommandError as error:
         raise UnreachableError(f"finish: {error}") from None
     _write(plan, ledger, runner.results)
-    if not complete:
+    if not all(cell.key in runner.results for cell in plan.cells()):
         print(f"interrupted: loadtop experiment {plan.file} goes on where it stopped", file=sys.stderr)
         return INTERRUPTED
     return DONE
 
 
-async def _measure(cell: Cell, ledger: Ledger) -> CellResult | None:
+async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner) -> None:
+    """The experiment in the cockpit, which begins with the table."""
+    from tui.app import run_cockpit
+    from tui.screens.experiment import ExperimentScreen
+
+    def lines(wide: bool) -> list[str]:
+        return table.lines(table.rows(plan, runner.results), table.SHORT if wide else table.SHORTEST)
+
+    await run_cockpit(feed, first=lambda look, view: ExperimentScreen(look, view, lambda: feed.progress, lines))
+
+
+class _Progress:
+    """Tells on standard error how far it is."""
+
+    def __init__(self, plan: ExperimentPlan, *, quiet: bool) -> None:
+        self._plan = plan
+        self._quiet = quiet
+
+    def known(self, count: int) -> None:
+        """How many cells are measured already."""
+        if count:
+            self._say(f"{count} cells are measured already (--again measures them again)")
+
+    def begins(self, progress: Progress) -> None:
+        """The next cell."""
+        left = "" if progress.left_s is None else f", about {_duration(progress.left_s)} left"
+        repeat = f" ({progress.cell.repeat} of {self._plan.repeats})" if self._plan.repeats > 1 else ""
+        self._say(f"cell {progress.number} of {progress.of}{left}: {progress.cell.label}{repeat}")
+
+    def ended(self, result: CellResult | None) -> None:
+        """What it gave."""
+        if result is not None:
+            rps = "-" if result.rps is None else f"{result.rps:.1f}"
+            failed = f", {result.failed} failed" if result.failed else ""
+            self._say(f"    {rps} requests/s, {result.bottleneck}{failed}")
+
+    def _say(self, text: str) -> None:
+        if not self._quiet:
+            print(plain(text), file=sys.stderr, flush=True)
+
+
+Run = Callable[[Monitor, Options], Awaitable[bool]]
+
+
+async def _measure(cell: Cell, ledger: Ledger, run: Run) -> CellResult | None:
     """The test of one cell, recorded; ``None`` where a signal cut it short. Raises what a test raises."""
     from loadtop.load.pool import LoadPool
 
@@ -125,7 +174,7 @@ async def _measure(cell: Cell, ledger: Ledger) -> CellResult | None:
         sinks.insert(0, recorder.record)
     try:
         hosts = await asyncio.to_thread(watched_hosts, options, plan, None, far)
-        interrupted = await show(_monitor(options, cell, LoadPool(plan), hosts, sinks), options)
+        interrupted = await run(_monitor(options, cell, LoadPool(plan), hosts, sinks), options)
     finally:
         for transport in far.values():
             await transport.close()

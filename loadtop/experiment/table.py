@@ -82,6 +82,9 @@ COLUMNS: tuple[tuple[str, str, Callable[[Row], Value]], ...] = (
     ("received_kb_s", "kB/s", lambda row: row.mean(lambda result: result.received_kb_s)),
     ("verdict", "limit", lambda row: row.verdict),
 )
+SHORTEST = ("variant", "url", "load", "rps", "spread_pct", "p99_ms", "verdict")
+"""The columns that fit into 80 cells, where variants have short names."""
+
 SHORT = ("variant", "url", "load", "time_s", "rps", "spread_pct", "p50_ms", "p99_ms", "failed", "idle_pct", "verdict")
 """The columns of the text, which is read on a terminal; the files have all."""
 
@@ -111,20 +114,23 @@ def rows(plan: ExperimentPlan, results: dict[str, CellResult]) -> list[Row]:
 
 def text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
     """The table for a terminal, with a line end."""
-    shown = [column for column in COLUMNS if column[0] in SHORT and (column[0] != "url" or _several_urls(found))]
-    lines = _aligned(
-        [[title for _, title, _ in shown], *([_shown(read(row)) for _, _, read in shown] for row in found)]
-    )
-    return "\n".join([plain(plan.title), "", *lines]) + "\n"
+    return "\n".join([plain(plan.title), "", *lines(found, SHORT)]) + "\n"
+
+
+def lines(found: Sequence[Row], columns: Sequence[str]) -> list[str]:
+    """A heading and a line per row, with these columns."""
+    shown = [column for column in COLUMNS if column[0] in columns and (column[0] != "url" or _several_urls(found))]
+    values = [[_shown(read(row)) for _, _, read in shown] for row in found]
+    return _aligned([[title for _, title, _ in shown], *values])
 
 
 def markdown(plan: ExperimentPlan, found: Sequence[Row]) -> str:
     """The whole table to paste, with a line end."""
     shown = _used(found)
     head = [title for _, title, _ in shown]
-    lines = [f"| {' | '.join(head)} |", f"|{'|'.join(' --- ' if i < 3 else ' ---: ' for i in range(len(head)))}|"]
-    lines += [f"| {' | '.join(_cell(read(row)) for _, _, read in shown)} |" for row in found]
-    return f"## {plain(plan.title)}\n\n" + "\n".join(lines) + "\n"
+    listed = [f"| {' | '.join(head)} |", f"|{'|'.join(' --- ' if i < 3 else ' ---: ' for i in range(len(head)))}|"]
+    listed += [f"| {' | '.join(_cell(read(row)) for _, _, read in shown)} |" for row in found]
+    return f"## {plain(plan.title)}\n\n" + "\n".join(listed) + "\n"
 
 
 def as_csv(found: Sequence[Row]) -> str:

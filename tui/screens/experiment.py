@@ -1,0 +1,66 @@
+"""An experiment while it runs: how far it is, the cell that is measured, and the table as it grows."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from loadtop.experiment.runner import Progress
+from tui.drawing.bars import gauge
+from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.numbers import duration, per_second
+from tui.look import Look
+from tui.screens.page import PageScreen
+from tui.text import safe
+from tui.view import Phase, View
+
+BAR = 24
+WIDE_CELLS = 112
+
+
+class ExperimentScreen(PageScreen):
+    """``progress`` and ``table`` are asked at each drawing; ``table`` gets whether there is room for all columns."""
+
+    HEADING = "experiment"
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
+
+    def __init__(
+        self, look: Look, view: View, progress: Callable[[], Progress | None], table: Callable[[bool], Sequence[str]]
+    ) -> None:
+        super().__init__(look, view)
+        self._progress = progress
+        self._table = table
+
+    def footer(self) -> str:
+        """The keys of this page."""
+        return "escape cockpit   t back here   up, down scroll   q quit"
+
+    def text(self, view: View, cells: int) -> Sequence[Line]:
+        """How far it is, and the table."""
+        heading, *rows = self._table(cells >= WIDE_CELLS)
+        return [
+            *self._state(view),
+            (),
+            line(Span(safe(heading), Role.DIM)),
+            *(line(safe(row)) for row in rows),
+        ]
+
+    def _state(self, view: View) -> list[Line]:
+        title = Span(f"{safe(view.title)}  ", Role.VALUE)
+        if view.phase is Phase.BROKEN:
+            return [line(title, Span(safe(view.detail), Role.BAD))]
+        if view.phase is Phase.DONE:
+            return [line(title, Span("done", Role.GOOD), "  press q for the table")]
+        progress = self._progress()
+        if progress is None:
+            return [line(title, "starting")]
+        share = 100.0 * (progress.number - 1) / progress.of
+        bar = gauge(share, BAR, Role.ACCENT, self.look.glyphs)
+        left = "" if progress.left_s is None else f"  about {duration(progress.left_s)} left"
+        rates = None if view.moment is None else view.moment.measured.load_rates
+        now = "" if rates is None else f"   {per_second(rates.rps)} requests/s"
+        return [
+            line(title, *bar, f"  cell {progress.number} of {progress.of}{left}"),
+            line("now  ", Span(safe(progress.cell.label), Role.VALUE), now),
+        ]
