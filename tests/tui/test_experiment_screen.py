@@ -36,10 +36,10 @@ async def test_the_table_and_how_far_it_is(
         for _ in range(4):
             await pilot.pause()
         text = screen_text(app)
-    assert "cell 3 of 12  about 1 min 15 s left" in text[1]
-    assert "ten?[31m processes c=20" in text[2]
-    assert "variant  req/s" in text[4]
-    assert "False" in text[6]
+    assert "cell 3 of 12  about 1 min 15 s left" in text[2]
+    assert "ten?[31m processes c=20" in text[3]
+    assert "variant  req/s" in text[5]
+    assert "False" in text[7]
 
 
 async def test_cells_follow_each_other_on_one_axis(tmp_path: Path) -> None:

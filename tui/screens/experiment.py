@@ -61,6 +61,7 @@ class ExperimentScreen(PageScreen):
         rates = None if view.moment is None else view.moment.measured.load_rates
         now = "" if rates is None else f"   {per_second(rates.rps)} requests/s"
         return [
-            line(title, *bar, f"  cell {progress.number} of {progress.of}{left}"),
+            line(title),
+            line(*bar, f"  cell {progress.number} of {progress.of}{left}"),
             line("now  ", Span(safe(progress.cell.label), Role.VALUE), now),
         ]
