@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.lab.counters import Change, read_counters
-from tests.lab.table import HEADING, Report, Result
+from tests.lab.table import HEADING, Report, Result, confusion
 
 CALM_IDLE, CALM_S, PATIENCE_S = 70.0, 1.0, 60.0
 
@@ -20,17 +20,18 @@ _left_out = pytest.StashKey[int]()
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     asked = "lab" in str(config.option.markexpr)
-    if _lab_possible or asked:
+    if asked:
         return
-    lab = [item for item in items if item.get_closest_marker("lab")]
+    left_out = "full" if _lab_possible else "lab"
+    lab = [item for item in items if item.get_closest_marker(left_out)]
     config.stash[_left_out] = len(lab)
     config.hook.pytest_deselected(items=lab)
-    items[:] = [item for item in items if not item.get_closest_marker("lab")]
+    items[:] = [item for item in items if not item.get_closest_marker(left_out)]
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str:
     count = config.stash.get(_left_out, 0)
-    return f"left out: {count} lab tests, which need root on Linux (sudo make lab)" if count else ""
+    return f"left out: {count} lab tests, which `sudo make lab` runs (on Linux)" if count else ""
 
 
 @pytest.fixture
@@ -65,3 +66,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for result in config.stash[_results]:
         agrees = result.expected == result.found
         terminalreporter.write_line(str(result), green=agrees, red=not agrees)
+    terminalreporter.section("lab: expected (rows) and found (columns)")
+    results: list[Result] = config.stash[_results]
+    for line in confusion(results):
+        terminalreporter.write_line(line)

@@ -2,10 +2,12 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +17,7 @@ import pytest
 from tests.servers.program import find_program
 
 VERDICT = re.compile(r"  ([A-Z][A-Z-]+)(?: on \S+)?$")
+RATE = re.compile(r"^Requests per second: +([\d.]+)", re.MULTILINE)
 GRACE_S = 30.0
 
 
@@ -33,10 +36,20 @@ class Run:
     span: Span
     summary: dict[str, Any]
     verdicts: list[tuple[float, str]]
+    first_line: float = 0.0
 
     @property
     def bottleneck(self) -> str:
         return str(self.summary["verdict"]["bottleneck"])
+
+    @property
+    def advice(self) -> str:
+        return str(self.summary["verdict"]["advice"])
+
+    def seconds_to(self, bottleneck: str) -> float | None:
+        """From the first line, which is printed when the load begins, to the first that names it."""
+        said = self.said_at(bottleneck)
+        return None if said is None else said - self.first_line
 
     def said_at(self, bottleneck: str) -> float | None:
         """When this verdict was first printed."""
@@ -54,12 +67,52 @@ def run_ab(url: str, *, concurrency: int, seconds: int) -> Span:
     return Span(began, time.monotonic())
 
 
+def served_by_ab(
+    url: str, *, concurrency: int, seconds: int, launcher: Sequence[str] = (), keepalive: bool = False
+) -> float:
+    """Requests per second that ab gets, which knows nothing of loadtop; 0 where it does not get through at all."""
+    ab = find_program("ab", install="apt-get install apache2-utils")
+    keep = ["-k"] if keepalive else []
+    command = [*launcher, ab, "-q", "-l", "-r", *keep, "-c", str(concurrency), "-n", "1000000", "-t", str(seconds), url]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + GRACE_S)
+    found = RATE.search(done.stdout)
+    return 0.0 if done.returncode or found is None else float(found[1])
+
+
+def watch_load(
+    url: str,
+    options: Sequence[str],
+    *,
+    directory: Path,
+    seconds: int,
+    launcher: Sequence[str] = (),
+    codes: Sequence[int] = (0,),
+    keep: Path | None = None,
+) -> Run:
+    """The real program without a screen, in a process of its own; its recording is copied to ``keep``."""
+    recording = directory / "lab.loadtop"
+    recording.unlink(missing_ok=True)
+    command = [
+        *launcher, sys.executable, "-m", "loadtop", "--headless", "--record", str(recording), "--json", "-",
+        *options, url,
+    ]  # fmt: skip
+    run = _run(command, seconds=seconds, directory=directory, codes=codes)
+    if keep is not None:
+        keep.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(recording, keep)
+    return run
+
+
 def run_loadtop(url: str, status_url: str, *, concurrency: int, seconds: int, directory: Path) -> Run:
     """The real program without a screen, in a process of its own and from another directory."""
     command = [
         sys.executable, "-m", "loadtop", "--headless", "--no-record", "--json", "-",
         "-c", str(concurrency), "-t", str(seconds), "--apache", status_url, url,
     ]  # fmt: skip
+    return _run(command, seconds=seconds, directory=directory, codes=(0,))
+
+
+def _run(command: Sequence[str], *, seconds: int, directory: Path, codes: Sequence[int]) -> Run:
     began = time.monotonic()
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=directory
@@ -77,12 +130,13 @@ def run_loadtop(url: str, status_url: str, *, concurrency: int, seconds: int, di
         finally:
             watchdog.cancel()
             reader.join(5)
-    if status != 0:
+    if status not in codes:
         said = "\n".join(text for _, text in lines[-30:])
         pytest.fail(f"loadtop ended with {status}:\n{said}", pytrace=False)
     found = [(at, VERDICT.search(text.rstrip())) for at, text in lines]
     verdicts = [(at, match[1].lower()) for at, match in found if match is not None]
-    return Run(Span(began, time.monotonic()), json.loads(output), verdicts)
+    first = lines[0][0] if lines else began
+    return Run(Span(began, time.monotonic()), json.loads(output), verdicts, first)
 
 
 def _note_lines(stream: IO[str], lines: list[tuple[float, str]]) -> None:

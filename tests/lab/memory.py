@@ -45,10 +45,10 @@ def memory_group(limit_mb: int) -> Generator[MemoryGroup]:
         limit.write_text(str(limit_mb * 1024 * 1024))
         yield MemoryGroup(directory)
     finally:
-        _remove_group(directory)
+        remove_group(directory)
 
 
-def _remove_group(directory: Path) -> None:
+def remove_group(directory: Path) -> None:
     """The kernel lets go of a group a moment after its last process has ended."""
     for _ in range(100):
         try:
@@ -73,7 +73,7 @@ def _remove_groups_of_the_dead(parent: Path) -> None:
 @contextlib.contextmanager
 def swap_file(size_mb: int) -> Generator[None]:
     """Swap on a disk file, through a loop device where the file system itself cannot carry swap (overlays)."""
-    with tempfile.NamedTemporaryFile(prefix=PREFIX, dir=_on_a_disk()) as file, contextlib.ExitStack() as tidy:
+    with tempfile.NamedTemporaryFile(prefix=PREFIX, dir=on_a_disk()) as file, contextlib.ExitStack() as tidy:
         os.posix_fallocate(file.fileno(), 0, size_mb * 1024 * 1024)
         os.fsync(file.fileno())
         device = file.name
@@ -86,7 +86,7 @@ def swap_file(size_mb: int) -> Generator[None]:
         yield
 
 
-def _on_a_disk() -> Path:
+def on_a_disk() -> Path:
     """A directory for large files that is not itself in memory."""
     mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
     for directory in (Path("/var/tmp"), Path(tempfile.gettempdir()), Path.cwd()):  # noqa: S108 - a named file in it

@@ -1,6 +1,7 @@
 """What the lab found, for the table at its end."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -20,3 +21,15 @@ class Result:
 
 HEADING = f"{'scenario':36} {'expected':16} {'found':16} onset to verdict"
 Report = Callable[[Result], None]
+
+
+def confusion(results: Sequence[Result]) -> list[str]:
+    """How often each expected limit was found to be which: rows and columns by name."""
+    counts = Counter((result.expected, result.found) for result in results)
+    rows = sorted({result.expected for result in results})
+    columns = sorted({*rows, *(result.found for result in results)})
+    lines = [" " * 16 + " ".join(name[:9].rjust(9) for name in columns)]
+    for row in rows:
+        cells = (str(counts[row, column]) if counts[row, column] else "." for column in columns)
+        lines.append(row.ljust(16) + " ".join(cell.rjust(9) for cell in cells))
+    return lines

@@ -1,0 +1,160 @@
+"""A case of the lab: a server with a limit, the proof that it is the limit, and what loadtop must say."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from tests.lab.counters import Change, Counters
+from tests.lab.load import Run, served_by_ab, watch_load
+from tests.lab.table import Report, Result
+from tests.servers.apache import ApacheFactory
+from tests.servers.haproxy import HaproxyFactory
+from tests.servers.php_fpm import FpmFactory
+
+PROOF_S, RUN_S = 3, 8
+MOST_SECONDS_TO_VERDICT = 4.5
+"""Three intervals, and the half second that a line may be late."""
+
+KEEP = os.environ.get("LOADTOP_LAB_KEEP")
+"""A directory for the recordings of the lab, where they are wanted."""
+
+
+class Bench:
+    """Starts the servers of one stand, which all end with it."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        self.stack = stack
+        self.fpm = FpmFactory(stack)
+        self.apache = ApacheFactory(stack, self.fpm)
+        self.haproxy = HaproxyFactory(stack)
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """A server that can be loaded. ``watch`` are loadtop's options for it, ``launcher`` goes before either generator.
+
+    ``sign`` reads, without loadtop, what the limit fills: a queue, a counter.
+    """
+
+    url: str
+    watch: tuple[str, ...] = ()
+    launcher: tuple[str, ...] = ()
+    sign: Callable[[], float] | None = None
+
+
+Build = Callable[[Bench, bool], Stand]
+"""Starts a stand: with its limit, or with the limit lifted."""
+
+
+class Sign:
+    """Reads a stand's sign several times a second while a load runs: what it was before, and the most it was."""
+
+    def __init__(self, read: Callable[[], float] | None) -> None:
+        self._read = read or (lambda: 0.0)
+        self.before = self.peak = self._read()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.3):
+            self.peak = max(self.peak, self._read())
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was seen without loadtop: the kernel's counters while ab ran, the sign before it and the most it was during
+    it, and requests per second."""
+
+    change: Change
+    before: float
+    peak: float
+    rps: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """``build(bench, lifted)`` starts the stand, with its limit or without; ``proven`` judges what ab's run showed.
+
+    ``gain``: how many times faster the same load is served without the limit (``None`` for a trap: there is no limit to
+    lift). ``advice`` is a part of what loadtop must say, ``evidence`` the beginning of a metric that must be in it.
+    """
+
+    name: str
+    expected: str
+    build: Build
+    concurrency: int
+    proven: Callable[[Proof], bool]
+    evidence: str = ""
+    gain: float | None = 1.3
+    options: tuple[str, ...] = ()
+    advice: str = ""
+    codes: Sequence[int] = (0,)
+    quick: bool = False
+    at_once: bool = False
+
+    @property
+    def load(self) -> tuple[str, ...]:
+        return self.options or ("-c", str(self.concurrency), "-t", str(RUN_S))
+
+
+def marked(cases: Sequence[Case]) -> list[Any]:
+    """The cases as parameters; those that are not quick run with `make lab` only."""
+    return [pytest.param(case, id=case.name, marks=[] if case.quick else [pytest.mark.full]) for case in cases]
+
+
+def judge(case: Case, directory: Path, report: Report) -> Run:
+    """Prove the limit, run loadtop against it, lift the limit; fails where any of that is not as it must be."""
+    with contextlib.ExitStack() as stack:
+        stand = case.build(Bench(stack), False)
+        with Counters() as counters, Sign(stand.sign) as sign:
+            tight = served_by_ab(stand.url, concurrency=case.concurrency, seconds=PROOF_S, launcher=stand.launcher)
+        middle = counters.readings[min(4, len(counters.readings) - 2)]
+        change = Change.between(middle, counters.readings[-1])
+        proof = Proof(change, sign.before, sign.peak, tight)
+        assert case.proven(proof), proof
+        keep = None if KEEP is None else Path(KEEP) / f"{_file(case)}.loadtop"
+        run = watch_load(
+            stand.url, (*case.load, *stand.watch), directory=directory, seconds=RUN_S, launcher=stand.launcher,
+            codes=case.codes, keep=keep,
+        )  # fmt: skip
+    lifted = _lifted(case) if case.gain is not None else tight
+    seconds = None if case.expected == "none" else run.seconds_to(case.expected)
+    report(Result(case.name, case.expected, run.bottleneck, seconds))
+    if case.gain is not None:
+        assert lifted > 0
+        assert lifted >= case.gain * tight, f"{lifted} requests/s without the limit, {tight} with it: it is none"
+    assert run.bottleneck == case.expected, run.summary["timeline"]
+    assert case.advice in run.advice
+    evidence = {entry["metric"] for entry in run.summary["verdict"]["evidence"]}
+    assert any(metric.startswith(case.evidence) for metric in evidence), evidence
+    if case.expected != "none" and not case.at_once:
+        assert seconds is not None
+        assert seconds <= MOST_SECONDS_TO_VERDICT
+    return run
+
+
+def _lifted(case: Case) -> float:
+    with contextlib.ExitStack() as stack:
+        stand = case.build(Bench(stack), True)
+        return served_by_ab(stand.url, concurrency=case.concurrency, seconds=PROOF_S, launcher=stand.launcher)
+
+
+def _file(case: Case) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in f"{case.expected} {case.name}")

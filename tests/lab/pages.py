@@ -1,0 +1,20 @@
+"""Pages that take something in particular, and little else."""
+
+WAITING = "<?php usleep(200000); echo 'waited';"
+SHORTLY = "<?php usleep(60000); echo 'waited a little';"
+COMPUTING = "<?php for ($i = 0; $i < 600000; $i++) { $x = sqrt($i); } echo 'computed';"
+"""The same work each time, however busy the processor is: about 5 ms."""
+
+LOCKED = """<?php
+$lock = fopen(__DIR__ . '/lock' . random_int(1, LOCKS), 'c');
+flock($lock, KIND);
+usleep(20000);
+flock($lock, LOCK_UN);
+echo 'was alone';
+"""
+"""Holds one of LOCKS locks for 20 ms; with KIND = LOCK_SH nobody waits for anybody."""
+
+
+def locked(locks: int, *, exclusive: bool) -> str:
+    """A page whose requests wait for each other, though nothing of the machine is full."""
+    return LOCKED.replace("LOCKS", str(locks)).replace("KIND", "LOCK_EX" if exclusive else "LOCK_SH")

@@ -1,0 +1,62 @@
+"""A file system on a disk of few operations per second: a loop device whose backing file is throttled. Needs root."""
+
+import contextlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.lab.memory import CGROUPS, PREFIX, on_a_disk, remove_group
+
+
+@dataclass(frozen=True, slots=True)
+class SlowDisk:
+    """``directory`` is on it, ``launcher`` goes before what shall use it, ``name`` is the device's."""
+
+    directory: Path
+    launcher: list[str]
+    name: str
+
+    def busy_ms(self) -> float:
+        """How long it has been busy, by the kernel's own count (Documentation/admin-guide/iostats.rst)."""
+        rows = (line.split() for line in Path("/proc/diskstats").read_text().splitlines())
+        return next(float(row[12]) for row in rows if row[2] == self.name)
+
+
+@contextlib.contextmanager
+def slow_disk(operations: int, size_mb: int = 64) -> Generator[SlowDisk]:
+    """A disk that does ``operations`` reads and writes a second for those that were started with its launcher."""
+    parent = CGROUPS / "blkio"
+    if not parent.exists():
+        pytest.fail(f"this test needs {parent} (version 1 of control groups)", pytrace=False)
+    with contextlib.ExitStack() as tidy:
+        file = tidy.enter_context(tempfile.NamedTemporaryFile(prefix=PREFIX, dir=on_a_disk()))
+        os.posix_fallocate(file.fileno(), 0, size_mb << 20)
+        os.fsync(file.fileno())
+        device = _run("losetup", "--find", "--show", "--direct-io=on", file.name).strip()
+        tidy.callback(_run, "losetup", "--detach", device)
+        _run("mke2fs", "-q", "-F", "-t", "ext2", device)
+        directory = Path(tidy.enter_context(tempfile.TemporaryDirectory(prefix=PREFIX)))
+        _run("mount", device, str(directory))
+        tidy.callback(_run, "umount", str(directory))
+        directory.chmod(0o777)
+        group = parent / f"{PREFIX}disk-{os.getpid()}"
+        group.mkdir()
+        tidy.callback(remove_group, group)
+        under = Path(file.name).stat().st_dev
+        for kind in ("read", "write"):
+            limit = f"{os.major(under)}:{os.minor(under)} {operations}"
+            (group / f"blkio.throttle.{kind}_iops_device").write_text(limit)
+        launcher = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group)]
+        yield SlowDisk(directory, launcher, Path(device).name)
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"this test needs a loop device, but {' '.join(command)}: {done.stderr.strip()}", pytrace=False)
+    return done.stdout

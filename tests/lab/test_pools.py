@@ -1,0 +1,141 @@
+"""Pools and queues of servers that are full while the machine is not: php-fpm, HAProxy, the accept queue, a lock."""
+
+import csv
+import io
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.lab.case import Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.pages import SHORTLY, WAITING, locked
+from tests.lab.table import Report
+from tests.servers.haproxy import Haproxy
+
+pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120)]
+
+
+def waits_at(port: int) -> float:
+    """Connections in a port's accept queue, as ``ss`` prints them."""
+    done = subprocess.run(["ss", "-ltnH", f"sport = :{port}"], capture_output=True, text=True, check=True)
+    return float(sum(int(line.split()[1]) for line in done.stdout.splitlines()))
+
+
+def queued_in(haproxy: Haproxy) -> float:
+    """Requests that have queued in the backend at most, by HAProxy's own statistics."""
+    with urllib.request.urlopen(f"{haproxy.stats_url};csv", timeout=5) as response:
+        rows = csv.DictReader(io.StringIO(response.read().decode().removeprefix("# ")))
+        return float(next(row["qmax"] for row in rows if (row["pxname"], row["svname"]) == ("be", "BACKEND")))
+
+
+def overflows() -> float:
+    """Connections that found an accept queue full since boot."""
+    names, values = (line.split() for line in Path("/proc/net/netstat").read_text().splitlines()[:2])
+    return float(dict(zip(names, values, strict=True))["ListenOverflows"])
+
+
+def fpm(children: int, page: str) -> Build:
+    """Apache before a php-fpm pool of few children."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        server = bench.apache(
+            mpm="event", php="fpm", workers=25, pages={"page.php": page}, fpm_children=24 if lifted else children
+        )
+        assert server.fpm is not None
+        port = server.fpm.port or 0
+        return Stand(
+            f"{server.url}page.php",
+            ("--apache", server.status_url, "--fpm", server.fpm_status_url),
+            sign=lambda: waits_at(port),
+        )
+
+    return build
+
+
+def haproxy(servers: int, maxconn: int) -> Build:
+    """HAProxy that lets few requests at once to each of its servers, which could serve more."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        apaches = [
+            bench.apache(mpm="prefork", php="mod", workers=20, pages={"page.php": WAITING}) for _ in range(servers)
+        ]
+        proxy = bench.haproxy([apache.port for apache in apaches], maxconn=None if lifted else maxconn)
+        return Stand(f"{proxy.url}page.php", ("--haproxy", proxy.stats_url), sign=lambda: queued_in(proxy))
+
+    return build
+
+
+def small_backlog(workers: int, page: str) -> Build:
+    """Apache with workers enough whose accept queue holds one connection."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        server = bench.apache(
+            mpm="prefork", php="mod", workers=workers, pages={"page.php": page}, keepalive_s=0,
+            extra="ListenBacklog 511" if lifted else "ListenBacklog 1",
+        )  # fmt: skip
+        return Stand(f"{server.url}page.php", ("--apache", server.status_url), sign=overflows)
+
+    return build
+
+
+def lock(locks: int) -> Build:
+    """Requests that wait for one another's lock: nothing that is watched is full."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        server = bench.apache(
+            mpm="prefork", php="mod", workers=30, pages={"page.php": locked(locks, exclusive=not lifted)}
+        )
+        (server.documents / "page.php").parent.chmod(0o777)  # its locks are files beside it
+        return Stand(f"{server.url}page.php", ("--apache", server.status_url))
+
+    return build
+
+
+def is_free(proof: Proof) -> bool:
+    return proof.change.idle > 50
+
+
+def queues(proof: Proof) -> bool:
+    return proof.change.idle > 50 and proof.peak > proof.before
+
+
+CASES = [
+    Case(
+        name="2 children, waiting page", expected="fpm-workers", build=fpm(2, WAITING), concurrency=12, proven=queues,
+        evidence="fpm.listen_queue", advice="raise pm.max_children from 2 to 12", quick=True,
+    ),
+    Case(
+        name="4 children, shorter page", expected="fpm-workers", build=fpm(4, SHORTLY), concurrency=16, proven=queues,
+        evidence="fpm.listen_queue", advice="raise pm.max_children from 4",
+    ),
+    Case(
+        name="1 server, maxconn 3", expected="haproxy-queue", build=haproxy(1, 3), concurrency=12, proven=queues,
+        evidence="haproxy.queue", advice="maxconn",
+    ),
+    Case(
+        name="2 servers, maxconn 2", expected="haproxy-queue", build=haproxy(2, 2), concurrency=16, proven=queues,
+        evidence="haproxy.queue", advice="4 of 4 slots of 2 servers",
+    ),
+    Case(
+        name="backlog 1, 40 workers", expected="listen-queue", build=small_backlog(40, SHORTLY), concurrency=30,
+        proven=queues, evidence="tcp.listen_overflows_s", advice="ListenBacklog",
+    ),
+    Case(
+        name="backlog 1, 60 workers", expected="listen-queue", build=small_backlog(60, WAITING), concurrency=50,
+        proven=queues, evidence="tcp.listen_overflows_s", advice="ListenBacklog",
+    ),
+    Case(
+        name="one lock", expected="waiting", build=lock(1), concurrency=12, proven=is_free, evidence="load.waiting_pct",
+        advice="a lock", quick=True,
+    ),
+    Case(
+        name="three locks", expected="waiting", build=lock(3), concurrency=24, proven=is_free,
+        evidence="load.waiting_pct", advice="a lock",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", marked(CASES))
+def test_names_the_pool(case: Case, tmp_path: Path, report: Report) -> None:
+    judge(case, tmp_path, report)

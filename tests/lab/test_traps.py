@@ -1,0 +1,142 @@
+"""What looks like a limit and is none, or looks like another one."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.lab.case import RUN_S, Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.memory import memory_group, on_a_disk, swap_file
+from tests.lab.pages import COMPUTING, SHORTLY
+from tests.lab.table import Report
+
+pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120)]
+
+SWAP_MB, HOARD_MB, LITTLE_MB = 256, 120, 24
+TWO_SECONDS = "<?php sleep(2); echo 'slept';"
+BURN = "while True: pass"
+HOARD = f"""
+hoard = bytearray({HOARD_MB} << 20)
+for at in range(0, len(hoard), 4096):
+    hoard[at] = 1
+print("full", flush=True)
+input()
+"""
+SYNC = """
+import os, sys
+file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+os.unlink(sys.argv[1])
+while True:
+    os.pwrite(file, os.urandom(1 << 20), 0)
+    os.fsync(file)
+"""
+
+
+@contextlib.contextmanager
+def program(code: str, *words: str, launcher: list[str] | None = None, says: str = "") -> Generator[None]:
+    """A program beside the server that ends with the stand; waits for what it ``says`` first."""
+    command = [*(launcher or []), sys.executable, "-c", code, *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            if says:
+                assert process.stdout is not None
+                assert process.stdout.readline().strip() == says
+            yield
+        finally:
+            process.kill()
+
+
+def swap_used_kb() -> float:
+    lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+    figures = {words[0]: int(words[1]) for words in lines}
+    return float(figures["SwapTotal:"] - figures["SwapFree:"])
+
+
+def disk_busy_ms() -> float:
+    """How long the disk under the temporary files has been busy."""
+    device = on_a_disk().stat().st_dev
+    rows = (line.split() for line in Path("/proc/diskstats").read_text().splitlines())
+    number = [str(os.major(device)), str(os.minor(device))]
+    return next((float(row[12]) for row in rows if row[:2] == number), 0.0)
+
+
+def page(content: str, workers: int) -> Build:
+    def build(bench: Bench, lifted: bool) -> Stand:
+        count = 4 * workers if lifted else workers
+        server = bench.apache(mpm="prefork", php="mod", workers=count, pages={"page.php": content})
+        return Stand(f"{server.url}page.php", ("--apache", server.status_url))
+
+    return build
+
+
+def old_swap(bench: Bench, lifted: bool) -> Stand:
+    bench.stack.enter_context(swap_file(SWAP_MB))
+    group = bench.stack.enter_context(memory_group(LITTLE_MB))
+    bench.stack.enter_context(program(HOARD, launcher=group.launcher, says="full"))
+    stand = page(SHORTLY, 20)(bench, lifted)
+    return Stand(stand.url, stand.watch, sign=swap_used_kb)
+
+
+def busy_disk(bench: Bench, lifted: bool) -> Stand:
+    for number in range(2):
+        name = on_a_disk() / f"loadtop-lab-{os.getpid()}-{number}"
+        bench.stack.enter_context(program(SYNC, str(name)))
+    stand = page(SHORTLY, 20)(bench, lifted)
+    return Stand(stand.url, stand.watch, sign=disk_busy_ms)
+
+
+def one_neighbour(bench: Bench, lifted: bool) -> Stand:
+    bench.stack.enter_context(program(BURN))
+    return page(SHORTLY, 20)(bench, lifted)
+
+
+def neighbours(bench: Bench, lifted: bool) -> Stand:
+    if not lifted:
+        for _ in range(os.cpu_count() or 1):
+            bench.stack.enter_context(program(BURN))
+    return page(COMPUTING, 20)(bench, lifted)
+
+
+def anything(proof: Proof) -> bool:
+    return proof.rps > 0
+
+
+CASES = [
+    Case(
+        name="swap occupied long ago", expected="none", build=old_swap, concurrency=4, gain=None,
+        proven=lambda proof: proof.before > 50_000 and proof.change.swap_in_kb_s < 40,
+    ),
+    Case(
+        name="an unrelated busy disk", expected="none", build=busy_disk, concurrency=4, gain=None,
+        proven=lambda proof: proof.peak - proof.before > 1000,
+    ),
+    Case(
+        name="a full pool on a busy CPU", expected="cpu", build=page(COMPUTING, 4), concurrency=12, gain=None,
+        evidence="cpu.busy_pct", proven=lambda proof: proof.change.idle + proof.change.iowait < 10,
+    ),
+    Case(
+        name="a status page that cannot answer", expected="apache-workers", build=page(TWO_SECONDS, 4), concurrency=40,
+        proven=lambda proof: proof.change.idle > 50, advice="MaxRequestWorkers", gain=2.0,
+    ),
+    Case(
+        name="a neighbour that takes a core", expected="none", build=one_neighbour, concurrency=4, gain=None,
+        proven=lambda proof: proof.change.idle < 60,
+    ),
+    Case(
+        name="neighbours that take the CPU", expected="cpu", build=neighbours, concurrency=6,
+        proven=lambda proof: proof.change.idle < 10, advice="no part of the web server", gain=1.3,
+    ),
+    Case(
+        name="half load", expected="none", build=page(COMPUTING, 20), concurrency=1, proven=anything, gain=None,
+        options=("--rate", "60", "-t", str(RUN_S)), advice="headroom",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", marked(CASES))
+def test_is_not_fooled(case: Case, tmp_path: Path, report: Report) -> None:
+    judge(case, tmp_path, report)

@@ -1,0 +1,41 @@
+"""The diagnosis of what real machines produced: recordings of the lab, each named after the limit that was proven.
+
+``LOADTOP_LAB_KEEP=tests/fixtures/lab make lab`` records them anew.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.session.reader import Session
+from loadtop.session.replay import moments
+from loadtop.summary.builder import SummaryBuilder
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "lab").glob("*.loadtop"))
+NAMES = sorted((name.value for name in Bottleneck), key=len, reverse=True)
+CHANGES = 4
+"""A verdict that changes more often than this in a run of seconds flaps."""
+
+
+def limit_of(path: Path) -> str:
+    """The limit that a recording is named after."""
+    return next(name for name in NAMES if path.stem.startswith(f"{name}-"))
+
+
+def test_there_are_recordings_of_most_limits() -> None:
+    assert len({limit_of(path) for path in RECORDINGS}) >= 8
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_names_the_limit_that_was_proven(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / path.name
+    copy.write_bytes(path.read_bytes())
+    summary = SummaryBuilder("http://lab/")
+    with Session(copy) as session:
+        for moment in moments(session.frames()):
+            summary.add(moment)
+        assert session.damage == []
+    figures = summary.as_json()
+    assert figures["verdict"]["bottleneck"] == limit_of(path), figures["timeline"]
+    assert len(figures["timeline"]) <= CHANGES
