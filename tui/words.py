@@ -66,7 +66,37 @@ _METRICS = {
     "process.cpu_pct": "busiest process",
     "generator.worker_cpu_pct": "busiest generator process",
     "generator.unsent_pct": "not sent on time",
+    "generator.ports_pct": "local ports in use",
+    "generator.connections": "connections wanted",
+    "generator.files": "open files",
+    "load.failed_s": "failed connections",
+    "load.waiting_pct": "in flight and waiting",
+    "load.p10_ms": "fastest tenth takes",
+    "load.in_flight": "in flight",
+    "load.rps": "requests",
+    "fpm.full_pct": "children busy",
+    "fpm.active": "busy children",
+    "fpm.listen_queue": "pool's queue",
+    "fpm.silent_s": "page silent for",
+    "fpm.callers": "want a child",
+    "haproxy.queue": "HAProxy's queue",
+    "haproxy.queue_ms": "time in the queue",
+    "haproxy.sessions": "HAProxy's sessions",
+    "haproxy.full_pct": "frontend's connections",
+    "tcp.listen_overflows_s": "queue overflows",
+    "tcp.listen_drops_s": "connections dropped",
+    "tcp.retransmits_s": "segments sent again",
+    "memory.available_pct": "available",
+    "memory.refaults_s": "wanted again",
+    "cgroup.memory_pct": "group's memory used",
+    "cgroup.throttled_pct": "periods throttled",
+    "cgroup.throttled_ms_s": "stopped by the quota",
+    "cpu.steal_pct": "stolen",
+    "cpu.wanted_pct": "used or stolen",
+    "blocked": "wait for a disk",
 }
+
+_DEVICES = {"util_pct": "busy", "await_ms": "await", "tx_mbit_s": "sends", "rx_mbit_s": "receives"}
 
 
 def metric(name: str) -> str:
@@ -75,6 +105,9 @@ def metric(name: str) -> str:
         return _METRICS[name]
     if name.startswith("core") and name.endswith(".busy_pct"):
         return f"cpu{name[4:-9]} busy"
+    if name.startswith(("disk.", "network.")):
+        device, _, what = name.partition(".")[2].rpartition(".")
+        return f"{device} {_DEVICES.get(what, what)}"
     return name.replace("_", " ")
 
 

@@ -54,7 +54,9 @@ def agreement(*votes: bool | None) -> float:
 class Latch:
     """Remembers one resource of one host: raised quickly, cleared slowly, never flapping."""
 
-    def __init__(self) -> None:
+    def __init__(self, needed: int = RAISE_COUNT) -> None:
+        """``needed`` of the last :data:`RAISE_OF` intervals must be over the threshold."""
+        self._needed = needed
         self._over: deque[tuple[float, bool]] = deque(maxlen=RAISE_OF)
         self._below = 0
         self._since: float | None = None
@@ -74,8 +76,8 @@ class Latch:
             self._newest = assessment
         if self._since is None:
             raised = [start for start, was_over in self._over if was_over]
-            if len(raised) >= RAISE_COUNT or (assessment is not None and over and assessment.certain):
-                self._since = raised[0] if len(raised) >= RAISE_COUNT else began
+            if len(raised) >= self._needed or (assessment is not None and over and assessment.certain):
+                self._since = raised[0] if len(raised) >= self._needed else began
         elif self._below >= CLEAR_AFTER:
             self._since = None
             self._newest = assessment

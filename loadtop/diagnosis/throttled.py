@@ -40,7 +40,9 @@ def assess(host: HostView) -> Assessment | None:
 
 
 def _advice(group: CgroupLimits, share: float) -> str:
-    text = f"The server's control group {group.path} is stopped in {share:.0f} % of its periods"
+    # In version 1 the path is that of another hierarchy.
+    where = f" {group.path}" if group.version == 2 else ""
+    text = f"The server's control group{where} is stopped in {share:.0f} % of its periods"
     if group.cpu_quota_us is None or not group.cpu_period_us:
         return f"{text}: raise its CPU quota."
     cores = group.cpu_quota_us / group.cpu_period_us

@@ -18,7 +18,7 @@ from loadtop.diagnosis import (
     swap,
     throttled,
 )
-from loadtop.diagnosis.assessment import Assessment, Latch
+from loadtop.diagnosis.assessment import RAISE_OF, Assessment, Latch
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
 from loadtop.diagnosis.forecast import Forecaster
 from loadtop.diagnosis.waiting import Waiting
@@ -77,7 +77,8 @@ class Diagnoser:
         waiting = self._waiting.assess(measured, found)
         now = {(each.bottleneck, each.host): each for each in (*found, *((waiting,) if waiting is not None else ()))}
         for key in now:
-            self._latches.setdefault(key, Latch())
+            # What nothing else explains must hold a moment longer: a page that says what it is may be on its way.
+            self._latches.setdefault(key, Latch(RAISE_OF) if key[0] is Bottleneck.WAITING else Latch())
         updated = (latch.update(self._at, measured.at, now.get(key)) for key, latch in self._latches.items())
         findings = sorted((f for f in updated if f is not None), key=lambda finding: _rank(measured, finding))
         self._at = measured.at

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from typing import IO, Any
 
 import pytest
 
+from tests.lab.keeping import keep_small
 from tests.servers.program import find_program
 
 VERDICT = re.compile(r"  ([A-Z][A-Z-]+)(?: on \S+)?$")
@@ -98,8 +98,7 @@ def watch_load(
     ]  # fmt: skip
     run = _run(command, seconds=seconds, directory=directory, codes=codes)
     if keep is not None:
-        keep.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(recording, keep)
+        keep_small(recording, keep)
     return run
 
 

@@ -122,7 +122,7 @@ CASES = [
         proven=queues, evidence="tcp.listen_overflows_s", advice="ListenBacklog",
     ),
     Case(
-        name="backlog 1, 60 workers", expected="listen-queue", build=small_backlog(60, WAITING), concurrency=50,
+        name="backlog 1, 60 workers", expected="listen-queue", build=small_backlog(60, SHORTLY), concurrency=50,
         proven=queues, evidence="tcp.listen_overflows_s", advice="ListenBacklog",
     ),
     Case(
