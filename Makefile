@@ -3,10 +3,10 @@ PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab check lint types contracts bench screenshots format clean setup servers
+.PHONY: help demo test lab check lint types contracts bench bench-load screenshots format clean setup servers
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## a server and a load of its own, in the cockpit
 	@$(PYTHON_BIN)/loadtop demo
@@ -29,6 +29,10 @@ types: setup ## mypy and pyright, both strict
 
 contracts: setup ## import-linter: who may import whom
 	@$(PYTHON_BIN)/lint-imports
+
+bench-load: setup servers ## the generator beside ab, wrk and others
+	@$(PYTHON_BIN)/python -m benchmarks.load
+	@$(PYTHON_BIN)/python -m benchmarks.load_proofs
 
 bench: setup servers ## what measures speed and cost
 	@for file in $$(grep -l '^if __name__ ==' benchmarks/*.py); do \

@@ -12,6 +12,8 @@ import platform
 import statistics
 import sys
 
+import psutil
+
 from benchmarks.load_servers import server
 from benchmarks.load_tools import PERCENTS, Load, Result, installed, run_tool
 
@@ -37,10 +39,10 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=len(CASES), help="only the first of the cases")
     parser.add_argument("--quick", action="store_true", help="a tenth of the requests")
     parser.add_argument("--only", choices=["ab"], help="only this tool beside loadtop")
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1, help="loadtop's processes, and wrk's threads")
     options = parser.parse_args()
     tools = ["loadtop", *([options.only] if options.only else installed())]
-    print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, c={CONCURRENCY}")
+    print(f"{machine()}, c={CONCURRENCY}, loadtop with {options.workers} worker(s)")
     met = True
     for name, page, keepalive, requests in CASES[: options.cases]:
         with server(name) as url:
@@ -59,6 +61,13 @@ def main() -> int:
         if (name, page) == ("nginx", "1k"):
             met &= _meets(rounds, keepalive=keepalive)
     return 0 if met else 1
+
+
+def machine() -> str:
+    """This machine by its kind."""
+    system = f"{platform.system()} {platform.release().partition('-')[0]}"
+    memory = psutil.virtual_memory().total / 2**30
+    return f"{os.cpu_count()} cores, {memory:.0f} GB, {system}, Python {platform.python_version()}"
 
 
 def _round(tools: list[str], number: int, load: Load) -> Round:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadtop.load.histogram import merge, percentile
@@ -26,6 +26,10 @@ class Load:
     keepalive: bool
     workers: int = 1
 
+    def part(self, divisor: int) -> "Load":
+        """The same with fewer requests."""
+        return replace(self, requests=self.requests // divisor)
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -38,6 +42,8 @@ class Result:
 
 
 PERCENTS = (50, 90, 99)
+SLOWNESS = {"hey": 3, "k6": 10}
+"""How many times fewer requests these tools get, so that a round does not take minutes."""
 
 
 def installed() -> list[str]:
@@ -54,7 +60,7 @@ def run_tool(name: str, load: Load) -> Result | None:
         return asyncio.run(_run_loadtop(load))
     if name == "wrk" and not load.keepalive:
         return None
-    return _run_other(name, load)
+    return _run_other(name, load.part(SLOWNESS.get(name, 1)))
 
 
 async def _run_loadtop(load: Load) -> Result:
@@ -65,7 +71,7 @@ async def _run_loadtop(load: Load) -> Result:
     memory = 0.0
     while True:
         await asyncio.sleep(0.1)
-        memory = max(memory, sum(_peak_mb(pid) for pid in pool.pids))
+        memory = max(memory, sum(peak_mb(pid) for pid in pool.pids))
         sample = pool.take()
         if sample is None:
             continue
@@ -85,7 +91,8 @@ async def _run_loadtop(load: Load) -> Result:
     )
 
 
-def _peak_mb(pid: int) -> float:
+def peak_mb(pid: int) -> float:
+    """The most memory that a process has had so far; 0 where it is gone."""
     try:
         found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     except OSError:
@@ -99,7 +106,12 @@ def _run_other(name: str, load: Load) -> Result:
         started = time.monotonic()
         with (Path(place) / "output").open("w+") as output:
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL)
-            _, code, used = os.wait4(process.pid, 0)
+            memory = 0.0
+            while (ended := os.wait4(process.pid, os.WNOHANG))[0] == 0:
+                # What wait4 says of memory includes this process, from which the tool was forked.
+                memory = max(memory, peak_mb(process.pid))
+                time.sleep(0.02)
+            _, code, used = ended
             process.returncode = os.waitstatus_to_exitcode(code)
             seconds = time.monotonic() - started
             output.seek(0)
@@ -108,8 +120,8 @@ def _run_other(name: str, load: Load) -> Result:
             raise SystemExit(f"{name} could not make this load (exit code {process.returncode})")
         rate, requests = _rate(name, text, load, seconds)
         csv = Path(place) / "percentiles.csv"
-        percentiles = _ab_percentiles(csv.read_text()) if csv.exists() else ()
-    return Result(rate, (used.ru_utime + used.ru_stime) / requests * 1e6, used.ru_maxrss / 1024, percentiles)
+        percentiles = ab_percentiles(csv.read_text()) if csv.exists() else ()
+    return Result(rate, (used.ru_utime + used.ru_stime) / requests * 1e6, memory, percentiles)
 
 
 def _command(name: str, load: Load, place: Path) -> list[str]:
@@ -166,6 +178,7 @@ def _rate(name: str, text: str, load: Load, seconds: float) -> tuple[float, floa
     return rate, float(load.requests)
 
 
-def _ab_percentiles(text: str) -> tuple[float, ...]:
+def ab_percentiles(text: str) -> tuple[float, ...]:
+    """The percentiles of :data:`PERCENTS` in ms, from what ab writes with -e."""
     rows = dict(line.split(",") for line in text.splitlines()[1:])
     return tuple(float(rows[str(percent)]) for percent in PERCENTS)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth
+from loadtop.load_checks import check_together
 
 DEFAULT_TIME_S = 30.0
 DEFAULT_STEP_S = 10.0
@@ -62,7 +63,7 @@ def build_plan(arguments: Any) -> Plan:
     if arguments.certificate is not None:
         _read(Path(arguments.certificate))
     try:
-        return Plan(
+        plan = Plan(
             targets=_targets(arguments),
             steps=_steps(arguments),
             keepalive=arguments.keepalive,
@@ -79,8 +80,10 @@ def build_plan(arguments: Any) -> Plan:
             socket_buffer=arguments.buffer,
             tls=TlsOptions(arguments.protocol, arguments.ciphers, arguments.certificate, not arguments.no_sni),
         )
+        check_together(arguments, plan)
     except PlanError as error:
         raise UsageError(str(error)) from None
+    return plan
 
 
 def _steps(arguments: Any) -> tuple[Step, ...]:
@@ -96,8 +99,6 @@ def _steps(arguments: Any) -> tuple[Step, ...]:
         concurrency = concurrency or (None if rate is not None else DEFAULT_CONCURRENCY)
     if rate is None:
         concurrency = concurrency or 1
-        if requests is not None and concurrency > requests:
-            raise UsageError(f"-c {concurrency} is more than -n {requests}: raise -n or lower -c")
     return (Step(concurrency=concurrency, rate=rate, duration_s=seconds, requests=requests),)
 
 
@@ -110,7 +111,7 @@ def _sweep(arguments: Any) -> tuple[Step, ...]:
     steps: list[Step] = []
     for word in arguments.steps.split(","):
         try:
-            # With --rate the steps are rates, and --rate itself the first of them.
+            # With --rate the steps are rates.
             level = float(word) if arguments.rate is not None else int(word)
         except ValueError:
             raise UsageError(f"--steps '{arguments.steps}': '{word}' is no number; write 1,2,4,8") from None

@@ -1,0 +1,72 @@
+"""Options that contradict each other: one line with the fix and exit code 2, before anything is sent."""
+
+from pathlib import Path
+
+import pytest
+
+from loadtop.cli import main
+from loadtop.options import parse
+
+URL = "http://127.0.0.1:1/"
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["-c", "10", "-n", "5"], ["-c 10", "-n 5"]),
+        (["--steps", "2,8", "-n", "5"], ["step of 8", "-n 5"]),
+        (["--steps", "1,2", "-c", "4"], ["--steps", "-c"]),
+        (["--steps", "1,2", "-t", "4"], ["--steps", "-t", "--step-time"]),
+        (["--step-time", "3"], ["--step-time", "--steps"]),
+        (["--steps", "1,x"], ["'x'"]),
+        (["--steps", "0,1"], ["1 to"]),
+        (["--workers", "4", "-c", "2"], ["--workers 4", "-c"]),
+        (["--workers", "several"], ["--workers", "several"]),
+        (["-i", "-p", "BODY"], ["--post", "--head"]),
+        (["-u", "BODY", "-p", "BODY"], ["--post", "--put"]),
+        (["-i", "-m", "PUT"], ["-i", "-m PUT"]),
+        (["-A", "a:b", "-H", "authorization: Basic x"], ["-A", "-H"]),
+        (["-p", "BODY", "-T", "a/b", "-H", "Content-Type: c/d"], ["-T", "-H"]),
+        (["-X", "127.0.0.1:1", "-P", "a:b", "-H", "Proxy-Authorization: x"], ["-P", "-H"]),
+        (["-P", "a:b"], ["-P", "-X"]),
+        (["-T", "text/html"], ["-T", "-p"]),
+        (["-B", "::1"], ["-B ::1", "IPv6", "IPv4"]),
+        (["-B", "here"], ["-B here"]),
+        (["-f", "SSL3"], ["-f SSL3", "TLS1.3"]),
+        (["-Z", "ROT13"], ["-Z ROT13"]),
+        (["-E", "BODY"], ["-E", "certificate"]),
+        (["-w", "--ab"], ["-w", "--ab"]),
+        (["-x", "border=1", "--ab"], ["-w", "--ab"]),
+        (["-v", "much"], ["-v", "much"]),
+        (["--rate", "0"], ["--rate"]),
+        (["-A", "nobody"], ["-A"]),
+        (["-C", "cookie"], ["-C"]),
+        (["-H", "header"], ["-H"]),
+        (["-s", "0"], ["-s"]),
+        (["--warmup", "-1"], ["--warmup"]),
+    ],
+)
+def test_is_said_in_one_line(
+    words: list[str], named: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = tmp_path / "body"
+    body.write_text("a=1")
+    assert main(["--no-record", "--headless", *(str(body) if word == "BODY" else word for word in words), URL]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    (line,) = said.err.splitlines()
+    assert line.startswith("loadtop: ")
+    assert all(name in line for name in named), line
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-i", "-m", "HEAD", "-n", "1"],
+        ["--steps", "1,4", "--workers", "2", "--step-time", "1"],
+        ["--rate", "5", "--workers", "3", "-n", "3"],
+        ["-B", "127.0.0.1", "-X", "localhost:1", "-n", "1"],
+    ],
+)
+def test_what_goes_together_is_no_contradiction(words: list[str]) -> None:
+    assert parse([*words, URL]).plan is not None
