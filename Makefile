@@ -3,7 +3,7 @@ PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab check lint types contracts bench bench-load screenshots format clean setup servers
+.PHONY: help demo test lab check lint types contracts bench bench-load experiments screenshots format clean setup servers
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,12 @@ bench: setup servers ## what measures speed and cost
 	@for file in $$(grep -l '^if __name__ ==' benchmarks/*.py); do \
 		echo "== $$file"; $(PYTHON_BIN)/python -m benchmarks.$$(basename $$file .py) || exit 1; \
 	done
+
+experiments: setup servers ## the five field reports of docs/experiments, measured here; one needs root on Linux
+	@for plan in docs/experiments/*.toml; do \
+		$(PYTHON_BIN)/loadtop experiment --headless --out build/experiments/$$(basename $$plan .toml) $$plan || exit 1; \
+	done
+	@docs/experiments/beside_ab.sh
 
 screenshots: setup servers ## pictures of the cockpit from a real run
 	@$(PYTHON_BIN)/python -m screenshots.make

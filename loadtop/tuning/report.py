@@ -16,6 +16,9 @@ HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy lim
 BAR = 44
 """Cells of the longest bar of the curve."""
 
+PROCESSOR = {Bottleneck.CPU, Bottleneck.CPU_CORE, Bottleneck.STEAL, Bottleneck.THROTTLED}
+"""Limits that another worker makes no better."""
+
 BINDS = {
     "memory": "memory",
     "knee": "the knee",
@@ -104,7 +107,10 @@ def _limit(outcome: Outcome) -> list[str]:
         f"{'<' if item.below else '>'} {figure(item.threshold):<5} {item.source}"
         for item in limit.verdict.evidence
     )
-    return lines + wrapped(plain(limit.verdict.advice), "  ")
+    lines += wrapped(plain(limit.verdict.advice), "  ")
+    if limit.bottleneck in PROCESSOR and "more workers will not help" not in limit.verdict.advice:
+        lines += wrapped("There is no processor time for them: more workers will not help.", "  ")
+    return lines
 
 
 def _knee(outcome: Outcome) -> list[str]:

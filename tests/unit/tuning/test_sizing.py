@@ -53,6 +53,9 @@ def test_on_a_full_cpu_more_workers_do_not_help(flattening: Sequence[StepResult]
     assert found.bounds[0].name in ("knee", "scoreboard")
     assert found.value == 16
     assert not found.pool_was_full
+    text = report(Outcome.of(flattening))
+    assert "The CPU is the limit" in text
+    assert "more workers will not help" in text
 
 
 def test_a_full_pool_is_raised_as_far_as_memory_and_cpu_go(a_result: Result, a_pool: APool) -> None:
