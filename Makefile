@@ -3,7 +3,7 @@ PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab check lint types contracts bench bench-load experiments screenshots format clean setup servers
+.PHONY: help demo test lab check lint types contracts bench bench-load bench-watch experiments screenshots format clean setup servers
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ bench: setup servers ## what measures speed and cost
 	@for file in $$(grep -l '^if __name__ ==' benchmarks/*.py); do \
 		echo "== $$file"; $(PYTHON_BIN)/python -m benchmarks.$$(basename $$file .py) || exit 1; \
 	done
+
+bench-watch: setup servers ## what watching costs, there and here, beside sar, top and glances
+	@$(PYTHON_BIN)/python -m benchmarks.watch
 
 experiments: setup servers ## the five field reports of docs/experiments, measured here; one needs root on Linux
 	@for plan in docs/experiments/*.toml; do \

@@ -12,7 +12,7 @@ from collectors.reading import Reading, Wanted
 from loadtop.model import Core, Cpu, CpuTimes
 
 STAT = "/proc/stat"
-FILES = (Wanted(STAT),)
+FILES = (Wanted(STAT, lines="^(cpu|ctxt|processes|procs_)"),)
 _COLUMNS = 10
 _TASKS = ("procs_running", "procs_blocked", "ctxt", "processes")
 

@@ -168,7 +168,8 @@ class ProcMachine:
             files += [Wanted(disks.BLOCKS), *(networks.speed_file(name) for name in sorted(self._interfaces))]
         files += self._group.files(self.servers(Group.HTTPD))
         files += [Wanted(path) for path in self._followed]
-        return Request(tuple(files), processes=True, skip=self._table.skip(), pss=self._table.want_pss())
+        table = self._table
+        return Request(tuple(files), True, table.skip(), table.asleep(), table.want_pss())
 
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)

@@ -9,7 +9,7 @@ from collectors.reading import Reading, Wanted
 from loadtop.model import Memory, Swap
 
 MEMINFO = "/proc/meminfo"
-FILES = (Wanted(MEMINFO),)
+FILES = (Wanted(MEMINFO, lines="^(Mem|Swap|Buffers|Cached|Dirty|Writeback:|SReclaimable|Shmem:)"),)
 _NAMES = frozenset(
     (
         "MemTotal",

@@ -12,7 +12,9 @@ from collectors.reading import Reading, Wanted
 from loadtop.model import Paging
 
 VMSTAT = "/proc/vmstat"
-FILES = (Wanted(VMSTAT),)
+FILES = (
+    Wanted(VMSTAT, lines="^(pswp|pgmajfault|oom_kill|pgscan_direct|pgsteal_direct|allocstall|workingset_refault)"),
+)
 _ZONES = ("dma", "dma32", "normal", "high", "movable", "device")
 _PER_ZONE = ("pgscan_direct", "pgsteal_direct", "allocstall")
 _REFAULTS = ("workingset_refault", "workingset_refault_anon", "workingset_refault_file")

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 from collectors.problem import AbsentError, ParseError
 from collectors.processes import ProcessStat, parse_pss, parse_stat, server_group
-from collectors.reading import Missing, Reading
+from collectors.reading import IDLE_EVERY, Missing, Reading
 from loadtop.model import Group, Process
 
 BUSIEST = 5
-IDLE_EVERY = 5
 PSS_FIRST = 8
-PSS_AGAIN = 2
+PSS_AGAIN = 1
 PSS_EVERY = 15
 _PSS_GROUPS = (Group.HTTPD, Group.FPM)
 
@@ -45,16 +44,17 @@ class ProcessTable:
         self._pss_refused = ""
         self._others_hidden = False
 
-    def skip(self) -> frozenset[int]:
-        """Processes that need not be read in the next sample: others that slept when last looked at."""
+    def asleep(self) -> frozenset[int]:
+        """Others that slept when last looked at."""
         return frozenset(
             pid
             for pid, known in self._known.items()
-            if known.group is Group.OTHER
-            and known.readings > 1
-            and not known.ticks_s
-            and (pid + self._turn) % IDLE_EVERY
+            if known.group is Group.OTHER and known.readings > 1 and not known.ticks_s
         )
+
+    def skip(self) -> frozenset[int]:
+        """Processes that need not be read in the next sample: those asleep whose turn it is not."""
+        return frozenset(pid for pid in self.asleep() if (pid + self._turn) % IDLE_EVERY)
 
     def want_pss(self) -> tuple[int, ...]:
         """Processes whose proportional memory is to be read next: those never asked for, then the oldest values."""

@@ -11,30 +11,37 @@ from collectors.problem import AbsentError
 LIMIT_BYTES = 1 << 20
 """No file is read beyond this: none of those wanted is as long, whatever a machine prints."""
 
+IDLE_EVERY = 5
+"""Processes that sleep are read once in so many samples."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A file to read, at most ``limit`` bytes of it.
 
+    ``lines`` is an extended regular expression for the lines that are needed: a transport may leave out the others.
     A path that ends in ``/`` is a directory of symbolic links: its text is the target of each, one a line. A path that
     begins with ``@`` is no file but something that the transport makes a text of (see :mod:`collectors.tcp`).
     """
 
     path: str
     limit: int = LIMIT_BYTES
+    lines: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What one reading shall contain.
 
-    ``skip`` are processes that need not be read this time (a transport may read them nonetheless); ``pss`` are those
-    whose ``smaps_rollup`` is wanted, which may come with a later reading.
+    ``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings, and ``skip`` those of them
+    whose turn it is not (a transport may choose others, or read them all). ``pss`` are those whose ``smaps_rollup`` is
+    wanted, which may come with a later reading.
     """
 
     files: tuple[Wanted, ...]
     processes: bool = False
     skip: frozenset[int] = frozenset()
+    asleep: frozenset[int] = frozenset()
     pss: tuple[int, ...] = ()
 
 

@@ -24,7 +24,12 @@ LISTENERS = "@listeners"
 HEAD_BYTES = 16384
 """Of /proc/net/tcp only the head is read (about 100 rows): listening sockets come first, and thousands may follow."""
 
-COUNTERS = tuple(Wanted(path) for path in (NETSTAT, SNMP, SOCKSTAT, SOCKSTAT6))
+COUNTERS = (
+    Wanted(NETSTAT, lines="^TcpExt:"),
+    Wanted(SNMP, lines="^Tcp:"),
+    Wanted(SOCKSTAT, lines="^TCP:"),
+    Wanted(SOCKSTAT6, lines="^TCP6:"),
+)
 TABLES = (Wanted(TCP4, HEAD_BYTES), Wanted(TCP6, HEAD_BYTES))
 FILES = (*COUNTERS, Wanted(LISTENERS))
 _LISTEN = "0A"

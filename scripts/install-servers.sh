@@ -4,8 +4,8 @@
 set -eu
 
 PACKAGES="apache2 apache2-utils libapache2-mod-php php-fpm haproxy nginx-light openssh-server openssh-client openssl
-          wrk siege hey sysstat busybox iproute2 procps util-linux sqlite3 tmux librsvg2-bin fonts-dejavu-core"
-RED_HAT="httpd httpd-tools mod_ssl php php-fpm haproxy nginx openssh-server openssh-clients openssl wrk sysstat iproute procps-ng"
+          wrk siege hey sysstat busybox gawk mawk iproute2 procps util-linux sqlite3 tmux librsvg2-bin fonts-dejavu-core"
+RED_HAT="httpd httpd-tools mod_ssl php php-fpm haproxy nginx openssh-server openssh-clients openssl wrk sysstat gawk iproute procps-ng"
 
 say() { printf '%s\n' "servers: $*" >&2; }
 

@@ -14,7 +14,7 @@ from collectors.problem import FetchError, TransportError
 from collectors.reading import Missing, Reading, Request
 from collectors.tcp import LISTENERS, TABLES
 from collectors.transport import ssh_frame
-from collectors.transport.ssh_frame import Far, Orders
+from collectors.transport.ssh_frame import Far, Kept, Orders, Texts
 from collectors.transport.ssh_line import CONNECT_S, SshLine
 from collectors.transport.ssh_pages import FarPages
 
@@ -25,8 +25,8 @@ PAUSES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 SOCKETS_EVERY_S = 10.0
 """Accept queues are read that often: walking the kernel's table of connections costs as much as all the rest."""
 
-PSS_EVERY = 10
-PSS_BATCH = 8
+PSS_EVERY = 20
+PSS_BATCH = 16
 """Proportional memory is asked for after that many samples, or as soon as it is wanted of that many processes."""
 
 _SOCKETS = (LISTENERS, *(wanted.path for wanted in TABLES))
@@ -43,7 +43,8 @@ class SshTransport:
         self._pages: FarPages | None = None
         self._far = Far(0, 4, has_ss=False)
         self._orders = Orders()
-        self._pids: frozenset[int] = frozenset()
+        self._kept = Kept()
+        self._heard = True
         self._sockets: dict[str, str | Missing] = {}
         self._sockets_at = 0.0
         self._pss_wanted: list[int] = []
@@ -72,22 +73,20 @@ class SshTransport:
 
     async def read(self, request: Request) -> Reading:
         line = self._line or await self._reopen()
-        mark = line.next_mark()
         sockets = self._sockets_due(request)
-        orders = self._orders.sample(request, self._pids, mark, sockets=sockets, has_ss=self._far.has_ss)
         try:
-            frame = await line.exchange(orders, mark, SILENCE_S)
-            texts = ssh_frame.parse_frame(frame, mark, request)
+            texts = await self._exchange(line, request, sockets=sockets)
+            files = dict(texts.files)
+            if texts.unexplained:
+                files |= await self._explain(line, texts.unexplained)
         except TransportError as error:
             await self._lose(str(error))
             raise TransportError(self._missing()) from None
         self._failures = 0
-        files = dict(texts.files)
         self._keep_sockets(request, files, fresh=sockets)
         own = frozenset((self._far.pid,))
         if not request.processes:
             return Reading(texts.at, files, self._far.page_kb, own=own)
-        self._pids = texts.pids
         self._ask_pss(line, request)
         pss = line.take_pss()
         return Reading(texts.at, files, self._far.page_kb, texts.processes, texts.pids, pss, own)
@@ -105,6 +104,27 @@ class SshTransport:
     async def close(self) -> None:
         await self._drop()
 
+    async def _exchange(self, line: SshLine, request: Request, *, sockets: bool) -> Texts:
+        """One frame. After one that was not heard to its end (a cancelled reading), everything is sent anew."""
+        mark = line.next_mark()
+        orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, has_ss=self._far.has_ss)
+        if not self._heard:
+            orders = f"n\n{orders}"
+        self._heard = False
+        frame = await line.exchange(orders, mark, SILENCE_S)
+        texts = ssh_frame.parse_frame(frame, mark, request, self._kept)
+        self._heard = True
+        return texts
+
+    async def _explain(self, line: SshLine, paths: Sequence[str]) -> dict[str, str | Missing]:
+        """Look again at files that awk could not read: it does not tell why. Asked once, until one can be read."""
+        mark = line.next_mark()
+        frame = await line.exchange(ssh_frame.second_look(paths, mark), mark, SILENCE_S)
+        found = ssh_frame.parse_looked(frame)
+        told = {path: found.get(path, Missing("cannot be read")) for path in paths}
+        self._kept.instead |= told
+        return told
+
     async def _open(self) -> None:
         line = await SshLine.open(self._place, self._ssh)
         try:
@@ -117,7 +137,7 @@ class SshTransport:
         self._line = line
         self._address = line.control.address
         self._pages = FarPages(line, self._ssh, verify=self._verify)
-        self._orders, self._pids, self._pss_wanted = Orders(), frozenset(), []
+        self._orders, self._kept, self._heard, self._pss_wanted = Orders(), Kept(), True, []
         self._sockets, self._sockets_at = {}, 0.0
         self._problem = ""
 

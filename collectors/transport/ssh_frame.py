@@ -1,17 +1,17 @@
 """What is said to the shell on a far machine and what comes back; no input or output here.
 
-An order is a line (``far_loop.sh`` has the list). The answers stand between marks that hold a word chosen for this
-frame, so that nothing that a machine prints by itself (a banner, a late answer, a hostile file) can pass for them.
+An order is a line (``far_loop.sh`` and ``far_read.awk`` have the list). The answers stand between marks that hold a
+word chosen for this frame, so that nothing that a machine prints by itself (a banner, a late answer, a hostile file)
+can pass for them. A text that is the same as in the frame before is not sent again.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from collectors.problem import TransportError
-from collectors.reading import LIMIT_BYTES, Missing, Request
+from collectors.reading import IDLE_EVERY, LIMIT_BYTES, Missing, Request
 from collectors.tcp import LISTENERS, TABLES
 
 UPTIME = "/proc/uptime"
@@ -21,7 +21,7 @@ _HEAD = re.compile(r"(?:\A|\n)==> ([^\n]+) <==\n")
 _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d+/)[^\n':]*)'?(?: for reading)?: ([^\n]+)(?:\n|\Z)"
 )
-_STAT = re.compile(r"^([1-9]\d{0,9}) \(", re.ASCII | re.MULTILINE)
+_STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
 _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 _REASONS = {
     "No such file or directory": "no such file",
@@ -32,10 +32,15 @@ _REASONS = {
 }
 
 
-def far_script() -> str:
-    """The loop as it is sent: without comments."""
-    lines = Path(__file__).with_name("far_loop.sh").read_text().splitlines()
-    return "".join(f"{line.strip()}\n" for line in lines if not line.lstrip().startswith("#"))
+def far_script(key: str) -> str:
+    """The loop as it is sent: without comments, and with the word that orders to its awk begin with."""
+    read = _bare("far_read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
+    return _bare("far_loop.sh").replace("@READ@", read).replace("@KEY@", key)
+
+
+def _bare(name: str) -> str:
+    lines = Path(__file__).with_name(name).read_text().splitlines()
+    return "".join(f"{line.strip()}\n" for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +52,33 @@ class Far:
     has_ss: bool
 
 
+@dataclass(slots=True)
+class Kept:
+    """What a connection has told so far, which the next frame builds on.
+
+    ``instead`` is what stands for a file that could not be read: the reason, or the text that a second look brought.
+    """
+
+    files: dict[str, str] = field(default_factory=dict[str, str])
+    stats: dict[int, str] = field(default_factory=dict[int, str])
+    pids: frozenset[int] = frozenset()
+    instead: dict[str, str | Missing] = field(default_factory=dict[str, "str | Missing"])
+
+
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What a frame holds: the uptime at its beginning, files by path, processes by pid, and all pids that exist."""
+    """What a frame holds: the uptime at its beginning, files by path, the processes that were read, and all pids that
+    exist. ``unexplained`` are files that cannot be read for a reason not known yet."""
 
     at: float
     files: Mapping[str, str | Missing]
     processes: Mapping[int, str]
     pids: frozenset[int]
+    unexplained: tuple[str, ...] = ()
 
 
 class Orders:
-    """Turns requests into lines. Remembers what the far shell keeps, so that only what is new is sent.
+    """Turns requests into lines. Remembers what the far side keeps, so that only what is new is sent.
 
     ``sockets`` says whether listening sockets are asked for this time: that is the dearest part of a reading there.
     """
@@ -66,15 +86,17 @@ class Orders:
     def __init__(self) -> None:
         self._files: tuple[str, ...] = ()
         self._before: tuple[str, ...] = ()
-        self._stats: frozenset[int] = frozenset()
-        self._wanted: frozenset[int] = frozenset()
+        self._lines: dict[str, str] = {}
+        self._asleep: frozenset[int] = frozenset()
 
     def sample(self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, has_ss: bool) -> str:
         """The lines for one reading, where ``pids`` are the processes known to exist."""
         lines = [f"m {mark}"]
         plain = tuple(wanted.path for wanted in request.files if _readable(wanted.path) and wanted.path not in _TABLES)
         if request.processes:
-            lines += self._processes(plain, pids - request.skip)
+            lines += (*self._filters(request), *self._sleepers(request.asleep & pids, pids), *self._kept(plain))
+            kept = set(self._files)
+            lines.append(" ".join(("s", mark, *(path for path in plain if path not in kept))))
         else:
             lines.append(f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(plain)}")
         for wanted in request.files:
@@ -88,22 +110,31 @@ class Orders:
         lines.append(f"m {mark}.")
         return "".join(f"{line}\n" for line in lines)
 
-    def _processes(self, files: tuple[str, ...], wanted: frozenset[int]) -> Iterable[str]:
-        if not set(self._files) <= set(files):
+    def _filters(self, request: Request) -> Iterable[str]:
+        for wanted in request.files:
+            if wanted.lines and self._lines.get(wanted.path) != wanted.lines and _readable(wanted.path):
+                self._lines[wanted.path] = wanted.lines
+                yield f"g {wanted.path} {wanted.lines}"
+
+    def _sleepers(self, asleep: frozenset[int], pids: frozenset[int]) -> Iterable[str]:
+        """What has changed of them; those that ended are forgotten there too."""
+        for order, changed in (("z", asleep - self._asleep), ("w", (self._asleep - asleep) & pids)):
+            if changed:
+                yield f"{order} {' '.join(map(str, sorted(changed)))}"
+        self._asleep = asleep
+
+    def _kept(self, files: tuple[str, ...]) -> Iterable[str]:
+        """The files of every sample: those of the first, without any that is no longer wanted."""
+        if not self._files or not set(self._files) <= set(files):
             before = set(self._before)
             self._files = tuple(path for path in files if path in before) if before else files
             yield f"f {UPTIME} {' '.join(self._files)}"
-        elif not self._files:
-            self._files = files
-            yield f"f {UPTIME} {' '.join(self._files)}"
-        if len(self._stats - wanted) > 8 or len(wanted & self._wanted - self._stats) > 4:
-            self._stats = wanted & self._wanted
-            yield f"p {' '.join(f'{pid}/stat' for pid in sorted(self._stats))}"
-        kept = set(self._files)
-        more = [path for path in files if path not in kept]
-        yield f"o {' '.join(f'{pid}/stat' for pid in sorted(wanted - self._stats))}"
-        self._before, self._wanted = files, wanted
-        yield f"s {' '.join(more)}"
+        self._before = files
+
+
+def second_look(paths: Iterable[str], mark: str) -> str:
+    """The lines that ask for files, and for the reason where one cannot be read."""
+    return f"m {mark}\nh {LIMIT_BYTES} /dev/null {' '.join(paths)}\nm {mark}.\n"
 
 
 def parse_far(answer: str) -> Far:
@@ -115,20 +146,34 @@ def parse_far(answer: str) -> Far:
     return Far(int(words[0]), max(1, bytes_of_page // 1024), words[-1].endswith("ss"))
 
 
-def parse_frame(frame: str, mark: str, request: Request) -> Texts:
+def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
     """The texts in what stands between the marks. Raises :class:`TransportError` where it is no frame."""
     first, *parts = frame.split(f"\n#{mark}")
-    first, _, listed = first.partition("\n#pids ") if request.processes else (first, "", "")
-    listed, _, stats = listed.partition("\n")
-    found = parse_files(first)
+    found = parse_looked(first)
+    read: set[int] = set()
+    lost: list[str] = []
     for part in parts:
-        kind, _, text = part.partition("\n")
-        if kind == "h":
-            found.update(parse_files(text))
+        line, _, text = part.partition("\n")
+        kind, _, name = line.partition(" ")
+        if kind == "f":
+            _keep(name, text, kept, read)
+        elif kind == "=":
+            read.update(int(match[1]) for match in map(_STAT.fullmatch, text.split()) if match)
+        elif kind == "!":
+            lost.append(name)
+            kept.files.pop(name, None)
+        elif kind == "l":
+            kept.pids = frozenset(int(pid) for pid in text.split() if pid.isdecimal())
+            kept.stats = {pid: stat for pid, stat in kept.stats.items() if pid in kept.pids}
+        elif kind == "h":
+            found.update(parse_looked(text))
         elif kind == "q":
+            text = text.lstrip("\n")
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing("ss does not work there")
-        elif kind.startswith("d "):
-            found[kind[2:]] = _links(text, kind[2:])
+        elif kind == "d":
+            found[name] = _links(text, name)
+    if request.processes:
+        found = {**kept.files, **{path: kept.instead[path] for path in lost if path in kept.instead}, **found}
     uptime = found.get(UPTIME)
     dated = _UPTIME.match(uptime) if isinstance(uptime, str) else None
     if dated is None:
@@ -137,8 +182,24 @@ def parse_frame(frame: str, mark: str, request: Request) -> Texts:
         wanted.path: found.get(wanted.path, Missing("no such file" if _asked(wanted.path) else "not made there"))
         for wanted in request.files
     }
-    pids = frozenset(int(pid) for pid in listed.split() if pid.isdecimal())
-    return Texts(float(dated[1]), files, parse_stats(stats), pids)
+    processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
+    unexplained = tuple(path for path in lost if path in files and path not in kept.instead)
+    return Texts(float(dated[1]), files, processes, kept.pids if request.processes else frozenset(), unexplained)
+
+
+def _keep(name: str, text: str, kept: Kept, read: set[int]) -> None:
+    process = _STAT.fullmatch(name)
+    if process:
+        read.add(int(process[1]))
+        kept.stats[int(process[1])] = text
+    else:
+        kept.files[name] = text
+        kept.instead.pop(name, None)
+
+
+def parse_looked(printed: str) -> dict[str, str | Missing]:
+    """What the order ``h`` brings: with a line end at its end that is the loop's, and 1 for each byte that is 0."""
+    return parse_files(printed.removesuffix("\n").replace("\1", "\0"))
 
 
 def parse_files(printed: str) -> dict[str, str | Missing]:
@@ -155,19 +216,6 @@ def parse_files(printed: str) -> dict[str, str | Missing]:
         content = _REFUSED.sub(refuse, text) if "head: " in text else text
         found.setdefault(name, content)
     return found
-
-
-def parse_stats(printed: str) -> dict[int, str]:
-    """Texts by pid from the ``stat`` of many processes one after another. A name can contain line ends, and so the
-    beginning of another's text: of a pid that is there twice nothing is believed."""
-    begins = list(_STAT.finditer(printed))
-    ends = [*(begin.start() for begin in begins[1:]), len(printed)]
-    times = Counter(begin[1] for begin in begins)
-    return {
-        int(begin[1]): printed[begin.start() : end]
-        for begin, end in zip(begins, ends, strict=False)
-        if times[begin[1]] == 1
-    }
 
 
 def parse_pss(printed: str) -> dict[int, str | Missing]:

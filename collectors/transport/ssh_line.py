@@ -72,7 +72,7 @@ class SshLine:
         directory = Path(tempfile.mkdtemp(prefix="loadtop-", dir=_short_directory()))
         try:
             control = await _control(place, ssh, directory)
-            script = ssh_frame.far_script().encode()
+            script = ssh_frame.far_script(secrets.token_hex(8)).encode()
             there = f"""exec sh -c 'eval "$(dd bs=1 count={len(script)} 2>/dev/null)"'"""
             options = [word for option in _OPTIONS for word in ("-o", option)]
             mine = [] if control.shared else ["-M", "-S", control.path, "-o", "ControlPersist=no"]

@@ -38,6 +38,8 @@ def explain(place: str, messages: Sequence[str], status: int | None, printed: st
     for words, reason in _NETWORK:
         if words in said:
             return reason
+    if "awk" in said and "not found" in said:
+        return "there is no awk, which reads everything: install mawk, gawk or busybox there"
     if status is not None and status >= 0 and status != 255:
         last = clean(printed.strip() or said.strip())[-100:]
         return f"its shell ended with status {status}{f' ({last})' if last else ''}: is it a POSIX shell? try {ssh} sh"

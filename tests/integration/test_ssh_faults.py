@@ -103,14 +103,16 @@ async def test_a_frozen_shell_delays_its_samples_and_bends_none(sshd: SshdFactor
     host = far_host("web1", "target", transport, find_servers=False)
     await host.start(0.2)
     await asyncio.sleep(0.7)
-    shell = next(pid for pid, name in below(server.pid) if name == "sh")
-    os.kill(shell, signal.SIGSTOP)
+    frozen_there = [pid for pid, name in below(server.pid) if name == "sh"]
+    for pid in frozen_there:
+        os.kill(pid, signal.SIGSTOP)
     try:
         await asyncio.sleep(2.5)
         frozen, problem = host.latest()
         assert problem.startswith("no sample for")
     finally:
-        os.kill(shell, signal.SIGCONT)
+        for pid in frozen_there:
+            os.kill(pid, signal.SIGCONT)
     await asyncio.sleep(1.0)
     sample, problem = host.latest()
     await host.close()
@@ -214,13 +216,17 @@ class TestGarbage:
             await transport.read(REQUEST)
         await transport.close()
 
-    async def test_no_head_there(self, pretend: Pretend) -> None:
-        """What the far shell says of it is in the message."""
-        transport = pretend('sh -c "${@: -1}" | sed -u "s/==>/sh: head: not found/"; exit 255')
+    async def test_another_shells_words(self, pretend: Pretend) -> None:
+        """What stands where a frame should be is in the message."""
+        transport = pretend('sh -c "${@: -1}" | sed -u "s:^#.*f /proc/uptime:sh\\: oops:"; exit 255')
         await transport.connect()
-        with pytest.raises(TransportError, match=r"cannot be understood: .*head: not found"):
+        with pytest.raises(TransportError, match=r"cannot be understood: .*sh: oops"):
             await transport.read(REQUEST)
         await transport.close()
+
+    async def test_no_awk_there(self, pretend: Pretend) -> None:
+        line = await self.problem(pretend('exec sh -c "${@: -1}" < <(sed -u "s/| awk /|xawk /")'))
+        assert "there is no awk" in line
 
 
 async def test_pauses_grow(pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:

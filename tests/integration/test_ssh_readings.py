@@ -41,8 +41,8 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def loops(server: Sshd) -> list[int]:
-    """The shells of ours that run there."""
-    return [pid for pid, command in descendants(server.pid).items() if "eval" in command and "sshd" not in command]
+    """The processes of ours that run there: a shell that waits, its loop, and the awk that the loop feeds."""
+    return [pid for pid, command in descendants(server.pid).items() if "eval" in command or "awk" in command]
 
 
 def none_left(server: Sshd, within_s: float) -> bool:
@@ -145,7 +145,7 @@ async def test_nothing_is_left_after_the_end(sshd: SshdFactory) -> None:
     server = sshd()
     transport = transport_to(server)
     await transport.connect()
-    assert len(loops(server)) == 1
+    assert len(loops(server)) == 3
     await transport.close()
     assert none_left(server, 2.0)
 
@@ -173,16 +173,17 @@ def test_nothing_is_left_after_kill(sshd: SshdFactory, tmp_path: Path, whom: str
     assert none_left(server, 5.0)
 
 
-SHELLS = ("dash", "bash", "busybox")
+SHELLS = (("dash", "mawk"), ("bash", "gawk"), ("busybox", "busybox"))
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str) -> None:
+@pytest.mark.parametrize(("shell", "awk"), SHELLS)
+async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str) -> None:
     """With BusyBox, every program there is its."""
     binary = find_program(shell, install=f"apt-get install {shell}")
-    names = ("sh", "head", "cut", "dd", "ls") if shell == "busybox" else ("sh",)
+    names = ("sh", "head", "tr", "dd", "ls") if shell == "busybox" else ("sh",)
     for name in names:
         (tmp_path / name).symlink_to(binary)
+    (tmp_path / "awk").symlink_to(find_program(awk, install=f"apt-get install {awk}"))
     server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
     transport = transport_to(server)
     await transport.connect()
@@ -198,8 +199,10 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str) -> None:
         assert sample.processes is not None
         assert sample.tcp is not None
         assert server.port in [found.port for found in sample.tcp.listeners]
-        reading = await transport.read(Request((Wanted("/proc/none"), Wanted("/proc/loadavg"))))
+        mine = f"/proc/{os.getpid()}/cmdline"
+        reading = await transport.read(Request(tuple(map(Wanted, ("/proc/none", mine, "/proc/loadavg")))))
         assert reading.files["/proc/none"] == Missing("no such file")
+        assert "\0" in str(reading.files[mine])
         assert program_of(loops(server)[0]) == program_of(binary)
     finally:
         await transport.close()

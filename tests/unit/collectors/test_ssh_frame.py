@@ -1,5 +1,8 @@
 """Orders for a far shell and the frames that come back, as texts."""
 
+import contextlib
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +11,7 @@ from collectors.problem import TransportError
 from collectors.reading import Missing, Request, Wanted
 from collectors.tcp import LISTENERS, TABLES
 from collectors.transport.ssh_frame import (
+    Kept,
     Orders,
     cut_out,
     far_script,
@@ -15,7 +19,7 @@ from collectors.transport.ssh_frame import (
     parse_files,
     parse_frame,
     parse_pss,
-    parse_stats,
+    second_look,
 )
 
 GNU = """==> /dev/null <==
@@ -42,15 +46,22 @@ head: /proc/none: No such file or directory
 """
 FILES = tuple(map(Wanted, ("/proc/loadavg", "/proc/none", "/sys/class/net/lo/speed", "/sys/block/", "/a b", LISTENERS)))
 FRAME = (
-    GNU
-    + "\n#pids 1 20 300\n1 (init) S 0 1\n20 (a\nb) S 1\n300 (x) R 1\n"
-    + "\n#markd /sys/block/\ntotal 0\nlrwxrwxrwx 1 root root 0 Jan 1 vda -> ../devices/vda\n"
-    + "\n#markq\nLISTEN 0 5 127.0.0.1:80 0.0.0.0:*\n"
+    "\n#markf /proc/uptime\n100.25 50.00\n"
+    "\n#markf /proc/loadavg\n0.07 0.10 0.12 1/97 123\n"
+    "\n#mark! /proc/none"
+    "\n#mark! /sys/class/net/lo/speed"
+    "\n#markl\n1 20 300"
+    "\n#markf 1/stat\n1 (init) S 0 1\n"
+    "\n#markf 20/stat\n20 (a\n#b) S 1\n"
+    "\n#mark! 300/stat"
+    "\n#markd /sys/block/\ntotal 0\nlrwxrwxrwx 1 root root 0 Jan 1 vda -> ../devices/vda\n"
+    "\n#markq\nLISTEN 0 5 127.0.0.1:80 0.0.0.0:*\n"
 )
+ASKED = Request(FILES, processes=True)
 
 
 def test_a_frame_of_everything() -> None:
-    texts = parse_frame(FRAME, "mark", Request(FILES, processes=True))
+    texts = parse_frame(FRAME, "mark", ASKED, Kept(instead={"/sys/class/net/lo/speed": Missing("invalid argument")}))
     assert texts.at == 100.25
     assert texts.files == {
         "/proc/loadavg": "0.07 0.10 0.12 1/97 123\n",
@@ -60,8 +71,33 @@ def test_a_frame_of_everything() -> None:
         "/a b": Missing("not made there"),
         LISTENERS: "LISTEN 0 5 127.0.0.1:80 0.0.0.0:*\n",
     }
+    assert texts.unexplained == ("/proc/none",)
     assert texts.pids == {1, 20, 300}
-    assert texts.processes == {1: "1 (init) S 0 1\n", 20: "20 (a\nb) S 1\n", 300: "300 (x) R 1\n"}
+    assert texts.processes == {1: "1 (init) S 0 1\n", 20: "20 (a\n#b) S 1\n"}
+
+
+def test_what_is_the_same_is_not_sent_again() -> None:
+    kept = Kept()
+    parse_frame(FRAME, "mark", ASKED, kept)
+    frame = "\n#m2f /proc/uptime\n101.25 50.00\n\n#m2f 1/stat\n1 (init) R 0 1\n\n#m2=\n /proc/loadavg 20/stat"
+    texts = parse_frame(frame, "m2", ASKED, kept)
+    assert (texts.at, texts.files["/proc/loadavg"]) == (101.25, "0.07 0.10 0.12 1/97 123\n")
+    assert texts.pids == {1, 20, 300}
+    assert texts.processes == {1: "1 (init) R 0 1\n", 20: "20 (a\n#b) S 1\n"}
+    texts = parse_frame(
+        "\n#m3f /proc/uptime\n102.25 5.0\n\n#m3l\n1\n#m3! /proc/loadavg\n#m3=\n 20/stat", "m3", ASKED, kept
+    )
+    assert texts.pids == {1}
+    assert not texts.processes
+    assert texts.unexplained == ("/proc/loadavg",)
+
+
+def test_a_file_that_can_be_read_again_has_no_reason_any_more() -> None:
+    kept = Kept(instead={"/proc/none": Missing("not permitted")})
+    parse_frame("\n#m1f /proc/uptime\n1.25 5.0\n\n#m1f /proc/none\nx\n", "m1", ASKED, kept)
+    texts = parse_frame("\n#m2f /proc/uptime\n2.25 5.0\n\n#m2! /proc/none", "m2", ASKED, kept)
+    assert texts.unexplained == ("/proc/none",)
+    assert second_look(texts.unexplained, "m3") == "m m3\nh 1048576 /dev/null /proc/none\nm m3.\n"
 
 
 def test_busybox_prints_the_same_in_its_own_words() -> None:
@@ -70,13 +106,15 @@ def test_busybox_prints_the_same_in_its_own_words() -> None:
 
 
 def test_a_name_cannot_pass_for_another_process() -> None:
-    assert parse_stats("1 (init) S 0\n20 (a\n1 (b) S 0\n3 (c) S 1\n") == {20: "20 (a\n", 3: "3 (c) S 1\n"}
+    frame = FRAME.replace("20 (a\n#b) S 1", "20 (a\n1 (b) S 0\n#markup f 3/stat\n) S 1")
+    texts = parse_frame(frame.replace("#markup", "#Mark"), "mark", ASKED, Kept())
+    assert texts.processes.keys() == {1, 20}
 
 
 @pytest.mark.parametrize("garbage", ["", "\x1b[2J\x1b]0;x\x07", "sh: head: not found\n", "==> /proc/uptime <==\nx\n"])
 def test_what_is_no_frame_is_said(garbage: str) -> None:
     with pytest.raises(TransportError, match="cannot be understood") as error:
-        parse_frame(garbage, "mark", Request(FILES))
+        parse_frame(garbage, "mark", Request(FILES), Kept())
     assert str(error.value).isprintable()
 
 
@@ -98,18 +136,21 @@ def test_what_the_shell_says_of_itself() -> None:
 
 def test_only_what_is_new_is_sent_again() -> None:
     orders = Orders()
-    request = Request(tuple(map(Wanted, ("/proc/stat", "/proc/meminfo"))), processes=True)
+    request = Request((Wanted("/proc/stat", lines="^cpu"), Wanted("/proc/meminfo")), processes=True)
     first = orders.sample(request, frozenset(), "m1", sockets=False, has_ss=True)
-    assert first == "m m1\nf /proc/uptime /proc/stat /proc/meminfo\no \ns \nm m1.\n"
-    pids = frozenset(range(1, 60))
-    orders.sample(request, pids, "m2", sockets=False, has_ss=True)
-    kept = orders.sample(request, pids, "m3", sockets=False, has_ss=True)
-    assert "59/stat" in kept.split("\np ")[1]
-    short = orders.sample(request, pids, "m4", sockets=False, has_ss=True)
-    assert short == "m m4\no \ns \nm m4.\n"
+    assert first == "m m1\ng /proc/stat ^cpu\nf /proc/uptime /proc/stat /proc/meminfo\ns m1\nm m1.\n"
+    pids = frozenset(range(1, 9))
+    asleep = replace(request, asleep=frozenset((2, 3, 99)))
+    assert "\nz 2 3\ns m2\n" in orders.sample(asleep, pids, "m2", sockets=False, has_ss=True)
+    assert orders.sample(asleep, pids, "m3", sockets=False, has_ss=True) == "m m3\ns m3\nm m3.\n"
+    woken = replace(request, asleep=frozenset((3, 4)))
+    assert "\nz 4\nw 2\ns m4\n" in orders.sample(woken, pids, "m4", sockets=False, has_ss=True)
+    ended = orders.sample(woken, pids - {4}, "m5", sockets=False, has_ss=True)
+    assert ended == "m m5\ns m5\nm m5.\n"
     more = Request((*request.files, Wanted("/proc/version")), processes=True)
-    assert "s /proc/version\n" in orders.sample(more, pids, "m5", sockets=True, has_ss=True)
-    assert "o 60/stat\n" in orders.sample(request, pids | {60}, "m6", sockets=False, has_ss=True)
+    assert "s m6 /proc/version\n" in orders.sample(more, pids, "m6", sockets=True, has_ss=True)
+    fewer = Request(request.files[:1], processes=True)
+    assert "f /proc/uptime /proc/stat\n" in orders.sample(fewer, pids, "m7", sockets=True, has_ss=True)
 
 
 def test_listening_sockets_are_asked_for_when_due_and_files_on_demand_always() -> None:
@@ -126,14 +167,14 @@ def test_listening_sockets_are_asked_for_when_due_and_files_on_demand_always() -
 def test_no_path_becomes_an_order(name: str) -> None:
     request = Request((Wanted(f"/sys/{name}"), Wanted(f"/sys/{name}/")), processes=True)
     lines = Orders().sample(request, frozenset(), "m1", sockets=False, has_ss=False).splitlines()
-    assert {line.partition(" ")[0] for line in lines} <= {"m", "f", "o", "s", "d"}
+    assert {line.partition(" ")[0] for line in lines} <= {"m", "f", "s", "d"}
     assert not any(set(line) & set("*?[$`;&|<>()'\"\t") for line in lines)
 
 
 @given(st.text())
 def test_any_text_is_a_frame_or_an_error(text: str) -> None:
     try:
-        texts = parse_frame(text, "mark", Request(FILES, processes=True))
+        texts = parse_frame(text, "mark", ASKED, Kept())
     except TransportError:
         return
     assert set(texts.files) == {wanted.path for wanted in FILES}
@@ -143,11 +184,15 @@ def test_any_text_is_a_frame_or_an_error(text: str) -> None:
 def test_a_torn_text_raises_nothing(text: str, frame: str) -> None:
     parse_files(text + frame[: len(frame) // 2] + text)
     parse_pss(frame + text)
-    parse_stats(text + frame)
+    with contextlib.suppress(TransportError):
+        parse_frame(frame + text + frame, "mark", ASKED, Kept())
 
 
 def test_the_loop_is_sent_without_comments() -> None:
-    script = far_script()
+    script = far_script("word")
     assert script.isascii()
     assert "while read -r order rest" in script
+    assert "key=word" in script
+    assert "@" not in script.replace('"$@"', "")
+    assert script.count("'") % 2 == 0
     assert not any(line.startswith("#") for line in script.splitlines())

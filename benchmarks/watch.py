@@ -1,0 +1,186 @@
+"""What watching costs: on the machine that is watched, beside what people use there, and on the one that watches.
+
+``python -m benchmarks.watch [SECONDS [HOSTS]]``. A real sshd and a real Apache prefork with 64 processes that serve
+some requests all the while. Costs are processor time of all processes that take part (from /proc/PID/schedstat, in ns,
+and of those that have ended from the parent's counters), in percent of one core.
+"""
+
+import asyncio
+import contextlib
+import http.client
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator, Iterable
+from pathlib import Path
+
+from collectors.host import HostCollector, far_host
+from collectors.transport.ssh import SshTransport
+from loadtop.model import Group
+from tests.servers.apache import Apache, ApacheFactory
+from tests.servers.php_fpm import FpmFactory
+from tests.servers.sshd import Sshd, SshdFactory
+
+PROCESSES = 64
+FAR_PERCENT = 0.5
+WIRE_KB_S = 10.0
+HERE_PERCENT = 10.0
+SETTLE_S = 12.0
+REQUESTS_S = 50.0
+OTHERS = (
+    ("sar -A 1", ("sar", "-A", "1")),
+    ("top -b -d 1", ("top", "-b", "-d", "1")),
+    ("glances, its screen off", ("glances", "-q", "-t", "1", "--disable-check-update")),
+)
+_TICKS = 100.0
+
+
+def main() -> int:
+    """Print what everything costs; 1 where a goal is missed."""
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
+    hosts = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    with contextlib.ExitStack() as servers:
+        apache = ApacheFactory(servers, FpmFactory(servers))(mpm="prefork", workers=PROCESSES)
+        sshd = SshdFactory(servers)(extra="MaxStartups 100:30:200")
+        with _requests(apache):
+            far, wire = asyncio.run(_far(sshd, seconds))
+            costs = [(name, _tool(command, seconds)) for name, command in OTHERS]
+        here = asyncio.run(_here(sshd, hosts, seconds))
+    print(f"{'there: loadtop at 1 s':26} {far:6.2f} % of a core, {wire:.1f} kB/s on the wire")
+    for name, cost in costs:
+        print(f"{f'there: {name}':26} " + (f"{cost:6.2f} % of a core" if cost is not None else "not installed"))
+    print(f"{f'here: {hosts} hosts at 1 s':26} {here:6.2f} % of a core")
+    met = far <= FAR_PERCENT and wire <= WIRE_KB_S and here <= HERE_PERCENT * hosts / 20
+    goals = f"{FAR_PERCENT} % and {WIRE_KB_S:.0f} kB/s there, {HERE_PERCENT:.0f} % here for 20 hosts"
+    print(f"at most {goals}: {'yes' if met else 'NO'}")
+    return 0 if met else 1
+
+
+async def _far(sshd: Sshd, seconds: float) -> tuple[float, float]:
+    """Percent of a core there, all of the connection's sshd included; kB/s both ways."""
+    host = await _watch(sshd)
+    await asyncio.sleep(SETTLE_S)
+    sample, _ = host.latest()
+    count = sum(row.group is Group.HTTPD for row in (sample.processes if sample else None) or ())
+    if count < PROCESSES:
+        raise SystemExit(f"only {count} processes of Apache are seen there")
+    ours = _below(sshd.pid)
+    cost, wire, began = _cost(ours), _wire(sshd.port), time.monotonic()
+    await asyncio.sleep(seconds)
+    passed = time.monotonic() - began
+    percent = 100.0 * (_cost(_below(sshd.pid)) - cost) / passed
+    kilobytes = (_wire(sshd.port) - wire) / passed / 1024.0
+    await host.close()
+    return percent, kilobytes
+
+
+async def _here(sshd: Sshd, hosts: int, seconds: float) -> float:
+    """Percent of a core for this process and its ssh clients."""
+    watched = [await _watch(sshd) for _ in range(hosts)]
+    await asyncio.sleep(SETTLE_S)
+    clients = [pid for pid in _below(_own()) if _name(pid) == "ssh"]
+    cost, own, began = _cost(clients), time.process_time(), time.monotonic()
+    await asyncio.sleep(seconds)
+    passed = time.monotonic() - began
+    spent = _cost(clients) - cost + time.process_time() - own
+    problems = [problem for _, problem in (host.latest() for host in watched) if problem]
+    await asyncio.gather(*(host.close() for host in watched))
+    if problems or len(clients) < hosts:
+        raise SystemExit(f"not all {hosts} hosts could be watched: {problems[:1]}")
+    return 100.0 * spent / passed
+
+
+async def _watch(sshd: Sshd) -> HostCollector:
+    transport = SshTransport(f"ssh://{sshd.alias}", ssh=("ssh", "-F", str(sshd.config)))
+    await transport.connect()
+    host = far_host("web1", "target", transport, find_servers=False)
+    await host.start(1.0)
+    return host
+
+
+def _tool(command: tuple[str, ...], seconds: float) -> float | None:
+    """Percent of a core for a tool and all that it starts; ``None`` where it is not installed."""
+    if shutil.which(command[0]) is None:
+        return None
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(3.0)
+        family = [process.pid, *_below(process.pid)]
+        cost, began = _cost(family), time.monotonic()
+        time.sleep(seconds)
+        return 100.0 * (_cost(family) - cost) / (time.monotonic() - began) if process.poll() is None else None
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@contextlib.contextmanager
+def _requests(apache: Apache) -> Generator[None]:
+    """Some requests a second, each on a connection of its own."""
+    end = threading.Event()
+
+    def ask() -> None:
+        while not end.wait(1.0 / REQUESTS_S):
+            connection = http.client.HTTPConnection("127.0.0.1", apache.port, timeout=5)
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request("GET", "/")
+                connection.getresponse().read()
+            connection.close()
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+def _own() -> int:
+    return int(Path("/proc/self/stat").read_text().split()[0])
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _below(pid: int) -> list[int]:
+    """All processes below one."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError, IndexError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found - {pid})
+
+
+def _cost(pids: Iterable[int]) -> float:
+    """Seconds of processor time that processes and their ended children took."""
+    spent = 0.0
+    for pid in pids:
+        with contextlib.suppress(OSError, IndexError):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                spent += int((task / "schedstat").read_text().split()[0]) / 1e9
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            spent += (int(fields[13]) + int(fields[14])) / _TICKS
+    return spent
+
+
+def _wire(port: int) -> int:
+    """Bytes sent and received by the connections of a port, as the kernel counts them."""
+    command = ["ss", "-tinH", f"sport = :{port}"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return sum(int(count) for count in re.findall(r"bytes_(?:sent|received):(\d+)", printed))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

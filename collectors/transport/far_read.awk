@@ -1,0 +1,81 @@
+# Reads the files of each sample on the machine that is watched, and prints what has changed since the sample before.
+# Lines of its input that begin with the key are orders, all others are passed on. What is printed stands between marks
+# that hold a word chosen for each sample. This text must hold no apostrophe.
+BEGIN { ORS = ""; ends = lines ? "\n" : "" }
+
+index($0, key) != 1 { print $0 "\n"; fflush(); next }
+
+# a mark: a line of its own, with a word that cannot be in any file
+$2 == "m" { print "\n#" rest($0) "\n"; fflush(); next }
+
+# forget what was printed before: it was not heard
+$2 == "n" { split("", before); listed = all; next }
+
+# the files that every sample reads; which lines are wanted of one
+$2 == "f" { files = split(rest($0), file, " "); next }
+$2 == "g" { wanted[$3] = $4; next }
+
+# processes that fell asleep, and that woke: those that sleep are read in turns
+$2 == "z" { many = split(rest($0), changed, " "); for (i = 1; i <= many; i++) asleep[changed[i]] = 1; next }
+$2 == "w" { many = split(rest($0), changed, " "); for (i = 1; i <= many; i++) delete asleep[changed[i]]; next }
+
+# all processes
+$2 == "l" {
+    listed = all = rest($0)
+    count = split(all, pid, " ")
+    lists++
+    for (i = 1; i <= count; i++) seen[pid[i]] = lists
+    for (p in seen) if (seen[p] != lists) { delete seen[p]; delete asleep[p]; delete before[p "/stat"] }
+    next
+}
+
+# a sample: its mark, and files that are wanted this time only
+$2 == "s" {
+    more = split(rest($0), extra, " ")
+    mark = extra[1]
+    whole = part = same = ""
+    turn++
+    for (i = 1; i <= files; i++) tell(file[i], text_of(file[i]))
+    for (i = 2; i <= more; i++) tell(extra[i], text_of(extra[i]))
+    if (listed != "") part = part "\n#" mark "l\n" listed
+    listed = ""
+    for (i = 1; i <= count; i++) {
+        if ((pid[i] in asleep) && (pid[i] + turn) % @IDLE_EVERY@) continue
+        name = pid[i] "/stat"
+        tell(name, needed(text_of(name)))
+    }
+    print whole part "\n#" mark "=\n" same
+    fflush()
+}
+
+function rest(line) { return substr(line, length(key) + 4) }
+
+# A file comes as one record where RS can be a byte that none has, else line by line.
+function text_of(name,   text, line, only) {
+    if (name in wanted) {
+        only = wanted[name]
+        while ((getline line < name) > 0) if (line ~ only) text = text line "\n"
+    } else {
+        if (!lines) RS = "\001"
+        while ((getline line < name) > 0) text = text line ends
+        RS = "\n"
+    }
+    close(name)
+    return text
+}
+
+# The stat of a process, with 0 for what nobody needs: most of it changes all the time, and would have to be sent.
+function needed(stat,   half, halves, v) {
+    halves = split(stat, half, "[)] ")
+    if (halves < 2 || split(half[halves], v, " ") < 23) return stat
+    return substr(stat, 1, length(stat) - length(half[halves])) v[1] " " v[2] " 0 0 0 0 0 0 0 0 0 " v[12] " " v[13] \
+        " 0 0 0 0 " v[18] " 0 " v[20] " 0 " v[22] " 0\n"
+}
+
+# Joined in two steps, because each joint copies everything before it.
+function tell(name, text) {
+    if (text == "") part = part "\n#" mark "! " name
+    else if ((name in before) && (before[name] == text)) same = same " " name
+    else { before[name] = text; part = part "\n#" mark "f " name "\n" text }
+    if (length(part) > 4096) { whole = whole part; part = "" }
+}
