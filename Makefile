@@ -3,7 +3,7 @@ PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab check lint types contracts bench bench-load bench-watch experiments screenshots format clean setup servers
+.PHONY: help demo test lab check lint types contracts bench bench-load bench-watch experiments screenshots format clean setup servers engines
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,7 +11,7 @@ help: ## this list
 demo: setup ## a server and a load of its own, in the cockpit
 	@$(PYTHON_BIN)/loadtop demo
 
-test: setup servers ## every test, with real servers (PYTEST_ARGS="-k word" for some)
+test: setup servers engines ## every test, with real servers (PYTEST_ARGS="-k word" for some)
 	@$(PYTHON_BIN)/python -m pytest $(PYTEST_ARGS)
 
 lab: setup servers ## real servers driven into known limits; needs root on Linux
@@ -64,3 +64,6 @@ setup:
 
 servers:
 	@scripts/install-servers.sh
+
+engines: setup
+	@scripts/engines.sh

@@ -3,12 +3,13 @@
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from loadtop import __version__
 from loadtop.condition import Condition, ConditionError
+from loadtop.engine_options import EngineChoice, add_engine, engine_choice
 from loadtop.load.plan import Plan
 from loadtop.load_options import UsageError, add_load, build_plan, positive
 
@@ -77,7 +78,8 @@ class Output:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watching:
     """Which machines and status pages are watched. ``apache``, ``fpm`` and ``haproxy`` hold (host name or ``None``,
-    URL). ``link_mbit`` is the speed of lines that do not tell theirs."""
+    URL). ``link_mbit`` is the speed of lines that do not tell theirs. ``generators`` names the machines that generate
+    the load by another engine."""
 
     hosts: tuple[tuple[str, str], ...] = (("local", "local"),)
     apache: tuple[tuple[str | None, str], ...] = ()
@@ -85,6 +87,7 @@ class Watching:
     haproxy: tuple[tuple[str | None, str], ...] = ()
     interval_s: float = 1.0
     link_mbit: int | None = None
+    generators: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,7 @@ class Options:
     markdown: bool = False
     tune: "TuneSettings | None" = None
     program: tuple[str, ...] = ()
+    engine: EngineChoice = field(default_factory=EngineChoice)
 
 
 class Parser(argparse.ArgumentParser):
@@ -143,6 +147,8 @@ def parse(argv: Sequence[str]) -> Options:
         swept = tune_plan(arguments, settings)
         return Options(command=command, plan=swept, watching=watching, output=output, tune=settings)
     plan = build_plan(arguments) if command == "run" else None
+    engine = engine_choice(arguments) if command == "run" else EngineChoice()
+    watching = _with_generators(watching, engine)
     return Options(
         command=command,
         plan=plan,
@@ -150,7 +156,22 @@ def parse(argv: Sequence[str]) -> Options:
         output=output,
         duration_s=getattr(arguments, "time", None),
         program=program,
+        engine=engine,
     )
+
+
+def _with_generators(watching: Watching, engine: EngineChoice) -> Watching:
+    """The machines that generate the load are watched too."""
+    known = dict(watching.hosts)
+    places = {place: name for name, place in watching.hosts}
+    names: set[str] = set()
+    for name, place in engine.generators:
+        if known.setdefault(name, place) != place:
+            raise UsageError(f"--generator and --host call two machines {name}: give one another name")
+        names.add(places.get(place, name))
+        if place in places and name not in dict(watching.hosts):
+            del known[name]
+    return replace(watching, hosts=tuple(known.items()), generators=frozenset(names))
 
 
 def _apart(words: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...]]:
@@ -181,6 +202,7 @@ def _parser(command: str) -> Parser:
         parser.add_argument("-V", "--version", action="version", version=f"loadtop {__version__}")
         parser.add_argument("urls", nargs="*", metavar="URL", help="what to request")
         add_load(parser)
+        add_engine(parser)
     elif command == "tune":
         from loadtop.tuning.options import add_tune
 

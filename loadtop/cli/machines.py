@@ -44,7 +44,12 @@ def watched_hosts(
 
     target = None if plan is None else plan.targets[0].host
     found = {name for name, transport in far.items() if target and _is_same(target, transport.address)}
-    here = "target+generator" if target and not found and _is_here(target) else "generator"
+    generators = options.watching.generators
+    from_here = not generators or any(place == "local" for _, place in options.engine.generators)
+    tested_here = bool(target) and not found and _is_here(target or "")
+    here = {(True, True): "target+generator", (False, True): "generator", (True, False): "target"}.get(
+        (tested_here, from_here), "other"
+    )
     hosts: list[Any] = []
     for index, (name, place) in enumerate(options.watching.hosts):
         watching = options.watching
@@ -54,6 +59,8 @@ def watched_hosts(
         )
         transport = far.get(name)
         role = "target" if plan is None or name in found else ("other" if transport else here)
+        if transport is not None and name in generators:
+            role = "target+generator" if name in found else "generator"
         target_url = plan.targets[0].url if plan is not None and "target" in role else None
         if transport is not None:
             hosts.append(

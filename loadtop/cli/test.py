@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 def main(verb: str, words: list[str]) -> int:
     """Understand the words and run the test; the exit code."""
     options = parse([verb, *words])
+    if options.engine.name == "locust" and options.plan is not None:
+        from loadtop.cli.engine import locust_settings
+
+        locust_settings(options.engine, options.plan)
     program = None
     if options.program:
         from loadtop.cli.command import command_load, without_more_secrets
@@ -123,6 +127,12 @@ async def _load(
     if options.plan is None:
         raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
     plan = options.plan
+    if options.engine.name == "locust":
+        from loadtop.cli.engine import locust_settings
+        from loadtop.engines.locust.load import LocustLoad
+
+        settings = locust_settings(options.engine, plan)
+        return RepeatedLoad(lambda: LocustLoad(settings)), plan, None
     return RepeatedLoad(lambda: LoadPool(plan, journals=journals, said=partial(tell, options))), plan, None
 
 

@@ -121,6 +121,7 @@ def test_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
     assert tops == {"loadtop", "collectors", "tui", f"loadtop-{loadtop.__version__}.dist-info"}
     assert {f"{package}/py.typed" for package in ("loadtop", "collectors", "tui")} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert {"loadtop/engines/locust/hooks.txt", "loadtop/engines/locust/runner.txt"} <= set(names)
     tracked = {
         str(path.relative_to(ROOT)) for top in ("loadtop", "collectors", "tui") for path in (ROOT / top).rglob("*.py")
     }
@@ -128,7 +129,8 @@ def test_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
 
 
 def test_needs_nothing_that_it_does_not_use() -> None:
-    declared = {_normal(Requirement(text).name) for text in importlib.metadata.requires("loadtop") or []}
+    needs = [Requirement(text) for text in importlib.metadata.requires("loadtop") or []]
+    declared = {_normal(need.name) for need in needs if "extra" not in str(need.marker)}
     source = "\n".join(
         path.read_text() for top in ("loadtop", "collectors", "tui") for path in (ROOT / top).rglob("*.py")
     )

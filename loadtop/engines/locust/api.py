@@ -1,0 +1,103 @@
+"""The master's HTTP interface: what it says of the load, and what it is told."""
+
+import asyncio
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+TIMEOUT_S = 5.0
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+PERCENTS = ("p50_ms", "p66_ms", "p75_ms", "p80_ms", "p90_ms", "p95_ms", "p98_ms", "p99_ms", "p99_9_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker process as the master sees it; ``cpu`` is percent of a core."""
+
+    name: str
+    state: str
+    users: int
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The whole load so far as Locust counts it. ``times`` are counts by response time in ms, rounded by Locust."""
+
+    state: str
+    users: int
+    requests: int
+    failures: int
+    body_bytes: int
+    total_ms: float
+    min_ms: float | None
+    max_ms: float
+    mean_ms: float
+    rps: float
+    percentiles: tuple[float, ...]
+    times: dict[int, int]
+    error: str
+    workers: tuple[Worker, ...]
+
+
+class MasterError(Exception):
+    """The master does not answer, or refuses; the message says why."""
+
+
+class Master:
+    """The master's interface on a loopback port."""
+
+    def __init__(self, port: int) -> None:
+        self._base = f"http://127.0.0.1:{port}"
+
+    async def status(self) -> Status:
+        """Raises MasterError."""
+        return _status(json.loads(await self._call("/loadtop")))
+
+    async def swarm(self, users: int) -> None:
+        """Let that many users run, from now on. Raises MasterError."""
+        await self._call(f"/loadtop/start/{users}", now="yes")
+
+    async def reset(self) -> None:
+        """Forget what was counted so far. Raises MasterError."""
+        await self._call("/loadtop/reset", now="yes")
+
+    async def stop(self) -> None:
+        """Stop all users. Raises MasterError."""
+        await self._call("/loadtop/stop", now="yes")
+
+    async def _call(self, path: str, **form: str) -> str:
+        data = urllib.parse.urlencode(form).encode() if form else None
+
+        def fetch() -> str:
+            with _DIRECT.open(self._base + path, data, TIMEOUT_S) as answer:
+                text: str = answer.read().decode("utf-8", "replace")
+                return text
+
+        try:
+            return await asyncio.to_thread(fetch)
+        except (urllib.error.URLError, OSError, ValueError) as error:
+            raise MasterError(f"locust's master does not answer: {error}") from None
+
+
+def _status(found: dict[str, Any]) -> Status:
+    errors = sorted(found["errors"], reverse=True)
+    return Status(
+        state=found["state"],
+        users=found["users"],
+        requests=found["requests"],
+        failures=found["failures"],
+        body_bytes=found["body_bytes"],
+        total_ms=found["total_ms"],
+        min_ms=found["min_ms"],
+        max_ms=found["max_ms"],
+        mean_ms=found["mean_ms"],
+        rps=found["rps"],
+        percentiles=tuple(map(float, found["percentiles"])),
+        times={int(time): int(count) for time, count in found["times"]},
+        error=errors[0][1] if errors else "",
+        workers=tuple(Worker(each["id"], each["state"], each["users"], each["cpu"]) for each in found["workers"]),
+    )

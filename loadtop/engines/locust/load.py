@@ -1,0 +1,319 @@
+"""A load that Locust makes, on this machine and others, as the monitor sees it."""
+
+import asyncio
+import socket
+import time
+from collections import Counter
+
+from loadtop.commands import Command, SetConcurrency, StopLoad
+from loadtop.engines.locust.api import PERCENTS, Master, MasterError, Status
+from loadtop.engines.locust.member import Member
+from loadtop.engines.locust.settings import Generator, LocustSettings, far_plan, own_part, rate_per_user, users_of
+from loadtop.load.histogram import bucket_of
+from loadtop.model import Distribution, Failures, GeneratorSample, Latencies, LoadSample, LoadState, StatedTimes
+
+POLL_S = 0.4
+READY_S = 30.0
+"""How long Locust may take to start everywhere."""
+
+LAST_WORDS_S = 3.0
+"""How long the workers' last figures are waited for: they report every second."""
+
+QUIET_S = 0.25
+"""After so long without a change, once all have stopped, there is nothing more to come."""
+
+SILENT = 5
+"""Answers in a row that the master may owe before it is given up."""
+
+FULL_PCT = 90.0
+"""Percent of a core at which Locust itself warns about a worker."""
+
+
+class LocustLoad:
+    """A :class:`loadtop.monitor.LoadSource`. Everything it starts, on whatever machine, ends with it."""
+
+    def __init__(self, settings: LocustSettings) -> None:
+        self._settings = settings
+        self._plan = settings.plan
+        here = Generator("this machine", "local")
+        web, self._port = free_ports(2)
+        self._master = Master(web)
+        self._leader = Member(here, "master", settings.program, web)
+        self._workers = [
+            Member(each, "worker", settings.program if each.place == "local" else "locust", self._plan.workers)
+            for each in settings.generators
+        ]
+        self._status: Status | None = None
+        self._counted_at = self._began = self._ended_at = 0.0
+        self._step = 1
+        self._users = users_of(self._plan.steps[0])
+        self._state = LoadState.STARTING
+        self._message = ""
+        self._taken: Counter[int] = Counter()
+        self._taken_ms = 0.0
+        self._cpu_s: dict[str, float] = {}
+        self._looked_at = 0.0
+        self._conductor: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+
+    async def start(self) -> None:
+        """Start everything in the background; what goes wrong is in the samples."""
+        self._conductor = asyncio.create_task(self._conduct(), name="locust")
+
+    async def wait(self) -> None:
+        """Return when the load has ended."""
+        if self._conductor is not None:
+            await asyncio.wait({self._conductor})
+
+    def command(self, command: Command) -> None:
+        """Change the number of users, or stop."""
+        if isinstance(command, StopLoad):
+            self._stop.set()
+        elif isinstance(command, SetConcurrency) and self._state is LoadState.RUNNING:
+            self._users = command.connections
+            self._background = asyncio.create_task(self._master.swarm(self._users))
+
+    async def close(self) -> None:
+        """End it on every machine."""
+        if self._conductor is not None:
+            self._conductor.cancel()
+            await asyncio.gather(self._conductor, return_exceptions=True)
+        await asyncio.gather(*(member.close() for member in (self._leader, *self._workers)))
+
+    def take(self) -> LoadSample | None:
+        """What Locust has said so far; response times are those of the interval, rounded as Locust rounds them."""
+        now = time.monotonic() if not self._ended_at else self._ended_at
+        status, plan = self._status, self._plan
+        step = plan.steps[self._step - 1]
+        counted = status is not None and self._state is not LoadState.STARTING
+        return LoadSample(
+            at=now,
+            engine="locust",
+            state=self._state,
+            model="closed" if step.rate is None else "open",
+            elapsed_s=now - self._began if self._began else 0.0,
+            concurrency=self._users,
+            rate=step.rate,
+            step=self._step,
+            steps=len(plan.steps),
+            in_flight=None,
+            connections=None,
+            requests=status.requests if counted and status else None,
+            failures=Failures(unclassified=status.failures) if counted and status else None,
+            non_2xx=None,
+            keepalive_requests=None,
+            received_bytes=None,
+            body_bytes=status.body_bytes if counted and status else None,
+            sent_bytes=None,
+            latencies=self._latencies() if counted else None,
+            generator=GeneratorSample(tuple(self._cpu_s.values()), None) if self._cpu_s else None,
+            message=self._message,
+            target_s=_seconds(self._plan),
+            keepalive=plan.keepalive,
+            with_body=any(target.body is not None for target in plan.targets),
+            counted_at=self._counted_at or now,
+            stated_rps=status.rps if counted and status else None,
+            stated=_stated(status) if counted and status else (),
+        )
+
+    async def _conduct(self) -> None:
+        try:
+            if await self._start_all():
+                await self._run_steps()
+            self._end(LoadState.STOPPED if self._stop.is_set() else LoadState.DONE)
+        except MasterError as error:
+            self._end(LoadState.FAILED, self._leader.problem() if self._leader.ended else str(error))
+
+    async def _start_all(self) -> bool:
+        """Start master and workers, and wait until all are ready; False where it was stopped before."""
+        parts = (own_part("hooks"), far_plan(self._settings), self._settings.own)
+        await self._leader.start(self._port, parts)
+        begun = asyncio.gather(*(worker.start(self._port, parts) for worker in self._workers))
+        end = time.monotonic() + READY_S
+        while not self._stop.is_set():
+            gone = next((member for member in (self._leader, *self._workers) if member.ended), None)
+            if gone is not None:
+                await asyncio.sleep(0.1)
+                raise MasterError(gone.problem())
+            try:
+                await self._look()
+            except MasterError:
+                if time.monotonic() > end:
+                    raise
+            status = self._status
+            if begun.done() and status is not None and len(status.workers) >= self._settings.processes:
+                return True
+            if time.monotonic() > end:
+                ready = 0 if status is None else len(status.workers)
+                raise MasterError(
+                    f"only {ready} of {self._settings.processes} locust workers came within {READY_S:.0f} s"
+                )
+            await asyncio.sleep(0.1)
+        return False
+
+    async def _run_steps(self) -> None:
+        plan = self._plan
+        await self._master.swarm(self._users)
+        self._began = self._counted_at = time.monotonic()
+        if plan.warmup_s:
+            self._state = LoadState.WARMUP
+            await self._watch(self._began + plan.warmup_s)
+            await self._master.reset()
+            self._taken.clear()
+            self._taken_ms = 0.0
+            await self._look()
+            self._began = self._counted_at = time.monotonic()
+        self._state = LoadState.RUNNING
+        end = self._began
+        for number, step in enumerate(plan.steps, 1):
+            if self._stop.is_set():
+                break
+            if number > 1:
+                self._step, self._users = number, self._users_of(number)
+                await self._master.swarm(self._users)
+            end = end + (step.duration_s or float("inf"))
+            await self._watch(end)
+        stopped_at = time.monotonic()
+        await self._master.stop()
+        await self._hear_the_last()
+        self._ended_at = stopped_at
+
+    def _users_of(self, number: int) -> int:
+        step, each = self._plan.steps[number - 1], rate_per_user(self._plan)
+        if step.rate is not None and each:
+            return max(1, round(step.rate / each))
+        return users_of(step)
+
+    async def _watch(self, end: float) -> None:
+        """Look until then, or until it is stopped. Raises MasterError where the master is gone."""
+        silent = 0
+        while not self._stop.is_set() and (left := end - time.monotonic()) > 0:
+            try:
+                await self._look()
+                silent = 0
+            except MasterError:
+                silent += 1
+                if silent >= SILENT or self._leader.ended:
+                    raise
+            self._note_workers()
+            if all(worker.ended for worker in self._workers):
+                raise MasterError(self._workers[0].problem())
+            try:
+                await asyncio.wait_for(self._stop.wait(), min(POLL_S, left))
+            except TimeoutError:
+                continue
+
+    async def _hear_the_last(self) -> None:
+        """Wait until the workers have reported what they did until they were stopped."""
+        end = time.monotonic() + LAST_WORDS_S
+        quiet_since = time.monotonic()
+        while time.monotonic() < end:
+            before = None if self._status is None else self._status.requests
+            await self._look()
+            now = self._status
+            if now is not None and now.requests != before:
+                quiet_since = time.monotonic()
+            stopped = now is not None and now.state in ("stopped", "ready")
+            if stopped and time.monotonic() - quiet_since > QUIET_S:
+                return
+            await asyncio.sleep(0.1)
+
+    async def _look(self) -> None:
+        before = self._status
+        status = await self._master.status()
+        now = time.monotonic()
+        if before is None or status.requests != before.requests:
+            self._counted_at = now
+        seconds = now - self._looked_at if self._looked_at else 0.0
+        self._looked_at = now
+        for worker in status.workers:
+            used = worker.cpu / 100.0 * seconds if worker.state == "running" else 0.0
+            self._cpu_s[worker.name] = self._cpu_s.get(worker.name, 0.0) + used
+        self._status = status
+
+    def _note_workers(self) -> None:
+        """Say which worker is gone or full, and what fails."""
+        status = self._status
+        if status is None:
+            return
+        gone = [worker.name for worker in status.workers if worker.state == "missing"]
+        lost = [worker.problem() for worker in self._workers if worker.ended]
+        full = [worker for worker in status.workers if worker.cpu > FULL_PCT]
+        there = len(status.workers) - len(gone)
+        if lost:
+            self._message = f"{lost[0]}; {there} workers go on"
+        elif gone:
+            self._message = f"worker {gone[0]} is missing: {there} of {self._settings.processes} go on"
+        elif there < self._settings.processes:
+            self._message = f"{there} of {self._settings.processes} workers are left"
+        elif full:
+            self._message = f"worker {full[0].name} uses {full[0].cpu:.0f} % of a core: give more --workers or machines"
+        elif status.failures:
+            self._message = status.error
+        else:
+            self._message = ""
+
+    def _end(self, state: LoadState, message: str = "") -> None:
+        self._state = state
+        self._message = message or self._message
+        self._ended_at = self._ended_at or time.monotonic()
+
+    def _latencies(self) -> Latencies | None:
+        """Those since the last time: Locust gives counts by rounded milliseconds."""
+        status = self._status
+        if status is None:
+            return None
+        new = Counter(status.times)
+        new.subtract(self._taken)
+        passed_ms = status.total_ms - self._taken_ms
+        self._taken, self._taken_ms = Counter(status.times), status.total_ms
+        found = sorted((time_ms, count) for time_ms, count in new.items() if count > 0)
+        if not found:
+            return None
+        buckets: Counter[int] = Counter()
+        for time_ms, count in found:
+            buckets[bucket_of(time_ms * 1000)] += count
+        order = sorted(buckets)
+        return Latencies(
+            Distribution(
+                count=sum(count for _, count in found),
+                sum_us=max(0, round(1000 * passed_ms)),
+                sum_squares_us2=sum((time_ms * 1000) ** 2 * count for time_ms, count in found),
+                min_us=found[0][0] * 1000,
+                max_us=found[-1][0] * 1000,
+                buckets=tuple(order),
+                counts=tuple(buckets[each] for each in order),
+            )
+        )
+
+
+def _stated(status: Status) -> tuple[StatedTimes, ...]:
+    if not status.requests:
+        return ()
+    known = dict(zip(PERCENTS, status.percentiles, strict=False))
+    return (
+        StatedTimes(
+            "total",
+            min_ms=None if status.min_ms is None else round(status.min_ms, 3),
+            mean_ms=round(status.mean_ms, 3),
+            max_ms=round(status.max_ms, 3),
+            **known,
+        ),
+    )
+
+
+def _seconds(plan: object) -> float | None:
+    durations = [step.duration_s for step in getattr(plan, "steps", ())]
+    return None if None in durations else sum(duration for duration in durations if duration is not None)
+
+
+def free_ports(number: int) -> list[int]:
+    """Loopback ports that were free just now, all different."""
+    sockets = [socket.socket() for _ in range(number)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
