@@ -1,6 +1,7 @@
 """``loadtop experiment`` on a real Apache: cells are measured and recorded, and an interrupted one goes on."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.servers.apache import Apache, ApacheFactory
+from tests.servers.program import find_program
+from tests.servers.sshd import SshdFactory
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 
@@ -70,3 +73,40 @@ def test_interrupted_and_gone_on(plan: tuple[Path, Apache]) -> None:
     assert (file.parent / "log").read_text().split().count("finished") == 2
     counted = sum(cell["requests"] for row in figures["rows"] for cell in row["cells"])
     assert len(server.logged()) >= counted
+
+
+def test_a_variant_on_a_far_machine_that_fails(sshd: SshdFactory, apache: ApacheFactory, tmp_path: Path) -> None:
+    """Commands run there, what a failing one said is shown, and the first variant is brought about again."""
+    server, machine = apache(mpm="event"), sshd()
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {machine.config} "$@"\n')
+    ssh.chmod(0o755)
+    log, file = tmp_path / "log", tmp_path / "plan.toml"
+    file.write_text(f"""
+options = ["--host", "web=ssh://web1", "--interval", "0.5"]
+requests = 20
+concurrencies = [1]
+urls = "{server.url}"
+[[variants]]
+name = "first"
+host = "web"
+apply = ["echo first $SSH_CONNECTION >> {log}"]
+[[variants]]
+name = "second"
+host = "web"
+apply = ["echo 'no such \\\\033[31mmodule' >&2; exit 7"]
+""")
+    done = subprocess.run(
+        command(str(file)), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert "variant second:" in done.stderr
+    assert "ended with 7" in done.stderr
+    assert "no such" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert "the first variant, first, is restored" in done.stderr
+    lines = log.read_text().splitlines()
+    assert len(lines) == 2
+    assert all("127.0.0.1" in line for line in lines)
+    assert [row["runs"] for row in json.loads((tmp_path / "plan.results" / "table.json").read_text())["rows"]] == [1, 0]
