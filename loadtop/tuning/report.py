@@ -181,7 +181,7 @@ def _caution(sizing: Sizing) -> str:
 def _no_sizing(outcome: Outcome) -> str:
     full = outcome.limit is not None and outcome.limit.bottleneck in FULL_POOL.values()
     if full or any(result.pools for result in outcome.results):
-        return "No setting can be given: nothing that was measured bounds the number of workers."
+        return "No setting can be given: the knee was not reached, so nothing measured bounds the number of workers."
     return (
         "No setting can be given: the server's workers were not seen. Enable mod_status (or php-fpm's pm.status_path) "
         "and give its page with --apache URL (--fpm URL)."

@@ -67,11 +67,14 @@ class Sizing:
 
 
 def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | None) -> Sizing | None:
-    """The limit to set for the pool that matters; ``None`` where no pool was seen, or nothing bounds it."""
+    """The limit to set for the pool that matters; ``None`` where no pool was seen, or where
+    the knee was not reached, so that nothing is known of what more workers would do."""
     pool = _pool(results, limit)
     if pool is None or not results:
         return None
     full = limit is not None and limit.bottleneck is FULL_POOL[pool.group]
+    if not full and (knee is None or not knee.bounded):
+        return None
     memory = worker_memory(results, pool.group, pool.name)
     found = [
         _by_memory(results, knee, memory),

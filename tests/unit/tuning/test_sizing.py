@@ -154,3 +154,9 @@ def test_hostile_names_do_not_reach_the_terminal(a_result: Result, a_pool: APool
 
 def test_nothing_measured_is_said() -> None:
     assert "No step" in report(Outcome.of([]))
+
+
+def test_a_knee_that_was_not_reached_gives_no_setting(a_result: Result) -> None:
+    outcome = Outcome.of([a_result(n, 10.0 * n) for n in (1, 2, 4, 8)])
+    assert outcome.sizing is None
+    assert "the knee was not reached" in " ".join(report(outcome).split())
