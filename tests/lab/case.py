@@ -131,10 +131,9 @@ def judge(case: Case, directory: Path, report: Report) -> Run:
         change = Change.between(counters.readings[4], counters.readings[-1])
         proof = Proof(change, sign.before, sign.peak, tight)
         assert case.proven(proof), proof
-        keep = None if KEEP is None else Path(KEEP) / f"{_file(case)}{SUFFIX}"
         run = watch_load(
             stand.url, (*case.load, *stand.watch), directory=directory, seconds=RUN_S, launcher=stand.launcher,
-            codes=case.codes, keep=keep,
+            codes=case.codes, keep=kept_as(case.expected, case.name),
         )  # fmt: skip
     lifted = _lifted(case) if case.gain is not None else tight
     seconds = None if case.expected == "none" else run.seconds_to(case.expected)
@@ -158,5 +157,8 @@ def _lifted(case: Case) -> float:
         return served_by_ab(stand.url, concurrency=case.concurrency, seconds=PROOF_S, launcher=stand.launcher)
 
 
-def _file(case: Case) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in f"{case.expected} {case.name}")
+def kept_as(expected: str, name: str) -> Path | None:
+    """Where the recording of a case is kept; ``None`` where none is wanted."""
+    if KEEP is None:
+        return None
+    return Path(KEEP) / ("".join(letter if letter.isalnum() else "-" for letter in f"{expected} {name}") + SUFFIX)

@@ -102,13 +102,12 @@ def watch_load(
     return run
 
 
-def run_loadtop(url: str, status_url: str, *, concurrency: int, seconds: int, directory: Path) -> Run:
+def run_loadtop(
+    url: str, status_url: str, *, concurrency: int, seconds: int, directory: Path, keep: Path | None = None
+) -> Run:
     """The real program without a screen, in a process of its own and from another directory."""
-    command = [
-        sys.executable, "-m", "loadtop", "--headless", "--no-record", "--json", "-",
-        "-c", str(concurrency), "-t", str(seconds), "--apache", status_url, url,
-    ]  # fmt: skip
-    return _run(command, seconds=seconds, directory=directory, codes=(0,))
+    options = ("-c", str(concurrency), "-t", str(seconds), "--apache", status_url)
+    return watch_load(url, options, directory=directory, seconds=seconds, keep=keep)
 
 
 def _run(command: Sequence[str], *, seconds: int, directory: Path, codes: Sequence[int]) -> Run:

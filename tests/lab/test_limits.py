@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.case import kept_as
 from tests.lab.counters import Change, Counters
 from tests.lab.load import Run, Span, run_ab, run_loadtop
 from tests.lab.memory import memory_group, swap_file
@@ -104,7 +105,10 @@ def test_names_the_limit(scenario: Scenario, server: Apache, tmp_path: Path, rep
     prove(scenario, server, counters, span)
 
     with Counters() as counters:
-        run = run_loadtop(url, server.status_url, concurrency=scenario.concurrency, seconds=RUN_S, directory=tmp_path)
+        run = run_loadtop(
+            url, server.status_url, concurrency=scenario.concurrency, seconds=RUN_S, directory=tmp_path,
+            keep=kept_as(scenario.expected, scenario.name),
+        )  # fmt: skip
     seconds = seconds_to_verdict(scenario, server, counters, run)
     report(Result(scenario.name, scenario.expected, run.bottleneck, seconds))
 

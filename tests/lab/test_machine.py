@@ -1,11 +1,16 @@
 """Limits of the machine and of the generator: a quota, a line, a disk, ports, descriptors."""
 
+import contextlib
+import os
+import tempfile
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.lab.case import RUN_S, Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.memory import memory_group, on_a_disk
 from tests.lab.namespace import Namespace, namespace
 from tests.lab.pages import COMPUTING, WAITING
 from tests.lab.quota import cpu_quota, throttled_periods
@@ -23,6 +28,53 @@ fflush($file);
 fsync($file);
 echo 'written';
 """
+
+
+READING = """<?php
+$file = fopen('WHERE', 'r');
+for ($i = 0; $i < 16; $i++) {
+    fseek($file, random_int(0, SIZE) << 20);
+    strlen(fread($file, 65536));
+}
+echo 'read';
+"""
+FILE_MB = 256
+
+
+@contextlib.contextmanager
+def cold_file(size_mb: int) -> Generator[Path]:
+    """A file that everybody may read and that is not in the page cache: what reads it first is charged with it."""
+    with tempfile.NamedTemporaryFile(prefix="loadtop-lab-", dir=on_a_disk()) as file:
+        for _ in range(size_mb):
+            file.write(os.urandom(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        Path(file.name).chmod(0o644)
+        yield Path(file.name)
+
+
+def little_memory(limit_mb: int) -> Build:
+    """Apache whose page reads here and there in a file that its control group's memory cannot hold; no swap."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        file = bench.stack.enter_context(cold_file(FILE_MB))
+        group = bench.stack.enter_context(memory_group(4 * FILE_MB if lifted else limit_mb))
+        page = READING.replace("WHERE", str(file)).replace("SIZE", str(FILE_MB - 1))
+        server = bench.apache(mpm="prefork", php="mod", workers=12, pages={"page.php": page}, launcher=group.launcher)
+        return Stand(f"{server.url}page.php", ("--apache", server.status_url), sign=refaults)
+
+    return build
+
+
+def refaults() -> float:
+    """Pages that were wanted again soon after they were given up, since boot."""
+    figures = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    return float(figures["workingset_refault_file"])
+
+
+def gives_up_too_much(proof: Proof) -> bool:
+    return proof.peak - proof.before > 10_000 and proof.change.swap_in_kb_s < 40
 
 
 def quota(cores: float) -> Build:
@@ -126,6 +178,14 @@ CASES = [
     Case(
         name="60 writes a second", expected="disk", build=disk(60), concurrency=12, proven=is_disk_bound,
         evidence="blocked", advice="wait for the disk",
+    ),
+    Case(
+        name="48 MB for 256 MB", expected="memory", build=little_memory(48), concurrency=8, proven=gives_up_too_much,
+        evidence="memory.refaults_s", advice="may use 48 MB",
+    ),
+    Case(
+        name="80 MB for 256 MB", expected="memory", build=little_memory(80), concurrency=6, proven=gives_up_too_much,
+        evidence="memory.refaults_s", advice="may use 80 MB",
     ),
     Case(
         name="20 Mbit/s, 100 kB", expected="network", build=line(20, 100), concurrency=10, proven=partial(fills, 20),
