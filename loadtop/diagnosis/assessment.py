@@ -13,7 +13,7 @@ Every published duration is minutes (netdata 10 min, PCP 2 min); a load test las
 checked against the recorded laboratory runs.
 """
 
-ADVICE_EVERY = 10
+ADVICE_EVERY = 3
 """Intervals for which an advice stays as it is, numbers and all, so that it can be read and is recorded once."""
 
 CLEAR_AFTER = 3

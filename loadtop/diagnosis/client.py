@@ -1,5 +1,7 @@
 """The generator's own supplies: local ports and file descriptors, without which it cannot open connections."""
 
+import re
+
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import GeneratorSample, LoadSample
@@ -13,7 +15,10 @@ FILES_SPARE = 32
 """Descriptors that a worker process keeps for other things than connections (see loadtop.load.engine)."""
 
 NO_PORT = "no local port is left"
-"""How the load's message begins when connect(2) said EADDRNOTAVAIL (see loadtop.load.trouble)."""
+"""What the load's message says when connect(2) said EADDRNOTAVAIL (see loadtop.load.trouble)."""
+
+TOO_FEW_FILES = re.compile(r"(\d+) connections need more files than the limit of \d+")
+"""What it says of a load that is refused before it begins (see loadtop.load.engine)."""
 
 
 def assess_ports(measured: Measured) -> Assessment | None:
@@ -24,7 +29,7 @@ def assess_ports(measured: Measured) -> Assessment | None:
     generator = load.generator
     share = _share(generator.ports_used, generator.ports_limit)
     failed = (rates.failed if rates is not None else None) or 0.0
-    refused = load.message.startswith(NO_PORT) and failed > 0
+    refused = NO_PORT in load.message and failed > 0
     if share is None and not refused:
         return None
     evidence: list[Evidence] = []
@@ -56,7 +61,9 @@ def assess_files(measured: Measured) -> Assessment | None:
         return None
     workers = max(1, len(generator.worker_cpu_s))
     room = max(0, generator.files_limit - FILES_SPARE)
+    told = TOO_FEW_FILES.match(load.message)
     wanted = -(-load.concurrency // workers) if load.concurrency is not None and load.rate is None else None
+    wanted = int(told[1]) if told is not None else wanted
     connections, flying = load.connections or 0, load.in_flight or 0
     open_now = connections / workers
     short = wanted is not None and wanted > room
@@ -77,17 +84,15 @@ def assess_files(measured: Measured) -> Assessment | None:
         advice=f"One generator process may open {generator.files_limit} files, enough for {room} connections"
         + (f", and {wanted} are wanted" if wanted is not None else "")
         + f": raise the limit (ulimit -n {max(2 * generator.files_limit, (wanted or 0) + FILES_SPARE)}) "
-        f"or use --workers {_workers(load, room, workers)}.",
+        f"or use --workers {_workers(wanted, room, workers)}.",
         confidence=agreement(short),
         certain=short,
     )
 
 
-def _workers(load: LoadSample, room: int, now: int) -> int:
-    """How many generator processes have descriptors enough for the connections wanted."""
-    if load.rate is not None or load.concurrency is None or not room:
-        return now + 1
-    return max(now + 1, -(-load.concurrency // room))
+def _workers(wanted: int | None, room: int, now: int) -> int:
+    """How many generator processes have descriptors enough, where each of ``now`` wants so many connections."""
+    return now + 1 if wanted is None or not room else max(now + 1, -(-wanted * now // room))
 
 
 def _share(used: int | None, limit: int | None) -> float | None:

@@ -109,10 +109,12 @@ def _shared(host: HostView, cores: int) -> str:
             f" The load generator shares this machine and takes {group.cpu / cores:.0f} % of its CPU: "
             "generate the load elsewhere for a true figure."
         )
-    stranger = _busiest(rates.processes or (), {Group.OTHER})
-    if SERVERS & {known.group for known in rates.groups or ()} and stranger is not None:
-        share = (stranger.cpu or 0.0) / cores
-        if share >= SHARED_PCT:
-            process = stranger.process
-            text += f" {process.name} (pid {process.pid}), no part of the web server, takes {share:.0f} % of it."
+    strangers = [each for each in rates.processes or () if each.process.group is Group.OTHER and each.cpu]
+    share = sum(each.cpu or 0.0 for each in strangers) / cores
+    if SERVERS & {known.group for known in rates.groups or ()} and share >= SHARED_PCT:
+        first, *more = sorted(strangers, key=lambda each: each.cpu or 0.0, reverse=True)
+        name = f"{first.process.name} (pid {first.process.pid})"
+        beside = [each for each in more if (each.cpu or 0.0) / cores >= SHARED_PCT / 2]
+        name += f" and {len(beside)} more" if beside else ""
+        text += f" {name}, no part of the web server, {'take' if beside else 'takes'} {share:.0f} % of it."
     return text

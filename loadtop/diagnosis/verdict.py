@@ -150,8 +150,10 @@ def _headroom(measured: Measured) -> Finding:
         )
     load = measured.load
     advice = "There is headroom: more load would be served."
-    if load is not None and load.concurrency is not None and not load.state.ended:
-        advice = f"There is headroom: raise the concurrency (now {load.concurrency}) to find the limit."
-    elif load is not None and load.state.ended:
+    if load is not None and load.state.ended:
         advice = "The load has ended."
+    elif load is not None and load.rate is not None:
+        advice = f"There is headroom: raise the rate (now {load.rate:.4g}/s) to find the limit."
+    elif load is not None and load.concurrency is not None:
+        advice = f"There is headroom: raise the concurrency (now {load.concurrency}) to find the limit."
     return Finding(Bottleneck.NONE, None, 0.0, measured.at, 1.0 if evidence else 0.0, tuple(evidence), advice)

@@ -62,7 +62,8 @@ class Timeline:
                 self._counted[-1] = (self._counted[-1][0], at)
             else:
                 self._counted.append((self._at, at))
-            self._note(verdict)
+            over = moment.measured.load is not None and moment.measured.load.state.ended
+            self._note(verdict, whole=not over)
         self._known = {(finding.bottleneck, finding.host) for finding in moment.diagnosis.findings}
         self._at = at
         if len(self.spans) > self._most:
@@ -142,9 +143,11 @@ class Timeline:
             _, shortest = min((after[0] - before[1], n) for n, (before, after) in enumerate(pairwise(self._counted)))
             self._counted[shortest : shortest + 2] = [(self._counted[shortest][0], self._counted[shortest + 1][1])]
 
-    def _note(self, verdict: Finding) -> None:
+    def _note(self, verdict: Finding, *, whole: bool) -> None:
+        """``whole``: the interval was not cut short by the end of the load, so that its advice is to be remembered."""
         key = (verdict.bottleneck, verdict.host)
-        self._newest[key] = verdict
+        if whole or key not in self._newest:
+            self._newest[key] = verdict
         seen = self._evidence.setdefault(key, {})
         for item in verdict.evidence:
             name = f"{item.host} {item.metric}"

@@ -93,11 +93,11 @@ def lock(locks: int) -> Build:
 
 
 def is_free(proof: Proof) -> bool:
-    return proof.change.idle > 50
+    return proof.change.idle > 30
 
 
 def queues(proof: Proof) -> bool:
-    return proof.change.idle > 50 and proof.peak > proof.before
+    return proof.change.idle > 30 and proof.peak > proof.before
 
 
 CASES = [

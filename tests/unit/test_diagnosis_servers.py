@@ -159,7 +159,8 @@ def test_the_kernels_word_that_no_port_is_left_is_enough_at_once(course: Course)
 
 
 def test_a_load_that_wants_more_connections_than_files_is_refused_for_that_reason(course: Course) -> None:
-    files = {**generator(files_used=12, files_limit=64), "concurrency": 100, "connections": 0, "in_flight": 0}
+    message = "100 connections need more files than the limit of 64: raise it"
+    files = {**generator(files_used=12, files_limit=64), "concurrency": 0, "connections": 0, "message": message}
     diagnosis = course.go(load={**files, "state": LoadState.FAILED})
     assert named(diagnosis) is Bottleneck.CLIENT_FILES
     assert "enough for 32 connections, and 100 are wanted" in diagnosis.verdict.advice
