@@ -22,6 +22,13 @@ LEAST_INTERVALS = 5
 MOST_INTERVALS = 60
 """How many calm intervals a forecast needs, and looks back on."""
 
+TRIMMED = 0.2
+"""The part of the intervals that is left out at either end, where a request took most or least."""
+
+STRANGER_PCT = 85.0
+"""Percent of a core that a process which is no server must take to be called a stranger. One that takes less may well
+work for the server, as a database does."""
+
 LEAST_USED = 0.03
 """The part of a resource that must be used for its demand to be measured at all."""
 
@@ -76,17 +83,19 @@ class Forecaster:
         return first if first is not None and newest < first.rps <= FARTHEST * newest else None
 
     def _of(self, key: Key) -> Forecast | None:
-        """Demand as a ratio of sums, with the standard error of a ratio estimator (Cochran, Sampling Techniques)."""
+        """Demand as the mean of the middle intervals, with its standard error: one busy moment bends no forecast."""
         known = [(rps, uses[key]) for rps, uses in self._seen if key in uses]
         if len(known) < LEAST_INTERVALS:
             return None
-        count, served = len(known), sum(rps for rps, _ in known)
-        demand = sum(use.used for _, use in known) / served
-        capacity = known[-1][1].capacity
-        if demand <= 0 or capacity <= 0 or demand * served / count < LEAST_USED * capacity:
+        capacity = sorted(use.capacity for _, use in known)[len(known) // 2]
+        left_out = int(TRIMMED * len(known))
+        demands = sorted(use.used / rps for rps, use in known)[left_out : len(known) - left_out]
+        demand = sum(demands) / len(demands)
+        used = demand * sum(rps for rps, _ in known) / len(known)
+        if demand <= 0 or used < LEAST_USED * capacity:
             return None
-        spread = sum((use.used - demand * rps) ** 2 for rps, use in known) / (count - 1)
-        error = min(0.5, 2.0 * sqrt(spread / count) / (served / count) / demand + MODEL_ERROR)
+        spread = sum((each - demand) ** 2 for each in demands) / (len(demands) - 1)
+        error = min(0.5, 2.0 * sqrt(spread / len(demands)) / demand + MODEL_ERROR)
         rps = capacity / demand
         return Forecast(key[0], key[1], rps, rps * (1.0 - error), rps * (1.0 + error))
 
@@ -133,7 +142,8 @@ def _cpu(host: HostView, rates: HostRates) -> Use | None:
     if rates.cpu is None or host.sample is None:
         return None
     cores = len(rates.cores) or host.sample.facts.cores
-    strangers = sum(each.cpu or 0.0 for each in rates.processes or () if each.process.group is Group.OTHER) / 100
+    others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group is Group.OTHER)
+    strangers = sum(share for share in others if share >= STRANGER_PCT) / 100
     stolen = (rates.cpu.steal or 0.0) * cores / 100
     return Use(max(0.0, rates.cpu.busy * cores / 100 - strangers), cores - strangers - stolen)
 

@@ -106,9 +106,17 @@ def test_the_cpu_is_forecast_from_what_each_request_takes(course: Course) -> Non
 
 
 def test_what_a_stranger_takes_of_the_cpu_is_not_there_for_requests(course: Course) -> None:
-    found = foreseen(course, busy=(50.0, 50.0), processes={"backup": 40.0}, load=served(120, *[5.0] * 50, c=2))
+    found = foreseen(course, busy=(60.0, 60.0), processes={"backup": 90.0}, load=served(120, *[5.0] * 50, c=2))
     assert found is not None
-    assert found.rps == pytest.approx(320.0, rel=0.02)  # 0.6 of 1.6 cores
+    assert found.rps == pytest.approx(440.0, rel=0.02)  # 0.3 of 1.1 cores
+
+
+def test_an_interval_in_which_somebody_else_was_busy_bends_no_forecast(course: Course) -> None:
+    course.go_on(6, busy=(30.0, 30.0), load=served(120, *[5.0] * 50, c=2))
+    course.go(busy=(85.0, 85.0), load=served(120, *[5.0] * 50, c=2))
+    found = foreseen(course, 3, busy=(30.0, 30.0), load=served(120, *[5.0] * 50, c=2))
+    assert found is not None
+    assert found.rps == pytest.approx(400.0, rel=0.01)
 
 
 def test_worker_slots_are_forecast_by_littles_law(course: Course) -> None:
