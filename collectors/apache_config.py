@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from collectors.config_files import Config, IncludeOf
 from collectors.fields import count_or_none
+from collectors.machine import Endpoint
 from collectors.reading import Missing
 
 LAYOUTS = (
@@ -34,6 +35,9 @@ _DIRECTIVE = re.compile(
     r"\s*(MaxRequestWorkers|MaxClients|ServerLimit|ThreadsPerChild|ListenBacklog)\s+(\d+)", re.IGNORECASE
 )
 _PREFORK_WORKERS, _SERVERS, _THREADS, _BACKLOG = 256, 16, 25, 511
+
+
+_LISTEN = re.compile(r"\s*Listen\s+(?:\[([0-9a-f:.]+)\]:|([\w.-]+):)?(\d{1,5})(?:\s|$)", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,13 @@ def parse(lines: Iterable[str], mpm: str = "") -> dict[str, int]:
             if value is not None:
                 found[name] = value
     return found
+
+
+def listening(lines: Iterable[str]) -> tuple[Endpoint, ...]:
+    """Where ``Listen`` says that it listens, whether or not the section it is in counts."""
+    found = (match for line in lines if (match := _LISTEN.match(line)))
+    everywhere = "0.0.0.0"  # noqa: S104 - as the kernel has it
+    return tuple(dict.fromkeys(Endpoint(match[1] or match[2] or everywhere, int(match[3])) for match in found))
 
 
 def limits(config: Config, mpm: str) -> Limits:

@@ -1,12 +1,11 @@
 """The configured limits of the Apache servers on one machine, read again now and then, and added to their status."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from collectors import apache_config
 from collectors.config_files import FILE_BYTES, Config, arguments, read_config
-from collectors.machine import Machine
+from collectors.machine import Endpoint, Machine
 from collectors.problem import TransportError
 from collectors.reading import Wanted
 from collectors.search import Search
@@ -64,12 +63,19 @@ class ApacheLimits:
         except TransportError:
             return  # the machine's own samples say so
 
-    async def _read(self, pid: int) -> _Server:
-        command = await arguments(self._machine, pid)
-        ports = frozenset(endpoint.port for endpoint in await self._machine.listening(pid))
-        return _Server(ports, await self._config(command))
+    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
+        """Where a server listens: as the kernel has it, or as it is configured where only root may see the former.
+        Raises ``TransportError``."""
+        found = await self._machine.listening(pid)
+        return found or apache_config.listening((await self._config(pid)).lines())
 
-    async def _config(self, command: Sequence[str]) -> Config:
+    async def _read(self, pid: int) -> _Server:
+        config = await self._config(pid)
+        found = await self._machine.listening(pid) or apache_config.listening(config.lines())
+        return _Server(frozenset(endpoint.port for endpoint in found), config)
+
+    async def _config(self, pid: int) -> Config:
+        command = await arguments(self._machine, pid)
         paths = apache_config.files_of(command)
         texts = await self._machine.texts(Wanted(path, FILE_BYTES) for path in paths)
         for path in paths:

@@ -142,7 +142,7 @@ class ApacheWatch:
 
     async def _endpoints(self, pid: int) -> tuple[Endpoint, ...]:
         try:
-            return await self._machine.listening(pid)
+            return await self._limits.listening(pid)
         except TransportError:
             return ()
 

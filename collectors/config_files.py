@@ -34,6 +34,11 @@ class Config:
             for path in self.meant.get(pattern, ()):
                 yield from self._lines(path, _DEPTH)
 
+    def file_with(self, line: str) -> str:
+        """The first file that has such a line, spaces around it apart; empty where none has."""
+        texts = ((path, text) for path, text in self.files.items() if isinstance(text, str))
+        return next((path for path, text in texts if line in map(str.strip, text.splitlines())), "")
+
     def problem(self) -> str:
         """Which file may not be read, and why; empty where all could be."""
         refused = ((path, text) for path, text in self.files.items() if isinstance(text, Missing))

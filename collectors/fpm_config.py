@@ -32,7 +32,7 @@ _EVERYWHERE = ("", "*", "0.0.0.0", "[::]", "::")  # noqa: S104 - as they are wri
 class PoolConfig:
     """One pool. ``address`` is ``HOST:PORT`` or the path of a socket; ``status_listen`` the same, of the page alone.
 
-    Empty texts and ``None`` are what the configuration does not say.
+    Empty texts and ``None`` are what the configuration does not say; ``file`` is where its section begins, if known.
     """
 
     pool: str
@@ -42,6 +42,7 @@ class PoolConfig:
     status_path: str = ""
     status_listen: str = ""
     backlog: int | None = None
+    file: str = ""
 
     @property
     def status_address(self) -> str:

@@ -9,15 +9,13 @@ limits from the configuration, its queue from the kernel.
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
-from collectors import fpm, fpm_config, unix_sockets
-from collectors.config_files import arguments, read_config
+from collectors import fpm, unix_sockets
 from collectors.fpm_config import PoolConfig
+from collectors.fpm_finder import FpmFinder
 from collectors.machine import Machine
 from collectors.page import Page
-from collectors.problem import AbsentError, FetchError, ParseError, TransportError
-from collectors.reading import Missing
+from collectors.problem import AbsentError, TransportError
 from collectors.search import Search
 from collectors.status_page import StatusPage
 from loadtop.model import FpmPool, Group, HostSample, Outcome, State
@@ -44,7 +42,7 @@ class FpmWatch:
         self._machine = machine
         self._given = tuple(fpm.status_url(url) for url in urls)
         self._find = find and not urls
-        self._target_url = target_url
+        self._finder = FpmFinder(machine, target_url)
         self._timeout_s = 1.0
         self._followed: list[_Followed] = []
         self._configs: tuple[PoolConfig, ...] = ()
@@ -127,7 +125,7 @@ class FpmWatch:
 
     async def _look(self, servers: tuple[int, ...]) -> None:
         try:
-            self._configs, problem = await self._read_configs(servers)
+            self._configs, problem = await self._finder.configs(servers)
             if any(config.address.startswith("/") for config in self._configs):
                 self._machine.follow(unix_sockets.TABLE)
             if self._find:
@@ -136,11 +134,11 @@ class FpmWatch:
             self._unfound = str(error)
 
     async def _follow(self, servers: tuple[int, ...], problem: str) -> None:
-        configs = self._configs or await self._guessed(servers)
+        configs = self._configs or await self._finder.guessed(servers)
         left = {followed.page.url: followed for followed in self._followed if followed.page is not None}
         new: list[_Followed] = []
         for config in configs[:_MOST_POOLS]:
-            url, reason = await self._url_of(config)
+            url, reason = await self._finder.url_of(config)
             kept = left.pop(url, None)
             page = kept.page if kept is not None else self._page(url) if url else None
             new.append(_Followed(config, page, reason))
@@ -154,56 +152,6 @@ class FpmWatch:
             cause = f" ({problem})" if problem else ""
             self._unfound = f"php-fpm runs here, but its pools are not known{cause}: name its page with --fpm URL"
 
-    async def _read_configs(self, servers: tuple[int, ...]) -> tuple[tuple[PoolConfig, ...], str]:
-        """The pools of all masters, and why they are not known."""
-        titles = [" ".join(await arguments(self._machine, pid)) for pid in servers]
-        named = [path for title in titles if (path := fpm_config.file_of(title))]
-        problem = ""
-        pools: dict[PoolConfig, None] = {}
-        for path in dict.fromkeys(named if len(named) == len(servers) else [*named, *fpm_config.LAYOUTS]):
-            config = await read_config(self._machine, (path,), fpm_config.include_of(path))
-            problem = problem or config.problem()
-            pools |= dict.fromkeys(fpm_config.parse(config.lines()))
-        return tuple(pools), problem
-
-    async def _guessed(self, servers: tuple[int, ...]) -> tuple[PoolConfig, ...]:
-        """Pools whose configuration may not be read: by the ports and sockets on which their masters listen."""
-        addresses: dict[str, None] = {}
-        for pid in servers:
-            addresses |= {f"127.0.0.1:{found.port}": None for found in await self._machine.listening(pid)}
-        if servers:
-            text = (await self._machine.texts((unix_sockets.WANTED,)))[unix_sockets.TABLE]
-            addresses |= {path: None for path in _sockets(text) if "fpm" in path and path.startswith("/")}
-            self._machine.follow(unix_sockets.TABLE)
-        found = [PoolConfig("", address, status_path=path) for address in addresses for path in fpm.STATUS_PATHS]
-        return tuple([config for config in found if not await self._problem_of(_direct(config))])
-
-    async def _url_of(self, config: PoolConfig) -> tuple[str, str]:
-        """The page of a pool that answers, or the reason why there is none."""
-        if not config.status_path:
-            return "", (
-                f"pool {config.pool} has no status page: add this to its section [{config.pool}] of php-fpm's"
-                f" configuration, and reload php-fpm:\n{fpm.FIX}"
-            )
-        url = _direct(config)
-        reason = await self._problem_of(url)
-        if reason and self._target_url:
-            parts = urlsplit(self._target_url)
-            beside = fpm.status_url(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{config.status_path}")
-            if not await self._problem_of(beside):
-                return beside, ""
-        return ("", f"{url}: {reason}") if reason else (url, "")
-
-    async def _problem_of(self, url: str) -> str:
-        """Why a page cannot be followed, or an empty text: one that is only silent can."""
-        try:
-            fpm.parse_page(await self._fetch(url, self._timeout_s))
-        except FetchError as error:
-            return "" if str(error).startswith("no answer") else str(error)
-        except AbsentError as absent:
-            return str(absent)
-        return ""
-
     def _config_of(self, url: str, pool: str = "") -> PoolConfig | None:
         """What is configured for a page that was given: by its address, or by the name of the pool."""
         place = fpm.place_of(url)
@@ -214,7 +162,7 @@ class FpmWatch:
         """Accept queues as the kernel has them, by address; a TCP port stands for every address of it."""
         listeners = sample.tcp.listeners if sample.tcp is not None else ()
         queues = {f":{listener.port}": listener.queue for listener in listeners}
-        return queues | _sockets(self._machine.followed(unix_sockets.TABLE))
+        return queues | unix_sockets.queues(self._machine.followed(unix_sockets.TABLE))
 
     async def _fetch(self, url: str, timeout_s: float) -> Page:
         place = fpm.place_of(url)
@@ -226,18 +174,6 @@ class FpmWatch:
 
     def _pages(self) -> list[StatusPage]:
         return [followed.page for followed in self._followed if followed.page is not None]
-
-
-def _sockets(table: str | Missing) -> dict[str, int]:
-    """The queues of listening unix sockets by path."""
-    try:
-        return {found.path: found.queue for found in unix_sockets.parse(table)} if isinstance(table, str) else {}
-    except ParseError:
-        return {}
-
-
-def _direct(config: PoolConfig) -> str:
-    return fpm.Place(config.status_address, config.status_path).url
 
 
 def _queue(address: str, queues: dict[str, int]) -> int | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from collectors.fields import complete_lines, count_or_none
 from collectors.problem import ParseError
-from collectors.reading import Wanted
+from collectors.reading import Missing, Wanted
 
 TABLE = "/proc/net/unix"
 WANTED = Wanted(TABLE)
@@ -48,3 +48,11 @@ def parse(table: str) -> tuple[UnixListener, ...]:
         elif words[5] == _UNACCEPTED and words[6] == "0":
             waiting[words[7]] = waiting.get(words[7], 0) + 1
     return tuple(UnixListener(path, waiting.get(path, 0), inode) for path, inode in listening.items())
+
+
+def queues(table: str | Missing) -> dict[str, int]:
+    """The accept queues of listening sockets by path, as far as the table can be read."""
+    try:
+        return {found.path: found.queue for found in parse(table)} if isinstance(table, str) else {}
+    except ParseError:
+        return {}

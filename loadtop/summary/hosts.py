@@ -7,6 +7,7 @@ from loadtop.metrics import HOST_METRICS
 from loadtop.model import Group
 from loadtop.moment import HostView
 from loadtop.rate_model import ApacheRates
+from loadtop.summary.processes import ProcessSummary
 from loadtop.summary.servers import ServerSummary
 from loadtop.summary.statistic import Statistic
 
@@ -25,6 +26,7 @@ class HostSummary:
         self._rss_kb = Statistic()
         self._pss_kb = Statistic()
         self._servers = ServerSummary()
+        self._processes = ProcessSummary()
         self._page: ApacheRates | None = None
         self._newest: HostView | None = None
 
@@ -40,6 +42,7 @@ class HostSummary:
         for metric in HOST_METRICS:
             self.metrics[metric.name].add(metric.read(host))
         self._servers.add(host)
+        self._processes.add(host)
         self._add_items(host)
 
     def mean(self, metric: str) -> float | None:
@@ -75,6 +78,7 @@ class HostSummary:
             "httpd": {**httpd, "rss_kb_mean": self._rss_kb.mean, "pss_kb_mean": self._pss_kb.mean},
             "apache": {"mpm": page.mpm, "capacity": page.capacity, **_limits(page), **apache} if page else None,
             **self._servers.as_json(),
+            "processes": self._processes.as_json(),
         }
 
     def _add_items(self, host: HostView) -> None:

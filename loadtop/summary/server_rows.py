@@ -1,20 +1,31 @@
-"""Rows of the text report, and words of a line per interval, about php-fpm and HAProxy."""
+"""Rows of the text report, and words of a line per interval, about php-fpm, HAProxy and processes of no server."""
 
 from typing import Any
 
 from loadtop.model import FpmPool
 from loadtop.rate_model import HostRates
-from loadtop.summary.text import figure
+from loadtop.summary.text import figure, wrapped
 from loadtop.words import plain
 
 Json = dict[str, Any]
 ENDS = ("FRONTEND", "BACKEND")
 
+MUCH_PCT = 10.0
+"""Percent of a core, over the whole test, from which a process that is no server is told of."""
+
 
 def server_rows(host: Json) -> list[str]:
-    """A row per pool, and per frontend, backend and server with a queue of HAProxy, of a machine's JSON summary."""
+    """A row per pool, and per frontend, backend and server with a queue of HAProxy, of a machine's JSON summary; and
+    one of the other processes that took much of a core."""
     rows = [_pool(pool) for pool in host["fpm"]]
-    return rows + [_line(line) for line in host["haproxy"] if line["server"] in ENDS or _most(line["queue"])]
+    rows += [_line(line) for line in host["haproxy"] if line["server"] in ENDS or _most(line["queue"])]
+    busy = [other for other in host["processes"]["busiest_others"] if other["cpu_pct"]["mean"] >= MUCH_PCT]
+    if busy:
+        told = ", ".join(
+            f"{plain(other['name'])} (pid {other['pid']}) {figure(round(other['cpu_pct']['mean']))} %" for other in busy
+        )
+        rows += wrapped(f"others   {told} of a core", "  ")
+    return rows
 
 
 def brief(rates: HostRates) -> str:

@@ -93,3 +93,21 @@ def test_a_restarted_master_has_no_rate(machine: Any, frame_of: FrameOf) -> None
     run.go(fpm=(POOL,))
     run.go(fpm=(replace(POOL, accepted=500, uptime_s=1, at=101.0),))
     assert run.summary.as_json()["hosts"][0]["fpm"][0]["requests_s"] is None
+
+
+def test_the_busiest_others_and_the_groups(machine: Any, frame_of: FrameOf) -> None:
+    run = Run(machine, frame_of)
+    names = {"apache2": 30.0, "backup": 80.0, **{f"small{n}": 1.0 + n for n in range(8)}}
+    for _ in range(5):
+        frame = frame_of(run.number, None, machine.state(processes=names))
+        run.number += 1
+        measured = run.measurer.measure(frame)
+        run.summary.add(Moment(measured, run.diagnoser.diagnose(measured)))
+    processes = run.summary.as_json()["hosts"][0]["processes"]
+    others = processes["busiest_others"]
+    assert [other["name"] for other in others] == ["backup", "small7", "small6", "small5", "small4"]
+    assert others[0]["cpu_pct"] == {"mean": 80.0, "max": 80.0}
+    (group,) = processes["groups"]
+    assert (group["group"], group["processes"]["mean"], group["running"]["mean"]) == ("httpd", 1.0, 0.0)
+    assert (group["cpu_pct"]["mean"], group["rss_kb_each"]["mean"], group["pss_kb_each"]) == (30.0, 9000.0, None)
+    assert "others   backup (pid 1001) 80 % of a core" in report(run.summary.as_json())

@@ -11,6 +11,7 @@ from collectors import apache_config, fpm_config, haproxy_config
 from collectors.apache_config import Limits
 from collectors.config_files import Config, IncludeOf, entries, read_config
 from collectors.fpm_config import PoolConfig
+from collectors.machine import Endpoint
 from collectors.reading import Missing, Wanted
 
 
@@ -69,6 +70,7 @@ def test_debians_pools() -> None:
         PoolConfig("www", "/run/php/php8.2-fpm.sock", "dynamic", 5),
     )
     assert config.problem() == ""
+    assert config.file_with("[www]") == "/etc/php/8.2/fpm/pool.d/www.conf"
 
 
 def test_a_pattern_of_layouts() -> None:
@@ -96,6 +98,7 @@ def test_what_may_not_be_read_is_named() -> None:
     config = read(files, path, include_of=fpm_config.include_of(path))
     assert config.problem() == "/etc/php-fpm.d/www.conf: not permitted"
     assert config.found
+    assert config.file_with("[www]") == ""
     assert not read({}, path).found
 
 
@@ -204,6 +207,16 @@ def test_defaults_only_where_everything_could_be_read() -> None:
 )
 def test_the_command_line_names_the_configuration(command: list[str], files: tuple[str, ...]) -> None:
     assert apache_config.files_of(command) == files
+
+
+def test_where_apache_is_told_to_listen() -> None:
+    text = "Listen 80\n<IfModule ssl_module>\n  Listen 443 https\n</IfModule>\nListen 127.0.0.1:8080\nlisten [::1]:81\n"
+    assert apache_config.listening(f"{text}#Listen 1\nListenBacklog 2\nListen x\nListen 80".splitlines()) == (
+        Endpoint("0.0.0.0", 80),  # noqa: S104 - everywhere
+        Endpoint("0.0.0.0", 443),  # noqa: S104
+        Endpoint("127.0.0.1", 8080),
+        Endpoint("::1", 81),
+    )
 
 
 HAPROXY = """global

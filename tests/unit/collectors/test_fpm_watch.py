@@ -1,0 +1,141 @@
+"""Following pools of php-fpm: through a web server where a socket is closed to this user, and other turns."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from collectors.fpm_watch import FpmWatch
+from collectors.machine import Endpoint
+from collectors.page import Page
+from collectors.problem import FetchError
+from collectors.reading import Missing, Wanted
+from loadtop.model import FpmPool, Group, HostFacts, HostSample, Outcome, State
+
+Instantly = Callable[[Any], Any]
+CONF = "/etc/php/8.2/fpm/php-fpm.conf"
+POOL = "[www]\nlisten = /run/php/www.sock\npm = static\npm.max_children = 4\npm.status_path = /st\n"
+PAGE = (
+    '{"pool":"www","process manager":"static","accepted conn":9,"listen queue":0,"listen queue len":0,'
+    '"idle processes":3,"active processes":1,"total processes":4}'
+)
+UNIX = (
+    "Num RefCount Protocol Flags Type St Inode Path\n"
+    "0: 2 0 00010000 0001 01 7 /run/php/www.sock\n"
+    "0: 3 0 00000000 0001 02 0 /run/php/www.sock\n"
+)
+
+
+class Machine:
+    """One master of php-fpm, whose configuration and pages a test gives; its socket is closed to this user."""
+
+    def __init__(self) -> None:
+        self.masters: tuple[int, ...] = (7,)
+        self.files: dict[str, str | Missing] = {
+            "/proc/7/cmdline": f"php-fpm: master process ({CONF})\0\0",
+            CONF: POOL,
+            "/proc/net/unix": UNIX,
+        }
+        self.pages: dict[str, str] = {}
+        self.reason = "not permitted: this user may not use that socket"
+        self.asked: list[str] = []
+
+    async def sample(self) -> HostSample:
+        raise NotImplementedError
+
+    def servers(self, group: Group) -> tuple[int, ...]:
+        return self.masters if group is Group.FPM else ()
+
+    async def listening(self, pid: int) -> tuple[Endpoint, ...]:  # noqa: ARG002 - a Machine
+        return ()
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002
+        self.asked.append(url)
+        if url not in self.pages:
+            raise FetchError("connection refused: nothing listens there")
+        return Page(url, 200, "application/json", self.pages[url], 0.001)
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002
+        self.asked.append(address)
+        raise FetchError(self.reason)
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        return {file.path: self.files.get(file.path, Missing("no such file")) for file in files}
+
+    def follow(self, path: str) -> None:
+        self.files.setdefault(path, Missing("no such file"))
+
+    def followed(self, path: str) -> str | Missing:
+        return self.files[path]
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def after(instantly: Instantly, machine: Machine, **options: Any) -> tuple[tuple[FpmPool, ...], Outcome]:
+    """What a watch tells after some seconds."""
+
+    async def run() -> tuple[tuple[FpmPool, ...], Outcome]:
+        watch = FpmWatch(machine, **options)
+        watch.start(1.0)
+        sample = HostSample("", 1.0, HostFacts("a", "local", "Linux", "6", 1))
+        found: tuple[tuple[FpmPool, ...] | None, Outcome] = (None, Outcome("", State.OK))
+        for _ in range(8):
+            watch.ask()
+            watch.look()
+            await asyncio.sleep(1.0)
+            found = watch.collect(sample, 0.0)
+        await watch.close()
+        return found[0] or (), found[1]
+
+    found: tuple[tuple[FpmPool, ...], Outcome] = instantly(run())
+    return found
+
+
+def test_through_the_web_server_where_the_socket_is_closed(instantly: Instantly) -> None:
+    machine = Machine()
+    machine.pages["http://web1:8080/st?json"] = PAGE
+    (pool,), outcome = after(instantly, machine, target_url="http://me:pw@web1:8080/index.php")
+    assert (pool.active, pool.max_children, pool.listen_queue, pool.address) == (1, 4, 1, "/run/php/www.sock")
+    assert (outcome.state, outcome.reason) == (State.OK, "")
+
+
+def test_a_page_of_another_pool_is_not_taken_for_it(instantly: Instantly) -> None:
+    machine = Machine()
+    machine.pages["http://127.0.0.1/st?json"] = PAGE.replace("www", "other")
+    (pool,), outcome = after(instantly, machine)
+    assert (pool.active, pool.max_children, pool.listen_queue) == (None, 4, 1)
+    assert "this user may not use that socket" in outcome.reason
+    assert outcome.state is State.ABSENT
+
+
+def test_a_silent_pool_is_followed_nonetheless(instantly: Instantly) -> None:
+    machine = Machine()
+    machine.reason = "no answer within 1.0 s"
+    (pool,), outcome = after(instantly, machine)
+    assert (pool.active, pool.listen_queue, pool.max_children) == (None, 1, 4)
+    assert (outcome.state, machine.asked.count("http://127.0.0.1/st?json")) == (State.FAILED, 0)
+
+
+def test_a_configuration_that_may_not_be_read_is_named(instantly: Instantly) -> None:
+    machine = Machine()
+    machine.files[CONF] = Missing("not permitted")
+    pools, outcome = after(instantly, machine)
+    assert pools == ()
+    assert outcome.reason == (
+        f"php-fpm runs here, but its pools are not known ({CONF}: not permitted): name its page with --fpm URL"
+    )
+
+
+def test_a_page_without_configuration_has_no_queue_of_a_unix_socket(instantly: Instantly) -> None:
+    machine = Machine()
+    machine.masters = ()
+    machine.pages["http://web1/st?json"] = PAGE
+    (pool,), _ = after(instantly, machine, urls=["http://web1/st"])
+    assert (pool.active, pool.max_children, pool.listen_queue) == (1, None, None)
+
+
+def test_no_master_at_all(instantly: Instantly) -> None:
+    machine = Machine()
+    machine.masters = ()
+    assert after(instantly, machine)[1].reason == "no php-fpm process here"
+    assert after(instantly, machine, find=False)[1].reason == "not looked for"
