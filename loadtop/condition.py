@@ -131,7 +131,8 @@ def _overall(condition: Condition, summary: dict[str, Any]) -> list[float | str 
     values: list[float | str | None] = []
     for host in summary["hosts"]:
         if condition.host in (None, host["name"]):
-            place: Any = host
+            totals = host.get("totals", {})
+            place: Any = totals if metric.partition(".")[0] in totals else host
             for part in metric.split("."):
                 place = None if place is None else place.get(part)
             values.append(None if place is None else place["mean"])

@@ -1,14 +1,23 @@
 """Every metric once: its name in JSON, rules and comparisons, its title, unit, precision, and which direction is
 better."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from loadtop.load.histogram import percentile
 from loadtop.model import Group
 from loadtop.moment import HostView, Measured
-from loadtop.rate_model import ApacheRates, CpuShares, GroupRates, PagingRates, PressureShares, TcpRates
+from loadtop.rate_model import (
+    ApacheRates,
+    CpuShares,
+    FpmRates,
+    GroupRates,
+    HaproxyRates,
+    PagingRates,
+    PressureShares,
+    TcpRates,
+)
 
 Better = Literal["higher", "lower", "neither"]
 
@@ -63,6 +72,26 @@ def _httpd(read: Callable[[GroupRates], float | None]) -> Callable[[HostView], f
 
 def _apache(read: Callable[[ApacheRates], float | None]) -> Callable[[HostView], float | None]:
     return lambda host: None if host.rates is None or not host.rates.apache else read(host.rates.apache[0])
+
+
+def _fpm(read: Callable[[FpmRates], float | None]) -> Callable[[HostView], float | None]:
+    """The sum over all pools that tell it."""
+    return lambda host: _sum(read(found) for found in (host.rates.fpm if host.rates is not None else None) or ())
+
+
+def _haproxy(server: str, read: Callable[[HaproxyRates], float | None]) -> Callable[[HostView], float | None]:
+    """The sum over all lines of that kind, ``FRONTEND`` or ``BACKEND``."""
+
+    def value(host: HostView) -> float | None:
+        found = (host.rates.haproxy if host.rates is not None else None) or ()
+        return _sum(read(each) for each in found if each.line.server == server)
+
+    return value
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def _scheduler(name: str) -> Callable[[HostView], float | None]:
@@ -121,6 +150,18 @@ HOST_METRICS = (
     HostMetric("apache.idle", "idle workers", "slots", 0, "neither", _apache(lambda page: page.idle)),
     HostMetric("apache.keepalive", "keep-alive", "slots", 0, "lower", _apache(lambda page: page.keepalive)),
     HostMetric("apache.requests_s", "Apache requests", "/s", 1, "higher", _apache(lambda page: page.requests)),
+    HostMetric("fpm.active", "busy php-fpm children", "", 0, "neither", _fpm(lambda found: found.pool.active)),
+    HostMetric("fpm.listen_queue", "php-fpm queue", "", 0, "lower", _fpm(lambda found: found.pool.listen_queue)),
+    HostMetric("fpm.requests_s", "php-fpm requests", "/s", 1, "higher", _fpm(lambda found: found.requests)),
+    HostMetric("haproxy.queue", "HAProxy queue", "", 0, "lower", _haproxy("BACKEND", lambda found: found.line.queue)),
+    HostMetric(
+        "haproxy.sessions",
+        "HAProxy sessions",
+        "",
+        0,
+        "neither",
+        _haproxy("FRONTEND", lambda found: found.line.sessions),
+    ),
 )
 
 

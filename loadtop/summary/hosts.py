@@ -58,6 +58,7 @@ class HostSummary:
         memory = tree.pop("memory")
         httpd = tree.pop("httpd")
         apache = tree.pop("apache")
+        totals = {name: tree.pop(name) for name in ("fpm", "haproxy")}
         swap_total = None if sample is None or sample.swap is None else sample.swap.total_kb
         memory_total = None if sample is None or sample.memory is None else sample.memory.total_kb
         page = self._page
@@ -78,6 +79,7 @@ class HostSummary:
             "httpd": {**httpd, "rss_kb_mean": self._rss_kb.mean, "pss_kb_mean": self._pss_kb.mean},
             "apache": {"mpm": page.mpm, "capacity": page.capacity, **_limits(page), **apache} if page else None,
             **self._servers.as_json(),
+            "totals": totals,
             "processes": self._processes.as_json(),
         }
 

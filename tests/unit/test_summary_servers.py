@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from loadtop.condition import Condition, Watchdog
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.headless import line
 from loadtop.model import ApacheStatus, FpmPool, Frame, HaproxyProxy
@@ -111,3 +112,19 @@ def test_the_busiest_others_and_the_groups(machine: Any, frame_of: FrameOf) -> N
     assert (group["group"], group["processes"]["mean"], group["running"]["mean"]) == ("httpd", 1.0, 0.0)
     assert (group["cpu_pct"]["mean"], group["rss_kb_each"]["mean"], group["pss_kb_each"]) == (30.0, 9000.0, None)
     assert "others   backup (pid 1001) 80 % of a core" in report(run.summary.as_json())
+
+
+def test_sums_over_pools_and_backends_can_be_rules(machine: Any, frame_of: FrameOf) -> None:
+    run = Run(machine, frame_of)
+    rules = ("fpm.listen_queue>4", "fpm.active<9", "haproxy.queue>8", "haproxy.sessions>1", "web1.fpm.active>9 for 1s")
+    watchdog = Watchdog([Condition.parse(rule) for rule in rules])
+    second = replace(POOL, pool="b", active=7, listen_queue=5)
+    for _ in range(3):
+        watchdog.add(run.go(fpm=(POOL, second), haproxy=(BACKEND, replace(BACKEND, proxy="c", queue=5))))
+    summary = run.summary.as_json()
+    assert summary["hosts"][0]["totals"]["fpm"]["active"]["mean"] == 9.0
+    assert summary["hosts"][0]["totals"]["haproxy"] == {
+        "queue": {"mean": 9.0, "min": 9.0, "max": 9.0},
+        "sessions": None,
+    }
+    assert watchdog.broken(summary) == ["fpm.listen_queue>4", "haproxy.queue>8"]
