@@ -135,13 +135,16 @@ class FpmWatch:
 
     async def _follow(self, servers: tuple[int, ...], problem: str) -> None:
         configs = self._configs or await self._finder.guessed(servers)
-        left = {followed.page.url: followed for followed in self._followed if followed.page is not None}
+        left = {_page_of(f.config): f for f in self._followed if f.page is not None and f.config is not None}
         new: list[_Followed] = []
         for config in configs[:_MOST_POOLS]:
+            kept = left.pop(_page_of(config), None)
+            if kept is not None:
+                # Asked anew, a full pool would have one more request in its queue, also when that is given up.
+                new.append(_Followed(config, kept.page))
+                continue
             url, reason = await self._finder.url_of(config)
-            kept = left.pop(url, None)
-            page = kept.page if kept is not None else self._page(url) if url else None
-            new.append(_Followed(config, page, reason))
+            new.append(_Followed(config, self._page(url) if url else None, reason))
         self._followed = new
         for followed in left.values():
             if followed.page is not None:
@@ -174,6 +177,10 @@ class FpmWatch:
 
     def _pages(self) -> list[StatusPage]:
         return [followed.page for followed in self._followed if followed.page is not None]
+
+
+def _page_of(config: PoolConfig) -> tuple[str, str]:
+    return config.status_address, config.status_path
 
 
 def _queue(address: str, queues: dict[str, int]) -> int | None:
