@@ -1,5 +1,6 @@
 """What can be read of a machine, what cannot, and the fix: from one of its samples, panel by panel."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,9 @@ FILES = 8192
 
 PORTS = 28_000
 """Local ports that Linux gives by default (32768 to 60999), rounded down; a used one is taken for 60 s more."""
+
+
+_COMMAND = re.compile(r"\b(ssh-keygen .+?|ssh-copy-id \S+|ssh \S+(?: true| sh)?)(?= and then |,|$)")
 
 
 class Health(StrEnum):
@@ -56,6 +60,11 @@ class Report:
     problem: str = ""
     checks: tuple[Check, ...] = ()
 
+    @property
+    def fix(self) -> str:
+        """The commands that the problem names, one a line."""
+        return "\n".join(_COMMAND.findall(self.problem))
+
     def as_json(self) -> Json:
         return {
             "name": self.name,
@@ -63,6 +72,7 @@ class Report:
             "system": self.system or None,
             "reachable": not self.problem,
             "problem": self.problem or None,
+            "fix": self.fix or None,
             "panels": [check.as_json() for check in self.checks],
         }
 

@@ -113,7 +113,7 @@ def text(report: Report) -> str:
     """One machine, a few lines for each panel, safe for a terminal."""
     head = f"{plain(report.name)}  {plain(report.source)}"
     if report.problem:
-        return f"{head}\n  {'no':<8}{'connection':<11}{_wrapped(report.problem)}"
+        return "\n".join((head, f"  {'no':<8}{'connection':<11}{_wrapped(report.problem)}", *_fix(report.fix)))
     lines = [f"{head}  {plain(report.system)}"]
     for check in report.checks:
         lines += _lines(check)
@@ -123,11 +123,15 @@ def text(report: Report) -> str:
 def _lines(check: Check) -> list[str]:
     word = "-" if check.health is Health.NONE else str(check.health)
     told = check.seen if check.missing == "" else f"{check.seen}. {check.missing}" if check.seen else check.missing
-    lines = [f"  {word:<8}{check.panel:<11}{_wrapped(told)}"]
-    fix = check.fix.splitlines()
-    lines += [f"{'':21}{'fix: ' if number == 0 else '     '}{plain(line)}" for number, line in enumerate(fix)]
-    return lines
+    return [f"  {word:<8}{check.panel:<11}{_wrapped(told)}", *_fix(check.fix)]
+
+
+def _fix(fix: str) -> list[str]:
+    lines = enumerate(fix.splitlines())
+    return [f"{'':21}{'fix: ' if number == 0 else '     '}{plain(line)}" for number, line in lines]
 
 
 def _wrapped(words: str) -> str:
-    return f"\n{'':21}".join(textwrap.wrap(plain(words), WIDTH - 21, break_long_words=False) or [""])
+    return f"\n{'':21}".join(
+        textwrap.wrap(plain(words), WIDTH - 21, break_long_words=False, break_on_hyphens=False) or [""]
+    )

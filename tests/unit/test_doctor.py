@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from collectors.transport.ssh_problem import explain
 from loadtop.cli.doctor import text
 from loadtop.doctor import Check, Health, Report, examine, generator
 from loadtop.model import (
@@ -129,10 +130,30 @@ def test_it_is_safe_for_a_terminal_and_aligned() -> None:
     assert "no      connection" in text(Report("web1", "ssh://web1", problem="nothing listens"))
 
 
+@pytest.mark.parametrize(
+    ("messages", "status", "fix"),
+    [
+        (["Host key verification failed."], 255, "ssh web1"),
+        (
+            ["IT IS: HOST IDENTIFICATION HAS CHANGED", "  ssh-keygen -f '/home/a/.ssh/known_hosts' -R 'web1'"],
+            255,
+            "ssh-keygen -f '/home/a/.ssh/known_hosts' -R 'web1'\nssh web1",
+        ),
+        (["a@web1: Permission denied (publickey)."], 255, "ssh web1 true"),
+        (["a@web1: Permission denied (publickey,password)."], 255, "ssh-copy-id web1"),
+        (["connect to host web1 port 22: Connection refused"], 255, ""),
+    ],
+)
+def test_the_command_that_opens_a_connection_is_the_fix(messages: list[str], status: int, fix: str) -> None:
+    report = Report("web1", "ssh://web1", problem=f"ssh://web1: {explain('ssh://web1', messages, status)}")
+    assert report.fix == fix
+    assert all(line in text(report) for line in fix.splitlines())
+
+
 def test_json_has_null_for_what_is_not_there() -> None:
     found = Report("web1", "ssh://web1", problem="nothing listens").as_json()
     assert found == {
         "name": "web1", "source": "ssh://web1", "system": None, "reachable": False, "problem": "nothing listens",
-        "panels": [],
+        "fix": None, "panels": [],
     }  # fmt: skip
     assert Check("cpu", Health.OK, "2 cores").as_json()["fix"] is None
