@@ -13,7 +13,8 @@ from collectors.page import Page
 from collectors.problem import FetchError, TransportError
 from collectors.reading import Missing, Reading, Request
 from collectors.tcp import LISTENERS, TABLES
-from collectors.transport import ssh_frame
+from collectors.transport import ssh_ask, ssh_frame
+from collectors.transport.ssh_ask import ASK_S, ASKING, Prompt
 from collectors.transport.ssh_frame import Far, Kept, Orders, Texts
 from collectors.transport.ssh_line import CONNECT_S, SshLine
 from collectors.transport.ssh_pages import FarPages
@@ -30,6 +31,10 @@ PSS_BATCH = 16
 """Proportional memory is asked for after that many samples, or as soon as it is wanted of that many processes."""
 
 _SOCKETS = (LISTENERS, *(wanted.path for wanted in TABLES))
+
+
+class DeniedError(TransportError):
+    """Nothing that needs no answer of the user opens the machine."""
 
 
 class SshTransport:
@@ -65,9 +70,17 @@ class SshTransport:
         return self._address
 
     async def connect(self) -> None:
-        """Connect for the first time. Raises :class:`TransportError`: one line with what to do."""
+        """Connect for the first time. Where that needs a password or a second factor and there is a terminal, ssh asks
+        on it. Raises :class:`TransportError`: one line with what to do."""
         try:
-            await self._open()
+            try:
+                await self._open()
+            except DeniedError:
+                async with ASKING:
+                    with ssh_ask.prompt() as terminal:
+                        if terminal is None:
+                            raise
+                        await self._open(terminal)
         except TransportError as error:
             raise TransportError(f"{self._place}: {error}") from None
 
@@ -125,12 +138,15 @@ class SshTransport:
         self._kept.instead |= told
         return told
 
-    async def _open(self) -> None:
-        line = await SshLine.open(self._place, self._ssh)
+    async def _open(self, terminal: Prompt | None = None) -> None:
+        line = await SshLine.open(self._place, self._ssh, terminal)
         try:
             mark = line.next_mark()
-            answer = await line.exchange(f"m {mark}\ni\nm {mark}.\n", mark, CONNECT_S)
+            answer = await line.exchange(f"m {mark}\ni\nm {mark}.\n", mark, CONNECT_S if terminal is None else ASK_S)
             self._far = ssh_frame.parse_far(answer)
+        except TransportError as error:
+            await line.close()
+            raise (DeniedError(str(error)) if line.denied else error) from None
         except BaseException:
             await line.close()
             raise

@@ -13,6 +13,7 @@ from pathlib import Path
 from collectors.problem import TransportError
 from collectors.reading import Missing
 from collectors.transport import ssh_frame
+from collectors.transport.ssh_ask import Prompt
 from collectors.transport.ssh_problem import NO_CLIENT, clean, explain
 
 FRAME_BYTES = 8 << 20
@@ -25,8 +26,9 @@ _MESSAGES = 30
 _MOST_BYTES, _MOST_LINES = 1 << 20, 50_000
 _ENDLESS = "it prints messages without an end"
 _ENDING_S = 1.0
+_SILENT = ("BatchMode=yes",)
+_ASKING = ("BatchMode=no", "StrictHostKeyChecking=yes")
 _OPTIONS = (
-    "BatchMode=yes",
     "ConnectTimeout=10",
     "ServerAliveInterval=5",
     "ServerAliveCountMax=3",
@@ -60,6 +62,7 @@ class SshLine:
         self._count = 0
         self._pss: dict[int, str | Missing] = {}
         self._pss_asked = ""
+        self._awaiting = False
         self.control = control
         self.directory = directory
         self.messages: deque[str] = deque(maxlen=_MESSAGES)
@@ -67,14 +70,16 @@ class SshLine:
         self._noted = 0
 
     @classmethod
-    async def open(cls, place: str, ssh: Sequence[str]) -> "SshLine":
-        """Start ssh. ``ssh`` is its command, with options that come before all others."""
+    async def open(cls, place: str, ssh: Sequence[str], prompt: Prompt | None = None) -> "SshLine":
+        """Start ssh. ``ssh`` is its command, with options that come before all others. It asks for nothing, unless
+        there is a ``prompt``, which is to be taken back when the first answer has come."""
         directory = Path(tempfile.mkdtemp(prefix="loadtop-", dir=_short_directory()))
         try:
             control = await _control(place, ssh, directory)
             script = ssh_frame.far_script(secrets.token_hex(8)).encode()
             there = f"""exec sh -c 'eval "$(dd bs=1 count={len(script)} 2>/dev/null)"'"""
-            options = [word for option in _OPTIONS for word in ("-o", option)]
+            chosen = (*(_SILENT if prompt is None else _ASKING), *_OPTIONS)
+            options = [word for option in chosen for word in ("-o", option)]
             mine = [] if control.shared else ["-M", "-S", control.path, "-o", "ControlPersist=no"]
             process = await asyncio.create_subprocess_exec(
                 *(*ssh, "-T", "-C", *options, *mine, place, there),
@@ -82,8 +87,11 @@ class SshLine:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=FRAME_BYTES,
-                start_new_session=True,
+                start_new_session=prompt is None,
+                process_group=None if prompt is None else 0,
             )
+            if prompt is not None:
+                prompt.give(process.pid)
         except FileNotFoundError:
             shutil.rmtree(directory, ignore_errors=True)
             raise TransportError(NO_CLIENT) from None
@@ -111,6 +119,7 @@ class SshLine:
         stdout = self._process.stdout
         if stdout is None:
             raise TransportError("no connection")
+        self._awaiting = True
         try:
             async with asyncio.timeout(timeout_s):
                 chunk = await stdout.readuntil(f"\n#{mark}.\n".encode())
@@ -122,12 +131,19 @@ class SshLine:
             raise TransportError(await self._why(cut.partial, mark)) from None
         except ConnectionError as error:
             raise TransportError(f"the connection broke ({error.strerror})") from None
+        finally:
+            self._awaiting = False
         return ssh_frame.cut_out(chunk.removesuffix(f"\n#{mark}.\n".encode()), mark)
 
     def ask_pss(self, pids: Sequence[int]) -> None:
         """Ask for proportional memory, which comes on the other stream whenever it comes; one question at a time."""
         self._pss_asked = self.next_mark()
         self.send(f"b {self._pss_asked} {' '.join(f'{pid}/smaps_rollup' for pid in pids)}\n")
+
+    @property
+    def denied(self) -> bool:
+        """Whether ssh found no way in that needs no answer of the user."""
+        return any("Permission denied" in message for message in self.messages)
 
     @property
     def awaits_pss(self) -> bool:
@@ -157,9 +173,10 @@ class SshLine:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     async def _drain(self) -> None:
-        """Wait for the end of the process. What it still prints is read, or it would not end."""
+        """Wait for the end of the process. What it still prints is read (here, or by an exchange that waits for its
+        answer all the while), or it would not end."""
         stdout = self._process.stdout
-        while stdout is not None and await stdout.read(_CHUNK):
+        while stdout is not None and not self._awaiting and await stdout.read(_CHUNK):
             pass
         await self._process.wait()
 

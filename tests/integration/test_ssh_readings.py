@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from collectors.machine import ProcMachine
-from collectors.problem import FetchError
-from collectors.reading import Missing, Request, Wanted
+from collectors.problem import FetchError, TransportError
+from collectors.reading import Missing, Reading, Request, Wanted
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh import SshTransport
 from loadtop.model import Group, State
@@ -219,6 +219,17 @@ async def test_a_cancelled_reading_spoils_no_later_one(far: tuple[Sshd, SshTrans
         found = await transport.read(request)
         assert os.getpid() in found.pids
         assert isinstance(found.files["/proc/loadavg"], str)
+
+
+async def test_the_end_may_come_while_a_reading_is_awaited(sshd: SshdFactory) -> None:
+    for pause in (0.0, 0.002, 0.01):
+        transport = transport_to(sshd())
+        await transport.connect()
+        reading = asyncio.create_task(transport.read(Request((Wanted("/proc/loadavg"),), processes=True)))
+        await asyncio.sleep(pause)
+        await transport.close()
+        (outcome,) = await asyncio.gather(reading, return_exceptions=True)
+        assert isinstance(outcome, (TransportError, Reading))
 
 
 async def test_readings_are_dated_by_the_uptime(far: tuple[Sshd, SshTransport]) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import getpass
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,8 +60,8 @@ class SshdFactory:
     def __init__(self, servers: contextlib.ExitStack) -> None:
         self._servers = servers
 
-    def __call__(self, *, alias: str = "web1", extra: str = "") -> Sshd:
-        """Start one; ``extra`` is added to the server's configuration."""
+    def __call__(self, *, alias: str = "web1", extra: str = "", launcher: Sequence[str] = ()) -> Sshd:
+        """Start one, by the command ``launcher`` where given; ``extra`` goes before the server's configuration."""
         binary = find_program("sshd", install=INSTALL)
         directory = self._servers.enter_context(server_directory())
         directory.chmod(0o700)
@@ -73,6 +74,7 @@ class SshdFactory:
         (directory / "known_hosts").write_text(f"[127.0.0.1]:{port} {host_key}")
         configuration = directory / "sshd_config"
         configuration.write_text(f"""
+{extra}
 Port {port}
 ListenAddress 127.0.0.1
 HostKey {directory}/host_key
@@ -84,7 +86,6 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 Subsystem sftp internal-sftp
-{extra}
 """)
         (directory / "ssh_config").write_text(f"""
 Host {alias}
@@ -99,7 +100,9 @@ Host {alias}
     BatchMode yes
 """)
         log = directory / "sshd.log"
-        program = self._servers.enter_context(Program([binary, "-D", "-e", "-f", str(configuration)], log=log))
+        program = self._servers.enter_context(
+            Program([*launcher, binary, "-D", "-e", "-f", str(configuration)], log=log)
+        )
         program.wait_until(lambda: answers(port))
         return Sshd(program, directory, port, user, alias)
 
