@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+from urllib.parse import urlsplit
 
 from loadtop.model import ApacheStatus, FpmPool, Group, HostSample, Outcome, State
 
@@ -216,8 +217,20 @@ def _apache(sample: HostSample) -> str:
 def _apache_lacks(sample: HostSample) -> tuple[str, str]:
     unknown = [name for page in sample.apache or () for name in _unknown_limits(page)]
     if not unknown:
-        return "", ""
+        return _backlog_cut(sample)
     return f"{', '.join(dict.fromkeys(unknown))} unknown: its configuration may not be read", ""
+
+
+def _backlog_cut(sample: HostSample) -> tuple[str, str]:
+    """A ListenBacklog that the kernel cuts to net.core.somaxconn (listen(2))."""
+    limits = {listener.port: listener.backlog for listener in (sample.tcp.listeners if sample.tcp is not None else ())}
+    for page in sample.apache or ():
+        parts = urlsplit(page.url)
+        limit = limits.get(parts.port or (443 if parts.scheme == "https" else 80))
+        if limit and page.listen_backlog is not None and limit < page.listen_backlog:
+            fix = f"sudo sysctl -w net.core.somaxconn={page.listen_backlog}   (then restart Apache)"
+            return f"its ListenBacklog of {page.listen_backlog} is cut to {limit} by net.core.somaxconn", fix
+    return "", ""
 
 
 def _unknown_limits(page: ApacheStatus) -> Iterable[str]:

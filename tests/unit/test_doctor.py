@@ -14,6 +14,7 @@ from loadtop.model import (
     Group,
     HaproxyProxy,
     HostSample,
+    Listener,
     Network,
     Outcome,
     Process,
@@ -109,6 +110,14 @@ def test_limits_that_are_not_known_are_named(sample: HostSample) -> None:
     assert "MaxRequestWorkers, ListenBacklog unknown" in check_of(unknown, "apache").missing
     assert check_of(unknown, "php-fpm").missing.startswith("pm.max_children of www")
     assert check_of(unknown, "networks").fix == "--link MBIT"
+
+
+@pytest.mark.parametrize(("limit", "cut"), [(128, True), (511, False), (None, False)])
+def test_a_backlog_that_the_kernel_cuts(sample: HostSample, limit: int | None, cut: bool) -> None:
+    assert sample.tcp is not None
+    check = check_of(replace(sample, tcp=replace(sample.tcp, listeners=(Listener(80, 0, limit),))), "apache")
+    assert (check.health is Health.PARTLY) == cut
+    assert ("net.core.somaxconn=511" in check.fix) == cut
 
 
 def test_what_a_generator_lacks() -> None:
