@@ -1,7 +1,7 @@
 """Limits of the machine and of the generator: a quota, a line, a disk, ports, descriptors."""
 
 import contextlib
-import os
+import subprocess
 import tempfile
 from collections.abc import Generator
 from functools import partial
@@ -33,7 +33,7 @@ echo 'written';
 READING = """<?php
 $file = fopen('WHERE', 'r');
 for ($i = 0; $i < 16; $i++) {
-    fseek($file, random_int(0, SIZE) << 20);
+    fseek($file, random_int(0, SIZE) << 16);
     strlen(fread($file, 65536));
 }
 echo 'read';
@@ -42,14 +42,11 @@ FILE_MB = 256
 
 
 @contextlib.contextmanager
-def cold_file(size_mb: int) -> Generator[Path]:
-    """A file that everybody may read and that is not in the page cache: what reads it first is charged with it."""
+def charged_file(size_mb: int, launcher: list[str]) -> Generator[Path]:
+    """A file that everybody may read, written by the control group that its pages are to be charged to."""
     with tempfile.NamedTemporaryFile(prefix="loadtop-lab-", dir=on_a_disk()) as file:
-        for _ in range(size_mb):
-            file.write(os.urandom(1 << 20))
-        file.flush()
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        write = ["dd", "if=/dev/zero", f"of={file.name}", "bs=1M", f"count={size_mb}", "conv=notrunc,fsync"]
+        subprocess.run([*launcher, *write], check=True, capture_output=True)
         Path(file.name).chmod(0o644)
         yield Path(file.name)
 
@@ -58,9 +55,9 @@ def little_memory(limit_mb: int) -> Build:
     """Apache whose page reads here and there in a file that its control group's memory cannot hold; no swap."""
 
     def build(bench: Bench, lifted: bool) -> Stand:
-        file = bench.stack.enter_context(cold_file(FILE_MB))
         group = bench.stack.enter_context(memory_group(4 * FILE_MB if lifted else limit_mb))
-        page = READING.replace("WHERE", str(file)).replace("SIZE", str(FILE_MB - 1))
+        file = bench.stack.enter_context(charged_file(FILE_MB, group.launcher))
+        page = READING.replace("WHERE", str(file)).replace("SIZE", str(16 * FILE_MB - 1))
         server = bench.apache(mpm="prefork", php="mod", workers=12, pages={"page.php": page}, launcher=group.launcher)
         return Stand(f"{server.url}page.php", ("--apache", server.status_url), sign=refaults)
 
