@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from loadtop.commands import Mark
 from loadtop.feed import Feed
+from loadtop.words import tr
 from tui.dial import Dial
 from tui.drawing.line import Role
 from tui.follower import Follower
@@ -142,7 +143,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
     def action_leave(self) -> None:
         """Quit; while load is running only when asked twice."""
         if self.follower.load_runs and not self._asked_to_leave:
-            self.say("load is running: q again to stop it and quit", Role.WARN)
+            self.say(tr("load is running: q again to stop it and quit"), Role.WARN)
             self._asked_to_leave = True
             return
         self.exit()
@@ -158,7 +159,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
     def action_next_host(self, step: int = 1) -> None:
         """Show the next machine."""
         if not self.follower.next_host(step):
-            self.say("only one machine is watched: add more with --host NAME=ssh://HOST")
+            self.say(tr("only one machine is watched: add more with --host NAME=ssh://HOST"))
 
     def action_show_host(self, name: str) -> None:
         """Show this machine."""
@@ -208,16 +209,17 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
 
     def action_mark(self) -> None:
         """Ask for a text, to note it."""
-        self.ask("mark", "what happens now? (enter notes it, escape goes back)")
+        self.ask("mark", tr("what happens now? (enter notes it, escape goes back)"))
 
     def action_copy(self) -> None:
         """Copy the report so far; the terminal puts it into its clipboard, also over SSH."""
         text = self.follower.report()
         if not text:
-            self.say("nothing was measured yet")
+            self.say(tr("nothing was measured yet"))
             return
         self.copy_to_clipboard(text)
-        self.say(f"copied: the report so far, {len(text.splitlines())} lines (if the terminal allows it: OSC 52)")
+        lines = len(text.splitlines())
+        self.say(tr("copied: the report so far, {lines} lines (if the terminal allows it: OSC 52)", lines=lines))
 
     def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
         """Ask for a line of text; :meth:`on_question_answered` gets it."""
@@ -240,7 +242,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
             self.say(self.dial.set(self.follower.load, event.text))
         elif event.purpose == "mark" and event.text:
             self.follower.feed.command(Mark(event.text))
-            self.say(f"noted: {event.text}")
+            self.say(tr("noted: {text}", text=event.text))
 
     async def on_palette_done(self, event: "Palette.Done") -> None:
         """Do what was chosen."""
@@ -257,9 +259,9 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         try:
             path.write_text(svg(compose(parts, *self.size), self.look, "loadtop"), encoding="utf-8")
         except OSError as error:
-            self.say(f"no picture: {error}", Role.WARN)
+            self.say(tr("no picture: {error}", error=error), Role.WARN)
         else:
-            self.say(f"picture saved: {path.resolve()}")
+            self.say(tr("picture saved: {path}", path=path.resolve()))
 
     async def on_key_bar_pressed(self, event: KeyBar.Pressed) -> None:
         """A click on a key does what the key does."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from loadtop.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from loadtop.model import LoadSample
+from loadtop.words import tr
 
 
 def _stride(value: int) -> int:
@@ -35,11 +36,11 @@ MOST = 200_000
 def why_fixed(load: LoadSample | None) -> str:
     """Why the load cannot be changed now; empty where it can."""
     if load is None:
-        return "there is no load to change"
+        return tr("there is no load to change")
     if load.state.ended:
-        return "the load has ended: r begins it again"
+        return tr("the load has ended: r begins it again")
     if load.rate is None and load.concurrency is None:
-        return "this load cannot be changed while it runs"
+        return tr("this load cannot be changed while it runs")
     return ""
 
 
@@ -70,9 +71,9 @@ class Dial:
         try:
             wanted = round(float(typed))
         except ValueError:
-            return "a number is wanted"
+            return tr("a number is wanted")
         if not 1 <= wanted <= MOST:
-            return f"between 1 and {MOST} can be set"
+            return tr("between 1 and {most} can be set", most=MOST)
         self._seen = now = load.rate if load.rate is not None else load.concurrency or 0
         return self._ask_for(load, round(now), wanted)
 
@@ -80,30 +81,32 @@ class Dial:
         self._wanted = wanted
         if load.rate is not None:
             self._command(SetRate(float(wanted)))
-            return f"{before} to {wanted} requests per second"
+            return tr("{before} to {wanted} requests per second", before=before, wanted=wanted)
         self._command(SetConcurrency(wanted))
-        return f"{before} to {wanted} connections"
+        return tr("{before} to {wanted} connections", before=before, wanted=wanted)
 
     def restart(self, load: LoadSample | None) -> str:
         """Begin again; returns what to say."""
         if load is None:
-            return "there is no load to begin again"
+            return tr("there is no load to begin again")
         self._wanted = None
         self._command(RestartLoad())
-        return "beginning the load again"
+        return tr("beginning the load again")
 
     def next_step(self, load: LoadSample | None) -> str:
         """Go on to the next step; returns what to say."""
         if load is None or load.state.ended:
-            return "no load is running"
+            return tr("no load is running")
         if load.step >= load.steps:
-            return "this is the last step" if load.steps > 1 else "this load has no steps: give them with --steps 1,2,4"
+            if load.steps > 1:
+                return tr("this is the last step")
+            return tr("this load has no steps: give them with --steps 1,2,4")
         self._command(NextStep())
-        return f"step {load.step} of {load.steps} is cut short"
+        return tr("step {step} of {steps} is cut short", step=load.step, steps=load.steps)
 
     def stop(self, load: LoadSample | None) -> str:
         """End the load; returns what to say."""
         if load is None or load.state.ended:
-            return "no load is running"
+            return tr("no load is running")
         self._command(StopLoad())
-        return "stopping the load; watching goes on"
+        return tr("stopping the load; watching goes on")

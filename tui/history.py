@@ -112,6 +112,7 @@ class History:
         self.rps = Ring[float]()
         self.p99 = Ring[float]()
         self.hosts: dict[str, HostHistory] = {}
+        self.evidence: dict[tuple[str, str], Ring[float]] = {}
         self.timeline = Timeline()
         self.blind: list[tuple[float, float]] = []
         self.marks: deque[tuple[float, str]] = deque(maxlen=MARKS)
@@ -126,11 +127,23 @@ class History:
         self.p99.append(latency_ms(moment, 99.0))
         for host in measured.hosts:
             self.hosts.setdefault(host.name, HostHistory()).add(host, moment.at)
+        self._note_evidence(moment)
         self.timeline.add(moment, load is not None and not load.state.ended)
         self._note_blindness(moment)
         self.marks.extend((moment.at, text) for text in measured.frame.marks)
         if load is not None and (not self.steps or self.steps[-1][1] != load.step):
             self.steps.append((moment.at, load.step))
+
+    def _note_evidence(self, moment: Moment) -> None:
+        """Keep the values that spoke for or against a finding, by machine and metric."""
+        diagnosis = moment.diagnosis
+        items = [item for finding in (diagnosis.verdict, *diagnosis.findings) for item in finding.evidence]
+        values = {(item.host, item.metric): item.value for item in items}
+        for key in values.keys() - self.evidence.keys():
+            if len(self.evidence) < MARKS:
+                self.evidence[key] = Ring[float](total=self.rps.total - 1)
+        for key, ring in self.evidence.items():
+            ring.append(values.get(key))
 
     def _note_blindness(self, moment: Moment) -> None:
         """Keep the stretches in which ``none`` was said although a machine gave no figures: they are not calm."""
@@ -148,6 +161,7 @@ class History:
         found = History(self._interval_s)
         found.rps, found.p99 = self.rps.copy(), self.p99.copy()
         found.hosts = {name: host.copy() for name, host in self.hosts.items()}
+        found.evidence = {key: ring.copy() for key, ring in self.evidence.items()}
         found.timeline = deepcopy(self.timeline)
         found.blind = list(self.blind)
         found.marks, found.steps = self.marks.copy(), self.steps.copy()

@@ -1,5 +1,6 @@
 """What a person does to the load: each key is an action, each action a command to the feed."""
 
+from loadtop.words import tr
 from tui.dial import Dial, why_fixed
 from tui.drawing.line import Role
 from tui.follower import Follower
@@ -34,7 +35,8 @@ class LoadActions:
         if load is None or problem:
             self.say(problem)
         else:
-            self.ask("load", "requests per second" if load.rate is not None else "connections", digit, number=True)
+            words = tr("requests per second") if load.rate is not None else tr("connections")
+            self.ask("load", words, digit, number=True)
 
     def action_stop_load(self) -> None:
         """End the load; watching goes on."""

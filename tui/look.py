@@ -44,6 +44,7 @@ TERMINAL = _palette(
         Role.EMPTY: "bright_black",
         Role.TAB: "dim underline",
         Role.SELECTED: "reverse",
+        Role.LIMIT: "yellow",
     }
 )
 """The terminal's own sixteen colours on its own background: it fits light and dark ones, and is short to send."""

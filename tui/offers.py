@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from loadtop.words import tr
 from tui.keys import KEYS
 from tui.panels.processes import ORDERS
 from tui.view import View
@@ -10,9 +11,11 @@ from tui.widgets.palette import Entry
 
 def entries(view: View, panels: Iterable[str]) -> list[Entry]:
     """All of it, for what is shown now."""
-    found = [Entry(key.help, key.shown, key.action) for key in KEYS if key.action != "palette"]
+    found = [Entry(tr(key.help), key.shown, key.action) for key in KEYS if key.action != "palette"]
     if len(view.hosts) > 1:
-        found += [Entry(f"show machine {host.name}", "", f"show_host({host.name!r})") for host in view.hosts]
-    found += [Entry(f"zoom panel {name}", "", f"screen.zoom({name!r})") for name in panels]
-    found += [Entry(f"order processes by {name}", "", f"screen.order({name!r})") for name in ORDERS]
-    return [*found, Entry("stop the load and quit at once", "ctrl+c", "interrupt")]
+        found += [
+            Entry(tr("show machine {host}", host=host.name), "", f"show_host({host.name!r})") for host in view.hosts
+        ]
+    found += [Entry(tr("zoom panel {panel}", panel=tr(name)), "", f"screen.zoom({name!r})") for name in panels]
+    found += [Entry(tr("order processes by {column}", column=name), "", f"screen.order({name!r})") for name in ORDERS]
+    return [*found, Entry(tr("stop the load and quit at once"), "ctrl+c", "interrupt")]

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from loadtop.model import HostSample, LoadSample, State
 from loadtop.moment import HostView, Moment
 from loadtop.rate_model import ApacheRates, HostRates
+from loadtop.words import tr, translated
 from tui.drawing.numbers import duration
 from tui.history import STALE_INTERVALS, History, HostHistory
 from tui.text import safe
@@ -91,13 +92,17 @@ class View:
         """
         host = self.host
         if host is None:
-            return "waiting for the first figures" if self.phase is Phase.STARTING else "no machine is watched"
+            if self.phase is Phase.STARTING:
+                return tr("waiting for the first figures")
+            return tr("no machine is watched: add one with --host NAME=ssh://HOST")
         if self.stale_s or (host.sample is None and host.state.problem):
-            cause = "" if brief or not host.state.problem else f": {safe(host.state.problem)}"
-            return f"no sample for {duration(host.stale_s)}{cause}"
+            cause = "" if brief or not host.state.problem else f": {safe(translated(host.state.problem))}"
+            return tr("no sample for {time}", time=duration(host.stale_s)) + cause
         if host.sample is None:
-            return "waiting for the first sample"
+            return tr("waiting for the first sample")
         for outcome in host.sample.outcomes:
             if outcome.collector in collectors and outcome.state is not State.OK:
-                return safe(outcome.reason) or f"{outcome.collector}: {outcome.state}"
-        return "not measured" if self.past.rates is not None else "measuring: a rate needs two samples"
+                return safe(translated(outcome.reason)) or f"{outcome.collector}: {outcome.state}"
+        if self.past.rates is None:
+            return tr("measuring: a rate needs two samples")
+        return tr("not measured: loadtop doctor says why and what to do")

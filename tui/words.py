@@ -1,6 +1,7 @@
 """What limits, letters and metrics are called on the screen: one place for each word."""
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
+from loadtop.words import tr
 from tui.drawing.line import Role
 
 CALM = "none"
@@ -48,6 +49,18 @@ HEADLINES = {
     Bottleneck.WAITING: ("WAITING", "for something that is not watched"),
 }
 """The name that is shown large, and what follows it."""
+
+
+def headline(bottleneck: Bottleneck) -> tuple[str, str]:
+    """The name that is shown large, and what follows it, in the language spoken."""
+    name, rest = HEADLINES[bottleneck]
+    return tr(name), tr(rest)
+
+
+def on(host: str | None) -> str:
+    """Where a limit is, as it is put after its name; empty where that is not known."""
+    return tr(" on {host}", host=host) if host else ""
+
 
 _METRICS = {
     "cpu.busy_pct": "CPU busy",
@@ -102,12 +115,12 @@ _DEVICES = {"util_pct": "busy", "await_ms": "await", "tx_mbit_s": "sends", "rx_m
 def metric(name: str) -> str:
     """A metric's name in words; one that has none here is shown as it is written in rules and reports."""
     if name in _METRICS:
-        return _METRICS[name]
+        return tr(_METRICS[name])
     if name.startswith("core") and name.endswith(".busy_pct"):
-        return f"cpu{name[4:-9]} busy"
+        return tr("cpu{core} busy", core=name[4:-9])
     if name.startswith(("disk.", "network.")):
         device, _, what = name.partition(".")[2].rpartition(".")
-        return f"{device} {_DEVICES.get(what, what)}"
+        return f"{device} {tr(_DEVICES.get(what, what))}"
     return name.replace("_", " ")
 
 

@@ -7,6 +7,7 @@ intervals share a cell for good: the graph moves on by whole cells, and in betwe
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import TypeVar
 
 from tui.drawing.glyphs import Glyphs
@@ -101,6 +102,32 @@ def graph(
     else:
         columns = [_blocks(height, rows, glyphs) for height in heights]
     return [(Span("".join(row), role((rows - y - 0.5) / rows)),) for y, row in enumerate(zip(*columns, strict=True))]
+
+
+def against(
+    values: Sequence[float | None],
+    threshold: float,
+    cells: int,
+    rows: int,
+    top: float,
+    glyphs: Glyphs,
+    role: Role,
+    *,
+    total: int | None = None,
+) -> list[Line]:
+    """A graph of values below ``top`` with a level line at a threshold, where no value covers it."""
+    drawn = graph(values, cells, rows, top, glyphs, lambda _: role, total=total)
+    at = min(rows - 1, max(0, int(rows - rows * threshold / top))) if top > 0 else 0
+    return [_levelled(spans, glyphs) if y == at else spans for y, spans in enumerate(drawn)]
+
+
+def _levelled(spans: Line, glyphs: Glyphs) -> Line:
+    found: list[Span] = []
+    for text, role in spans:
+        for blank, part in groupby(text, key=lambda character: character == " "):
+            piece = "".join(part)
+            found.append(Span(glyphs.level * len(piece), Role.LIMIT) if blank else Span(piece, role))
+    return tuple(found)
 
 
 def layers(

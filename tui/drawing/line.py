@@ -38,6 +38,7 @@ class Role(StrEnum):
     SWAP = "swap"
     EMPTY = "empty"
     TAB = "tab"
+    LIMIT = "limit"
     SELECTED = "selected"
 
 

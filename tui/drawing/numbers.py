@@ -1,5 +1,7 @@
 """Numbers as text of a fixed width, so that nothing jumps when they change. ``None`` is "-", never 0."""
 
+from loadtop.words import tr
+
 ABSENT = "-"
 """Shown for what was not measured."""
 
@@ -86,10 +88,12 @@ def duration(seconds: float) -> str:
     """A duration in words short enough for a title: ``9 s``, ``2 min 5 s``, ``1 h 12 min``."""
     whole = max(0, int(seconds))
     if whole < 60:
-        return f"{whole} s"
+        return tr("{s} s", s=whole)
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+        if whole % 60:
+            return tr("{min} min {s} s", min=whole // 60, s=whole % 60)
+        return tr("{min} min", min=whole // 60)
+    return tr("{h} h {min} min", h=whole // 3600, min=whole % 3600 // 60)
 
 
 def clock(seconds: float) -> str:

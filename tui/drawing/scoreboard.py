@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from loadtop.words import tr
 from tui.drawing.line import Line, Role, Span, length
 
 ORDER = "WRKDCLGSI_."
@@ -69,7 +70,7 @@ def legend(scoreboard: str, cells: int, rows: int) -> list[Line]:
         item = (
             Span(letter, role_of(letter)),
             Span(f" {number}", Role.VALUE),
-            Span(f" {NAMES.get(letter, 'unknown')}", Role.DIM),
+            Span(f" {tr(NAMES.get(letter, 'unknown'))}", Role.DIM),
         )
         gap = 2 if lines[-1] else 0
         if length(lines[-1]) + gap + length(item) > cells:

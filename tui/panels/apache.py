@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from loadtop.rate_model import ApacheRates
+from loadtop.words import tr
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import milliseconds, per_second
 from tui.drawing.scoreboard import legend, slots
 from tui.text import safe
@@ -38,12 +39,12 @@ class ApachePanel(Panel):
         if page is None:
             return self.words(view.why_nothing("apache"), cells, rows)
         if not page.capacity:
-            return self.words("The status page shows no scoreboard.", cells, rows)
+            return self.words(tr("The status page shows no scoreboard: is it mod_status?"), cells, rows)
         lines = [self._busy(page, cells), *slots(page.scoreboard, cells, max(1, min(8, rows - 2)))]
         lines += legend(page.scoreboard, cells, max(1, min(2, rows - len(lines))))
         spare = rows - len(lines)
         if spare >= 3:
-            lines.append(self.caption(f"slots taken, 0 to {page.capacity}", cells))
+            lines.append(self.caption(tr("slots taken, 0 to {most}", most=page.capacity), cells))
             lines += self.curve(view.past.workers, cells, spare - 1, role=utilisation)
         return lines[:rows]
 
@@ -51,8 +52,8 @@ class ApachePanel(Panel):
         """How many slots are taken, of how many, and as a gauge."""
         taken, digits = page.busy + page.graceful, len(str(page.capacity))
         role = Role.BAD if page.full >= FULL_PCT else Role.VALUE
-        head = line("busy ", Span(f"{taken:>{digits}d}", role), f" of {page.capacity}  ")
-        return (*head, *gauge(page.full, cells - 11 - 2 * digits, _bar_role(page), self.look.glyphs))
+        head = line(tr("busy "), Span(f"{taken:>{digits}d}", role), tr(" of {all}  ", all=page.capacity))
+        return (*head, *gauge(page.full, cells - length(head), _bar_role(page), self.look.glyphs))
 
 
 def _bar_role(page: ApacheRates) -> Role:

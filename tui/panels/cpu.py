@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from loadtop.rate_model import CoreShares, CpuShares
+from loadtop.words import tr
 from tui.drawing.bars import level, stacked
 from tui.drawing.graph import layers
-from tui.drawing.line import Line, Role, Span, fit, line
+from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.drawing.numbers import percent
-from tui.text import safe
+from tui.text import safe, width
 from tui.view import View
 from tui.widgets.panel import Panel
 
@@ -30,16 +31,19 @@ class CpuPanel(Panel):
         scheduler = None if view.sample is None else view.sample.scheduler
         if scheduler is None:
             return ()
-        running = "" if scheduler.running is None else f"{scheduler.running:2d} run  "
-        return line(Span(f"{running}load {scheduler.load1:.2f}", Role.DIM))
+        running = "" if scheduler.running is None else f"{scheduler.running:2d} {tr('run')}  "
+        return line(Span(f"{running}{tr('load')} {scheduler.load1:.2f}", Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         rates = view.rates
         if rates is None or rates.cpu is None:
             return self.words(view.why_nothing("cpu", brief=False), cells, rows)
         glyphs = self.look.glyphs
-        head = (Span("idle "), Span(percent(rates.cpu.idle), Role.VALUE), Span(" %  "))
-        lines: list[Line] = [(*head, *stacked(parts(rates.cpu), cells - 12, glyphs)), self._states(rates.cpu, cells)]
+        head = (Span(tr("idle ")), Span(percent(rates.cpu.idle), Role.VALUE), Span(" %  "))
+        lines: list[Line] = [
+            (*head, *stacked(parts(rates.cpu), cells - length(head) - 1, glyphs)),
+            self._states(rates.cpu, cells),
+        ]
         room = rows - len(lines)
         cores = self._cores(rates.cores, cells, max(1, room // 2))
         if rows >= len(lines) + len(cores):
@@ -76,9 +80,11 @@ class CpuPanel(Panel):
                 found.append(tuple(spans))
             return found
         levels = "".join(level(core.shares.busy, glyphs) for core in cores)
-        room = cells - 6
+        name = tr("cores ")
+        room = cells - width(name)
         chunks = [levels[i : i + room] for i in range(0, len(levels), room)][:rows]
-        return [line(Span("cores " if i == 0 else " " * 6, Role.DIM), Span(c, Role.USER)) for i, c in enumerate(chunks)]
+        heads = [name, *([" " * width(name)] * len(chunks))]
+        return [line(Span(head, Role.DIM), Span(chunk, Role.USER)) for head, chunk in zip(heads, chunks, strict=False)]
 
 
 def parts(shares: CpuShares) -> list[tuple[float, Role]]:

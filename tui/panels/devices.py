@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from loadtop.rate_model import DiskRates, NetworkRates, TcpRates
+from loadtop.words import pad, tr
 from tui.drawing.graph import ceiling_of_size, utilisation
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, milliseconds, per_second, percent, speed
@@ -27,7 +28,7 @@ class DevicePanel(Panel):
     TAB = "disk"
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
-        return line(Span("disk, network", Role.TITLE))
+        return line(Span(tr("disk, network"), Role.TITLE))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         rates = view.rates
@@ -39,9 +40,9 @@ class DevicePanel(Panel):
         disks = _busiest(rates.disks or (), room - len(networks), lambda disk: disk.util or 0.0)
         lines = [_disk(disk) for disk in disks] + [_network(net, cells) for net in networks]
         if rates.disks is None:
-            lines += self.words(f"disks: {view.why_nothing('disks')}", cells, 1)
+            lines += self.words(tr("disks: {why}", why=view.why_nothing("disks")), cells, 1)
         if rates.networks is None:
-            lines += self.words(f"networks: {view.why_nothing('networks')}", cells, 1)
+            lines += self.words(tr("networks: {why}", why=view.why_nothing("networks")), cells, 1)
         lines += tcp
         return [*lines, *self._graphs(view, cells, rows - len(lines))][:rows]
 
@@ -52,10 +53,13 @@ class DevicePanel(Panel):
         past, lower = view.past, rows // 2
         top = self.top(past.network, cells, 10.0, ceiling_of_size)
         disk = [
-            self.caption("busiest disk, 0 to 100 %", cells),
+            self.caption(tr("busiest disk, 0 to 100 %"), cells),
             *self.curve(past.disk, cells, rows - lower - 1, role=utilisation),
         ]
-        network = [self.caption(f"network, 0 to {speed(top)}", cells), *self.curve(past.network, cells, lower - 1, top)]
+        network = [
+            self.caption(tr("network, 0 to {top}", top=speed(top)), cells),
+            *self.curve(past.network, cells, lower - 1, top),
+        ]
         return [*(disk if any(past.disk.values) else ()), *(network if any(past.network.values) else ())]
 
 
@@ -67,22 +71,22 @@ def _busiest(devices: Sequence[Device], room: int, use: Callable[[Device], float
 def _disk(disk: DiskRates) -> Line:
     role = Role.BAD if disk.util is not None and disk.util >= FULL_PCT else Role.VALUE
     return line(
-        Span(clip(safe(disk.name), NAME).ljust(NAME)),
+        Span(pad(clip(safe(disk.name), NAME), NAME)),
         Span(percent(disk.util), role),
         Span(" %", Role.DIM),
         Span(milliseconds(disk.await_ms, 6), Role.VALUE),
         Span(" ms ", Role.DIM),
         Span(speed(disk.read_kb + disk.write_kb, 9), Role.VALUE),
-        Span(" swap" if disk.swap else "", Role.SWAP),
+        Span(f" {tr('swap')}" if disk.swap else "", Role.SWAP),
     )
 
 
 def _network(network: NetworkRates, cells: int) -> Line:
     spans = [
-        Span(clip(safe(network.name), NAME).ljust(NAME)),
-        Span("in ", Role.DIM),
+        Span(pad(clip(safe(network.name), NAME), NAME)),
+        Span(tr("in "), Role.DIM),
         Span(speed(network.rx_kb, 8), Role.VALUE),
-        Span(" out ", Role.DIM),
+        Span(tr(" out "), Role.DIM),
         Span(speed(network.tx_kb, 8), Role.VALUE),
     ]
     if network.util is not None and cells >= 38:
@@ -95,8 +99,8 @@ def _tcp(tcp: TcpRates) -> Line:
     overflows = tcp.listen_overflows
     return line(
         Span("tcp".ljust(NAME)),
-        Span("overflows ", Role.DIM),
+        Span(tr("overflows "), Role.DIM),
         Span(per_second(overflows, 4), Role.BAD if overflows else Role.VALUE),
-        Span("/s wait ", Role.DIM),
+        Span(tr("/s wait "), Role.DIM),
         Span(count(tcp.time_wait, 6), Role.VALUE),
     )

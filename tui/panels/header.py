@@ -1,6 +1,7 @@
 """The first line: what is tested, with which load, how far it is, where it is recorded, and which machine is shown."""
 
 from loadtop.model import LoadSample, LoadState
+from loadtop.words import tr
 from tui.drawing.bars import gauge
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.line import Line, Role, Span, length, line, spread
@@ -33,11 +34,11 @@ def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
     several = len(view.hosts) > 1
     progress, bar = _progress(view), _bar(view, glyphs)
     wanted: list[list[Line]] = [
-        [progress, bar, _recording(view, glyphs, "recording"), _host(view, details=True)],
-        [progress, bar, _recording(view, glyphs, "rec"), _host(view, details=False)],
-        [progress, bar, _recording(view, glyphs, "rec"), _host(view, details=False) if several else ()],
-        [progress, _recording(view, glyphs, "rec"), _host(view, details=False) if several else ()],
-        [progress, _recording(view, glyphs, "rec")],
+        [progress, bar, _recording(view, glyphs, tr("recording")), _host(view, details=True)],
+        [progress, bar, _recording(view, glyphs, tr("rec")), _host(view, details=False)],
+        [progress, bar, _recording(view, glyphs, tr("rec")), _host(view, details=False) if several else ()],
+        [progress, _recording(view, glyphs, tr("rec")), _host(view, details=False) if several else ()],
+        [progress, _recording(view, glyphs, tr("rec"))],
         [progress],
     ]
     sizes = [least + sum(length(part) + 2 for part in kept if part) for kept in wanted]
@@ -51,36 +52,36 @@ def _progress(view: View) -> Line:
     at = 0.0 if view.moment is None else view.moment.at
     state: Line = ()
     if view.paused:
-        state = (Span(" paused ", Role.WARN_BADGE), GAP)
+        state = (Span(tr(" paused "), Role.WARN_BADGE), GAP)
     load = view.load
     if load is None:
-        word = "starting" if view.phase is Phase.STARTING else "watching"
+        word = tr("starting") if view.phase is Phase.STARTING else tr("watching")
         return (*state, Span(f"{word} {clock(at)}"))
     return (*state, Span(_model(load), Role.ACCENT), GAP, *_done(load))
 
 
 def _model(load: LoadSample) -> str:
     if load.rate is not None:
-        text = f"{safe(load.model)} {per_second(load.rate)}/s"
+        text = f"{tr(safe(load.model))} {per_second(load.rate)}/s"
     else:
-        text = safe(load.model) + (f" c={load.concurrency}" if load.concurrency is not None else "")
-    return text + (f" step {load.step}/{load.steps}" if load.steps > 1 else "")
+        text = tr(safe(load.model)) + (f" c={load.concurrency}" if load.concurrency is not None else "")
+    return text + (tr(" step {step}/{steps}", step=load.step, steps=load.steps) if load.steps > 1 else "")
 
 
 def _done(load: LoadSample) -> Line:
     if load.state is LoadState.FAILED:
-        return (Span(" load failed ", Role.BAD_BADGE),)
+        return (Span(tr(" load failed "), Role.BAD_BADGE),)
     if load.state in (LoadState.STARTING, LoadState.WARMUP):
-        return (Span({"starting": "starting", "warmup": "warm-up"}[load.state], Role.WARN),)
+        return (Span(tr({"starting": "starting", "warmup": "warm-up"}[load.state]), Role.WARN),)
     if load.target_requests is not None:
         goal = grouped(load.target_requests)
-        text = f"{count(load.requests, len(goal))} of {goal}"
+        text = tr("{done} of {all}", done=count(load.requests, len(goal)), all=goal)
     else:
         text = clock(load.elapsed_s)
         if load.target_s is not None:
-            text += f" of {clock(load.target_s)}"
+            text = tr("{done} of {all}", done=text, all=clock(load.target_s))
     if load.state.ended:
-        return (Span(text), Span(f" {load.state}", Role.GOOD if load.state is LoadState.DONE else Role.WARN))
+        return (Span(text), Span(f" {tr(load.state.value)}", Role.GOOD if load.state is LoadState.DONE else Role.WARN))
     return (Span(text),)
 
 
@@ -100,7 +101,7 @@ def _recording(view: View, glyphs: Glyphs, word: str) -> Line:
     if not view.recording:
         return ()
     if view.phase is Phase.DONE:
-        return (Span("recorded", Role.DIM),)
+        return (Span(tr("recorded"), Role.DIM),)
     return (Span(glyphs.record, Role.BAD), Span(f" {word}", Role.DIM))
 
 
@@ -110,10 +111,10 @@ def _host(view: View, *, details: bool) -> Line:
         return ()
     spans = [Span(safe(host.name), Role.VALUE)]
     if view.is_stale(host):
-        spans.append(Span(" stale", Role.WARN))
+        spans.append(Span(tr(" stale"), Role.WARN))
     elif details and host.sample is not None:
         source = host.sample.facts.source
-        how = "ssh" if source.startswith("ssh") else safe(source)
+        how = "ssh" if source.startswith("ssh") else tr(safe(source))
         took = milliseconds(1000 * host.sample.took_s, 3)
         spans.append(Span(f" {how if how != host.name else ''} {took} ms".replace("  ", " "), Role.DIM))
     if len(view.hosts) > 1:

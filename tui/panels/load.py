@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from loadtop.model import Failures, LoadSample, LoadState
+from loadtop.words import tr, translated
 from tui.drawing.line import Line, Role, Span, beside, line
 from tui.drawing.numbers import count, milliseconds, per_second, speed
 from tui.history import latency_ms
@@ -23,18 +24,20 @@ class LoadPanel(Panel):
     KEY = "load"
 
     def title(self, view: View) -> Line:
-        engine = "" if view.load is None or view.load.engine == "builtin" else f" by {safe(view.load.engine)}"
-        return line(Span(f"load{engine}", Role.TITLE))
+        engine = ""
+        if view.load is not None and view.load.engine != "builtin":
+            engine = tr(" by {engine}", engine=safe(view.load.engine))
+        return line(Span(f"{tr('load')}{engine}", Role.TITLE))
 
     def tag(self, view: View) -> Line:
         if view.load is None or self.placement is None:
             return ()
-        return line(Span(f"0 to {count(self._top(view, self.placement.inner[0] - 2))} req/s", Role.DIM))
+        return line(Span(tr("0 to {top} req/s", top=count(self._top(view, self.placement.inner[0] - 2))), Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         load = view.load
         if load is None:
-            return self.words("No load is generated here: watching only.", cells, rows)
+            return self.words(tr("No load is generated here: watching only."), cells, rows)
         trouble = self._trouble(load, cells, 2 if rows >= 6 else 1)
         room = rows - len(trouble)
         if rows < TALL:
@@ -47,10 +50,10 @@ class LoadPanel(Panel):
         """The figures of throughput, and its graph beside them."""
         rates = None if view.moment is None else view.moment.measured.load_rates
         figures = [
-            line(Span(per_second(None if rates is None else rates.rps, 9), Role.VALUE), " req/s"),
-            line(Span(count(load.in_flight, 9), Role.VALUE), " in flight"),
-            line(Span(count(load.requests, 9), Role.VALUE), " requests"),
-            line(Span(speed(None if rates is None else rates.received_kb, 9), Role.VALUE), " received"),
+            line(Span(per_second(None if rates is None else rates.rps, 9), Role.VALUE), tr(" req/s")),
+            line(Span(count(load.in_flight, 9), Role.VALUE), tr(" in flight")),
+            line(Span(count(load.requests, 9), Role.VALUE), tr(" requests")),
+            line(Span(speed(None if rates is None else rates.received_kb, 9), Role.VALUE), tr(" received")),
         ]
         curve = self.curve(view.history.rps, cells - LEFT, rows, self._top(view, cells))
         return beside(figures, curve, LEFT, rows)
@@ -64,7 +67,10 @@ class LoadPanel(Panel):
         room = cells - LEFT
         top = self.top(view.history.p99, room, 10.0)
         curve = self.curve(view.history.p99, room, rows - 1, top)
-        return [self.caption(f"p99, 0 to {milliseconds(top)} ms", cells), *beside(figures, curve, LEFT, rows - 1)]
+        return [
+            self.caption(tr("p99, 0 to {top} ms", top=milliseconds(top)), cells),
+            *beside(figures, curve, LEFT, rows - 1),
+        ]
 
     def _top(self, view: View, cells: int) -> float:
         return self.top(view.history.rps, cells - LEFT, 10.0)
@@ -72,14 +78,14 @@ class LoadPanel(Panel):
     def _trouble(self, load: LoadSample, cells: int, rows: int) -> list[Line]:
         """What went wrong; a message of the generator takes the place of the figures. A failed load says why above."""
         if load.message and load.state is not LoadState.FAILED:
-            texts = wrap(safe(load.message), cells, rows, self.look.glyphs.ellipsis)
+            texts = wrap(safe(translated(load.message)), cells, rows, self.look.glyphs.ellipsis)
             return [line(Span(text, Role.WARN)) for text in texts]
         failed, other = load.failed, load.non_2xx
         return [
             line(
-                Span("failed ", Role.DIM),
+                Span(tr("failed "), Role.DIM),
                 Span(count(failed, 4), Role.BAD if failed else Role.VALUE),
-                Span("   not 2xx ", Role.DIM),
+                Span(tr("   not 2xx "), Role.DIM),
                 Span(count(other, 4), Role.BAD if other else Role.VALUE),
                 Span(f"  {_classes(load.failures)}" if load.failures is not None and failed else "", Role.BAD),
             )
@@ -105,4 +111,4 @@ def _classes(failures: Failures) -> str:
         "timeout": failures.timeout,
         "other": failures.unclassified,
     }
-    return " ".join(f"{name} {number}" for name, number in known.items() if number)
+    return " ".join(f"{tr(name)} {number}" for name, number in known.items() if number)

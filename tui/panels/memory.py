@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from loadtop.words import tr
 from tui.drawing.bars import gauge
 from tui.drawing.graph import ceiling_of_size, utilisation
 from tui.drawing.line import Line, Role, Span, fit, line
@@ -30,11 +31,11 @@ class MemoryPanel(Panel):
 
     def title(self, view: View) -> Line:
         host = view.host
-        return line(Span(f"{safe(host.name)} " if host else "", Role.ACCENT), Span("memory, swap", Role.TITLE))
+        return line(Span(f"{safe(host.name)} " if host else "", Role.ACCENT), Span(tr("memory, swap"), Role.TITLE))
 
     def tag(self, view: View) -> Line:
         memory = None if view.sample is None else view.sample.memory
-        return () if memory is None else line(Span(f"of {size(memory.total_kb)}", Role.DIM))
+        return () if memory is None else line(Span(tr("of {size}", size=size(memory.total_kb)), Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         sample = view.sample
@@ -48,7 +49,7 @@ class MemoryPanel(Panel):
         known = None if memory is None else memory.available_kb
         free = None if memory is None or known is None else 100.0 * known / memory.total_kb
         scarce = free is not None and free < SCARCE_PCT
-        head = fit(line("available ", Span(size(known, 7), Role.BAD if scarce else Role.VALUE)), LEFT)
+        head = fit(line(tr("available "), Span(size(known, 7), Role.BAD if scarce else Role.VALUE)), LEFT)
         used = None if free is None else 100.0 - free
         role = Role.EMPTY if used is None else utilisation(used / 100.0)
         return (*head, *gauge(used, cells - LEFT, role, self.look.glyphs))
@@ -63,11 +64,11 @@ class MemoryPanel(Panel):
         upper, lower = (rows - rows // 2, rows // 2) if both else (0, rows) if moved else (rows if used else 0, 0)
         lines: list[Line] = []
         if upper:
-            lines.append(self.caption("memory in use, 0 to 100 %", cells))
+            lines.append(self.caption(tr("memory in use, 0 to 100 %"), cells))
             lines += self.curve(past.memory_used, cells, upper - 1, role=utilisation)
         if lower:
             top = self.top(past.swap_traffic, cells, 100.0, ceiling_of_size)
-            lines.append(self.caption(f"swap traffic, 0 to {speed(top)}", cells))
+            lines.append(self.caption(tr("swap traffic, 0 to {top}", top=speed(top)), cells))
             lines += self.curve(past.swap_traffic, cells, lower - 1, top, lambda _: Role.SWAP)
         return lines
 
@@ -76,14 +77,14 @@ def _swap(view: View, cells: int) -> list[Line]:
     swap = None if view.sample is None else view.sample.swap
     paging = None if view.rates is None else view.rates.paging
     if swap is not None and not swap.total_kb:
-        return [line(Span("no swap space", Role.DIM))]
+        return [line(Span(tr("no swap space"), Role.DIM))]
     share = None if swap is None else 100.0 * (swap.total_kb - swap.free_kb) / swap.total_kb
-    used = (Span("swap "), Span(percent(share), Role.VALUE), Span(" %"))
+    used = (Span(tr("swap ")), Span(percent(share), Role.VALUE), Span(" %"))
     spans: list[Span] = []
     rates = (None, None) if paging is None else (paging.swap_in_kb, paging.swap_out_kb)
     for name, rate in zip(("in", "out"), rates, strict=True):
         role = Role.BAD if rate is not None and rate >= TRAFFIC_KB_S else Role.VALUE
-        spans += [Span(f" {name} ", Role.DIM), Span(speed(rate, 8), role)]
+        spans += [Span(tr(f" {name} "), Role.DIM), Span(speed(rate, 8), role)]
     return [(*used, *spans)] if cells >= 35 else [used, tuple(spans)]
 
 
@@ -93,10 +94,10 @@ def _stall(view: View, cells: int) -> Line:
     stall = None if pressure is None else pressure.memory_some
     faults = None if paging is None else paging.major_faults
     return line(
-        "stall",
+        tr("stall"),
         Span(percent(stall, 4), Role.BAD if stall is not None and stall >= STALL_PCT else Role.VALUE),
         " %  " if cells >= 29 else " % ",
-        Span("faults ", Role.DIM),
+        Span(tr("faults "), Role.DIM),
         Span(per_second(faults, 7 if cells >= 29 else 6), Role.VALUE),
         Span("/s", Role.DIM),
     )

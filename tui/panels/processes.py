@@ -7,6 +7,7 @@ from textual import events
 
 from loadtop.model import Group
 from loadtop.rate_model import ProcessRates
+from loadtop.words import tr
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line
@@ -88,9 +89,8 @@ class ProcessPanel(Panel):
         self.turned = not self.turned
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
-        if not self.only:
-            return line(Span("processes", Role.TITLE))
-        return line(Span("processes", Role.TITLE), Span(f" with {safe(self.only)}", Role.WARN))
+        only = tr(" with {text}", text=safe(self.only)) if self.only else ""
+        return line(Span(tr("processes"), Role.TITLE), Span(only, Role.WARN))
 
     def tag(self, view: View) -> Line:
         group = None if view.rates is None else view.rates.group(Group.HTTPD)
@@ -107,7 +107,7 @@ class ProcessPanel(Panel):
         wide = cells >= WIDE
         columns = [column for column in COLUMNS if wide or not column.wide]
         shown = [self._row(process, columns) for process in found[self.first : self.first + rows - 1]]
-        return [self._head(columns), *shown, *([] if found else self.words("None of them.", cells, 1))]
+        return [self._head(columns), *shown, *([] if found else self.words(tr("None of them."), cells, 1))]
 
     def on_click(self, event: events.Click) -> None:
         """A click on a column's head orders by it."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from loadtop.diagnosis.finding import Bottleneck
+from loadtop.words import tr
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import duration
 from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
@@ -27,14 +28,14 @@ class TimePanel(Panel):
 
     def title(self, view: View) -> Line:
         per_cell = cell_seconds(_whole(view), self._cells(), view.interval_s)
-        return line(Span("time", Role.TITLE), Span(f" {duration(per_cell)} a letter", Role.DIM))
+        return line(Span(tr("time"), Role.TITLE), Span(tr(" {time} a letter", time=duration(per_cell)), Role.DIM))
 
     def tag(self, view: View) -> Line:
         spans: list[Span] = []
         for name in dict.fromkeys(self._names(view, self._cells())):
             if name is not None:
                 letter, role = self._letter(name)
-                spans += [Span(letter, role), Span(f" {'headroom' if name == CALM else name}  ", Role.DIM)]
+                spans += [Span(letter, role), Span(f" {tr('headroom' if name == CALM else name)}  ", Role.DIM)]
         return (*spans[:-1], Span(spans[-1].text.rstrip(), Role.DIM)) if spans else ()
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
@@ -75,7 +76,7 @@ class TimePanel(Panel):
         """What was noted, each under its time as far as there is room."""
         notes = [(at, f"{self.look.glyphs.mark} {safe(text)}") for at, text in view.history.marks]
         steps = list(view.history.steps)
-        notes += [(at, f"step {step}") for at, step in steps if len(steps) > 1]
+        notes += [(at, tr("step {step}", step=step)) for at, step in steps if len(steps) > 1]
         drawn = ""
         for at, text in sorted(notes):
             place = int(at / per_cell)

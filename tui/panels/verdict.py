@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding, Forecast
 from loadtop.model import LoadState
+from loadtop.words import pad, tr, translated
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration, quantity
 from tui.text import clip, safe, wrap
 from tui.view import Phase, View
 from tui.widgets.panel import Panel
-from tui.words import HEADLINES, counts, metric, severity
+from tui.words import counts, headline, metric, on, severity
 
 _BADGES = {Role.GOOD: Role.GOOD_BADGE, Role.WARN: Role.WARN_BADGE, Role.BAD: Role.BAD_BADGE}
 _PADDING = {"%": 5, "kB/s": 8, "/s": 8}
@@ -34,7 +35,7 @@ class VerdictPanel(Panel):
         verdict = _verdict(view)
         if verdict is None or verdict.bottleneck is Bottleneck.NONE:
             return ()
-        return line(Span(f"for {duration(verdict.held_s)}", Role.VALUE))
+        return line(Span(tr("for {time}", time=duration(verdict.held_s)), Role.VALUE))
 
     def frame_role(self, view: View) -> Role:
         role = self._headline(view)[0]
@@ -43,36 +44,44 @@ class VerdictPanel(Panel):
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         load, verdict = view.load, _verdict(view)
         if view.phase is Phase.BROKEN:
-            return self.words(f"{safe(view.detail)}. Press q for the report of what was measured.", cells, rows)
+            return self.words(
+                tr("{why}. Press q for the report of what was measured.", why=safe(translated(view.detail))),
+                cells,
+                rows,
+            )
         if load is not None and load.state is LoadState.FAILED:
-            return self.words(safe(load.message) or "the load generator gave no reason", cells, rows, Role.TEXT)
+            return self.words(
+                safe(translated(load.message)) or tr("the load generator gave no reason"), cells, rows, Role.TEXT
+            )
         if _over(view):
             return self._summing_up(view, cells, rows)
         if verdict is None:
-            return self.words("Waiting for the first figures.", cells, rows)
+            return self.words(tr("Waiting for the first figures."), cells, rows)
         if (stale := _stale(view)) and verdict.bottleneck is Bottleneck.NONE:
-            return self.words(f"{stale}. What cannot be seen is not called free.", cells, rows, Role.TEXT)
+            return self.words(
+                tr("{stale}. What cannot be seen is not called free.", stale=stale), cells, rows, Role.TEXT
+            )
         return self._reasons(verdict, view, cells, rows)
 
     def _headline(self, view: View) -> tuple[Role, str, str]:
         load, verdict = view.load, _verdict(view)
         if view.phase is Phase.BROKEN:
-            return Role.BAD, "MEASURING BROKE OFF", ""
+            return Role.BAD, tr("MEASURING BROKE OFF"), ""
         if load is not None and load.state is LoadState.FAILED:
-            return Role.BAD, "LOAD FAILED", "no verdict"
+            return Role.BAD, tr("LOAD FAILED"), tr("no verdict")
         if _over(view):
-            return Role.GOOD, "DONE", "press q for the report"
+            return Role.GOOD, tr("DONE"), tr("press q for the report")
         if verdict is None:
-            return Role.WARN, "STARTING", ""
-        name, rest = HEADLINES[verdict.bottleneck]
+            return Role.WARN, tr("STARTING"), ""
+        name, rest = headline(verdict.bottleneck)
         if verdict.bottleneck is Bottleneck.NONE:
             if _stale(view):
-                return Role.WARN, "CANNOT TELL", "figures are missing"
+                return Role.WARN, tr("CANNOT TELL"), tr("figures are missing")
             if not verdict.evidence:
-                return Role.WARN, "MEASURING", "no verdict yet"
+                return Role.WARN, tr("MEASURING"), tr("no verdict yet")
             if load is None:
                 return Role.GOOD, name, rest
-        where = f" on {safe(verdict.host)}" if verdict.host else ""
+        where = on(safe(verdict.host or ""))
         return severity(verdict), name, rest + where
 
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
@@ -83,10 +92,10 @@ class VerdictPanel(Panel):
             below.append(line(Span("next limit: ", Role.DIM), _following(forecast)))
         if stale := _stale(view):
             below.append(line(Span(stale, Role.WARN)))
-        advice = wrap(safe(verdict.advice), cells, max(1, rows - 1 - len(below)), self.look.glyphs.ellipsis)
+        advice = wrap(safe(translated(verdict.advice)), cells, max(1, rows - 1 - len(below)), self.look.glyphs.ellipsis)
         if verdict.symptoms and len(advice) + len(below) + 2 <= rows:
             names = "  ".join(_name(symptom, verdict) for symptom in verdict.symptoms)
-            below.insert(0, line(Span("also full, because of this: ", Role.DIM), names))
+            below.insert(0, line(Span(tr("also full, because of this: "), Role.DIM), names))
         room = max(1, rows - len(advice) - len(below))
         if len(verdict.evidence) <= room:
             reasons = [self._meter(item, verdict, view, cells) for item in verdict.evidence]
@@ -101,12 +110,12 @@ class VerdictPanel(Panel):
         role = Role.FREE if calm else (Role.FULL if telling else Role.DIM)
         limit = f" {_word(item)} {quantity(item.threshold, item.unit)}"
         head = (
-            Span(clip(_where(item, verdict, view) + metric(item.metric), NAME, self.look.glyphs.ellipsis).ljust(NAME)),
+            Span(pad(clip(_where(item, verdict, view) + metric(item.metric), NAME, self.look.glyphs.ellipsis), NAME)),
             Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM),
             Span(" "),
         )
         bar = meter(item.value, item.threshold, item.unit, cells - NAME - VALUE - LIMIT - 1, role, self.look.glyphs)
-        return (*head, *bar, Span(limit.ljust(LIMIT), Role.DIM))
+        return (*head, *bar, Span(pad(limit, LIMIT), Role.DIM))
 
     def _flow(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """The evidence item after item, the telling ones first; no item is cut in two."""
@@ -124,11 +133,13 @@ class VerdictPanel(Panel):
     def _summing_up(self, view: View, cells: int, rows: int) -> list[Line]:
         longest = view.history.timeline.longest()
         if longest is None:
-            return self.words("No load was measured.", cells, rows)
+            return self.words(tr("No load was measured."), cells, rows)
         finding, _, seconds = longest
-        name, rest = HEADLINES[finding.bottleneck]
-        where = f" on {safe(finding.host)}" if finding.host else ""
-        head = line(Span("Most of the time: "), Span(name, severity(finding)), f" {rest}{where}, {duration(seconds)}.")
+        name, rest = headline(finding.bottleneck)
+        where = on(safe(finding.host or ""))
+        head = line(
+            Span(tr("Most of the time: ")), Span(name, severity(finding)), f" {rest}{where}, {duration(seconds)}."
+        )
         return [head, *self._flow(finding, view, cells, max(1, rows - 2))][:rows]
 
 
@@ -145,7 +156,7 @@ def _describe(item: Evidence, where: str) -> Line:
 
 def _word(item: Evidence) -> str:
     """What the threshold is called: a limit, or what the value must stay below to speak for the finding."""
-    return "below" if item.below else "limit"
+    return tr("below") if item.below else tr("limit")
 
 
 def _where(item: Evidence, verdict: Finding, view: View) -> str:
@@ -162,8 +173,8 @@ def _following(forecast: Forecast) -> str:
 
 
 def _name(symptom: Finding, verdict: Finding) -> str:
-    where = f" on {safe(symptom.host)}" if symptom.host and symptom.host != verdict.host else ""
-    return HEADLINES[symptom.bottleneck][0] + where
+    where = on(safe(symptom.host)) if symptom.host and symptom.host != verdict.host else ""
+    return headline(symptom.bottleneck)[0] + where
 
 
 def _verdict(view: View) -> Finding | None:
@@ -179,4 +190,6 @@ def _over(view: View) -> bool:
 def _stale(view: View) -> str:
     """Which machines have no figures, in words."""
     names = [host for host in view.hosts if view.is_stale(host)]
-    return ", ".join(f"no sample from {safe(host.name)} for {duration(host.stale_s)}" for host in names)
+    return ", ".join(
+        tr("no sample from {host} for {time}", host=safe(host.name), time=duration(host.stale_s)) for host in names
+    )

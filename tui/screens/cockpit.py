@@ -7,6 +7,7 @@ from textual.geometry import Region
 from textual.layout import Layout
 from textual.widget import Widget
 
+from loadtop.words import tr
 from tui.drawing.line import Role
 from tui.layout import Band, bands_for, boxes, place, settle, tabs
 from tui.look import Look
@@ -144,7 +145,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     def action_filter(self) -> None:
         """Ask which processes to show."""
-        self.ask("filter", "only processes with", self.processes.only)
+        self.ask("filter", tr("only processes with"), self.processes.only)
 
     def filter(self, text: str) -> None:
         """Show only processes that contain this text; their table comes to the front."""

@@ -6,20 +6,24 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
-from tui.drawing.bars import meter
-from tui.drawing.glyphs import Glyphs
-from tui.drawing.line import Line, Role, Span, line
+from loadtop.words import pad, tr, translated
+from tui.drawing.graph import against, span_of, top_of
+from tui.drawing.line import Line, Role, Span, beside, fit, line
 from tui.drawing.numbers import duration, quantity
+from tui.history import Ring
 from tui.screens.page import PageScreen
 from tui.text import clip, safe, wrap
 from tui.view import View
-from tui.words import HEADLINES, counts, metric, severity
+from tui.words import counts, headline, metric, on, severity
 
-NAME, VALUE, BAR = 24, 10, 26
-"""Cells of a metric's name, its value and its gauge."""
+NAME, VALUE = 26, 10
+"""Cells of a metric's name and its value."""
 
-WIDE = 116
-"""Cells from which the source of a threshold has room in the same row."""
+LEFT = NAME + VALUE + 4
+"""Cells beside the plots."""
+
+ROWS = 3
+"""Rows of a plot."""
 
 
 class EvidenceScreen(PageScreen):
@@ -31,50 +35,51 @@ class EvidenceScreen(PageScreen):
 
     def text(self, view: View, cells: int) -> Sequence[Line]:
         if view.moment is None:
-            return [line("Waiting for the first figures.")]
+            return [line(tr("Waiting for the first figures."))]
         diagnosis = view.moment.diagnosis
-        lines = _finding(diagnosis.verdict, cells, self.look.glyphs, "the verdict")
+        lines = self._finding(diagnosis.verdict, view, cells, tr("the verdict"))
         symptoms = {(symptom.bottleneck, symptom.host) for symptom in diagnosis.verdict.symptoms}
         verdict = diagnosis.verdict
         for finding in diagnosis.findings:
             if (finding.bottleneck, finding.host) == (verdict.bottleneck, verdict.host):
                 continue
             known = (finding.bottleneck, finding.host) in symptoms
-            lines += [(), *_finding(finding, cells, self.look.glyphs, "its symptom" if known else "full as well")]
+            lines += [(), *self._finding(finding, view, cells, tr("its symptom") if known else tr("full as well"))]
         return lines
 
+    def _finding(self, finding: Finding, view: View, cells: int, standing: str) -> list[Line]:
+        name, rest = headline(finding.bottleneck)
+        where = on(safe(finding.host or ""))
+        sure = tr("confidence {share} %", share=f"{100 * finding.confidence:.0f}")
+        if finding.bottleneck is not Bottleneck.NONE:
+            sure = f"{tr('for {time}', time=duration(finding.held_s))}, {sure}"
+        lines: list[Line] = [
+            line(Span(name, severity(finding)), Span(f" {rest}{where}"), Span(f"  {standing}, {sure}", Role.DIM)),
+            *(line(text) for text in wrap(safe(translated(finding.advice)), cells, 4, self.look.glyphs.ellipsis)),
+        ]
+        for item in finding.evidence:
+            lines += [(), *self._plot(item, finding, view, cells)]
+        if not finding.evidence:
+            lines.append(line(Span(tr("nothing was measured that speaks for or against"), Role.DIM)))
+        return lines
 
-def _finding(finding: Finding, cells: int, glyphs: Glyphs, standing: str) -> list[Line]:
-    name, rest = HEADLINES[finding.bottleneck]
-    where = f" on {safe(finding.host)}" if finding.host else ""
-    held = "" if finding.bottleneck is Bottleneck.NONE else f"for {duration(finding.held_s)}, "
-    sure = f"{held}confidence {100 * finding.confidence:.0f} %"
-    lines: list[Line] = [
-        line(Span(name, severity(finding)), Span(f" {rest}{where}"), Span(f"  {standing}, {sure}", Role.DIM)),
-        (),
-    ]
-    for item in finding.evidence:
-        lines += _rows(item, finding, cells, glyphs)
-    if not finding.evidence:
-        lines.append(line(Span("nothing was measured that speaks for or against", Role.DIM)))
-    lines.append(())
-    lines += [line(text) for text in wrap(safe(finding.advice), cells, 4, glyphs.ellipsis)]
-    return lines
-
-
-def _rows(item: Evidence, finding: Finding, cells: int, glyphs: Glyphs) -> list[Line]:
-    """A value, a gauge with a tick at its threshold, and who published that, in a row of its own where it is narrow."""
-    telling = counts(item)
-    role = Role.FREE if finding.bottleneck is Bottleneck.NONE else Role.FULL if telling else Role.DIM
-    name = clip(metric(item.metric), NAME, glyphs.ellipsis).ljust(NAME)
-    where = f"{safe(item.host)}: " if item.host != (finding.host or "") else ""
-    source = Span(f"{where}{safe(item.source)}", Role.DIM)
-    wide = cells >= WIDE
-    row = line(
-        Span(f"  {name} "),
-        Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM),
-        Span(" "),
-        *meter(item.value, item.threshold, item.unit, BAR if wide else max(4, cells - NAME - VALUE - 22), role, glyphs),
-        Span(f" {'below' if item.below else 'limit'} {quantity(item.threshold, item.unit):<10}", Role.DIM),
-    )
-    return [(*row, Span("  "), source)] if wide else [row, line(Span(" " * (NAME + 4)), source)]
+    def _plot(self, item: Evidence, finding: Finding, view: View, cells: int) -> list[Line]:
+        """A value, its threshold and who published that; beside it what the value was, with the threshold as a line."""
+        glyphs, telling = self.look.glyphs, counts(item)
+        calm = finding.bottleneck is Bottleneck.NONE
+        role = Role.FREE if calm or not telling else Role.FULL
+        where = f"{safe(item.host)}: " if item.host != (finding.host or "") else ""
+        name = clip(f"{where}{metric(item.metric)}", NAME, glyphs.ellipsis)
+        said = Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM)
+        limit = f"{tr('below') if item.below else tr('limit')} {quantity(item.threshold, item.unit)}"
+        beside_it = [
+            (*fit(line(f"  {name}"), NAME + 2), said),
+            line(Span(pad(limit, NAME + VALUE + 2, right=True), Role.LIMIT)),
+            line(Span(clip(f"  {safe(item.source)}", LEFT - 1, glyphs.ellipsis), Role.DIM)),
+        ]
+        ring = view.history.evidence.get((item.host, item.metric), Ring[float]())
+        share = item.unit == "%" and item.threshold <= 100.0
+        room = cells - LEFT
+        top = 100.0 if share else top_of(ring.values, span_of(room, glyphs), 2.0 * item.threshold or 1.0)
+        plot = against(ring.values, item.threshold, room, ROWS, top, glyphs, role, total=ring.total)
+        return beside(beside_it, plot, LEFT, ROWS)

@@ -7,9 +7,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from tui.drawing.line import Line, Role, Span, fit, line
+from loadtop.words import tr
+from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.look import Look
 from tui.screens.live import LiveScreen
+from tui.text import width
 from tui.view import View
 from tui.widgets.lines import Lines
 
@@ -28,9 +30,9 @@ class Page(Lines):
             return
         joint, rail, glyphs = self.look.glyphs.junctions, self.look.glyphs.rail, self.look.glyphs
         self.top = max(0, min(self.top, len(text) - (rows - 3)))
-        inside = fit(line(Span(f" {title} ", Role.TITLE)), min(cells - 4, len(title) + 2), glyphs.ellipsis)
+        inside = fit(line(Span(f" {title} ", Role.TITLE)), min(cells - 4, width(title) + 2), glyphs.ellipsis)
         head = [Span(joint[6] + rail, Role.FRAME), *inside]
-        taken = sum(len(span.text) for span in head)
+        taken = length(head)
         drawn: list[Line] = [(*head, Span(rail * (cells - taken - 1) + joint[12], Role.FRAME))]
         wall = Span(joint[5], Role.FRAME)
         for shown in range(self.top, self.top + rows - 3):
@@ -77,7 +79,7 @@ class PageScreen(LiveScreen, inherit_bindings=False):
         """Draw the page for this view."""
         self._view = view
         footer = self._said or self.footer()
-        self._page.draw(self.HEADING, self.text(view, self._page.size.width - 4), footer)
+        self._page.draw(tr(self.HEADING), self.text(view, self._page.size.width - 4), footer)
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:  # noqa: ARG002 (a page's last line has one role)
         """Show a message in the last line."""

@@ -3,10 +3,11 @@
 from textual import events
 from textual.message import Message
 
+from loadtop.words import tr
 from tui.drawing.line import Role, Span
 from tui.keys import KEYS, Key
 from tui.look import Look
-from tui.text import safe
+from tui.text import safe, width
 from tui.widgets.lines import Lines
 
 
@@ -25,7 +26,7 @@ def arrange(cells: int) -> list[tuple[Key, int, int]]:
 
 
 def _size(key: Key) -> int:
-    return len(key.shown) + 1 + (len(key.label) + 2 if key.label else 0)
+    return len(key.shown) + 1 + (width(tr(key.label)) + 2 if key.label else 0)
 
 
 class KeyBar(Lines):
@@ -54,7 +55,7 @@ class KeyBar(Lines):
             return
         spans: list[Span] = [Span(" ")]
         for key, _, _ in arrange(self.size.width):
-            spans += [Span(key.shown, Role.KEY), Span(f" {key.label}" if key.label else "", Role.DIM)]
+            spans += [Span(key.shown, Role.KEY), Span(f" {tr(key.label)}" if key.label else "", Role.DIM)]
             spans.append(Span("  " if key.label else " ", Role.DIM))
         spans = spans[:-1]
         self.show([tuple(spans)])

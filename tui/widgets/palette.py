@@ -7,6 +7,7 @@ from textual import events
 from textual.geometry import Region
 from textual.message import Message
 
+from loadtop.words import tr
 from tui.drawing.line import Line, Role, Span, fit, spread
 from tui.look import Look
 from tui.text import clip, safe, width
@@ -76,14 +77,15 @@ class Palette(Lines):
         room = rows - 3
         self._at = max(0, min(self._at, len(found) - 1))
         self._top = max(min(self._top, self._at, len(found) - room), self._at - room + 1, 0)
+        title = f" {tr('commands')} "
         joint, rail = glyphs.junctions, glyphs.rail
         wall = Span(joint[5], Role.CHOSEN)
-        top = (Span(joint[6] + rail, Role.CHOSEN), Span(" commands ", Role.TITLE))
-        count = f" {len(found)} of {len(self._entries)} "
-        rest = cells - 2 - 10 - width(count) - 2
+        top = (Span(joint[6] + rail, Role.CHOSEN), Span(title, Role.TITLE))
+        count = tr(" {shown} of {all} ", shown=len(found), all=len(self._entries))
+        rest = cells - 2 - width(title) - width(count) - 2
         head = (*top, Span(rail * rest, Role.CHOSEN), Span(count, Role.DIM), Span(rail + joint[12], Role.CHOSEN))
         typed = (Span("> ", Role.KEY), Span(clip(self._typed, cells - 8, ""), Role.VALUE), Span(" ", Role.SELECTED))
-        hint = () if self._typed else (Span(" type a part of what you want", Role.DIM),)
+        hint = () if self._typed else (Span(tr(" type a part of what you want"), Role.DIM),)
         lines: list[Line] = [head, (wall, Span(" "), *fit((*typed, *hint), cells - 4), Span(" "), wall)]
         lines += [(wall, *self._row(found, index, cells - 2), wall) for index in range(self._top, self._top + room)]
         lines.append((Span(joint[3] + rail * (cells - 2) + joint[9], Role.CHOSEN),))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from textual import events
 from textual.message import Message
 
+from loadtop.words import pad, tr
 from tui.drawing.graph import ceiling, graph, plain, span_of, top_of
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.history import Ring
@@ -100,7 +101,7 @@ class Panel(Lines):
 
     def caption(self, words: str, cells: int) -> Line:
         """What a graph below shows, at the right."""
-        return line(Span(words.rjust(cells), Role.DIM))
+        return line(Span(pad(words, cells, right=True), Role.DIM))
 
     def words(self, text: str, cells: int, rows: int, role: Role = Role.DIM) -> list[Line]:
         """A sentence in place of figures, wrapped."""
@@ -130,7 +131,7 @@ class Panel(Lines):
     def _with_tabs(self, title: Line, room: int) -> Line:
         """The title, and the names of the panels behind this one, as far as there is room for them."""
         self._tabs_at = []
-        for name, label in self.tabs:
+        for name, label in ((name, tr(label)) for name, label in self.tabs):
             if name != self.KEY and length(title) + width(label) + 4 <= room:
                 first = 3 + length(title) + 2
                 self._tabs_at.append((name, first, first + width(label)))
