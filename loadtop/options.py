@@ -50,6 +50,8 @@ loadtop compare SESSION SESSION ... runs side by side, with direction and signif
 loadtop sessions                    list the recordings
 loadtop doctor [--host ...]         say what can be read of each machine, what cannot, and the fix
 loadtop help [TOPIC]                how it differs from ab, how it makes load
+
+every one of them: --lang en|ja (else the locale chooses), --ascii (draw with ASCII only)
 """
 
 

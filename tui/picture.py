@@ -134,7 +134,16 @@ def _words(cells: list[tuple[float, str, Role]], y: float, ink: _Ink) -> Iterato
     for blank, part in groupby(cells, key=lambda cell: cell[1].isspace()):
         word = list(part)
         text = "".join(character for _, character, _ in word)
-        if not blank and text:
+        if blank or not text:
+            continue
+        if len(text) < len(word):  # fonts differ in how wide their wide characters are: each gets a place of its own
+            for place, character, _ in word:
+                if character:
+                    yield (
+                        f'<text x="{place:.1f}" y="{y + HIGH * 0.74:.1f}" fill="{ink.colour}"{_opacity(ink)}{weight}>'
+                        f"{escape(character)}</text>"
+                    )
+        else:
             yield (
                 f'<text x="{word[0][0]:.1f}" y="{y + HIGH * 0.74:.1f}" textLength="{WIDE * len(word):.1f}" '
                 f'lengthAdjust="spacingAndGlyphs" fill="{ink.colour}"{_opacity(ink)}{weight}>{escape(text)}</text>'

@@ -87,20 +87,29 @@ def clip_middle(text: str, cells: int, ellipsis: str = "…") -> str:
 
 
 def wrap(text: str, cells: int, lines: int, ellipsis: str = "…") -> list[str]:
-    """``text`` broken at spaces into at most ``lines`` lines of ``cells`` cells; the last one says where it was cut."""
+    """``text`` broken at spaces, or between East Asian characters, into at most ``lines`` lines of ``cells`` cells.
+
+    The last one says where it was cut.
+    """
     if cells <= 0 or lines <= 0:
         return []
-    words = text.split()
+    pieces = _PIECES.findall(" ".join(text.split()))
     found: list[str] = []
     line = ""
-    for index, word in enumerate(words):
-        longer = f"{line} {word}" if line else word
-        if width(longer) <= cells:
+    for index, piece in enumerate(pieces):
+        longer = line + piece
+        if width(longer.rstrip()) <= cells:
             line = longer
             continue
         if len(found) == lines - 1:
-            return [*found, clip(" ".join([line, *words[index:]]).strip(), cells, ellipsis)]
+            return [*found, clip("".join([line, *pieces[index:]]).strip(), cells, ellipsis)]
         if line:
-            found.append(line)
-        line = clip(word, cells, ellipsis)
-    return [*found, line] if line else found
+            found.append(line.rstrip())
+        line = clip(piece, cells, ellipsis)
+    return [*found, line.rstrip()] if line.strip() else found
+
+
+_WIDE = "\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_PIECES = re.compile(rf"[^\s{_WIDE}]+ ?|\S[\u3001\u3002\uff09\u300d]* ?| ")
+"""What stays together at the end of a line: words, or single characters of scripts that are written without blanks,
+with the full stop, comma or closing bracket after them."""

@@ -1,9 +1,10 @@
 """The report a person reads on the normal screen when a test is over."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from loadtop.words import plain
+from loadtop.words import pad, plain, tr, translated, width
 
 Json = dict[str, Any]
 WIDTH = 78
@@ -40,24 +41,27 @@ def report(summary: Json) -> str:
     for host in summary["hosts"]:
         lines += ["", *_host(host)]
     if summary["marks"]:
-        lines += ["", "Marks", *(f"  {mark['at_s']:8.1f} s  {plain(mark['text'])}" for mark in summary["marks"])]
+        lines += ["", tr("Marks"), *(f"  {mark['at_s']:8.1f} s  {plain(mark['text'])}" for mark in summary["marks"])]
     return "\n".join(lines) + "\n"
 
 
 def _verdict(summary: Json) -> list[str]:
     verdict = summary["verdict"]
-    where = f" on {plain(verdict['host'])}" if verdict["host"] else ""
+    where = tr(" on {host}", host=plain(verdict["host"])) if verdict["host"] else ""
     seconds = summary["duration_s"]
-    held = f" (held {min(verdict['held_s'], seconds):.0f} s of {seconds:.0f} s)" if verdict["held_s"] >= 1 else ""
+    held = ""
+    if verdict["held_s"] >= 1:
+        share = f"{min(verdict['held_s'], seconds):.0f}"
+        held = tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
     if summary["load"] is not None and summary["load"]["state"] == "failed" and verdict["bottleneck"] == "none":
-        return ["The load failed: no verdict", *wrapped(plain(summary["load"]["message"] or ""), "  ")]
-    lines = [f"{TITLES[verdict['bottleneck']]}{where}{held}  [{verdict['bottleneck']}]"]
+        return [tr("The load failed: no verdict"), *wrapped(translated(plain(summary["load"]["message"] or "")), "  ")]
+    lines = [f"{tr(TITLES[verdict['bottleneck']])}{where}{held}  [{verdict['bottleneck']}]"]
     lines.extend(
         f"  {item['metric']:<24} {figure(item['value']):>7} {item['unit']:<5} "
         f"{'<' if item['below'] else '>'} {figure(item['threshold']):<6} {item['source']}"
         for item in verdict["evidence"]
     )
-    lines += wrapped(verdict["advice"], "  ")
+    lines += wrapped(translated(verdict["advice"]), "  ")
     if (following := summary["forecast"]) is not None:
         lines += wrapped(next_limit(following), "  ")
     return lines
@@ -74,45 +78,49 @@ def _load(load: Json, seconds: float) -> list[str]:
     shape = f" c={load['concurrency']}" if load["concurrency"] is not None else ""
     if load["rate"] is not None:
         shape = f" rate={load['rate']}/s"
-    by = "" if load["engine"] == "builtin" else f" by {plain(load['engine'])}"
+    by = "" if load["engine"] == "builtin" else tr(" by {engine}", engine=plain(load["engine"]))
     received = None if load["received_bytes"] is None else load["received_bytes"] / 1024
+    got = f"{tr('received')} {figure(received)} kB"
+    model = tr("open ").strip() if load["model"] == "open" else tr(load["model"])
     lines = [
-        f"Load{by}  {load['model']}{shape}  {load['state']} after {seconds:.2f} s",
-        f"  requests {figure(load['requests']):>10}   {figure(load['rps']):>10} /s   received {figure(received)} kB",
+        f"{tr('Load')}{by}  {model}{shape}  {_ended(load['state'], seconds)}",
+        f"  {pad(tr('requests'), 8)} {figure(load['requests']):>10}   {figure(load['rps']):>10} /s   {got}",
     ]
     if load["failed"] is None:
-        lines.append(f"  failed   {figure(None):>10}   (not measured)")
+        lines.append(f"  {pad(tr('failed'), 8)} {figure(None):>10}   ({tr('not measured')})")
     elif load["failed"]:
         classes = ", ".join(f"{name} {count}" for name, count in load["failures"].items() if count)
-        lines.append(f"  failed   {load['failed']:>10}   ({classes})")
+        lines.append(f"  {pad(tr('failed'), 8)} {load['failed']:>10}   ({classes})")
     if load["non_2xx"]:
-        lines.append(f"  not 2xx  {load['non_2xx']:>10}")
+        lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
     if load["message"]:
-        lines += wrapped(plain(load["message"]), "  ")
+        lines += wrapped(translated(plain(load["message"])), "  ")
     if load["latency_ms"] is not None:
-        stated = f"  (as {plain(load['engine'])} states them)" if load.get("latency_source") == "stated" else ""
-        lines += ["", f"Times in ms      min      mean        sd    median       max{stated}"]
+        stated = ""
+        if load.get("latency_source") == "stated":
+            stated = tr("  (as {engine} states them)", engine=plain(load["engine"]))
+        lines += ["", f"{pad(tr('Times in ms'), 13)}{_heads()}{stated}"]
         for title, part in (("connect", "connect_ms"), ("processing", "processing_ms"), ("waiting", "waiting_ms")):
-            lines.append(_times(title, load[part]))
+            lines.append(_times(tr(title), load[part]))
         total = {**load["latency_ms"], "median": load["latency_ms"]["p50"]}
-        lines.append(_times("total", total))
-        lines += ["", *_percentiles("Percentiles in ms", load["latency_ms"])]
+        lines.append(_times(tr("total"), total))
+        lines += ["", *_percentiles(tr("Percentiles in ms"), load["latency_ms"])]
     if load["corrected_latency_ms"] is not None:
-        lines += _percentiles("  from the intended start", load["corrected_latency_ms"])
+        lines += _percentiles(tr("  from the intended start"), load["corrected_latency_ms"])
     return lines
 
 
 def _times(title: str, times: Json | None) -> str:
     if times is None:
-        return f"  {title:<11}  not measured"
+        return f"  {pad(title, 11)}  {tr('not measured')}"
     columns = "".join(f"{_decimal(times[name], 2):>10}" for name in ("mean", "sd", "median", "max"))
-    return f"  {title:<11}{_decimal(times['min'], 2):>8}{columns}"
+    return f"  {pad(title, 11)}{_decimal(times['min'], 2):>8}{columns}"
 
 
 def _percentiles(title: str, latency: Json) -> list[str]:
     names = ("p50", "p75", "p90", "p95", "p99", "p99_9", "max")
     return [
-        f"{title:<17}" + "".join(f"{name.replace('_', '.'):>8}" for name in names),
+        pad(title, 17) + "".join(f"{name.replace('_', '.'):>8}" for name in names),
         " " * 17 + "".join(f"{_decimal(latency[name], 1):>8}" for name in names),
     ]
 
@@ -135,8 +143,9 @@ def _steps(steps: Iterable[Json]) -> list[str]:
 
 
 def _host(host: Json) -> list[str]:
-    stale = f", {host['stale']} missing" if host["stale"] else ""
-    lines = [f"Host {plain(host['name'])}  ({host['role']}; {host['samples']} samples{stale})"]
+    stale = tr(", {number} missing", number=host["stale"]) if host["stale"] else ""
+    text = "Host {name}  ({role}; {number} samples{stale})"
+    lines = [tr(text, name=plain(host["name"]), role=host["role"], number=host["samples"], stale=stale)]
     if not host["samples"]:
         return lines
 
@@ -151,23 +160,39 @@ def _host(host: Json) -> list[str]:
         f"steal {mean(core['steal']):>5}"
         for core in host["cores"]
     )
+    total = host["memory"]["total_kb"]
     lines.append(
-        f"  memory   available {_megabytes(host['memory']['available_kb'])} of "
-        f"{host['memory']['total_kb'] // 1024 if host['memory']['total_kb'] else '-'} MB   "
-        f"swap used {mean(swap['used_pct'])} %  in {mean(swap['in_kb_s'])} kB/s  out {mean(swap['out_kb_s'])} kB/s"
+        tr(
+            "  memory   available {free} of {total} MB   swap used {used} %  in {in_} kB/s  out {out} kB/s",
+            free=_megabytes(host["memory"]["available_kb"]),
+            total=total // 1024 if total else "-",
+            used=mean(swap["used_pct"]),
+            in_=mean(swap["in_kb_s"]),
+            out=mean(swap["out_kb_s"]),
+        )
     )
     if httpd["processes"] is not None:
         each = httpd["pss_kb_mean"] or httpd["rss_kb_mean"]
         basis = "PSS" if httpd["pss_kb_mean"] else "RSS"
-        size = "" if each is None else f"  {each / 1024:.1f} MB each ({basis})"
+        size = "" if each is None else tr("  {size} MB each ({basis})", size=f"{each / 1024:.1f}", basis=basis)
         lines.append(
-            f"  httpd    processes {mean(httpd['processes'])}  running {mean(httpd['running'])}  "
-            f"cpu {mean(httpd['cpu_pct'])} % of a core{size}"
+            tr(
+                "  httpd    processes {number}  running {running}  cpu {cpu} % of a core{size}",
+                number=mean(httpd["processes"]),
+                running=mean(httpd["running"]),
+                cpu=mean(httpd["cpu_pct"]),
+                size=size,
+            )
         )
     if apache is not None:
         lines.append(
-            f"  apache   {apache['mpm']}  busy {mean(apache['busy'])} of {apache['capacity']} slots  "
-            f"{mean(apache['requests_s'])} requests/s"
+            tr(
+                "  apache   {mpm}  busy {busy} of {all} slots  {rate} requests/s",
+                mpm=apache["mpm"],
+                busy=mean(apache["busy"]),
+                all=apache["capacity"],
+                rate=mean(apache["requests_s"]),
+            )
         )
     from loadtop.summary.server_rows import server_rows
 
@@ -190,7 +215,29 @@ def figure(value: float | None) -> str:
 
 
 def wrapped(text: str, indent: str) -> list[str]:
-    """The text in lines of at most WIDTH columns."""
+    """The text in lines of at most WIDTH columns; between Japanese characters a line may end anywhere."""
     import textwrap
 
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    if width(text) == len(text):
+        return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    lines = [indent]
+    for piece in _PIECES.findall(text):
+        if width(lines[-1] + piece.rstrip()) > WIDTH and piece not in _NEVER_FIRST:
+            lines.append(indent)
+        lines[-1] += piece.lstrip() if lines[-1] == indent else piece
+    return [line.rstrip() for line in lines]
+
+
+_PIECES = re.compile(r"[\x21-\x7e]+ ?|.")
+_NEVER_FIRST = "\u3002\u3001\uff09\u300d"
+"""Full stop, comma and closing brackets."""
+
+
+def _ended(state: str, seconds: float) -> str:
+    return tr("{state} after {seconds} s", state=tr(state), seconds=f"{seconds:.2f}")
+
+
+def _heads() -> str:
+    """The heads of the table of times."""
+    names = ("min", "mean", "sd", "median", "max")
+    return "".join(pad(tr(name), 7 if name == "min" else 10, right=True) for name in names)

@@ -18,6 +18,7 @@ class _Speech:
 
 
 _SPEECH = _Speech()
+_STOPS = {".": "。", ". ": "。"}
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -55,8 +56,10 @@ def tr(english: str, **values: object) -> str:
 @lru_cache(maxsize=1024)
 def translated(text: str) -> str:
     """A text that was made in English elsewhere, with its figures filled in already; what is not known stays."""
-    if not _SPEECH.messages or not any(character.isalpha() for character in text):
+    if not _SPEECH.messages:
         return text
+    if not any(character.isalpha() for character in text):
+        return _STOPS.get(text, text)
     if text in _SPEECH.screen:
         return _SPEECH.screen[text]
     for pattern, target in _SPEECH.messages:
@@ -73,10 +76,15 @@ def _value(value: str) -> str:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """Finds this text with anything in its places; one at its end goes as far as the text does."""
+    """Finds this text with anything in its places; at its end one word is taken, or for ``why`` all that is left."""
     parts = _PLACE.split(text)
     found = ""
     for index, part in enumerate(parts):
         last = index == len(parts) - 2 and not parts[-1]
-        found += re.escape(part) if index % 2 == 0 else f"(?P<{part}>.+{'' if last else '?'})"
+        if index % 2 == 0:
+            found += re.escape(part)
+        elif last:
+            found += "(?P<why>.+)" if part == "why" else rf"(?P<{part}>\S+?)(?=[\s,.;:()]|$)"
+        else:
+            found += f"(?P<{part}>.+?)"
     return re.compile(found, re.DOTALL)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE, Glyphs
-from tui.drawing.graph import PATIENCE, STEPS, ceiling, ceiling_of_size, graph, layers, top_of, utilisation
+from tui.drawing.graph import PATIENCE, STEPS, against, ceiling, ceiling_of_size, graph, layers, top_of, utilisation
 from tui.drawing.line import Line, Role, length, text_of
 from tui.drawing.numbers import size
 
@@ -102,3 +102,16 @@ def test_full_is_bad_only_at_the_top() -> None:
 @given(VALUES)
 def test_ascii_is_ascii(values: list[float | None]) -> None:
     assert all(text.isascii() for text in texts(graph(values, 20, 3, 100.0, ASCII)))
+
+
+def test_a_threshold_is_a_level_where_no_value_covers_it() -> None:
+    lines = against([None, 0.0, 80.0, 90.0], 75.0, 4, 4, 100.0, BLOCKS, Role.FULL, total=4)
+    text = [text_of(line) for line in lines]
+    assert [line[:2] for line in text] == ["  ", "┈┈", "  ", " ▁"]
+    assert text[1][2:] == "██"
+    assert {span.role for span in lines[1]} == {Role.LIMIT, Role.FULL}
+
+
+def test_a_threshold_above_the_axis_is_at_its_top() -> None:
+    lines = against([], 500.0, 3, 2, 100.0, BLOCKS, Role.FULL)
+    assert [text_of(line) for line in lines] == ["┈┈┈", "   "]

@@ -66,3 +66,4 @@ def test_wrapping_keeps_every_word_that_fits() -> None:
     assert wrap("one two three four", 9, 3) == ["one two", "three", "four"]
     assert wrap("one two three four", 9, 2) == ["one two", "three fo…"]
     assert wrap("", 9, 2) == []
+    assert wrap("限界です。CPU が", 6, 5) == ["限界で", "す。", "CPU が"]

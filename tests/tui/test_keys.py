@@ -145,8 +145,11 @@ async def test_evidence(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
         await settle(pilot)
         assert isinstance(app.screen, EvidenceScreen)
         text = "\n".join(screen_text(app))
-        for words in ("swap in", "limit 40 kB/s", "atop: 10 pages/s", "memory stall", "CPU busy", "its symptom"):
+        for words in ("swap in", "limit 40 kB/s", "atop: 10 pages/s", "memory stall", "its symptom", "┈┈┈"):
             assert words in text
+        await pilot.press("pagedown")
+        await settle(pilot)
+        assert "CPU busy" in "\n".join(screen_text(app))
         await pilot.press("e")
         await settle(pilot)
         assert isinstance(app.screen, CockpitScreen)

@@ -62,7 +62,7 @@ def _progress(view: View) -> Line:
 
 def _model(load: LoadSample) -> str:
     if load.rate is not None:
-        text = f"{tr(safe(load.model))} {per_second(load.rate)}/s"
+        text = f"{tr('open ').strip()} {per_second(load.rate)}/s"
     else:
         text = tr(safe(load.model)) + (f" c={load.concurrency}" if load.concurrency is not None else "")
     return text + (tr(" step {step}/{steps}", step=load.step, steps=load.steps) if load.steps > 1 else "")

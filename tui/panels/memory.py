@@ -82,9 +82,9 @@ def _swap(view: View, cells: int) -> list[Line]:
     used = (Span(tr("swap ")), Span(percent(share), Role.VALUE), Span(" %"))
     spans: list[Span] = []
     rates = (None, None) if paging is None else (paging.swap_in_kb, paging.swap_out_kb)
-    for name, rate in zip(("in", "out"), rates, strict=True):
+    for name, rate in zip((tr(" in "), tr(" out ")), rates, strict=True):
         role = Role.BAD if rate is not None and rate >= TRAFFIC_KB_S else Role.VALUE
-        spans += [Span(tr(f" {name} "), Role.DIM), Span(speed(rate, 8), role)]
+        spans += [Span(name, Role.DIM), Span(speed(rate, 8), role)]
     return [(*used, *spans)] if cells >= 35 else [used, tuple(spans)]
 
 

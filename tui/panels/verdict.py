@@ -89,7 +89,7 @@ class VerdictPanel(Panel):
         below: list[Line] = []
         forecast = None if view.moment is None else view.moment.diagnosis.forecast
         if forecast is not None and verdict.bottleneck is Bottleneck.NONE:
-            below.append(line(Span("next limit: ", Role.DIM), _following(forecast)))
+            below.append(line(Span(tr("next limit: "), Role.DIM), _following(forecast)))
         if stale := _stale(view):
             below.append(line(Span(stale, Role.WARN)))
         advice = wrap(safe(translated(verdict.advice)), cells, max(1, rows - 1 - len(below)), self.look.glyphs.ellipsis)
@@ -168,8 +168,8 @@ def _where(item: Evidence, verdict: Finding, view: View) -> str:
 def _following(forecast: Forecast) -> str:
     """What would be full first, and at how many requests/s."""
     rps, low, high = (f"{float(f'{value:.3g}'):.10g}" for value in (forecast.rps, forecast.low, forecast.high))
-    where = f" on {safe(forecast.host)}" if forecast.host else ""
-    return f"{HEADLINES[forecast.resource][0]}{where} at {rps} req/s ({low} to {high})"
+    name, where = headline(forecast.resource)[0], on(safe(forecast.host or ""))
+    return tr("{name}{where} at {rps} req/s ({low} to {high})", name=name, where=where, rps=rps, low=low, high=high)
 
 
 def _name(symptom: Finding, verdict: Finding) -> str:

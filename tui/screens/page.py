@@ -78,7 +78,7 @@ class PageScreen(LiveScreen, inherit_bindings=False):
     def show_view(self, view: View) -> None:
         """Draw the page for this view."""
         self._view = view
-        footer = self._said or self.footer()
+        footer = self._said or tr(self.footer())
         self._page.draw(tr(self.HEADING), self.text(view, self._page.size.width - 4), footer)
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:  # noqa: ARG002 (a page's last line has one role)

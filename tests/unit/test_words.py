@@ -1,0 +1,154 @@
+"""Languages: everything shown has its Japanese, with the same figures in it, and what has not stays English."""
+
+import ast
+import re
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from loadtop.cli import main
+from loadtop.words import language, language_of, pad, speak, tr, translated, width
+from loadtop.words.ja import MESSAGES, SCREEN
+from tui.drawing.scoreboard import NAMES
+from tui.keys import ELSEWHERE, KEYS
+from tui.panels.registry import PANELS
+from tui.words import _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
+
+ROOT = Path(__file__).parents[2]
+ENOUGH = 0.9
+"""Share of the advice that must have its translation: a new sentence may be shown in English until it has one."""
+
+FULL_POOL = (
+    "All 40 worker slots are taken while CPU is free: raise MaxRequestWorkers "
+    "to 61 or more (60 requests are in flight, "
+    "one is the status page's). Memory allows about 120 (9.1 MB each by PSS, 900 MB to be used)."
+)
+
+
+@pytest.fixture
+def japanese() -> Generator[None]:
+    before = language()
+    speak("ja")
+    yield
+    speak(before)
+
+
+def trees(*folders: str) -> Iterator[ast.AST]:
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield ast.parse(path.read_text(encoding="utf-8"))
+
+
+def given_to_tr() -> set[str]:
+    """Every text that is given to ``tr`` as it stands."""
+    found: set[str] = set()
+    for tree in trees("tui", "loadtop"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "tr":
+                first = node.args[0]
+                texts = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
+                found |= {t.value for t in texts if isinstance(t, ast.Constant) and isinstance(t.value, str)}
+    return found
+
+
+def sentences() -> set[str]:
+    """What the diagnosis says in words, with 7 in place of every figure."""
+    found: set[str] = set()
+    for tree in trees("loadtop/diagnosis"):
+        said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        said |= {
+            id(part)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Evidence"
+            for part in ast.walk(node)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                said |= {id(part) for part in node.values}
+        for node in ast.walk(tree):
+            if id(node) in said:
+                continue
+            text = ""
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = node.value
+            elif isinstance(node, ast.JoinedStr):
+                text = "".join(str(part.value) if isinstance(part, ast.Constant) else "7" for part in node.values)
+            if text.count(" ") >= 3 and text.rstrip().endswith((".", "7", ")")):
+                found.add(text)
+    return found
+
+
+def test_everything_on_the_screen_has_its_japanese() -> None:
+    words = given_to_tr() | set(NAMES.values()) | set(_METRICS.values())
+    words |= {part for parts in HEADLINES.values() for part in parts}
+    words |= {text for key in KEYS if key.footer for text in (key.label, key.help) if text}
+    words |= {text for _, text in ELSEWHERE} | {panel.TAB for panel in PANELS if panel.TAB}
+    assert sorted(words - SCREEN.keys()) == []
+
+
+@pytest.mark.parametrize("catalogue", [SCREEN, MESSAGES], ids=["screen", "messages"])
+def test_the_same_figures_stand_in_both(catalogue: dict[str, str]) -> None:
+    for english, japanese in catalogue.items():
+        places, used = (set(re.findall(r"\{(\w+)\}", text)) for text in (english, japanese))
+        assert used <= places, english
+        assert places - used <= {"setting", "verb", "s"}, english
+
+
+def test_the_advice_has_its_japanese(japanese: None) -> None:  # noqa: ARG001 (the language)
+    lacking = [text for text in sorted(sentences()) if translated(text) == text]
+    print("not translated yet:", *lacking, sep="\n  ")
+    assert len(lacking) <= (1 - ENOUGH) * len(sentences()), lacking
+
+
+@pytest.mark.parametrize(
+    ("english", "said"),
+    [
+        ("There is headroom: raise the concurrency (now 20) to find the limit.", "並行数"),
+        (FULL_POOL, "ワーカースロット 40 がすべて使用中です"),
+        ("Lower MaxRequestWorkers from 40 until nothing is swapped, or add memory.", "MaxRequestWorkers を 40 から"),
+        ("no connection since 12:00: connection refused: nothing listens there; next try in 4 s", "待ち受けているもの"),
+    ],
+)
+def test_advice_keeps_its_figures(english: str, said: str, japanese: None) -> None:  # noqa: ARG001 (the language)
+    found = translated(english)
+    assert said in found
+    assert set(re.findall(r"\d+(?:\.\d+)?", english)) <= set(re.findall(r"\d+(?:\.\d+)?", found))
+    assert re.search(r"[a-z]{3,} [a-z]{3,} [a-z]{3,}", found) is None
+
+
+def test_what_is_not_known_stays_english(japanese: None) -> None:  # noqa: ARG001 (the language)
+    assert translated("colourless green ideas sleep") == "colourless green ideas sleep"
+    assert tr("a text that nobody wrote") == "a text that nobody wrote"
+
+
+def test_english_is_left_alone() -> None:
+    assert translated("There is headroom: more load would be served.").startswith("There is")
+    assert tr("{s} s", s=3) == "3 s"
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({"LANG": "ja_JP.UTF-8"}, "ja"),
+        ({"LANG": "ja_JP.UTF-8", "LC_ALL": "C.UTF-8"}, "en"),
+        ({"LANG": "en_US.UTF-8", "LC_MESSAGES": "ja_JP"}, "ja"),
+        ({"LANG": "de_DE.UTF-8"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_the_locale_chooses(environment: dict[str, str], found: str) -> None:
+    assert language_of(environment) == found
+
+
+def test_columns_count_wide_characters() -> None:
+    assert width("限界 a") == 6
+    assert pad("限界", 6) == "限界  "
+    assert pad("限界", 6, right=True) == "  限界"
+    assert width("e\u0301") == 1
+
+
+@pytest.mark.parametrize("words", [["--lang", "xx", "sessions"], ["--lang=xx", "sessions"], ["sessions", "--lang"]])
+def test_a_language_that_is_not_spoken(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert "give one of en, ja" in capsys.readouterr().err
