@@ -3,7 +3,7 @@ PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab check lint types contracts bench bench-load bench-watch experiments screenshots format clean setup servers engines
+.PHONY: help demo test lab check lint types contracts bench bench-load bench-watch experiments screenshots format clean setup servers engines bench-cockpit
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ experiments: setup servers ## the five field reports of docs/experiments, measur
 		$(PYTHON_BIN)/loadtop experiment --headless --out build/experiments/$$(basename $$plan .toml) $$plan || exit 1; \
 	done
 	@docs/experiments/beside_ab.sh
+
+bench-cockpit: setup ## what the cockpit costs, beside htop, top, btop and glances where they are installed
+	@$(PYTHON_BIN)/python -m benchmarks.cockpit
 
 screenshots: setup servers ## pictures of the cockpit from a real run
 	@$(PYTHON_BIN)/python -m screenshots.make

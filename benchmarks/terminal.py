@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -11,6 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78])")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -40,6 +42,15 @@ class Terminal:
         while time.perf_counter() - self.began < limit_s:
             seen = seen[-200:] + self._read(0.02)
             if text in seen:
+                return time.perf_counter() - self.began
+        return None
+
+    def first_paint_s(self, limit_s: float) -> float | None:
+        """Seconds from the start until text stood on the screen (escape sequences alone are none)."""
+        seen = b""
+        while time.perf_counter() - self.began < limit_s:
+            seen += self._read(0.005)
+            if _ESCAPES.sub(b"", seen).strip():
                 return time.perf_counter() - self.began
         return None
 

@@ -55,6 +55,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         Binding("right,down", "screen.choose(1)", "next panel"),
         Binding("left,up", "screen.choose(-1)", "panel before"),
         Binding("escape", "step_back", "back"),
+        Binding("ctrl+s", "picture", "picture", priority=True),
         Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
         Binding("t", "first_page", "table"),
         Binding("ctrl+z", "suspend_process", "suspend"),

@@ -47,6 +47,7 @@ ELSEWHERE = (
     ("arrows", "choose a panel (or click it; click again to zoom)"),
     ("escape", "back: close, take back, show all panels"),
     ("ctrl+c", "stop the load and quit at once"),
+    ("ctrl+s", "a picture also of pages and questions"),
     ("ctrl+z", "suspend"),
 )
 """Keys that are explained and not in the footer."""

@@ -13,7 +13,7 @@ from loadtop.words.ja import MESSAGES, SCREEN
 from tui.drawing.scoreboard import NAMES
 from tui.keys import ELSEWHERE, KEYS
 from tui.panels.registry import PANELS
-from tui.words import _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
+from tui.words import _DEVICES, _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
 
 ROOT = Path(__file__).parents[2]
 ENOUGH = 0.9
@@ -80,7 +80,7 @@ def sentences() -> set[str]:
 
 
 def test_everything_on_the_screen_has_its_japanese() -> None:
-    words = given_to_tr() | set(NAMES.values()) | set(_METRICS.values())
+    words = given_to_tr() | set(NAMES.values()) | set(_METRICS.values()) | set(_DEVICES.values())
     words |= {part for parts in HEADLINES.values() for part in parts}
     words |= {text for key in KEYS if key.footer for text in (key.label, key.help) if text}
     words |= {text for _, text in ELSEWHERE} | {panel.TAB for panel in PANELS if panel.TAB}

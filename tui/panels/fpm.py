@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.model import Group
 from loadtop.rate_model import FpmRates
+from loadtop.words import tr
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line
@@ -34,7 +35,9 @@ class FpmPanel(Panel):
     def title(self, view: View) -> Line:
         pools = _pools(view)
         manager = f" {safe(pools[0].pool.manager)}" if len(pools) == 1 and pools[0].pool.manager else ""
-        return line(Span("php-fpm", Role.TITLE), Span(f" {len(pools)} pools" if len(pools) > 1 else manager))
+        return line(
+            Span("php-fpm", Role.TITLE), Span(tr(" {number} pools", number=len(pools)) if len(pools) > 1 else manager)
+        )
 
     def tag(self, view: View) -> Line:
         known = [pool.requests for pool in _pools(view) if pool.requests is not None]
@@ -53,7 +56,7 @@ class FpmPanel(Panel):
             lines += self.words(why, cells, max(0, min(3, rows - len(lines))))
         spare = rows - len(lines)
         if spare >= 3:
-            lines.append(self.caption("children busy, 0 to 100 %", cells))
+            lines.append(self.caption(tr("children busy, 0 to 100 %"), cells))
             lines += self.curve(view.past.pools, cells, spare - 1, role=utilisation)
         return lines[:rows]
 
@@ -82,4 +85,6 @@ def _pools(view: View) -> list[FpmRates]:
 
 def _silence(pools: Sequence[FpmRates]) -> str:
     silent = max((found.pool.silent_s or 0.0 for found in pools), default=0.0)
-    return f"The status page is silent for {duration(silent)}: every child may be busy." if silent >= 1 else ""
+    if silent < 1:
+        return ""
+    return tr("The status page is silent for {time}: every child may be busy.", time=duration(silent))

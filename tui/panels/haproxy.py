@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.model import Group, HaproxyProxy
 from loadtop.rate_model import HaproxyRates
+from loadtop.words import tr
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, per_second
 from tui.panels.wanted import has_server
@@ -35,7 +36,9 @@ class HaproxyPanel(Panel):
 
     def tag(self, view: View) -> Line:
         known = [found.line.queue or 0 for found in _lines(view) if found.line.server == "BACKEND"]
-        return line(Span(f"queue {sum(known)}", Role.BAD if sum(known) else Role.DIM)) if known else ()
+        return (
+            line(Span(tr("queue {number}", number=sum(known)), Role.BAD if sum(known) else Role.DIM)) if known else ()
+        )
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         found = _lines(view)
@@ -47,7 +50,7 @@ class HaproxyPanel(Panel):
         spare = rows - len(lines)
         if spare >= 3 and any(view.past.queued.values):
             top = self.top(view.past.queued, cells, 10.0)
-            lines.append(self.caption(f"queue, 0 to {top:.0f}", cells))
+            lines.append(self.caption(tr("queue, 0 to {top}", top=f"{top:.0f}"), cells))
             lines += self.curve(view.past.queued, cells, spare - 1, top)
         return lines[:rows]
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from tui.widgets.question import Asking
 
 
+LEAST = (16, 6)
+"""Columns and rows below which there is no panel, only the first and the last line."""
+
+
 class CockpitScreen(LiveScreen, inherit_bindings=False):
     """Places its panels, and knows which one is chosen and whether it is zoomed."""
 
@@ -70,7 +74,8 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         for panel in self.panels.values():
             panel.placement = None
             panel.tabs = tuple((name, self.panels[name].TAB or name) for name in sharing.get(panel.KEY, ()))
-        for placement in place(boxes(bands, width, 1, max(3, height - 2)), self.look.glyphs):
+        room = boxes(bands, width, 1, height - 2) if width >= LEAST[0] and height >= LEAST[1] else []
+        for placement in place(room, self.look.glyphs):
             panel = self.panels[placement.panel]
             panel.placement = placement
             found.append((panel, Region(placement.x, placement.y, placement.width, placement.height)))
