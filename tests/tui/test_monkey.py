@@ -23,8 +23,10 @@ SIZES = [(80, 24), (120, 40), (60, 20), (200, 60), (20, 5), (1, 1), (300, 12), (
 KEPT_OUT = {"q", "ctrl+c", "ctrl+q", "ctrl+z"}
 """They end or suspend the cockpit: that they do is tested elsewhere."""
 NAMES = [name for key in KEYS for name in key.key.split(",") if name not in KEPT_OUT]
-OTHERS = ["tab", "shift+tab", "escape", "enter", "up", "down", "left", "right", "pageup", "pagedown", "backspace", "x"]
-OTHERS += ["home", "end", "delete", "0", "9", "period", "ctrl+u", "ctrl+w", "f1", "漢"]
+OTHERS = (
+    *("tab", "shift+tab", "escape", "enter", "up", "down", "left", "right", "pageup", "pagedown", "backspace", "x"),
+    *("home", "end", "delete", "0", "9", "period", "ctrl+u", "ctrl+w", "f1", "漢"),
+)
 
 
 async def test_monkey(look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
