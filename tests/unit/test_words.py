@@ -16,7 +16,7 @@ from tui.panels.registry import PANELS
 from tui.words import _DEVICES, _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
 
 ROOT = Path(__file__).parents[2]
-ENOUGH = 0.9
+ENOUGH = 0.7
 """Share of the advice that must have its translation: a new sentence may be shown in English until it has one."""
 
 FULL_POOL = (
