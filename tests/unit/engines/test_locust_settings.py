@@ -1,0 +1,105 @@
+"""What Locust is given of a plan, and what is refused."""
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from loadtop.engine_options import engine_choice
+from loadtop.engines.locust.settings import (
+    Generator,
+    LocustSettings,
+    check,
+    far_plan,
+    own_part,
+    rate_per_user,
+    users_of,
+)
+from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target
+from loadtop.load_options import UsageError
+from loadtop.options import parse
+
+LOCAL = Generator("local", "local")
+
+
+def plan(*steps: Step, **settings: Any) -> Plan:
+    targets = (
+        Target.parse("http://u:p@web1/a?x=1", headers=(("X-A", "1"),)),
+        Target.parse("http://web1/b", method="POST", body=b"\0body", weight=2.5),
+    )
+    return Plan(targets, steps or (Step(concurrency=3, duration_s=1.0),), **settings)
+
+
+def chosen(**given: Any) -> Any:
+    return engine_choice(SimpleNamespace(**{"engine": "locust", "generator": [], "plan": None, **given}))
+
+
+def test_the_plan_goes_over_whole() -> None:
+    text = far_plan(LocustSettings(plan(keepalive=True, verify_tls=False, timeout_s=4.0), (LOCAL,), "locust"))
+    data = json.loads(text)
+    assert (data["keepalive"], data["insecure"], data["timeout_s"], data["rate_per_user"]) == (True, True, 4.0, None)
+    assert data["host"] == "http://web1"
+    first, second = data["targets"]
+    assert first["headers"]["Authorization"].startswith("Basic ")
+    assert (first["url"], first["path"], first["body"]) == ("http://web1/a?x=1", "/a?x=1", None)
+    assert (second["method"], bytes.fromhex(second["body"]), second["weight"]) == ("POST", b"\0body", 2.5)
+
+
+def test_an_own_plan_replaces_ours() -> None:
+    settings = LocustSettings(plan(), (LOCAL, Generator("g", "ssh://g")), "locust", own="import locust")
+    assert json.loads(far_plan(settings))["targets"] == []
+    assert settings.processes == 2
+
+
+def test_a_rate_has_users_enough() -> None:
+    step = Step(rate=50.0, duration_s=1.0)
+    assert users_of(step) == 100
+    assert rate_per_user(plan(step)) == 0.5
+    assert users_of(Step(rate=50.0, concurrency=7, duration_s=1.0)) == 7
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        (plan(Step(concurrency=1, requests=5)), "-n is not possible"),
+        (plan(proxy=Proxy("h", 80)), "-X is not possible"),
+        (plan(bind="127.0.0.1"), "-B is not possible"),
+    ],
+)
+def test_what_locust_cannot_do_is_refused(wrong: Plan, word: str) -> None:
+    with pytest.raises(PlanError, match=word):
+        check(wrong)
+    check(plan())
+
+
+def test_generators_are_named_once_and_placed() -> None:
+    assert chosen(generator=["a=local", "b=ssh://u@h:22"]).generators == (("a", "local"), ("b", "ssh://u@h:22"))
+    for wrong in (["a"], ["=local"], ["a=http://h"], ["a=ssh://-oProxyCommand=x"], ["a=local", "a=ssh://h"]):
+        with pytest.raises(UsageError, match="--generator"):
+            chosen(generator=wrong)
+
+
+def test_other_engines_and_their_options() -> None:
+    with pytest.raises(UsageError, match="loadtop watch -- jmeter"):
+        chosen(engine="jmeter")
+    with pytest.raises(UsageError, match="there are builtin and locust"):
+        chosen(engine="gatling")
+    with pytest.raises(UsageError, match="add --engine locust"):
+        chosen(engine="builtin", generator=["a=local"])
+
+
+def test_generators_are_watched() -> None:
+    options = parse(["--engine", "locust", "--generator", "g=ssh://g", "--host", "w=ssh://w", "-t", "1", "http://w/"])
+    assert dict(options.watching.hosts) == {"w": "ssh://w", "local": "local", "g": "ssh://g"}
+    assert options.watching.generators == {"g"}
+    same = parse(["--engine", "locust", "--generator", "g=ssh://w", "--host", "w=ssh://w", "-t", "1", "http://w/"])
+    assert same.watching.generators == {"w"}
+    assert "g" not in dict(same.watching.hosts)
+    with pytest.raises(UsageError, match="two machines w"):
+        parse(["--engine", "locust", "--generator", "w=ssh://g", "--host", "w=ssh://w", "-t", "1", "http://w/"])
+
+
+def test_what_runs_elsewhere_is_there() -> None:
+    compile(own_part("hooks"), "hooks", "exec")
+    assert "mktemp" in own_part("runner")
