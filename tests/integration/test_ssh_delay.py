@@ -1,0 +1,123 @@
+"""A line with 200 ms of delay: samples come every second all the same, and their rates are those of the machine."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from itertools import pairwise
+
+import pytest
+
+from collectors.host import far_host
+from collectors.transport.ssh import SshTransport
+from loadtop.model import HostSample
+from tests.servers.sshd import Sshd, SshdFactory
+
+ONE_WAY_S = 0.1
+TICKS_S = os.sysconf("SC_CLK_TCK")
+
+
+@asynccontextmanager
+async def delayed(port: int) -> AsyncGenerator[int]:
+    """A port that leads to another one, where everything arrives later."""
+    tasks: set[asyncio.Task[None]] = set()
+    opened: list[asyncio.StreamWriter] = []
+
+    async def carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        """Read at once, write later."""
+        waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+        reading = asyncio.create_task(read(source, waiting))
+        with suppress(ConnectionError):
+            while True:
+                due, chunk = await waiting.get()
+                await asyncio.sleep(due - time.monotonic())
+                if not chunk:
+                    break
+                sink.write(chunk)
+        reading.cancel()
+        sink.close()
+
+    async def read(source: asyncio.StreamReader, waiting: "asyncio.Queue[tuple[float, bytes]]") -> None:
+        chunk = b"first"
+        while chunk:
+            try:
+                chunk = await source.read(65536)
+            except ConnectionError:
+                chunk = b""
+            waiting.put_nowait((time.monotonic() + ONE_WAY_S, chunk))
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+        opened.extend((writer, far_writer))
+        for each in (carry(reader, far_writer), carry(far_reader, writer)):
+            tasks.add(asyncio.create_task(each))
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await asyncio.wait(tasks, timeout=2.0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in opened:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+def transport_to(server: Sshd, port: int) -> SshTransport:
+    alias = f"HostKeyAlias=[127.0.0.1]:{server.port}"
+    return SshTransport("ssh://web1", ssh=("ssh", "-F", str(server.config), "-o", f"Port={port}", "-o", alias))
+
+
+async def followed(transport: SshTransport, seconds: float) -> list[tuple[float, HostSample]]:
+    """The samples of a while, each with the time at which it was there."""
+    host = far_host("web1", "target", transport, find_servers=False)
+    found: list[tuple[float, HostSample]] = []
+    await host.start(1.0)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sample, _ = host.latest()
+        if sample is not None and (not found or sample is not found[-1][1]):
+            found.append((time.monotonic(), sample))
+        await asyncio.sleep(0.02)
+    await host.close()
+    return found
+
+
+async def test_samples_come_every_second_and_rates_are_not_bent(sshd: SshdFactory) -> None:
+    server = sshd()
+    async with delayed(server.port) as port:
+        transport = transport_to(server, port)
+        await transport.connect()
+        found = await followed(transport, 6.5)
+    assert len(found) >= 5
+    assert min(sample.took_s for _, sample in found) > 2 * ONE_WAY_S
+    passed = found[-1][1].at - found[0][1].at
+    assert passed == pytest.approx(found[-1][0] - found[0][0], abs=0.5)
+    assert passed / (len(found) - 1) == pytest.approx(1.0, abs=0.25)
+    first, last = found[0][1].cpu, found[-1][1].cpu
+    assert first is not None
+    assert last is not None
+    states = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    ticks = sum((getattr(last.total, state) or 0) - (getattr(first.total, state) or 0) for state in states)
+    # A core has so many ticks a second: had the delay bent the time, this would be off by a fifth.
+    assert ticks / len(last.cores) / passed == pytest.approx(TICKS_S, rel=0.08)
+
+
+async def test_a_wall_clock_that_is_set_back_changes_nothing(
+    sshd: SshdFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No clock but that of the uptime is read there, and none but the monotonic one here."""
+    server = sshd()
+    transport = transport_to(server, server.port)
+    await transport.connect()
+    real = time.time
+    began = time.monotonic()
+    monkeypatch.setattr(time, "time", lambda: real() - (3600.0 if time.monotonic() - began > 1.5 else 0.0))
+    found = [sample.at for _, sample in await followed(transport, 4.5)]
+    assert len(found) >= 3
+    assert all(0.5 < later - earlier < 2.5 for earlier, later in pairwise(found))
