@@ -52,9 +52,32 @@ def test_a_load_on_a_far_machine(sshd: SshdFactory, apache: ApacheFactory, loadt
     assert hosts["local"]["source"] == "local"
 
 
-def test_no_load_without_the_host(sshd: SshdFactory, apache: ApacheFactory, loadtop: Callable[[Sshd], Loadtop]) -> None:
-    server, machine = apache(mpm="event"), sshd()
+def _unknown_host_key(machine: Sshd, _: Sshd) -> None:
     machine.known_hosts.write_text("")
+
+
+def _changed_host_key(machine: Sshd, other: Sshd) -> None:
+    machine.known_hosts.write_text(f"[127.0.0.1]:{machine.port} {(other.directory / 'host_key.pub').read_text()}")
+
+
+def _wrong_key(machine: Sshd, _: Sshd) -> None:
+    (machine.directory / "authorized_keys").write_text("")
+
+
+def _missing_user(machine: Sshd, _: Sshd) -> None:
+    configuration = machine.config.read_text()
+    machine.config.write_text(configuration.replace(f"User {machine.user}", "User nobody-here"))
+
+
+@pytest.mark.parametrize("trouble", [_unknown_host_key, _changed_host_key, _wrong_key, _missing_user])
+def test_no_load_without_the_host(
+    sshd: SshdFactory,
+    apache: ApacheFactory,
+    loadtop: Callable[[Sshd], Loadtop],
+    trouble: Callable[[Sshd, Sshd], None],
+) -> None:
+    server, machine = apache(mpm="event"), sshd()
+    trouble(machine, sshd())
     done = loadtop(machine)("--host", "web=ssh://web1", "-n", "10", server.url)
     assert done.returncode == 3
     lines = done.stderr.splitlines()

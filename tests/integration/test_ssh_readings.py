@@ -1,6 +1,7 @@
 """A far machine over a real sshd: the same readings as near ones, pages through it, and nothing left there."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -139,6 +140,26 @@ async def test_proportional_memory_comes_later(far: tuple[Sshd, SshTransport], a
             break
         await asyncio.sleep(0.05)
     assert (sizes[server.pid] or 0) > 100
+
+
+async def test_one_channel_and_no_file_there(far: tuple[Sshd, SshTransport]) -> None:
+    server, transport = far
+    machine = ProcMachine(transport)
+    for _ in range(3):
+        await machine.sample()
+    assert await asyncio.to_thread(opened_files, loops(server)) == set()
+    shells = [command for command in descendants(server.pid).values() if "eval" in command]
+    assert len(shells) == 2  # one that waits, and its loop: a second channel would have its own
+
+
+def opened_files(pids: list[int]) -> set[str]:
+    """Files that are open for longer than a moment: neither pipes nor sockets nor what is no file at all."""
+    found: set[str] = set()
+    for pid in pids:
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                found.add(str(link.readlink()))
+    return {path for path in found if not path.startswith(("pipe:", "socket:", "/dev/", "/proc/"))}
 
 
 async def test_nothing_is_left_after_the_end(sshd: SshdFactory) -> None:
