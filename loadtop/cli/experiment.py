@@ -104,6 +104,9 @@ async def _run(plan: ExperimentPlan, ledger: Ledger, *, screen: bool, quiet: boo
         return UNREACHABLE
     except CommandError as error:
         raise UnreachableError(f"finish: {error}") from None
+    except UnreachableError:
+        _write(plan, ledger, runner.results)
+        raise
     _write(plan, ledger, runner.results)
     if not all(cell.key in runner.results for cell in plan.cells()):
         print(f"interrupted: loadtop experiment {plan.file} goes on where it stopped", file=sys.stderr)
