@@ -5,11 +5,13 @@ import signal
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from textual.pilot import Pilot
 
 from loadtop.engines.command import CommandLoad
-from tests.tui.scenes import FakeFeed
+from loadtop.model import StatedTimes
+from tests.tui.scenes import SCENES, FakeFeed
 from tui.app import Cockpit
 from tui.look import Look
 
@@ -93,3 +95,24 @@ async def test_what_a_command_prints_cannot_leave_its_panel(feed_of: FeedOf, loo
         lines = screen_text(app)
         assert all(len(line) == 80 and line.isprintable() for line in lines)
         assert any("no machine" in line or "watching" in line for line in lines)
+
+
+async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(look: Look, screen_text: Text) -> None:
+    moments = SCENES["done"]()
+    last = moments[-1]
+    frame = last.measured.frame
+    assert frame.load is not None
+    stated = (StatedTimes("total", p50_ms=12.0, p90_ms=34.0, p99_ms=56.0),)
+    load = replace(
+        frame.load, engine="ab", latencies=None, in_flight=None, failures=None, non_2xx=None, message="", stated=stated
+    )
+    measured = replace(last.measured, frame=replace(frame, load=load))
+    app = Cockpit(FakeFeed([*moments[:-1], replace(last, measured=measured)]), look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(4):
+            await pilot.pause()
+        text = "\n".join(screen_text(app))
+    assert "load by ab" in text
+    assert "p50    12  p90    34  p99    56 ms" in text
+    assert "failed    -   not 2xx    -" in text
+    assert "- in flight" in text

@@ -61,7 +61,7 @@ class LoadPanel(Panel):
     def _times(self, view: View, cells: int, rows: int) -> list[Line]:
         """The percentiles of the interval below each other, and the graph of the 99th beside them."""
         figures = [
-            line(Span(milliseconds(latency_ms(view.moment, percent), 9), Role.VALUE), Span(f" ms p{percent}", Role.DIM))
+            line(Span(milliseconds(_percentile(view, percent), 9), Role.VALUE), Span(f" ms p{percent}", Role.DIM))
             for percent in (50, 90, 99)
         ]
         room = cells - LEFT
@@ -92,11 +92,21 @@ class LoadPanel(Panel):
         ]
 
 
+def _percentile(view: View, percent: int) -> float | None:
+    """That of the interval in ms; or, where another engine states one of the whole load only, that."""
+    value = latency_ms(view.moment, percent)
+    if value is not None or view.load is None:
+        return value
+    total = next((times for times in view.load.stated if times.part == "total"), None)
+    found: float | None = getattr(total, f"p{percent}_ms", None)
+    return found
+
+
 def _latencies(view: View, cells: int) -> Line:
     shown = (50, 90, 99) if cells >= 34 else (50, 99)
     spans: list[Span] = []
     for percent in shown:
-        value = latency_ms(view.moment, percent)
+        value = _percentile(view, percent)
         spans += [Span(f"p{percent} ", Role.DIM), Span(milliseconds(value, 5), Role.VALUE), Span("  ")]
     return (*spans[:-1], Span(" ms", Role.DIM))
 
