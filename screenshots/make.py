@@ -1,11 +1,13 @@
-"""Pictures of the cockpit from a real run: ``make screenshots``.
+"""Pictures of the cockpit from real runs: ``make screenshots``.
 
-Runs ``loadtop demo`` (against a real Apache) once, recorded; then shows the recording in pseudo-terminals of several
-sizes and looks side by side, and presses ``p`` in each once a verdict has held for a while. Writes SVG files, and PNG
-files by rsvg-convert, beside this file. ``python -m screenshots.make RECORDING`` takes them of another run.
+Runs ``loadtop demo`` (against a real Apache) once, recorded; then shows that recording, and some kept from the
+lab, in pseudo-terminals of several sizes and looks side by side, and has each save its picture once a verdict has held
+for a while. Writes SVG files, and PNG files by rsvg-convert, beside this file. With ``--kept`` nothing is run: the
+recordings of real runs that are kept in tests/fixtures/lab are shown.
 """
 
 import fcntl
+import lzma
 import os
 import pty
 import select
@@ -31,47 +33,38 @@ PALETTE, EVIDENCE, ESCAPE, CTRL_S = ":", "e", "\x1b", "\x13"
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
-    """A picture: which verdict is to hold, which keys open what is to be seen, and the name of the file."""
+class Show:
+    """A cockpit that shows a run under a verdict: the name of the picture, its size, its look, and keys that open what
+    is to be seen."""
 
     verdict: str
     name: str
-    keys: str = ""
-    later_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Show:
-    """A cockpit with the recording: its size, its look, and what is taken of it."""
-
     columns: int
     rows: int
-    shots: tuple[Shot, ...]
+    keys: str = ""
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
 
 
 SHOWS = (
-    Show(
-        120,
-        40,
-        (
-            Shot("none", "none-120x40"),
-            Shot("apache-workers", "apache-workers-120x40"),
-            Shot("apache-workers", "evidence-120x40", EVIDENCE, 2.0),
-            Shot("cpu", "cpu-120x40"),
-            Shot("cpu", "commands-120x40", PALETTE, 2.0),
-        ),
-    ),
-    Show(
-        80, 24, (Shot("none", "none-80x24"), Shot("apache-workers", "apache-workers-80x24"), Shot("cpu", "cpu-80x24"))
-    ),
-    Show(120, 40, (Shot("apache-workers", "japanese-120x40"),), ("--lang", "ja")),
-    Show(80, 24, (Shot("cpu", "japanese-80x24"),), ("--lang", "ja")),
-    Show(80, 24, (Shot("apache-workers", "no-colour-80x24"),), (), {"NO_COLOR": "1"}),
-    Show(60, 20, (Shot("cpu", "cpu-60x20"),)),
-    Show(200, 60, (Shot("cpu", "cpu-200x60"),)),
+    Show("none", "none-120x40", 120, 40),
+    Show("none", "none-80x24", 80, 24),
+    Show("apache-workers", "apache-workers-120x40", 120, 40),
+    Show("apache-workers", "apache-workers-80x24", 80, 24),
+    Show("cpu", "cpu-120x40", 120, 40),
+    Show("cpu", "cpu-80x24", 80, 24),
+    Show("cpu", "cpu-60x20", 60, 20),
+    Show("cpu", "cpu-200x60", 200, 60),
+    Show("fpm-workers", "fpm-workers-120x40", 120, 40),
+    Show("disk", "disk-80x24", 80, 24),
+    Show("fpm-workers", "evidence-120x40", 120, 40, EVIDENCE),
+    Show("cpu", "commands-120x40", 120, 40, PALETTE),
+    Show("fpm-workers", "japanese-120x40", 120, 40, "", ("--lang", "ja")),
+    Show("disk", "japanese-80x24", 80, 24, "", ("--lang", "ja")),
+    Show("fpm-workers", "no-colour-80x24", 80, 24, "", (), {"NO_COLOR": "1"}),
 )
+
+KEPT = HERE.parent / "tests" / "fixtures" / "lab"
 
 
 class Terminal:
@@ -108,38 +101,33 @@ class Terminal:
         os.close(self._master)
 
 
-def moments_of(recording: Path) -> dict[str, float]:
-    """For each verdict, when (seconds of the session) it has first held for long enough."""
-    found: dict[str, float] = {}
-    began: dict[str, float] = {}
-    last = ""
+def moment_of(recording: Path, verdict: str) -> float | None:
+    """When (seconds of the session) this verdict has held for long enough, or at last where it never did so long."""
+    began, last = 0.0, None
     with Session(recording) as session:
         for at, diagnosis in session.verdicts():
-            name = str(diagnosis.verdict.bottleneck)
-            if name != last:
-                began[name], last = at, name
-            if at - began[name] >= HELD_S:
-                found.setdefault(name, at)
-    return found
+            if str(diagnosis.verdict.bottleneck) != verdict:
+                began = at
+                continue
+            last = at
+            if at - began >= HELD_S:
+                return at
+    return last
 
 
-def take(show: Show, recording: Path, times: dict[str, float]) -> None:
-    """All pictures of one show."""
+def take(show: Show, recording: Path) -> None:
+    """The picture of one show."""
+    due = moment_of(recording, show.verdict)
+    if due is None:
+        raise SystemExit(f"{show.name}: {show.verdict} did not hold in {recording.name}")
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        terminal = Terminal(show, recording, folder)
-        began = time.monotonic()
+        terminal = Terminal(show, recording, Path(name))
         try:
-            for shot in show.shots:
-                due = began + START_S + times[shot.verdict] + shot.later_s
-                terminal.run_for(max(0.0, due - time.monotonic()))
-                if shot.keys:
-                    terminal.press(shot.keys)
-                    terminal.run_for(0.7)
-                keep(terminal, folder, shot.name)
-                if shot.keys:
-                    terminal.press(ESCAPE)
-                    terminal.run_for(0.5)
+            terminal.run_for(START_S + due)
+            if show.keys:
+                terminal.press(show.keys)
+                terminal.run_for(0.7)
+            keep(terminal, Path(name), show.name)
         finally:
             terminal.close()
 
@@ -160,19 +148,27 @@ def main() -> None:
     if shutil.which("rsvg-convert") is None:
         raise SystemExit("rsvg-convert is missing: install librsvg2-bin")
     with tempfile.TemporaryDirectory() as name:
-        recording = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(name) / "session"
-        if len(sys.argv) < 2:
-            command = [sys.executable, "-m", "loadtop", "demo", "--headless", "--quiet", "--record", str(recording)]
+        folder = Path(name)
+        recordings = {verdict: kept(verdict, folder) for verdict in ("none", "cpu", "disk", "fpm-workers")}
+        if "--kept" not in sys.argv:
+            run = folder / "demo"
+            command = [sys.executable, "-m", "loadtop", "demo", "--headless", "--quiet", "--record", str(run)]
             subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
-        times = moments_of(recording)
-        missing = {shot.verdict for show in SHOWS for shot in show.shots} - times.keys()
-        if missing:
-            raise SystemExit(f"no stretch of {', '.join(sorted(missing))} in that run: was something else running?")
-        threads = [threading.Thread(target=take, args=(show, recording, times)) for show in SHOWS]
+            recordings |= dict.fromkeys(("none", "apache-workers", "cpu"), run)
+        shows = [show for show in SHOWS if show.verdict in recordings]
+        threads = [threading.Thread(target=take, args=(show, recordings[show.verdict])) for show in shows]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
+
+
+def kept(verdict: str, folder: Path) -> Path:
+    """The kept recording of a real run under this verdict: the longest there is."""
+    found = max(KEPT.glob(f"{verdict}-*.loadtop.xz"), key=lambda path: path.stat().st_size)
+    unpacked = folder / found.name.removesuffix(".xz")
+    unpacked.write_bytes(lzma.decompress(found.read_bytes()))
+    return unpacked
 
 
 if __name__ == "__main__":

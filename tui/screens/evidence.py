@@ -16,7 +16,7 @@ from tui.text import clip, safe, wrap
 from tui.view import View
 from tui.words import counts, headline, metric, on, severity
 
-NAME, VALUE = 26, 10
+NAME, VALUE = 26, 12
 """Cells of a metric's name and its value."""
 
 LEFT = NAME + VALUE + 4
