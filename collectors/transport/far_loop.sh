@@ -36,7 +36,7 @@ while read -r order rest; do
     d) ls -l "$rest" 2>&1 ;;
     q) ss -ltnH 2>&1 ;;
     # what a process deep in swap can hold up: beside everything else, on the other stream
-    b) (set -- $rest; mark=$1; shift; printf "\n#%s\n" "$mark"; head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
+    b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
     *) printf "%s %s %s\n" "$key" "$order" "$rest" ;;
     esac
 done | awk $now -v key=$key '@READ@'

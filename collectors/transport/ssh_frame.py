@@ -124,10 +124,10 @@ class Orders:
         self._asleep = asleep
 
     def _kept(self, files: tuple[str, ...]) -> Iterable[str]:
-        """The files of every sample: those of the first, without any that is no longer wanted."""
-        if not self._files or not set(self._files) <= set(files):
-            before = set(self._before)
-            self._files = tuple(path for path in files if path in before) if before else files
+        """The files of every sample: those that two in a row wanted."""
+        steady = tuple(path for path in files if path in set(self._before)) if self._before else files
+        if set(self._files) != set(steady):
+            self._files = steady
             yield f"f {UPTIME} {' '.join(self._files)}"
         self._before = files
 

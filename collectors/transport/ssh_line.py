@@ -138,7 +138,7 @@ class SshLine:
     def ask_pss(self, pids: Sequence[int]) -> None:
         """Ask for proportional memory, which comes on the other stream whenever it comes; one question at a time."""
         self._pss_asked = self.next_mark()
-        self.send(f"b {self._pss_asked} {' '.join(f'{pid}/smaps_rollup' for pid in pids)}\n")
+        self.send(f"b {self._pss_asked} {' '.join(map(str, pids))}\n")
 
     @property
     def denied(self) -> bool:

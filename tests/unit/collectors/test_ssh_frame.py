@@ -149,6 +149,8 @@ def test_only_what_is_new_is_sent_again() -> None:
     assert ended == "m m5\ns m5\nm m5.\n"
     more = Request((*request.files, Wanted("/proc/version")), processes=True)
     assert "s m6 /proc/version\n" in orders.sample(more, pids, "m6", sockets=True, has_ss=True)
+    steady = orders.sample(more, pids, "m6b", sockets=False, has_ss=True)
+    assert "f /proc/uptime /proc/stat /proc/meminfo /proc/version\ns m6b\n" in steady
     fewer = Request(request.files[:1], processes=True)
     assert "f /proc/uptime /proc/stat\n" in orders.sample(fewer, pids, "m7", sockets=True, has_ss=True)
 
