@@ -81,8 +81,8 @@ def _apache(page: ApacheRates, httpd: list[Process]) -> Pool:
 def _memory(processes: list[Process]) -> tuple[int | None, float | None]:
     """RSS of these processes together, and by how much it counts shared pages twice.
 
-    PSS is read of few processes at a time, so it is older than RSS; the shared part hardly changes, and its median over
-    the processes is right also while one of them grows.
+    PSS is read of few processes at a time, so it is older than RSS. The shared part hardly changes: the median over the
+    processes stands for those of which it is not known, and bounds it where a process has grown since.
     """
     if not processes:
         return None, None
@@ -90,4 +90,9 @@ def _memory(processes: list[Process]) -> tuple[int | None, float | None]:
     known = [process.rss_kb - process.pss_kb for process in processes if process.pss_kb is not None]
     if 2 * len(known) < len(processes):
         return rss, None
-    return rss, max(0.0, median(known)) * len(processes)
+    usual = max(0.0, median(known))
+    return rss, sum(min(usual, _shared(process, usual)) for process in processes)
+
+
+def _shared(process: Process, usual: float) -> float:
+    return usual if process.pss_kb is None else max(0.0, process.rss_kb - process.pss_kb)

@@ -1,0 +1,50 @@
+"""What the processes of a pool take together, from RSS and PSS readings of differing age."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from loadtop.model import Group, HostState, Process
+from loadtop.moment import HostView
+from loadtop.rates import host_rates
+from loadtop.tuning.servers import Pool, pools
+
+
+def process(pid: int, rss_kb: int, pss_kb: int | None) -> Process:
+    return Process(pid, "apache2", Group.HTTPD, "S", 1, 10, 5, rss_kb, pss_kb)
+
+
+@pytest.fixture
+def pool_of(machine: Any) -> Callable[..., Pool]:
+    """Apache's pool with these processes."""
+
+    def build(*processes: Process) -> Pool:
+        changes = {"processes": processes}
+        before, sample = machine.sample(changes=changes), machine.sample(board="WWW" + "_" * 7, changes=changes)
+        state = HostState("web1", "target", sample, fresh=True)
+        return pools(HostView(state, host_rates(before, sample), 0.0))[0]
+
+    return build
+
+
+def test_shared_pages_count_once(pool_of: Callable[..., Pool]) -> None:
+    pool = pool_of(*(process(pid, 10_000, 4_000) for pid in range(1, 5)))
+    assert (pool.rss_kb, pool.memory_kb) == (40_000, 16_000)
+    assert (pool.busy, pool.capacity, pool.manager) == (2, 10, "prefork")
+
+
+def test_growth_since_pss_was_read_counts(pool_of: Callable[..., Pool]) -> None:
+    """One process has 12 MB more than when its PSS was read."""
+    pool = pool_of(*(process(pid, 10_000, 4_000) for pid in range(1, 5)), process(9, 22_000, 4_000))
+    assert pool.memory_kb == 5 * 4_000 + 12_000
+
+
+def test_a_process_that_shares_less_is_not_taken_for_the_others(pool_of: Callable[..., Pool]) -> None:
+    pool = pool_of(*(process(pid, 10_000, 4_000) for pid in range(1, 4)), process(9, 1_000, 900))
+    assert pool.memory_kb == 3 * 4_000 + 900
+
+
+def test_without_pss_it_is_rss(pool_of: Callable[..., Pool]) -> None:
+    pool = pool_of(*(process(pid, 10_000, None) for pid in range(1, 5)))
+    assert (pool.shared_kb, pool.memory_kb) == (None, 40_000)
