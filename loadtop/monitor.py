@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from loadtop.commands import Command, Mark, StopLoad
+from loadtop.commands import Command, Mark, RestartLoad, StopLoad
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame, HostSample, HostState, LoadSample
 from loadtop.moment import Measurer, Moment
@@ -13,6 +13,9 @@ from loadtop.moment import Measurer, Moment
 GRACE = 0.15
 """Frames are taken this share of the interval after the machines are sampled, so that a sample waits for no whole
 tick."""
+
+ENDED_S = 0.05
+"""How long it may take a load that was begun again to say that it has ended."""
 
 PATIENCE_S = 1.0
 """How long a load that is told to stop, or a machine asked for a sample, may take before nobody waits for it."""
@@ -118,6 +121,7 @@ class Monitor:
         self._measurer = Measurer()
         self._diagnoser = Diagnoser()
         self._marks: list[str] = []
+        self._begun_again = False
         self._seen: dict[str, float] = {}
         self._number = 0
         self._began = 0.0
@@ -127,6 +131,7 @@ class Monitor:
         if isinstance(command, Mark):
             self._marks.append(command.text)
         elif self._load is not None:
+            self._begun_again |= isinstance(command, RestartLoad)
             self._load.command(command)
 
     async def run(self, show: Callable[[Moment], None]) -> None:
@@ -142,9 +147,10 @@ class Monitor:
             await self._tick_until(ended if self._until_load_ends else None, show)
         finally:
             if self._load is not None and ended is not None:
-                ended.cancel()
-                ended = asyncio.create_task(self._load.wait())  # it may have ended, and have been begun again
-                await asyncio.sleep(0)
+                if self._begun_again:
+                    ended.cancel()
+                    ended = asyncio.create_task(self._load.wait())
+                    await asyncio.wait({ended}, timeout=ENDED_S)
                 if not ended.done():
                     await self._cut_short(self._load, ended)
                 ended.cancel()
