@@ -8,8 +8,8 @@ from importlib.resources import files
 from loadtop.load_options import UsageError
 
 TOPICS = {
-    "ab": "for people who know ab: what differs, and why",
-    "generator": "how load is made: closed and open model, steps, workers, what is counted",
+    "ab": "what differs from ab, and why",
+    "generator": "how load is made: models, steps, workers",
 }
 """The texts of ``loadtop/manual``."""
 

@@ -183,8 +183,8 @@ class LoadPool:
         if self._level is None:
             return sample
         # While a part moves to another worker, reports speak of different moments; the whole stays as it is.
-        concurrency = sample.concurrency if self._plan.steps[self._level.step].concurrency is None else None
-        return replace(sample, concurrency=concurrency or self._level.concurrency, rate=self._level.rate)
+        concurrency = None if sample.concurrency is None else self._level.concurrency
+        return replace(sample, concurrency=concurrency, rate=self._level.rate)
 
     async def close(self) -> None:
         """Stop whatever still runs and wait until it is gone."""

@@ -34,7 +34,7 @@ def take_sample(plan: Plan, workers: Sequence[WorkerProcess], problem: str) -> L
         state=state,
         model="closed" if step.rate is None else "open",
         elapsed_s=max((report.elapsed_s for report in reports), default=0.0),
-        concurrency=_sum(reports, "concurrency") if reports else step.concurrency,
+        concurrency=_sum(reports, "concurrency") if reports and step.concurrency is not None else step.concurrency,
         rate=None if step.rate is None else sum(report.rate or 0.0 for report in reports) or step.rate,
         step=number,
         steps=len(plan.steps),

@@ -32,7 +32,7 @@ def ab_report(load: LoadSummary, *, percentiles: bool = True, spread: bool = Tru
         "",
         *_server(last),
         "",
-        *_totals(last),
+        *_totals(last, concurrency_level(load)),
     ]
     if last.requests and load.distributions["total"].count:
         lines += ["", "Connection Times (ms)"]
@@ -73,11 +73,20 @@ def _server(last: LoadSample) -> list[str]:
     ]
 
 
-def _totals(last: LoadSample) -> list[str]:
+def concurrency_level(load: LoadSummary) -> int | None:
+    """The connections that were asked for; without a number of them (open model), how many requests were under way on
+    average (Little's law), at least 1."""
+    last, total = load.last, load.distributions["total"]
+    if last is None or last.concurrency is not None or not total.count or last.elapsed_s <= 0:
+        return None if last is None else last.concurrency
+    return max(1, round(total.sum_us / 1e6 / last.elapsed_s))
+
+
+def _totals(last: LoadSample, level: int | None) -> list[str]:
     """Counters. What the engine did not measure has no line."""
     seconds, done, failures = last.elapsed_s, last.requests, last.failures
     lines = [
-        *_known("Concurrency Level:", last.concurrency or last.connections),
+        *_known("Concurrency Level:", level),
         _row("Time taken for tests:", f"{seconds:.3f} seconds"),
         *_known("Complete requests:", done),
         *_known("Failed requests:", last.failed),
@@ -97,11 +106,10 @@ def _totals(last: LoadSample) -> list[str]:
     if last.with_body:
         lines += _known("Total body sent:", last.sent_bytes)
     lines += _known("HTML transferred:", last.body_bytes, " bytes")
-    return lines + (_speed(last, done, seconds) if seconds > 0 and done else [])
+    return lines + (_speed(last, level, done, seconds) if seconds > 0 and done else [])
 
 
-def _speed(last: LoadSample, done: int, seconds: float) -> list[str]:
-    level = last.concurrency or last.connections
+def _speed(last: LoadSample, level: int | None, done: int, seconds: float) -> list[str]:
     rps = done / seconds if last.stated_rps is None else last.stated_rps
     lines = [_row("Requests per second:", f"{rps:.2f} [#/sec] (mean)")]
     if level is not None:

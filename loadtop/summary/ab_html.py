@@ -5,6 +5,7 @@ from html import escape
 from loadtop import __version__
 from loadtop.load.histogram import mean
 from loadtop.model import LoadSample
+from loadtop.summary.ab import concurrency_level
 from loadtop.summary.load import LoadSummary
 from loadtop.words import plain
 
@@ -25,14 +26,14 @@ def ab_table(load: LoadSummary, table: str, row: str, cell: str) -> str:
         "",
         "",
         f"<table {table}>",
-        *_figures(last, row, cell),
+        *_figures(last, concurrency_level(load), row, cell),
         *_times(load, row, cell),
         "</table>",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _figures(last: LoadSample, row: str, cell: str) -> list[str]:
+def _figures(last: LoadSample, level: int | None, row: str, cell: str) -> list[str]:
     """Counters. What the engine did not measure has no row."""
     seen, failures = last.server, last.failures
     length = "Variable" if seen is None or seen.document_bytes is None else f"{seen.document_bytes} bytes"
@@ -42,7 +43,7 @@ def _figures(last: LoadSample, row: str, cell: str) -> list[str]:
         ("Server Port:", "" if seen is None else seen.port),
         ("Document Path:", "" if seen is None else _text(seen.path)),
         ("Document Length:", length),
-        ("Concurrency Level:", last.concurrency or last.connections),
+        ("Concurrency Level:", level),
         ("Time taken for tests:", f"{last.elapsed_s:.3f} seconds"),
         ("Complete requests:", last.requests),
         ("Failed requests:", last.failed),

@@ -79,3 +79,13 @@ def test_percentiles_as_a_file(apache: ApacheFactory, tmp_path: Path) -> None:
     assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(101))
     values = [float(line.split(",")[1]) for line in lines[1:]]
     assert values == sorted(values)
+
+
+def test_the_open_model_has_a_level_too(apache: ApacheFactory) -> None:
+    server = apache(mpm="prefork", php="mod", workers=20, pages={"slow.php": "<?php usleep(50000); echo 'x';"})
+    lines = run(
+        *(sys.executable, "-m", "loadtop", "--headless", "-q", "--no-record", "--ab"),
+        *("--rate", "100", "-n", "200", f"{server.url}slow.php"),
+    )
+    (level,) = (int(line.split()[-1]) for line in lines if line.startswith("Concurrency Level:"))
+    assert 3 <= level <= 12, "100 requests/s of 50 ms each are 5 at once"
