@@ -123,6 +123,7 @@ class StatedTimes:
     p99_ms: float | None = None
     p99_9_ms: float | None = None
     max_ms: float | None = None
+    p99_99_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
