@@ -71,7 +71,8 @@ class LoadPool:
 
     async def wait(self) -> None:
         """Return when every worker has ended its load."""
-        if self._conductor is not None:
+        # At once where it has: the monitor asks again at its end, and would wait for a load that still runs.
+        if self._conductor is not None and not self._conductor.done():
             await asyncio.wait({self._conductor})
 
     async def _start(self, worker: WorkerProcess, workers: int) -> None:
