@@ -78,7 +78,11 @@ def _advice(measured: Measured, host: HostView, page: ApacheRates) -> str:
 def _accept_queue(measured: Measured, host: HostView) -> int | None:
     """Connections waiting on the tested port of this machine; ``None`` where that was not read."""
     load, sample = measured.load, host.sample
-    if load is None or load.server is None or sample is None or sample.tcp is None:
+    if load is None or sample is None or sample.tcp is None:
         return None
+    if load.server is None:
+        # Nothing has been answered yet, so that the port is not known: what requests wait at is the fullest.
+        waiting = max((listener.queue for listener in sample.tcp.listeners), default=0)
+        return waiting if load.in_flight and waiting else None
     queues = [listener.queue for listener in sample.tcp.listeners if listener.port == load.server.port]
     return sum(queues) if queues else None
