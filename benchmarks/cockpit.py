@@ -25,10 +25,10 @@ START = (sys.executable, "-m", "loadtop", "--no-record", "http://127.0.0.1:9/")
 PEERS = {
     "htop": (("htop", "-d", "10"), "hh"),
     "top": (("top", "-d", "1"), "11"),
-    "btop": (("btop", "-u", "1000"), "mm"),
+    "btop": (("btop", "--utf-force"), "mm"),
     "glances": (("glances", "-t", "1"), "11"),
 }
-"""Commands at 1 s, and two keys that change the picture and change it back."""
+"""Commands at 1 s (btop: at its 2 s), and two keys that change the picture and change it back."""
 
 SETTLE_S = 8.0
 PAINT_S = 10.0
