@@ -47,6 +47,7 @@ loadtop demo [OPTIONS]              a server and a load of its own: shows everyt
 loadtop replay SESSION              the cockpit again, from a recording
 loadtop report SESSION              the report: --text, --ab, --markdown, --html FILE or --json FILE
 loadtop compare SESSION SESSION ... runs side by side, with direction and significance
+loadtop export SESSION              for other tools: --csv DIR, --jsonl FILE, --sar, --cast FILE
 loadtop sessions                    list the recordings
 loadtop doctor [--host ...]         say what can be read of each machine, what cannot, and the fix
 loadtop help [TOPIC]                how it differs from ab, how it makes load

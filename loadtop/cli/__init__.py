@@ -19,6 +19,7 @@ VERBS = {
     "replay": "replay",
     "report": "report",
     "compare": "compare",
+    "export": "export",
     "sessions": "sessions",
     "help": "help",
     "doctor": "doctor",

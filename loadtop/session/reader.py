@@ -35,7 +35,7 @@ class Session:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damage: list[str] = []
-        self._connection = _open(path)
+        self._connection = connection_to(path)
         try:
             self.meta = self._meta()
             self._definitions = Definitions(self._connection)
@@ -182,8 +182,8 @@ class Session:
         )
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """A connection that has been used once. Raises SessionError."""
+def connection_to(path: Path) -> sqlite3.Connection:
+    """A connection for reading that has been used once. Raises SessionError."""
     if not path.is_file():
         raise SessionError(f"{path}: no such file")
     try:

@@ -1,17 +1,22 @@
 """Reports of a real test: while it ends, and again from its recording."""
 
 import contextlib
+import csv
+import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.servers.apache import ApacheFactory
 from tests.servers.php_fpm import FpmFactory
+from tests.servers.program import find_program
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +71,36 @@ def test_page_that_cannot_be_written_is_said_before_the_load() -> None:
     assert done.returncode == 4
     assert done.stderr.count("\n") == 1
     assert "/nonexistent/page.html" in done.stderr
+
+
+def test_exports_have_what_was_recorded(recording: Path, folder: Path) -> None:
+    done = loadtop(
+        "export", str(recording), "--csv", str(folder / "csv"), "--jsonl", str(folder / "rows.jsonl"),
+        "--cast", str(folder / "film.cast"), "--size", "80x24",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with closing(sqlite3.connect(recording)) as database:
+        (idle,) = zip(*database.execute("SELECT idle_pct FROM cpu_rates"), strict=True)
+    with (folder / "csv" / "cpu_rates.csv").open(newline="") as file:
+        assert [float(row["idle_pct"]) for row in csv.DictReader(file)] == list(idle)
+    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
+    assert [row["idle_pct"] for row in rows if row["view"] == "cpu_rates"] == list(idle)
+    first = json.loads((folder / "film.cast").read_text().splitlines()[0])
+    assert (first["version"], first["width"], first["height"]) == (2, 80, 24)
+
+
+def test_sar_has_the_columns_of_sar(recording: Path) -> None:
+    sar = find_program("sar", install="apt-get install sysstat")
+    command = [sar, "-u", "-P", "ALL", "-S", "-W", "-q", "-n", "DEV", "1", "1"]
+    environment = {**os.environ, "LC_ALL": "C"}
+    theirs = subprocess.run(command, capture_output=True, text=True, timeout=30, env=environment).stdout
+    ours = loadtop("export", str(recording), "--sar").stdout
+    heads = re.compile(r"^\d\d:\d\d:\d\d(.*(?:%user|pswpin|kbswpfree|runq|IFACE).*)$", re.MULTILINE)
+    assert list(dict.fromkeys(heads.findall(ours))) == list(dict.fromkeys(heads.findall(theirs)))
+
+
+def test_export_wants_to_know_what(recording: Path) -> None:
+    for words in ([], ["--sar", "--host", "nobody"], ["--cast", "/nonexistent/x", "--size", "9x9"]):
+        done = loadtop("export", str(recording), *words)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert loadtop("export", str(recording), "--cast", "/nonexistent/film.cast").returncode == 4

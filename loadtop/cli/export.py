@@ -1,0 +1,114 @@
+"""``loadtop export``: a recording in the formats of other tools."""
+
+import asyncio
+import re
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from loadtop.cli.ends import DONE, FileError
+from loadtop.cli.recordings import opened
+from loadtop.load_options import UsageError
+from loadtop.options import Parser
+from loadtop.session.reader import Session, SessionError
+from loadtop.session.replay import moments
+from loadtop.words import plain
+
+SMALLEST, GREATEST = (60, 20), (400, 200)
+"""Columns and rows of a film."""
+
+
+def main(verb: str, words: list[str]) -> int:
+    """Export the recording; the exit code."""
+    arguments = _parser(verb).parse_args(words)
+    if not (arguments.csv or arguments.jsonl or arguments.sar or arguments.cast):
+        raise UsageError("say into what to export: --csv DIR, --jsonl FILE, --sar or --cast FILE")
+    size = _size(arguments.size)
+    with opened(arguments.session) as session:
+        try:
+            if arguments.csv is not None:
+                _csv(session, arguments.csv)
+            if arguments.jsonl is not None:
+                _jsonl(session, arguments.jsonl)
+            if arguments.sar:
+                _sar(session, arguments.host)
+            if arguments.cast is not None:
+                asyncio.run(_cast(session, arguments.cast, size))
+        except SessionError as error:
+            raise FileError(str(error)) from None
+        except BrokenPipeError:
+            sys.stderr.close()  # whoever read the output has enough; nothing more is to be said
+        except OSError as error:
+            raise FileError(f"cannot write the export to {error.filename or 'it'}: {error.strerror}") from None
+    return DONE
+
+
+def _parser(verb: str) -> Parser:
+    about = "A recording for other tools."
+    parser = Parser(prog=f"loadtop {verb}", description=about, add_help=False, allow_abbrev=False)
+    parser.add_argument("-h", "--help", action="help", help="show this and exit")
+    parser.add_argument("session", type=Path, metavar="SESSION")
+    parser.add_argument("--csv", type=Path, metavar="DIR", help="a file for each view of the recording")
+    parser.add_argument("--jsonl", metavar="FILE", help="a line for each row of each view (- for standard output)")
+    parser.add_argument("--sar", action="store_true", help="what sar -u -P ALL -W -S -q -n DEV prints")
+    parser.add_argument("--host", metavar="NAME", help="of this machine only (--sar)")
+    parser.add_argument("--cast", type=Path, metavar="FILE", help="the cockpit as a film for asciinema")
+    parser.add_argument("--size", default="120x40", metavar="COLUMNSxROWS", help="of the film (default 120x40)")
+    return parser
+
+
+def _size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text, re.ASCII)
+    size = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not all(low <= n <= high for n, low, high in zip(size, SMALLEST, GREATEST, strict=True)):
+        limits = " to ".join(f"{width}x{height}" for width, height in (SMALLEST, GREATEST))
+        raise UsageError(f"--size '{text}': write COLUMNSxROWS, {limits}")
+    return size
+
+
+def _csv(session: Session, folder: Path) -> None:
+    from loadtop.export.rows import write_csv
+
+    written = write_csv(session.path, folder)
+    print(f"{len(written)} files in {plain(str(folder))}", file=sys.stderr)
+
+
+def _jsonl(session: Session, name: str) -> None:
+    from loadtop.export.rows import jsonl
+
+    lines = jsonl(session.path, session.meta)
+    if name == "-":
+        _print(lines)
+        return
+    with Path(name).open("w", encoding="utf-8") as file:
+        file.writelines(lines)
+
+
+def _sar(session: Session, host: str | None) -> None:
+    from loadtop.export.sar import sar
+
+    lines = list(sar(moments(session.frames()), host))
+    if host is not None and not lines:
+        raise UsageError(f"--host {host}: this machine is not in the recording; without --host all are shown")
+    _print(f"{plain_tabs(line)}\n" for line in lines)
+
+
+def plain_tabs(line: str) -> str:
+    """The line made safe for a terminal; the tabs in sar's first line stay."""
+    return "\t".join(map(plain, line.split("\t")))
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(line)
+    sys.stdout.flush()
+
+
+async def _cast(session: Session, path: Path, size: tuple[int, int]) -> None:
+    from tui.cast import film
+
+    meta = session.meta
+    with path.open("w", encoding="utf-8") as file, suppress(asyncio.CancelledError):
+        async for line in film(moments(session.frames()), meta.url or meta.title, meta.interval_s, meta.started, size):
+            file.write(line + "\n")

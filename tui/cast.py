@@ -1,0 +1,91 @@
+"""The cockpit as a film: its pictures drawn again, as asciinema's format version 2 (a JSON line per picture).
+
+https://docs.asciinema.org/manual/asciicast/v2/
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterable
+from itertools import groupby
+
+from rich.color import ColorSystem
+
+from loadtop.commands import Command
+from loadtop.moment import Moment
+from tui.app import Cockpit
+from tui.drawing.glyphs import UNICODE
+from tui.drawing.line import Cell
+from tui.look import TERMINAL, Look
+from tui.picture import compose
+from tui.screens.live import LiveScreen
+from tui.widgets.lines import Lines
+
+FILM = Look(TERMINAL, UNICODE)
+"""A film is not seen on the terminal on which it is made."""
+
+BEGIN = "\x1b[?25l\x1b[2J"
+END = "\x1b[?25h\x1b[0m\r\n"
+
+
+class _Stills:
+    """A feed that shows what it is given, when it is given it."""
+
+    def __init__(self, title: str, interval_s: float) -> None:
+        self.title = title
+        self.interval_s = interval_s
+        self.recording = ""
+        self.show: Callable[[Moment], None] = lambda _: None
+
+    async def run(self, show: Callable[[Moment], None]) -> None:
+        self.show = show
+        await asyncio.get_running_loop().create_future()
+
+    def command(self, command: Command) -> None:
+        """Nothing can be asked of it."""
+
+
+async def film(
+    moments: Iterable[Moment], title: str, interval_s: float, started: float, size: tuple[int, int]
+) -> AsyncIterator[str]:
+    """The lines of the file, without line ends, for a terminal of this size (columns, rows)."""
+    header = {"version": 2, "width": size[0], "height": size[1], "timestamp": int(started), "title": f"loadtop {title}"}
+    yield json.dumps({**header, "env": {"TERM": "xterm-256color"}})
+    before: list[list[Cell]] = []
+    at = 0.0
+    async for moment, canvas in _pictures(moments, _Stills(title, interval_s), size):
+        text = "" if before else BEGIN
+        for y, row in enumerate(canvas):
+            if not before or before[y] != row:
+                text += f"\x1b[{y + 1};1H{_coloured(row)}"
+        before, at = canvas, moment.at
+        if text:
+            yield json.dumps([round(at, 6), "o", text])
+    yield json.dumps([round(at, 6), "o", END])
+
+
+async def _pictures(
+    moments: Iterable[Moment], feed: _Stills, size: tuple[int, int]
+) -> AsyncIterator[tuple[Moment, list[list[Cell]]]]:
+    app = Cockpit(feed, look=FILM)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        for moment in moments:
+            feed.show(moment)
+            screen = app.screen
+            if isinstance(screen, LiveScreen):
+                screen.show_view(app.follower.view)
+            parts = [(w.region.x, w.region.y, w.lines) for w in screen.query(Lines) if w.region]
+            yield moment, compose(parts, *size)
+            if not app.is_running:
+                return
+        await app.follower.close()
+
+
+def _coloured(row: list[Cell]) -> str:
+    """A row for the terminal, each run of cells in its role's colours."""
+    text = ""
+    for role, run in groupby(row, key=lambda cell: cell[1]):
+        characters = "".join(character for character, _ in run)
+        text += FILM.palette[role].render(characters, color_system=ColorSystem.STANDARD)
+    return text
