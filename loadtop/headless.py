@@ -19,9 +19,11 @@ class Printer:
         self._message = ""
 
     def show(self, moment: Moment) -> None:
-        """Print the moment's line; a message of the load once, when it changes."""
+        """Print the moment's line; marks; a message of the load once, when it changes."""
         if moment.measured.frame.number > 1:
             print(line(moment), file=self._out, flush=True)
+        for text in moment.measured.frame.marks:
+            print(f"        mark: {plain(text)}", file=self._out, flush=True)
         load = moment.measured.load
         if load is not None and load.message and load.message != self._message:
             self._message = load.message

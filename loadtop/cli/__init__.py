@@ -20,6 +20,7 @@ VERBS = {
     "report": "report",
     "compare": "compare",
     "export": "export",
+    "mark": "mark",
     "sessions": "sessions",
     "help": "help",
     "doctor": "doctor",

@@ -11,12 +11,14 @@ from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE,
 from loadtop.cli.machines import connect_far, watched_hosts
 from loadtop.cli.outputs import check_writable, open_journals, print_report, tell, write, write_ab_files, write_json
 from loadtop.cli.screen import show, with_screen
+from loadtop.commands import Mark
 from loadtop.condition import Watchdog
 from loadtop.feed import Feed, PreparedFeed
 from loadtop.load_options import UsageError
 from loadtop.moment import Moment
 from loadtop.monitor import LoadSource, Monitor
 from loadtop.options import Options, parse
+from loadtop.session.mark_pipe import MarkPipe
 from loadtop.summary.builder import SummaryBuilder
 from loadtop.words import plain
 
@@ -63,6 +65,7 @@ async def _test(options: Options, words: list[str], program: "CommandLoad | None
     if recorder is not None:
         sinks.insert(0, recorder.record)
     journals = open_journals(options)
+    marks = MarkPipe(title if recorder is None else recorder.path.name)
     closing: list[Callable[[], Any]] = [transport.close for transport in far.values()]
 
     async def prepare() -> Feed:
@@ -70,7 +73,7 @@ async def _test(options: Options, words: list[str], program: "CommandLoad | None
         load, tested, status = running
         summary.url = None if tested is None else tested.targets[0].url
         hosts = await asyncio.to_thread(watched_hosts, options, tested, status, far)
-        return Monitor(
+        monitor = Monitor(
             title if program is not None else summary.url or title,
             load,
             hosts,
@@ -79,6 +82,8 @@ async def _test(options: Options, words: list[str], program: "CommandLoad | None
             until_load_ends=load is not None and not with_screen(options),
             recording=recording_name(recorder),
         )
+        marks.listen(lambda text: monitor.command(Mark(text)))
+        return monitor
 
     feed = PreparedFeed(title, options.watching.interval_s, recording_name(recorder), prepare)
     failure: Exception | None = None
@@ -88,6 +93,7 @@ async def _test(options: Options, words: list[str], program: "CommandLoad | None
     except Exception as error:
         failure = error
     finally:
+        marks.close()
         for close in closing:
             await close()
         if recorder is not None:

@@ -56,6 +56,8 @@ class MarkPipe:
         if self.path is not None:
             with contextlib.suppress(OSError):
                 self.path.unlink()
+                folder().rmdir()  # unless another test runs
+                directory().rmdir()  # unless there are recordings
 
     def _read(self, mark: Callable[[str], None]) -> None:
         try:
