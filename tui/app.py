@@ -278,7 +278,11 @@ async def run_cockpit(
     Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up the standard
     files that were terminals lead nowhere. What broke the feed, if anything did, is raised once the screen is closed.
     """
-    app = Cockpit(feed, look=look, first=first, program=program)
+    return await run_app(Cockpit(feed, look=look, first=first, program=program))
+
+
+async def run_app(app: Cockpit) -> signal.Signals | None:
+    """Show a cockpit to its end, as :func:`run_cockpit` says."""
     try:
         ended_by = await app.run_async()
     finally:

@@ -1,13 +1,14 @@
 """Follows a feed: keeps what was, the newest moment, and what there is to draw of it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loadtop.feed import Feed
 from loadtop.model import LoadSample
 from loadtop.moment import Moment
+from loadtop.summary.timeline import Span
 from tui.history import History
 from tui.view import Phase, View
 
@@ -80,6 +81,13 @@ class Follower:
         else:
             self._held = None
         self._changed()
+
+    def restart(self, start: float, spans: Sequence[Span], marks: Sequence[tuple[float, str]]) -> None:
+        """Forget what was: what comes begins at ``start`` (seconds), after these verdicts and marks."""
+        self._history = History(self.feed.interval_s, start)
+        self._history.timeline.spans.extend(spans)
+        self._history.marks.extend(marks)
+        self._summary = None
 
     def next_host(self, step: int = 1) -> bool:
         """Turn to the next machine; False where there is only one."""

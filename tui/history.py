@@ -108,12 +108,12 @@ class HostHistory:
 class History:
     """Rings of the load and of each machine, the verdicts over time, marks and steps. Memory is bounded."""
 
-    def __init__(self, interval_s: float = 1.0) -> None:
+    def __init__(self, interval_s: float = 1.0, start: float = 0.0) -> None:
         self.rps = Ring[float]()
         self.p99 = Ring[float]()
         self.hosts: dict[str, HostHistory] = {}
         self.evidence: dict[tuple[str, str], Ring[float]] = {}
-        self.timeline = Timeline()
+        self.timeline = Timeline(start)
         self.blind: list[tuple[float, float]] = []
         self.marks: deque[tuple[float, str]] = deque(maxlen=MARKS)
         self.steps: deque[tuple[float, int]] = deque(maxlen=MARKS)

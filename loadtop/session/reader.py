@@ -97,14 +97,37 @@ class Session:
 
     def verdicts(self, start: float | None = None) -> Iterator[tuple[float, Diagnosis]]:
         """What was shown live: seconds of the session, and the diagnosis."""
+        return self.verdicts_from(1 if start is None else self.index(start))
+
+    def verdicts_from(self, index: int) -> Iterator[tuple[float, Diagnosis]]:
+        """What was shown live from the ``index``-th frame on."""
         reader = FrameReader(self._blocks.names, self._definitions, self._blocks.fetch)
-        for block, number in self._numbers(1 if start is None else self.index(start), lines=False):
+        for block, number in self._numbers(index, lines=False):
             try:
                 at, diagnosis = reader.at(block, number), reader.diagnosis(block, number)
             except UNREADABLE as error:
                 self._note(number, number, error)
             else:
                 yield at, diagnosis
+
+    def verdict_changes(self) -> list[tuple[float, str, str | None]]:
+        """When another verdict began to be shown, in seconds, and which: its name and machine. Raises SessionError."""
+        found: list[tuple[float, str, str | None]] = []
+        query = "SELECT frame, claim FROM finding WHERE position = 0 ORDER BY frame"
+        try:
+            for number, claim in self._connection.execute(query):
+                bottleneck, host = self._definitions.values("claim", claim)[:2]
+                shown = str(bottleneck), None if host is None else loaded_text(host)
+                if not found or found[-1][1:] != shown:
+                    found.append((self._at(number) or 0.0, *shown))
+        except UNREADABLE as error:
+            raise SessionError(f"{self.path}: the verdicts are damaged ({error})") from None
+        return found
+
+    def time_of(self, index: int) -> float:
+        """The time of the ``index``-th frame in seconds, of the first or last one where there are not so many."""
+        last = self.count
+        return self._at(max(1, min(index, last))) or 0.0
 
     def longest_verdict(self) -> str:
         """The bottleneck that was shown in most intervals, or an empty string. Raises SessionError."""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,10 @@ def _until(what: str, condition: Callable[[], object]) -> None:
         time.sleep(0.1)
 
 
+def _pipes(state: Path, name: str) -> list[Path]:
+    return list((state / "running").glob(f"*-{name}.marks"))
+
+
 def _marks(path: Path) -> list[str]:
     with Session(path) as session:
         return [text for _, text in session.marks()]
@@ -59,7 +64,7 @@ def test_marks_reach_the_test_they_are_meant_for(
     first, second = tmp_path / "first.loadtop", tmp_path / "second.loadtop"
     for path in (first, second):
         tests.append(_watch(path))
-        _until("its pipe", lambda name=path.name: list((state / "running").glob(f"*-{name}.marks")))
+        _until("its pipe", partial(_pipes, state, path.name))
     newest = max((state / "running").iterdir(), key=lambda pipe: pipe.stat().st_ctime_ns)
     assert stat.S_IMODE(newest.stat().st_mode) == 0o600
     assert stat.S_IMODE(newest.parent.stat().st_mode) == 0o700

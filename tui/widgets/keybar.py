@@ -43,6 +43,11 @@ class KeyBar(Lines):
         super().__init__(look, "keys")
         self._said: tuple[str, Role] | None = None
 
+    @property
+    def says(self) -> bool:
+        """Whether a message is in the place of the keys."""
+        return self._said is not None
+
     def say(self, text: str, role: Role = Role.VALUE) -> None:
         """Show a message in place of the keys; an empty one brings them back."""
         self._said = (safe(text), role) if text else None

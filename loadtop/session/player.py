@@ -1,0 +1,211 @@
+"""A recording as a feed that can be stopped, stepped, sped up and searched; one that is still written is followed."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from loadtop.commands import Command
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.moment import Moment
+from loadtop.monitor import Clock, SystemClock
+from loadtop.session.reader import Session
+from loadtop.session.track import Seen, Track
+from loadtop.summary.timeline import Span
+
+WINDOW = 600
+"""Intervals before a moment that are computed again with it: what graphs show, and the memory of the diagnosis. In
+recordings that are no longer, every moment is exactly what was shown live."""
+
+KEPT = 2 * WINDOW
+"""Moments that are kept, to step back among them."""
+
+NEAR = 50
+"""Intervals that are computed before anything is shown of a moment far away."""
+
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+
+Restarted = Callable[[float, Sequence[Span], Sequence[tuple[float, str]]], None]
+"""What follows begins at this time, after these verdicts and marks: forget what was shown."""
+
+
+class SessionPlayer:
+    """A feed (:class:`loadtop.feed.Feed`). With ``stay``, it waits at the end of the recording; without, it ends there
+    unless the recording is still being written."""
+
+    def __init__(self, session: Session, *, stay: bool = False, clock: Clock | None = None) -> None:
+        self.title = f"replay of {session.path.name}"
+        self.interval_s = session.meta.interval_s
+        self.recording = ""
+        self.playing = True
+        self.speed = 1.0
+        self.restarted: Restarted = lambda _, __, ___: None
+        self.changed: Callable[[], None] = lambda: None
+        self._session = session
+        self._stay = stay
+        self._clock = clock or SystemClock()
+        self._show: Callable[[Moment], None] = lambda _: None
+        self._track = Track(session, 1)
+        self._kept: list[Seen] = []
+        self._place = -1
+        self._shown_at = 0.0
+        self._wanted: float | None = None
+        self._wake = asyncio.Event()
+
+    @property
+    def at(self) -> float:
+        """Seconds of the session that are shown."""
+        return self._kept[self._place].at if self._place >= 0 else 0.0
+
+    @property
+    def live(self) -> str:
+        """What was shown live at this moment, where the diagnosis is another one now; empty otherwise."""
+        return self._kept[self._place].live if self._place >= 0 else ""
+
+    @property
+    def duration(self) -> float:
+        """Seconds of the session so far."""
+        return self._session.duration
+
+    @property
+    def growing(self) -> bool:
+        """Whether the recording seems to be written still: its newest frame is new."""
+        if not self._kept:
+            return False
+        age = self._clock.wall() - self._kept[-1].moment.measured.frame.wall
+        return age < max(3.0, 3 * self.interval_s)
+
+    def command(self, command: Command) -> None:
+        """Nothing can be changed in what has been."""
+
+    async def run(self, show: Callable[[Moment], None]) -> None:
+        self._show = show
+        self._shown_at = self._clock.monotonic()
+        while True:
+            if self._wanted is not None:
+                wanted, self._wanted = self._wanted, None
+                await self._go_to(wanted)
+            elif not self.playing:
+                await self._pause(None)
+            elif not self._there_is_more():
+                if not self._stay and not self.growing:
+                    return
+                await self._pause(self.interval_s)
+            else:
+                due = self._shown_at + (self._kept[self._place + 1].at - self.at) / self.speed
+                if await self._pause(due - self._clock.monotonic()):
+                    self._advance()
+
+    def toggle(self) -> None:
+        """Pause, or play on."""
+        self.playing = not self.playing
+        self._changed()
+
+    def faster(self, *, up: bool) -> None:
+        """The next speed up or down."""
+        place = SPEEDS.index(self.speed) + (1 if up else -1)
+        self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
+        self._changed()
+
+    def step(self, intervals: int) -> None:
+        """Pause, and show the interval so many after (or before) this one."""
+        self.playing = False
+        self.seek(self._session.time_of(self._session.index(self.at) + intervals))
+
+    def seek(self, at: float) -> None:
+        """Show the first moment at or after ``at`` seconds."""
+        self._wanted = max(0.0, min(at, self.duration))
+        self._changed()
+
+    def seek_mark(self, *, after: bool) -> bool:
+        """Show the next mark, or the one before; False where there is none."""
+        return self._seek_among([at for at, _ in self._session.marks()], after=after)
+
+    def seek_change(self, *, after: bool) -> bool:
+        """Show the next change of the verdict, or the one before; False where there is none."""
+        return self._seek_among([change[0] for change in self._session.verdict_changes()], after=after)
+
+    def _seek_among(self, times: Sequence[float], *, after: bool) -> bool:
+        found = [at for at in times if (at > self.at if after else at < self.at)]
+        if found:
+            self.seek(min(found) if after else max(found))
+        return bool(found)
+
+    def _changed(self) -> None:
+        self._shown_at = self._clock.monotonic()
+        self._wake.set()
+        self.changed()
+
+    async def _pause(self, seconds: float | None) -> bool:
+        """Wait so long, or until something is asked for; True when the time is up."""
+        self._wake.clear()
+        waiting: set[asyncio.Future[object]] = {asyncio.ensure_future(self._wake.wait())}
+        if seconds is not None:
+            waiting.add(asyncio.ensure_future(self._clock.sleep(max(0.0, seconds))))
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+        return not self._wake.is_set()
+
+    def _there_is_more(self) -> bool:
+        """Whether a moment follows the one that is shown; it is computed then."""
+        if self._place + 1 < len(self._kept):
+            return True
+        seen = self._track.next()
+        if seen is None:
+            return False
+        self._kept.append(seen)
+        if len(self._kept) > KEPT:
+            cut = len(self._kept) - WINDOW
+            del self._kept[:cut]
+            self._place -= cut
+        return True
+
+    def _advance(self) -> None:
+        self._place += 1
+        self._shown_at = self._clock.monotonic()
+        self._show(self._kept[self._place].moment)
+
+    async def _go_to(self, wanted: float) -> None:
+        """Show the first moment at or after that time, with what was before it."""
+        if not (self._kept and self.at < wanted <= self._kept[-1].at + WINDOW * self.interval_s):
+            kept = bool(self._kept) and self._kept[0].at <= wanted <= self._kept[-1].at
+            await self._begin(wanted, kept=kept)
+        count = 0
+        while (self._place < 0 or self.at < wanted) and self._there_is_more():
+            self._advance()
+            count += 1
+            if count % 20 == 0:
+                await asyncio.sleep(0)
+                if self._wanted is not None:
+                    return
+
+    async def _begin(self, wanted: float, *, kept: bool) -> None:
+        """Begin again before that time: with the moments that are kept, or with others."""
+        if not kept:
+            index = self._session.index(wanted)
+            first = max(1, index - WINDOW + 1)
+            if index - first > NEAR:
+                await self._glance(index)
+            self._track = Track(self._session, first)
+            self._kept = []
+        self._place = -1
+        first = max(1, self._session.index(wanted) - WINDOW + 1)
+        self._forget(self._kept[0].at if self._kept else self._session.time_of(first))
+
+    async def _glance(self, index: int) -> None:
+        """Show the moment itself at once; what was before it takes longer."""
+        glance = Track(self._session, max(1, index - 1))
+        self._forget(self._session.time_of(max(1, index - 1)))
+        for _ in range(2):
+            seen = glance.next()
+            if seen is not None:
+                self._show(seen.moment)
+        await asyncio.sleep(0)
+
+    def _forget(self, start: float) -> None:
+        """Tell what was before ``start``."""
+        changes = [change for change in self._session.verdict_changes() if change[0] < start]
+        ends = [*(change[0] for change in changes[1:]), start][: len(changes)]
+        spans = [Span(at, end, Bottleneck(name), host) for (at, name, host), end in zip(changes, ends, strict=True)]
+        self.restarted(start if changes else 0.0, spans, [mark for mark in self._session.marks() if mark[0] < start])

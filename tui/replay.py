@@ -1,0 +1,203 @@
+"""The cockpit of a recording: the same pictures, and keys to move in time instead of those that change the load."""
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+
+from loadtop.session.player import SessionPlayer
+from tui.app import Cockpit
+from tui.drawing.line import Line, Role, Span, length, line
+from tui.drawing.numbers import clock
+from tui.keys import Key
+from tui.look import Look
+from tui.screens.help import HelpScreen
+from tui.text import safe
+from tui.widgets.keybar import KeyBar
+
+if TYPE_CHECKING:
+    from tui.widgets.question import Question
+
+KEYS = (
+    Key("q", "leave", "q", "quit", "quit", 0),
+    Key("space", "play", "space", "play", "pause, or play on", 1),
+    Key("left", "step(-1)", "<-", "", "the interval before", 2),
+    Key("right", "step(1)", "->", "step", "the next interval", 2),
+    Key("minus", "slower", "-", "", "slower", 3),
+    Key("plus,equals_sign", "faster", "+", "speed", "faster, up to 64 times", 3),
+    Key("t", "ask_time", "t", "time", "jump to a time: 1:30, 95 or 50%", 4),
+    Key("m", "mark_after", "m", "mark", "the next mark", 5),
+    Key("M", "mark_before", "M", "", "the mark before", 9),
+    Key("v", "change_after", "v", "verdict", "the next change of the verdict", 5),
+    Key("V", "change_before", "V", "", "the change before", 9),
+    Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 6),
+    Key("h", "next_host", "h", "host", "show the next machine", 8),
+    Key("z", "screen.zoom", "z", "zoom", "one panel on the whole screen, and back", 7),
+    Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 10),
+    Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 10),
+    Key("question_mark", "help", "?", "help", "this page", 1),
+)
+"""The keys of a replay; what they do to a panel is what they do live."""
+
+_SHARE = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*%", re.ASCII)
+_TIME = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9}(?:\.\d+)?)", re.ASCII)
+
+
+class ReplayCockpit(Cockpit, inherit_bindings=False):
+    """Shows a :class:`~loadtop.session.player.SessionPlayer`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(key.key, key.action, key.label) for key in KEYS),
+        Binding("home", "go_to(0)", "to the beginning"),
+        Binding("end", "go_to(1)", "to the end"),
+        Binding("tab", "tab(1)", "next machine or panel"),
+        Binding("shift+tab", "tab(-1)", "machine or panel before"),
+        Binding("down", "screen.choose(1)", "next panel"),
+        Binding("up", "screen.choose(-1)", "panel before"),
+        Binding("escape", "step_back", "back"),
+        Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
+        Binding("ctrl+z", "suspend_process", "suspend"),
+    ]
+
+    def __init__(self, player: SessionPlayer, *, look: Look | None = None) -> None:
+        super().__init__(player, look=look)
+        self.player = player
+        self.bar = ReplayBar(self.look, player)
+        self._cockpit.keys = self.bar
+        player.restarted = self.follower.restart
+        player.changed = self._draw_soon
+
+    def _draw(self) -> None:
+        super()._draw()
+        self.bar.draw()
+
+    def action_leave(self) -> None:
+        """Quit: nothing is lost."""
+        self.exit()
+
+    def action_play(self) -> None:
+        """Pause, or play on."""
+        self.player.toggle()
+
+    def action_step(self, intervals: int) -> None:
+        """So many intervals on."""
+        self.player.step(intervals)
+
+    def action_faster(self) -> None:
+        """The next speed."""
+        self.player.faster(up=True)
+
+    def action_slower(self) -> None:
+        """The speed before."""
+        self.player.faster(up=False)
+
+    def action_go_to(self, share: float) -> None:
+        """To that share of the recording."""
+        self.player.seek(share * self.player.duration)
+
+    def action_ask_time(self) -> None:
+        """Ask for a time."""
+        self.ask("time", "jump to (1:30, 95 or 50%)")
+
+    def action_mark_after(self) -> None:
+        """The next mark."""
+        if not self.player.seek_mark(after=True):
+            self.say("no mark after this moment")
+
+    def action_mark_before(self) -> None:
+        """The mark before."""
+        if not self.player.seek_mark(after=False):
+            self.say("no mark before this moment")
+
+    def action_change_after(self) -> None:
+        """The next change of the verdict."""
+        if not self.player.seek_change(after=True):
+            self.say("the verdict does not change any more")
+
+    def action_change_before(self) -> None:
+        """The change of the verdict before."""
+        if not self.player.seek_change(after=False):
+            self.say("the verdict has not changed before")
+
+    def action_help(self) -> None:
+        """Show the help."""
+        self._open(ReplayHelp(self.look, self.follower.view))
+
+    def on_question_answered(self, event: "Question.Answered") -> None:
+        """Jump to the time that was typed."""
+        if event.purpose != "time":
+            super().on_question_answered(event)
+        elif event.final:
+            self._cockpit.stop_asking()
+            at = time_of(event.text, self.player.duration)
+            if at is None:
+                self.say("write a time as 1:30, 1:02:03 or 95 (seconds), or a share as 50%", Role.WARN)
+            else:
+                self.player.seek(at)
+
+
+class ReplayBar(KeyBar):
+    """The last line: where the replay is, then the keys."""
+
+    def __init__(self, look: Look, player: SessionPlayer) -> None:
+        super().__init__(look)
+        self._player = player
+        self._places: list[tuple[Key, int, int]] = []
+
+    def draw(self) -> None:
+        """Show what there is to show."""
+        if self.says:
+            super().draw()
+            return
+        spans = list(self._state())
+        self._places = []
+        room = self.size.width - length(spans)
+        kept = [key for key in KEYS if key.label or key.shown in ("<-", "-")]
+        while kept and sum(_size(key) for key in kept) > room:
+            worst = max(key.rank for key in kept)
+            kept = [key for key in kept if key.rank != worst]
+        for key in kept:
+            x = length(spans)
+            spans += [Span(key.shown, Role.KEY), Span(f" {key.label}  " if key.label else " ", Role.DIM)]
+            self._places.append((key, x, length(spans)))
+        self.show([tuple(spans)])
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a key does what the key does."""
+        event.stop()
+        for key, start, end in self._places if not self.says else ():
+            if start <= event.x < end:
+                self.post_message(self.Pressed(key.action))
+                return
+
+    def _state(self) -> Line:
+        player = self._player
+        word = "play" if player.playing else "paused"
+        badge = Span(f" {word} ", Role.GOOD_BADGE if player.playing else Role.WARN_BADGE)
+        speed = "" if player.speed == 1 else f" x{player.speed:g}"
+        grows = "+" if player.growing else ""
+        state = line(badge, Span(f"{speed} {clock(player.at)} of {clock(player.duration)}{grows}  ", Role.VALUE))
+        return (*state, Span(f"live: {safe(player.live).upper()}  ", Role.WARN)) if player.live else state
+
+
+class ReplayHelp(HelpScreen):
+    """The help, with the keys of a replay."""
+
+    def _keys(self) -> list[Line]:
+        lines: list[Line] = [line(Span("Keys", Role.TITLE), Span("  (or click them in the last line)", Role.DIM))]
+        lines += [line("  ", Span(f"{key.shown:<7}", Role.KEY), key.help) for key in KEYS]
+        return [*lines, line("  ", Span(f"{'home':<7}", Role.KEY), "the beginning; end: the end")]
+
+
+def _size(key: Key) -> int:
+    return len(key.shown) + 1 + (len(key.label) + 2 if key.label else 0)
+
+
+def time_of(text: str, duration: float) -> float | None:
+    """Seconds for what was typed: ``1:30``, ``1:02:03``, ``95``, or a share of the whole, ``50%``."""
+    share = _SHARE.fullmatch(text.strip())
+    if share is not None:
+        return min(100.0, float(share[1])) / 100 * duration
+    found = _TIME.fullmatch(text.strip())
+    return None if found is None else 3600.0 * int(found[1] or 0) + 60.0 * int(found[2] or 0) + float(found[3])
