@@ -1,0 +1,114 @@
+"""A replay shows what was shown live, wherever one jumps to."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from loadtop.moment import Moment
+from loadtop.session import file
+from loadtop.session.meta import SessionMeta
+from loadtop.session.player import SessionPlayer
+from loadtop.session.reader import Session
+from loadtop.session.writer import Writer
+from tests.tui.scenes import SCENES, FakeFeed
+from tui.app import Cockpit
+from tui.look import Look
+from tui.replay import ReplayCockpit, time_of
+
+SIZE = (120, 40)
+Screenshot = Callable[[Cockpit], list[str]]
+
+
+@pytest.fixture(scope="module")
+def moments() -> list[Moment]:
+    return SCENES["swap"]()
+
+
+@pytest.fixture(scope="module")
+def path(moments: list[Moment], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("replay") / "swap.loadtop"
+    file.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
+    writer = Writer(path)
+    for moment in moments:
+        writer.take(moment)
+        writer.write()
+    writer.close()
+    return path
+
+
+@asynccontextmanager
+async def replayed(path: Path, look: Look) -> AsyncIterator[tuple[ReplayCockpit, Callable[..., Awaitable[None]]]]:
+    with Session(path) as session:
+        app = ReplayCockpit(SessionPlayer(session, stay=True), look=look)
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.press("space")
+
+            async def press(*keys: str) -> None:
+                await pilot.press(*keys)
+                for _ in range(4):
+                    await pilot.pause()
+
+            yield app, press
+            await app.follower.close()
+
+
+async def live_picture(moments: list[Moment], look: Look, screen_text: Screenshot) -> list[str]:
+    app = Cockpit(FakeFeed(moments), look=look)
+    async with app.run_test(size=SIZE) as pilot:
+        for _ in range(3):
+            await pilot.pause()
+        return panels(screen_text(app))
+
+
+def panels(lines: list[str]) -> list[str]:
+    """Without the first line (what is shown: a test, a recording) and the last (the keys)."""
+    return lines[1:-1]
+
+
+async def test_picture_is_the_live_one(moments: list[Moment], path: Path, look: Look, screen_text: Screenshot) -> None:
+    order = [len(moments), 12, 30, 3, len(moments) - 1]
+    async with replayed(path, look) as (app, press):
+        for count in order:
+            app.player.seek(moments[count - 1].at)
+            await press()
+            shown = panels(screen_text(app))
+            assert shown == await live_picture(moments[:count], look, screen_text), count
+            assert app.player.live == ""
+
+
+async def test_steps_there_and_back(moments: list[Moment], path: Path, look: Look, screen_text: Screenshot) -> None:
+    async with replayed(path, look) as (app, press):
+        app.player.seek(moments[9].at)
+        await press("right", "right")
+        await press("left")
+        assert app.player.at == moments[10].at
+        assert panels(screen_text(app)) == await live_picture(moments[:11], look, screen_text)
+
+
+async def test_keys_move_in_time(moments: list[Moment], path: Path, look: Look, screen_text: Screenshot) -> None:
+    async with replayed(path, look) as (app, press):
+        await press("end")
+        assert app.player.at == moments[-1].at
+        await press("home")
+        assert app.player.at == moments[0].at
+        await press("v")
+        change = app.player.at
+        first = moments[0].diagnosis.verdict.bottleneck
+        assert change == next(m.at for m in moments if m.diagnosis.verdict.bottleneck is not first)
+        await press("t", "0", ":", "0", "5", "enter")
+        assert app.player.at == next(m.at for m in moments if m.at >= 5)
+        assert "00:05 of" in screen_text(app)[-1]
+        await press("plus", "space")
+        assert (app.player.speed, app.player.playing) == (2.0, True)
+        await press("q")
+        assert not app.is_running
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("95", 95.0), ("1:30", 90.0), ("1:02:03", 3723.0), ("50%", 100.0), (" 25 % ", 50.0), ("1:", None), ("x", None)],
+)
+def test_times_as_they_are_typed(text: str, seconds: float | None) -> None:
+    assert time_of(text, 200.0) == seconds
