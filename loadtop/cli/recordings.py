@@ -18,7 +18,7 @@ def opened(path: Path | None) -> Generator[Session]:
     :class:`FileError`."""
     if path is None:
         raise UsageError("no recording given: loadtop sessions lists them")
-    found = _find(path)
+    found = find(path)
     try:
         with Session(found) as session:
             yield session
@@ -28,7 +28,7 @@ def opened(path: Path | None) -> Generator[Session]:
         raise FileError(str(error)) from None
 
 
-def _find(path: Path) -> Path:
+def find(path: Path) -> Path:
     """A name alone can also be that of a recording in the state directory, with or without its suffix."""
     if path.exists() or path.name != str(path):
         return path

@@ -1,17 +1,45 @@
-"""``loadtop sessions``: the recordings in the state directory."""
+"""``loadtop sessions``: the recordings in the state directory: list, rename, prune."""
 
+import sys
 import time
+from pathlib import Path
 
-from loadtop.cli.ends import DONE
-from loadtop.options import parse
+from loadtop.cli.ends import DONE, FileError
+from loadtop.cli.recordings import find
+from loadtop.load_options import UsageError, positive
+from loadtop.options import Parser
+from loadtop.session.housekeeping import HousekeepingError, age, chosen, remove, rename
 from loadtop.session.listing import recordings
+from loadtop.session.reader import SessionError
 from loadtop.words import plain
 
 
 def main(verb: str, words: list[str]) -> int:
-    """List them; the exit code."""
-    parse([verb, *words])
+    """List them, or do what was asked; the exit code."""
+    arguments = _parser(verb).parse_args(words)
+    if arguments.do == "rename":
+        return _rename(arguments.session, arguments.name)
+    if arguments.do == "prune":
+        return _prune(arguments.older_than, arguments.keep, dry_run=arguments.dry_run)
     return _list()
+
+
+def _parser(verb: str) -> Parser:
+    about = "The recordings in the state directory."
+    parser = Parser(prog=f"loadtop {verb}", description=about, allow_abbrev=False)
+    parser.set_defaults(do="list")
+    verbs = parser.add_subparsers(metavar="DO", title="what to do (default: list them)")
+    verbs.add_parser("list", help="list them, newest last")
+    renaming = verbs.add_parser("rename", help="give one another name", allow_abbrev=False)
+    renaming.add_argument("session", type=Path, metavar="SESSION")
+    renaming.add_argument("name", metavar="NAME", help="the new name, with or without .loadtop")
+    renaming.set_defaults(do="rename")
+    pruning = verbs.add_parser("prune", help="remove old ones", allow_abbrev=False)
+    pruning.add_argument("--older-than", metavar="AGE", help="that ended so long ago: 30d, 12h, 2w")
+    pruning.add_argument("--keep", type=positive, metavar="N", help="but never the newest N")
+    pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    pruning.set_defaults(do="prune")
+    return parser
 
 
 def _list() -> int:
@@ -21,9 +49,44 @@ def _list() -> int:
         print("No recordings yet: every test is recorded, unless --no-record is given.")
     for entry in found:
         if entry.problem:
-            print(f"{entry.path.name}  {plain(entry.problem)}")
+            print(f"{plain(entry.path.name)}  {plain(entry.problem)}")
             continue
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.started))
         what = f"{entry.verdict:<15} {plain(entry.what)}"
-        print(f"{when}  {entry.duration_s:7.0f} s  {what}\n    {entry.path}")
+        print(f"{when}  {entry.duration_s:7.0f} s  {what}\n    {plain(str(entry.path))}")
+    return DONE
+
+
+def _rename(session: Path, name: str) -> int:
+    path = find(session)
+    try:
+        print(f"renamed to {plain(str(rename(path, name)))}")
+    except (HousekeepingError, SessionError) as error:
+        raise FileError(f"{path.name} is not renamed: {error}") from None
+    return DONE
+
+
+def _prune(older_than: str | None, keep: float | None, *, dry_run: bool) -> int:
+    if older_than is None and keep is None:
+        raise UsageError("say what to remove: --older-than 30d, --keep 20, or both (--dry-run only shows it)")
+    if keep is not None and keep != int(keep):
+        raise UsageError(f"--keep {keep:g}: a whole number")
+    try:
+        older_s = None if older_than is None else age(older_than)
+    except ValueError as error:
+        raise UsageError(f"--older-than: {error}") from None
+    count = size = 0
+    kept = False
+    for entry in chosen(list(recordings()), time.time(), older_s=older_s, keep=None if keep is None else int(keep)):
+        try:
+            freed = remove(entry.path, dry_run=dry_run)
+        except HousekeepingError as error:
+            print(f"loadtop: {plain(entry.path.name)} stays: {error}", file=sys.stderr)
+            kept = True
+            continue
+        count, size = count + 1, size + freed
+        print(f"{'would remove' if dry_run else 'removed'} {plain(entry.path.name)}")
+    print(f"{count} recordings, {size / 1e6:.1f} MB{' would be free' if dry_run else ' freed'}")
+    if kept:
+        raise FileError("not all of them could be removed")
     return DONE
