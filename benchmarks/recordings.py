@@ -5,6 +5,7 @@ The frames are made, not measured: a generator, a proxy, two web servers with 64
 """
 
 import argparse
+import asyncio
 import random
 import resource
 import sqlite3
@@ -17,8 +18,11 @@ from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.moment import Measurer, Moment
 from loadtop.session import file
 from loadtop.session.meta import SessionMeta
+from loadtop.session.player import SessionPlayer
 from loadtop.session.reader import Session
+from loadtop.session.replay import moments
 from loadtop.session.writer import Writer
+from loadtop.summary.builder import SummaryBuilder
 
 
 def write(path: Path, seconds: int, hosts: int, rps: int) -> None:
@@ -70,7 +74,46 @@ def read(path: Path, seconds: int) -> None:
         f"  read at {1000 * passed / count:.2f} ms per frame; peak memory "
         f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB (goal 300); damage: {session.damage}"
     )
+    asyncio.run(jump(session, duration))
     session.close()
+
+
+async def jump(session: Session, duration: float) -> None:
+    """Jump about in the recording as the cockpit does, and print how long it takes until there is a picture."""
+    player = SessionPlayer(session, stay=True)
+    player.playing = False
+    shown = asyncio.Event()
+    task = asyncio.create_task(player.run(lambda _: shown.set()))
+    draw = random.Random(4)  # noqa: S311 - no secret
+    first: list[float] = []
+    for _ in range(10):
+        began = time.perf_counter()
+        shown.clear()
+        player.seek(draw.uniform(0, duration))
+        await shown.wait()
+        first.append(time.perf_counter() - began)
+        await asyncio.sleep(0)
+    task.cancel()
+    print(
+        f"  jumps of a replay show the moment in {1000 * sum(first) / len(first):.0f} ms on average, "
+        f"{1000 * max(first):.0f} ms at most (goal 100)"
+    )
+
+
+def report(path: Path) -> None:
+    """Print how long a report takes."""
+    began, count = time.perf_counter(), 0
+    with Session(path) as session:
+        summary = SummaryBuilder(session.meta.url)
+        for moment in moments(session.frames()):
+            summary.add(moment)
+            count += 1
+    summary.as_json()
+    passed = time.perf_counter() - began
+    print(
+        f"  report in {passed:.1f} s: {1000 * passed / count:.2f} ms per frame, "
+        f"24 h in {passed / count * 86400:.0f} s (goal 20)"
+    )
 
 
 def tables(path: Path, seconds: int) -> None:
@@ -99,6 +142,7 @@ def main() -> None:
             path = Path(folder) / "made.loadtop"
             write(path, seconds, hosts, arguments.rps)
             read(path, seconds)
+            report(path)
             if arguments.tables:
                 tables(path, seconds)
 
