@@ -153,7 +153,7 @@ class ReplayBar(KeyBar):
         spans = list(self._state())
         self._places = []
         room = self.size.width - length(spans)
-        kept = [key for key in KEYS if key.label or key.shown in ("<-", "-")]
+        kept: list[Key] = [key for key in KEYS if key.label or key.shown in ("<-", "-")]
         while kept and sum(_size(key) for key in kept) > room:
             worst = max(key.rank for key in kept)
             kept = [key for key in kept if key.rank != worst]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from loadtop.commands import Command
 from loadtop.diagnosis.finding import Bottleneck
@@ -137,7 +138,7 @@ class SessionPlayer:
     async def _pause(self, seconds: float | None) -> bool:
         """Wait so long, or until something is asked for; True when the time is up."""
         self._wake.clear()
-        waiting: set[asyncio.Future[object]] = {asyncio.ensure_future(self._wake.wait())}
+        waiting: set[asyncio.Future[Any]] = {asyncio.ensure_future(self._wake.wait())}
         if seconds is not None:
             waiting.add(asyncio.ensure_future(self._clock.sleep(max(0.0, seconds))))
         try:

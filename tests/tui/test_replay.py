@@ -1,6 +1,6 @@
 """A replay shows what was shown live, wherever one jumps to."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def path(moments: list[Moment], tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @asynccontextmanager
-async def replayed(path: Path, look: Look) -> AsyncIterator[tuple[ReplayCockpit, Callable[..., Awaitable[None]]]]:
+async def replayed(path: Path, look: Look) -> AsyncGenerator[tuple[ReplayCockpit, Callable[..., Awaitable[None]]]]:
     with Session(path) as session:
         app = ReplayCockpit(SessionPlayer(session, stay=True), look=look)
         async with app.run_test(size=SIZE) as pilot:

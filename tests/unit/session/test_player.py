@@ -137,4 +137,6 @@ async def test_far_jumps_know_what_was_before(
         assert [span.start for span in spans] == [at for at, _, _ in session.verdict_changes() if at < start]
         assert spans[-1].end == start
         player.seek_mark(after=False)
-        assert player._wanted == max(at for at, _ in session.marks() if at < moments[-1].at)
+        assert player._wanted == max(  # pyright: ignore[reportPrivateUsage]
+            at for at, _ in session.marks() if at < moments[-1].at
+        )
