@@ -19,6 +19,14 @@ from tests.servers.php_fpm import FpmFactory
 from tests.servers.program import find_program
 
 
+@pytest.fixture(scope="module", autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test writes into the user's own state."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("reports")
@@ -41,10 +49,7 @@ def recording(folder: Path) -> Iterator[Path]:
 
 def loadtop(*words: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "loadtop", *words]
-    environment = {**os.environ, "XDG_STATE_HOME": "/nonexistent"}
-    return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=environment
-    )
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 
 def test_page_of_the_live_test_is_that_of_its_recording(recording: Path, folder: Path) -> None:
@@ -66,11 +71,12 @@ def test_text_is_printed_when_nothing_else_is_asked(recording: Path) -> None:
     assert "Percentiles in ms" in done.stdout
 
 
-def test_page_that_cannot_be_written_is_said_before_the_load() -> None:
-    done = loadtop("--headless", "--no-record", "--html", "/nonexistent/page.html", "-n", "1", "http://127.0.0.1:9/")
+def test_page_that_cannot_be_written_is_said_before_the_load(folder: Path) -> None:
+    page = str(folder / "missing" / "page.html")
+    done = loadtop("--headless", "--no-record", "--html", page, "-n", "1", "http://127.0.0.1:9/")
     assert done.returncode == 4
     assert done.stderr.count("\n") == 1
-    assert "/nonexistent/page.html" in done.stderr
+    assert page in done.stderr
 
 
 def test_exports_have_what_was_recorded(recording: Path, folder: Path) -> None:
@@ -99,8 +105,9 @@ def test_sar_has_the_columns_of_sar(recording: Path) -> None:
     assert list(dict.fromkeys(heads.findall(ours))) == list(dict.fromkeys(heads.findall(theirs)))
 
 
-def test_export_wants_to_know_what(recording: Path) -> None:
-    for words in ([], ["--sar", "--host", "nobody"], ["--cast", "/nonexistent/x", "--size", "9x9"]):
+def test_export_wants_to_know_what(recording: Path, folder: Path) -> None:
+    film = str(folder / "missing" / "film.cast")
+    for words in ([], ["--sar", "--host", "nobody"], ["--cast", film, "--size", "9x9"]):
         done = loadtop("export", str(recording), *words)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert loadtop("export", str(recording), "--cast", "/nonexistent/film.cast").returncode == 4
+    assert loadtop("export", str(recording), "--cast", film).returncode == 4
