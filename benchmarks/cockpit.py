@@ -100,7 +100,8 @@ def environment() -> dict[str, str]:
 
 def show() -> None:
     """The program that is measured."""
-    from tests.tui.scenes import FakeFeed, endless
+    from tests.tui.fake_feed import FakeFeed
+    from tests.tui.scenes import endless
     from tui.app import run_cockpit
 
     made = list(itertools.islice(endless(), MOMENTS))  # beforehand: making them up is no part of the cost

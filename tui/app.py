@@ -43,7 +43,10 @@ FirstPage = Callable[[Look, View], LiveScreen]
 
 
 class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
-    """Shows a feed. Its first screen is painted before the feed is started."""
+    """Shows a feed. Its first screen is painted before the feed is started.
+
+    Longer than 200 lines: Textual wants an action per key in the app; each is a line or two of wiring.
+    """
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "loadtop"

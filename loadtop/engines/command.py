@@ -43,6 +43,8 @@ class CommandLoad:
 
     With ``outlets`` its output is passed on there; without, it has a pseudo-terminal, :attr:`terminal`. Samples there
     are none of a command that is no known tool: nothing is measured of its load.
+
+    Longer than 200 lines: the ends of a command are many, and each must leave nothing behind.
     """
 
     def __init__(self, argv: Sequence[str], outlets: Outlets | None = None, *, plan: Plan | None = None) -> None:

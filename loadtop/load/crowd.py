@@ -20,7 +20,10 @@ _CLOSING_NS = 1_000_000_000
 
 class Crowd:
     """The slots for connections. ``quiet`` is called when none is busy any more, ``hopeless`` when the ledger has given
-    up, ``ready`` when the first connection of all came about."""
+    up, ``ready`` when the first connection of all came about.
+
+    Longer than 200 lines: every way in which a connection can begin, end and be lost is weighed here, in one place.
+    """
 
     def __init__(
         self,

@@ -9,21 +9,22 @@ from functools import partial
 from time import monotonic, perf_counter_ns
 
 from loadtop.load.alarm import Alarm, make_alarm
+from loadtop.load.beat import Beat
 from loadtop.load.crowd import Crowd
+from loadtop.load.dial import Dialer
 from loadtop.load.exchange import Exchange
 from loadtop.load.journal import Journal
 from loadtop.load.ledger import Ledger
-from loadtop.load.pacing import ENDLESS, LATE_NS, ClosedPacing, OpenPacing, Pacing, Picker
+from loadtop.load.pacing import LATE_NS, ClosedPacing, OpenPacing, Pacing, Picker
 from loadtop.load.plan import Origin, Plan, Step
 from loadtop.load.ports import Ports
 from loadtop.load.report import Parting
-from loadtop.load.share import Share
+from loadtop.load.share import ENDLESS, Share
 from loadtop.load.target import request_bytes
 from loadtop.load.transcript import HEADS
 from loadtop.load.trouble import connect_trouble
 from loadtop.model import LoadState
 
-TICK_S = 0.05
 DRAIN_S = 5.0
 """How long requests in flight may take to finish after the time is over. They are counted: so the server's log has as
 many lines as are reported. (ab drops them.)"""
@@ -40,6 +41,8 @@ class Engine:
     Requests that are in flight when the time is over may finish within :data:`DRAIN_S` and are counted. A step that is
     limited by requests ends with its last response; one limited by time goes over into the next without a gap, so that
     requests in flight count to the next.
+
+    Longer than 200 lines: the course of a load is one machine of states, and its transitions are best read together.
     """
 
     def __init__(
@@ -54,13 +57,13 @@ class Engine:
         self.state = LoadState.STARTING
         self.number = -1
         self.held = -1
-        self.loop_delay_s = 0.0
         self.files_limit = _raise_files()
         self.ports = Ports(loopback=True)
         self.exchanges = _exchanges(plan)
         self.ledger = Ledger(plan, self.exchanges)
         self.ledger.tally.journal = journal
         self.crowd = Crowd(plan, self.ledger, loop, self._quiet, self._hopeless, self._advance)
+        self.beat = Beat(loop, self.crowd, plan.timeout_s)
         self._loop = loop
         self._share = share
         self._changed = changed
@@ -69,9 +72,6 @@ class Engine:
         self._ends: float | None = None
         self._step_timer: asyncio.TimerHandle | None = None
         self._alarm: Alarm | None = None
-        self._beat: asyncio.TimerHandle | None = None
-        self._beat_at = 0.0
-        self._sweep_at = 0
         self._draining = False
         self._final = LoadState.DONE
         self._message = ""
@@ -88,22 +88,10 @@ class Engine:
 
     async def prepare(self) -> bool:
         """Look up the hosts; whether the load can begin. Otherwise it has failed, and the message says why."""
-        try:
-            await self.crowd.dialer.resolve()
-        except (socket.gaierror, UnicodeError, ValueError) as error:
-            if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
-                self._fail(str(error))
-            else:
-                proxy = self.plan.proxy
-                host = self.plan.targets[0].origin if proxy is None else Origin("http", proxy.host, proxy.port)
-                self._fail(connect_trouble(error, host))
-            return False
         most = max((self._share.of(step.concurrency or 0) for step in self.plan.steps), default=0)
-        if most + SPARE_FILES > self.files_limit:
-            self._fail(
-                f"{most} connections need more files than the limit of {self.files_limit}: "
-                f"raise it (ulimit -n {most + SPARE_FILES}) or use more --workers"
-            )
+        trouble = await _unresolved(self.crowd.dialer, self.plan) or _too_many(most, self.files_limit)
+        if trouble:
+            self._fail(trouble)
             return False
         self.ports = Ports(loopback=self.crowd.dialer.loopback)
         return True
@@ -111,7 +99,7 @@ class Engine:
     def begin(self) -> None:
         """Start the load."""
         self._began = monotonic()
-        self._watch_over()
+        self.beat.start()
         if self.ledger.transcript is not None and self._share.worker == 0:
             self.ledger.transcript.begin(self.exchanges, tuple(target.method for target in self.plan.targets))
         if self.plan.warmup_s > 0:
@@ -123,7 +111,7 @@ class Engine:
     def join(self, place: Parting) -> None:
         """Start in the middle, with what the other workers gave away."""
         self._began = place.began
-        self._watch_over()
+        self.beat.start()
         if place.warm_ends is not None:
             self._warm_up(place.warm_ends)
             return
@@ -150,10 +138,6 @@ class Engine:
         self._quiet()
         return parting
 
-    def _watch_over(self) -> None:
-        self._beat_at = monotonic() + TICK_S
-        self._beat = self._loop.call_later(TICK_S, self._tick)
-
     def _warm_up(self, ends: float) -> None:
         self.state = LoadState.WARMUP
         self._ends = ends
@@ -169,7 +153,7 @@ class Engine:
         self.held = -1
         step = self.plan.steps[number]
         self._limit_to(step)
-        self._follow(step, self._requests(step))
+        self._follow(step, self._share.requests(step))
         if not self._pacing.left:
             self._quiet()
 
@@ -197,13 +181,6 @@ class Engine:
     def stop(self) -> None:
         """End the load because a person wants it."""
         self._finish(LoadState.STOPPED, STOP_DRAIN_S)
-
-    def _requests(self, step: Step) -> int:
-        if step.requests is None:
-            return ENDLESS
-        if step.rate is not None or step.concurrency is None:
-            return self._share.of(step.requests)
-        return self._share.in_proportion(step.requests, step.concurrency)
 
     def _limit_to(self, step: Step) -> None:
         self._limit(None if step.duration_s is None else monotonic() + step.duration_s)
@@ -247,7 +224,7 @@ class Engine:
         step = self.plan.steps[0]
         self._limit_to(step)
         if step.requests is not None:
-            self._pacing.left = max(0, self._requests(step) - self.crowd.busy)
+            self._pacing.left = max(0, self._share.requests(step) - self.crowd.busy)
 
     def _time_over(self) -> None:
         if self.number + 1 < len(self.plan.steps):
@@ -292,26 +269,37 @@ class Engine:
         self._stopped = monotonic()
         self._pacing.stop()
         self.state = self._final
-        for timer in (self._step_timer, self._beat):
-            if timer is not None:
-                timer.cancel()
+        self.beat.stop()
+        if self._step_timer is not None:
+            self._step_timer.cancel()
         if self._alarm is not None:
             self._alarm.close()
         self.crowd.disband()
         self.ledger.collect()
         self._changed()
 
-    def _tick(self) -> None:
-        """Every :data:`TICK_S`: how late is this, and who has waited too long?"""
-        now = monotonic()
-        self.loop_delay_s = max(self.loop_delay_s, now - self._beat_at)
-        self._beat_at = now + TICK_S
-        self._beat = self._loop.call_later(TICK_S, self._tick)
-        at = perf_counter_ns()
-        if at >= self._sweep_at:
-            late, self._sweep_at = self.crowd.overdue(at, round(self.plan.timeout_s * 1e9))
-            for connection in late:
-                self.crowd.give_up(connection)
+
+async def _unresolved(dialer: Dialer, plan: Plan) -> str:
+    """Look up the hosts; what is wrong, or nothing."""
+    try:
+        await dialer.resolve()
+    except (socket.gaierror, UnicodeError, ValueError) as error:
+        if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
+            return str(error)
+        proxy = plan.proxy
+        host = plan.targets[0].origin if proxy is None else Origin("http", proxy.host, proxy.port)
+        return connect_trouble(error, host)
+    return ""
+
+
+def _too_many(connections: int, files_limit: int) -> str:
+    """What is wrong with so many connections, or nothing."""
+    if connections + SPARE_FILES <= files_limit:
+        return ""
+    return (
+        f"{connections} connections need more files than the limit of {files_limit}: "
+        f"raise it (ulimit -n {connections + SPARE_FILES}) or use more --workers"
+    )
 
 
 def _exchanges(plan: Plan) -> tuple[Exchange, ...]:

@@ -7,10 +7,9 @@ from time import perf_counter_ns
 from loadtop.load.connection import Connection
 from loadtop.load.crowd import Crowd
 from loadtop.load.exchange import Exchange
+from loadtop.load.share import ENDLESS
 from loadtop.load.tally import Tally
 
-ENDLESS = 1 << 62
-"""More requests than can be sent."""
 LATE_NS = 2_000_000
 """An arrival that was sent this much after its time is late: no timer of an event loop is off by more."""
 

@@ -82,6 +82,8 @@ class Wire:
 
     ``eager`` sends the request right after connecting: over the loopback a connect has succeeded by the time that it
     returns, although it says that it is in progress.
+
+    Longer than 200 lines: a transport has that many methods, and each request passes through it.
     """
 
     __slots__ = (

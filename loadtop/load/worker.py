@@ -148,7 +148,6 @@ def _report(engine: Engine) -> Report:
     tally, crowd = engine.ledger.tally, engine.crowd
     counters = tally.counters
     latencies = tally.take(corrected=engine.rate is not None)
-    delay, engine.loop_delay_s = engine.loop_delay_s, 0.0
     connections = crowd.connected_now
     if engine.state is LoadState.WARMUP:
         latencies = None
@@ -177,7 +176,7 @@ def _report(engine: Engine) -> Report:
         late=engine.late,
         unsent=counters.unsent,
         cpu_s=time.process_time(),
-        loop_delay_s=delay,
+        loop_delay_s=engine.beat.take_delay_s(),
         files_used=connections + FILES_OF_ITS_OWN,
         files_limit=engine.files_limit,
         ports_used=engine.ports.used(connections),

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.drawing.glyphs import UNICODE
 from tui.look import TERMINAL, Look

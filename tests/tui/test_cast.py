@@ -4,7 +4,8 @@ import json
 import re
 from collections.abc import Callable
 
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.cast import film
 from tui.look import Look

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.look import Look
 

@@ -11,7 +11,8 @@ from textual.pilot import Pilot
 
 from loadtop.engines.command import CommandLoad
 from loadtop.model import StatedTimes
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.look import Look
 

@@ -8,7 +8,8 @@ import pytest
 from textual.pilot import Pilot
 
 from loadtop.commands import Command, NextStep, RestartLoad, SetConcurrency, StopLoad
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.keys import KEYS
 from tui.look import Look

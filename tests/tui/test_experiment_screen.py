@@ -9,7 +9,8 @@ from loadtop.experiment.feed import ExperimentFeed, later
 from loadtop.experiment.plan import Cell, Level, Variant
 from loadtop.experiment.runner import Progress
 from loadtop.moment import Moment
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.look import Look
 from tui.screens.experiment import ExperimentScreen

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from loadtop.commands import Command
 from loadtop.moment import Moment
-from tests.tui.scenes import FakeFeed, headroom
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import headroom
 from tui.app import Cockpit
 from tui.look import Look
 

@@ -11,7 +11,8 @@ from rich.cells import cell_len
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
 from loadtop.model import Frame, HostState
 from loadtop.moment import HostView, Measured, Moment
-from tests.tui.scenes import FakeFeed, cpu_then_swap, stale
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import cpu_then_swap, stale
 from tui.app import Cockpit
 from tui.look import Look
 

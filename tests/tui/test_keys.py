@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from loadtop.commands import Mark, SetConcurrency, StopLoad
-from tests.tui.scenes import FakeFeed
+from tests.tui.fake_feed import FakeFeed
 from tui.app import Cockpit
 from tui.look import Look
 from tui.screens.cockpit import CockpitScreen

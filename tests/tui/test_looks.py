@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE
 from tui.drawing.line import Role, Span, line

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from textual.geometry import Size
 
-from tests.tui.scenes import FakeFeed, endless
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import endless
 from tui.app import Cockpit
 from tui.keys import KEYS
 from tui.look import Look

@@ -11,7 +11,8 @@ import pytest
 from rich.cells import cell_len
 
 from loadtop.words import language, speak
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE
 from tui.look import MONOCHROME, TERMINAL, Look

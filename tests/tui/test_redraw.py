@@ -7,7 +7,8 @@ from dataclasses import replace
 from textual._compositor import ChopsUpdate
 from textual.screen import Screen
 
-from tests.tui.scenes import HEADROOM, FakeFeed, Story
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import HEADROOM, Story
 from tui.app import Cockpit
 from tui.look import Look
 

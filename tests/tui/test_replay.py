@@ -12,7 +12,8 @@ from loadtop.session.meta import SessionMeta
 from loadtop.session.player import SessionPlayer
 from loadtop.session.reader import Session
 from loadtop.session.writer import Writer
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.look import Look
 from tui.replay import ReplayCockpit, time_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tests.tui.scenes import FakeFeed
+from tests.tui.fake_feed import FakeFeed
 from tests.tui.server_scenes import with_servers
 from tui.app import Cockpit
 from tui.look import Look

@@ -21,7 +21,8 @@ import asyncio, fcntl, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 from itertools import islice
 from pathlib import Path
-from tests.tui.scenes import FakeFeed, endless
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import endless
 from tui.app import run_cockpit
 feed = FakeFeed(list(islice(endless(), 200)), pause_s=0.05)
 ended_by = asyncio.run(run_cockpit(feed))

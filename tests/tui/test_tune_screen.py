@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from loadtop.tuning.sweep import Sweep
-from tests.tui.scenes import SCENES, FakeFeed
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
 from tui.app import Cockpit
 from tui.drawing.line import length, text_of
 from tui.drawing.sweep import table

@@ -30,7 +30,10 @@ FULL_PCT = 90.0
 
 
 class LocustLoad:
-    """A :class:`loadtop.monitor.LoadSource`. Everything it starts, on whatever machine, ends with it."""
+    """A :class:`loadtop.monitor.LoadSource`. Everything it starts, on whatever machine, ends with it.
+
+    Longer than 200 lines: beginning, following and ending a master and its workers share all of their state.
+    """
 
     def __init__(self, settings: LocustSettings) -> None:
         self._settings = settings

@@ -1,0 +1,43 @@
+"""A feed without a test behind it."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from loadtop.commands import Command
+from loadtop.moment import Moment
+from tests.tui.scenes import URL
+
+
+class FakeFeed:
+    """Gives moments, one every ``pause_s``, and keeps the commands it gets. ``stay``: goes on after the last one."""
+
+    def __init__(self, moments: "list[Moment] | Iterator[Moment]", *, pause_s: float = 0.0, stay: bool = True) -> None:
+        self.title = URL
+        self.interval_s = 1.0
+        self.recording = "loadtop-web1.sqlite"
+        self.commands: list[Command] = []
+        self.running = False
+        self.cancelled = False
+        self.failure: Exception | None = None
+        self._moments = moments
+        self._pause_s = pause_s
+        self._stay = stay
+
+    async def run(self, show: Callable[[Moment], None]) -> None:
+        self.running = True
+        try:
+            for moment in self._moments:
+                show(moment)
+                await asyncio.sleep(self._pause_s)
+            if self.failure is not None:
+                raise self.failure
+            if self._stay:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        finally:
+            self.running = False
+
+    def command(self, command: Command) -> None:
+        self.commands.append(command)
