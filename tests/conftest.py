@@ -13,8 +13,9 @@ from tests.servers.haproxy import HaproxyFactory
 from tests.servers.php_fpm import FpmFactory
 from tests.servers.sshd import SshdFactory
 
-# Shells start background jobs with SIGINT ignored, and every process below would inherit that: Ctrl-C would do nothing.
+# Shells start background jobs with SIGINT ignored, nohup ignores SIGHUP, and every process below would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # In CI every run tries the same examples, so that a failure is of the change that it follows; elsewhere they vary.
 settings.register_profile("ci", derandomize=True)

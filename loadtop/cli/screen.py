@@ -45,7 +45,9 @@ async def _print(feed: Feed, options: Options) -> bool:
         interrupted.append(number)
         task.cancel()
 
-    for number in SIGNALS:
+    # nohup ignores the hang-up on the user's behalf.
+    heard = [each for each in SIGNALS if each is not signal.SIGHUP or signal.getsignal(each) is not signal.SIG_IGN]
+    for number in heard:
         loop.add_signal_handler(number, interrupt, number)
     try:
         if options.command == "watch" and options.duration_s is not None:
@@ -55,6 +57,6 @@ async def _print(feed: Feed, options: Options) -> bool:
     except asyncio.CancelledError:
         pass
     finally:
-        for number in SIGNALS:
+        for number in heard:
             loop.remove_signal_handler(number)
     return bool(interrupted)

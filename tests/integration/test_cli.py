@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,9 @@ def children(pid: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def started(*words: str) -> "Generator[subprocess.Popen[str]]":
+def started(*words: str, before: Sequence[str] = ()) -> "Generator[subprocess.Popen[str]]":
     """The program in the background; surely gone afterwards."""
-    command = [sys.executable, "-m", "loadtop", *words]
+    command = [*before, sys.executable, "-m", "loadtop", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
         try:
             yield program
@@ -243,6 +243,16 @@ class TestTroubles:
         server = apache(pages={"index.html": "x"}, extra='Header always set X-Test "1"')
         done = loadtop("-n", "5", "--headless", f"{server.url}\x1b[31mred")
         assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_nohup_lets_it_go_on(apache: ApacheFactory) -> None:
+    server = apache(pages={"index.html": "x"})
+    with started("-t", "2", "--rate", "50", "-q", "--no-record", server.url, before=["nohup"]) as program:
+        assert until(lambda: bool(children(program.pid)), 10)
+        program.send_signal(signal.SIGHUP)
+        out, _ = program.communicate(timeout=20)
+    assert program.returncode == 0
+    assert "done after 2.0" in out
 
 
 @pytest.mark.parametrize("name", [*ENDINGS, "SIGKILL"])
