@@ -70,10 +70,13 @@ class Latch:
         ``assessment`` is ``None`` where nothing was measured: that neither raises nor clears before its time.
         """
         over = assessment is not None and assessment.over
-        self._over.append((began, over))
+        if assessment is not None:
+            self._over.append((began, over))
         self._below = 0 if assessment is not None and (assessment.held or over) else self._below + 1
         if assessment is not None and (over or self._newest is None):
             self._newest = assessment
+        if self._below >= CLEAR_AFTER and assessment is None:
+            self._over.clear()
         if self._since is None:
             raised = [start for start, was_over in self._over if was_over]
             if len(raised) >= self._needed or (assessment is not None and over and assessment.certain):

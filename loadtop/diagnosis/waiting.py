@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.load.histogram import percentile
-from loadtop.model import Distribution, LoadSample
+from loadtop.model import Distribution, LoadSample, State
 from loadtop.moment import HostView, Measured
 
 WAITING_PCT = 60.0
@@ -57,7 +57,11 @@ class Waiting:
         if least is None:
             return None
         flat = self._flat(load, rates.rps)
-        free = not any(each.held or each.over for each in others) and all(_is_calm(host) for host in measured.hosts)
+        free = (
+            not any(each.held or each.over for each in others)
+            and all(map(_is_calm, measured.hosts))
+            and not any(map(_keeps_silent, measured.hosts))
+        )
         return _judge(measured, load, times, least, flat, free=free, rps=rates.rps)
 
     def _flat(self, load: LoadSample, rps: float) -> tuple[int, float] | None:
@@ -116,6 +120,13 @@ def _is_calm(host: HostView) -> bool:
     if host.rates is None:
         return False
     return host.rates.cpu is None or host.rates.cpu.busy + (host.rates.cpu.steal or 0.0) < CALM_PCT
+
+
+def _keeps_silent(host: HostView) -> bool:
+    """Whether there is a web server whose status page has not come: its workers may all be busy."""
+    if host.sample is None or host.rates is None or host.rates.apache:
+        return False
+    return any(each.collector == "apache" and each.state is not State.ABSENT for each in host.sample.outcomes)
 
 
 def _advice(measured: Measured, flying: float, served: float, rps: float) -> str:
