@@ -44,6 +44,8 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
 
 
 def _by_scoreboard(measured: Measured, host: HostView, page: ApacheRates, queue: int | None) -> Assessment:
+    """The page shows the moment at which one slot came free for the page itself, and event frees several at a time:
+    free slots for which connections already wait at the port are as good as taken."""
     evidence = [
         Evidence("apache.full_pct", host.name, page.full, FULL_PCT, "%", "Linuxfabrik: 95 % of the slots"),
         Evidence("apache.busy", host.name, page.busy + page.graceful, page.capacity, "slots", "scoreboard"),
@@ -52,11 +54,12 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheRates, queue:
         evidence.append(
             Evidence("tcp.accept_queue", host.name, queue, QUEUE, "conn", "loadtop, calibrated"),
         )
+    wanted = page.full if not queue or not page.capacity else page.full + 100.0 * queue / page.capacity
     return Assessment(
         Bottleneck.APACHE_WORKERS,
         host.name,
-        over=page.full >= FULL_PCT,
-        held=page.full >= FULL_CLEAR_PCT,
+        over=wanted >= FULL_PCT,
+        held=wanted >= FULL_CLEAR_PCT,
         evidence=tuple(evidence),
         advice=_advice(measured, host, page),
         confidence=agreement(None if queue is None else queue > QUEUE, page.idle == 0 and page.open == 0),

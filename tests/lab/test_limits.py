@@ -68,6 +68,7 @@ SCENARIOS = [
         "computing PHP, event and php-fpm", "cpu", "cpu.busy_pct", COMPUTING, 25, 6, "event", "fpm", begins=computes
     ),
     Scenario("4 workers, waiting page, prefork", "apache-workers", "apache.full_pct", WAITING, 4, 12),
+    Scenario("4 workers, waiting page, event", "apache-workers", "apache.full_pct", WAITING, 4, 12, "event", "fpm"),
     Scenario(
         "allocating PHP in 96 MB, prefork", "swap", "swap.in_kb_s", ALLOCATING, 20, 16, little_memory=True, begins=swaps
     ),
