@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from loadtop.cli.ends import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError
 from loadtop.cli.machines import connect_far, watched_hosts
+from loadtop.cli.recordings import start_recorder
 from loadtop.cli.screen import show
-from loadtop.cli.test import start_recorder
 from loadtop.experiment import table
 from loadtop.experiment.commands import CommandError
 from loadtop.experiment.feed import ExperimentFeed

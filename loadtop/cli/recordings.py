@@ -1,15 +1,22 @@
-"""Opens recordings that were asked for."""
+"""Recordings that were asked for: begun, and opened."""
 
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loadtop.cli.ends import FileError
 from loadtop.load_options import UsageError
+from loadtop.options import Options
 from loadtop.session.place import SUFFIX, directory
 from loadtop.session.reader import Session, SessionError
 from loadtop.words import plain
+
+if TYPE_CHECKING:
+    from loadtop.engines.command import CommandLoad
+    from loadtop.session.recorder import Recorder
 
 
 @contextmanager
@@ -34,3 +41,46 @@ def find(path: Path) -> Path:
         return path
     named = (directory() / name for name in (path.name, f"{path.name}{SUFFIX}"))
     return next((candidate for candidate in named if candidate.is_file()), path)
+
+
+def start_recorder(
+    options: Options, words: list[str], title: str, url: str | None, program: "CommandLoad | None" = None
+) -> "Recorder | None":
+    """Begin the recording that was asked for; raises FileError where a named file cannot be written."""
+    if options.output.no_record:
+        return None
+    from loadtop import __version__
+    from loadtop.session.meta import SessionMeta, default_path, without_secrets
+    from loadtop.session.recorder import Recorder
+
+    now = time.time()
+    host = options.plan.targets[0].host if options.plan is not None else title
+    if program is not None:
+        host = program.name
+    meta = SessionMeta(
+        started=now,
+        command_line=tuple(without_secrets(words)),
+        url=url or "",
+        version=__version__,
+        interval_s=options.watching.interval_s,
+        title=title,
+    )
+    asked = options.output.record
+    recorder = Recorder(asked or default_path(host, now), meta=meta)
+    if asked is not None and recorder.problem:
+        raise FileError(recorder.problem)
+    return recorder
+
+
+def recording_name(recorder: "Recorder | None") -> str:
+    """The file that is written; empty where none is or can be."""
+    return "" if recorder is None or recorder.problem else str(recorder.path)
+
+
+def tell_recording(recorder: "Recorder | None") -> None:
+    """Say where the recording is, or why there is none, on standard error."""
+    if recorder is None:
+        return
+    for said in (f"Recorded in {recorder.path}" if recorder.kept else "", plain(recorder.problem)):
+        if said:
+            print(said, file=sys.stderr)

@@ -2,32 +2,29 @@
 
 import asyncio
 import sys
-import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, FileError, UnreachableError
+from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE
+from loadtop.cli.loads import ChosenLoad, choose_load
 from loadtop.cli.machines import connect_far, watched_hosts
-from loadtop.cli.outputs import check_writable, open_journals, print_report, tell, write, write_ab_files, write_json
+from loadtop.cli.outputs import check_writable, open_journals, print_report, write, write_ab_files, write_json
+from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.cli.screen import show, with_screen
 from loadtop.commands import Mark
 from loadtop.condition import Watchdog
 from loadtop.feed import Feed, PreparedFeed
-from loadtop.load_options import UsageError
 from loadtop.moment import Moment
-from loadtop.monitor import LoadSource, Monitor
+from loadtop.monitor import Monitor
 from loadtop.options import Options, parse
 from loadtop.session.mark_pipe import MarkPipe
 from loadtop.summary.builder import SummaryBuilder
 from loadtop.words import plain
 
 if TYPE_CHECKING:
+    from collectors.transport.ssh import SshTransport
     from loadtop.engines.command import CommandLoad
-    from loadtop.load.journal import JournalFiles
-    from loadtop.load.plan import Plan
     from loadtop.reporting.story import Story
-    from loadtop.session.recorder import Recorder
 
 
 def main(verb: str, words: list[str]) -> int:
@@ -43,183 +40,137 @@ def main(verb: str, words: list[str]) -> int:
 
         program = command_load(options)
         words = without_more_secrets(words)
-    return asyncio.run(_test(options, words if verb == "run" else [verb, *words], program))
-
-
-async def _test(options: Options, words: list[str], program: "CommandLoad | None") -> int:
-    """A live test, with the cockpit or without; then its report."""
-    plan = options.plan if program is None else program.plan
-    url = None if plan is None else plan.targets[0].url
-    title = {"demo": "demo", "watch": "watching"}.get(options.command) or url or ""
-    if program is not None:
-        title = " ".join(words[words.index("--") + 1 :])
     check_writable(options)
-    far = await connect_far(options)
-    recorder = start_recorder(options, words, title, url, program)
-    summary = SummaryBuilder(url)
-    watchdog = Watchdog(list(options.output.fail_if))
-    sinks: list[Callable[[Moment], None]] = [summary.add, watchdog.add]
-    story = _story(options, words, summary)
-    if story is not None:
-        sinks.append(story.add)
-    if recorder is not None:
-        sinks.insert(0, recorder.record)
-    journals = open_journals(options)
-    marks = MarkPipe(title if recorder is None else recorder.path.name)
-    closing: list[Callable[[], Any]] = [transport.close for transport in far.values()]
+    return asyncio.run(_run(options, words if verb == "run" else [verb, *words], program))
 
-    async def prepare() -> Feed:
-        running = (program, plan, None) if program is not None else await _load(options, closing, journals)
-        load, tested, status = running
-        summary.url = None if tested is None else tested.targets[0].url
-        hosts = await asyncio.to_thread(watched_hosts, options, tested, status, far)
+
+async def _run(options: Options, words: list[str], program: "CommandLoad | None") -> int:
+    far = await connect_far(options)
+    return await LiveTest(options, words, program, far).run()
+
+
+class LiveTest:
+    """Wires a load and machines to a recording, a summary and a screen; runs them once; leaves the report."""
+
+    def __init__(
+        self, options: Options, words: list[str], program: "CommandLoad | None", far: "dict[str, SshTransport]"
+    ) -> None:
+        self._options = options
+        self._program = program
+        self._far = far
+        plan = options.plan if program is None else program.plan
+        url = None if plan is None else plan.targets[0].url
+        self._title = _title(options, words, url, program)
+        self._recorder = start_recorder(options, words, self._title, url, program)
+        self._summary = SummaryBuilder(url)
+        self._watchdog = Watchdog(list(options.output.fail_if))
+        self._story = _story(options, words, self._summary)
+        self._journals = open_journals(options)
+        self._marks = MarkPipe(self._title if self._recorder is None else self._recorder.path.name)
+        self._closing: list[Callable[[], Awaitable[None]]] = [transport.close for transport in far.values()]
+
+    async def run(self) -> int:
+        """The exit code. Where the test breaks, what was measured is reported before the error is raised."""
+        try:
+            interrupted = await self._show()
+        except Exception:
+            # Whatever it was: the figures up to then are the user's.
+            if self._summary.begun:
+                self._leave(self._summary.as_json())
+            raise
+        figures = self._summary.as_json()
+        self._leave(figures)
+        return INTERRUPTED if interrupted else self._code(figures)
+
+    async def _show(self) -> bool:
+        """Run the test on the screen or line by line; True when a signal cut it short."""
+        recording = recording_name(self._recorder)
+        feed = PreparedFeed(self._title, self._options.watching.interval_s, recording, self._prepare)
+        try:
+            return await show(feed, self._options, program=self._program)
+        finally:
+            await self._close()
+
+    async def _prepare(self) -> Feed:
+        options, program = self._options, self._program
+        if program is not None:
+            chosen = ChosenLoad(program, program.plan)
+        else:
+            chosen = await choose_load(options, self._journals)
+        if chosen.close is not None:
+            self._closing.append(chosen.close)
+        url = None if chosen.plan is None else chosen.plan.targets[0].url
+        self._summary.url = url
+        hosts = await asyncio.to_thread(watched_hosts, options, chosen.plan, chosen.status_url, self._far)
         monitor = Monitor(
-            title if program is not None else summary.url or title,
-            load,
+            self._title if program is not None else url or self._title,
+            chosen.source,
             hosts,
             interval_s=options.watching.interval_s,
-            sinks=sinks,
-            until_load_ends=load is not None and not with_screen(options),
-            recording=recording_name(recorder),
+            sinks=self._sinks(),
+            until_load_ends=chosen.source is not None and not with_screen(options),
+            recording=recording_name(self._recorder),
         )
-        marks.listen(lambda text: monitor.command(Mark(text)))
+        self._marks.listen(lambda text: monitor.command(Mark(text)))
         return monitor
 
-    feed = PreparedFeed(title, options.watching.interval_s, recording_name(recorder), prepare)
-    failure: Exception | None = None
-    interrupted = False
-    try:
-        interrupted = await show(feed, options, program=program)
-    except Exception as error:
-        failure = error
-    finally:
-        marks.close()
-        for close in closing:
+    def _sinks(self) -> list[Callable[[Moment], None]]:
+        sinks: list[Callable[[Moment], None]] = [] if self._recorder is None else [self._recorder.record]
+        sinks += [self._summary.add, self._watchdog.add]
+        if self._story is not None:
+            sinks.append(self._story.add)
+        return sinks
+
+    async def _close(self) -> None:
+        self._marks.close()
+        for close in self._closing:
             await close()
-        if recorder is not None:
-            await asyncio.to_thread(recorder.close)
-    if failure is not None and not summary.begun:
-        raise failure
-    if story is not None and options.output.html is not None:
-        from loadtop.reporting.html import html
+        if self._recorder is not None:
+            await asyncio.to_thread(self._recorder.close)
 
-        write(html(story), options.output.html, "the page")
-    code = _finish(options, summary, watchdog, recorder, journals, interrupted, program)
-    if failure is not None:
-        raise failure
-    return code
+    def _leave(self, figures: dict[str, Any]) -> None:
+        """Print the report and write the files."""
+        options, program = self._options, self._program
+        if self._story is not None and options.output.html is not None:
+            from loadtop.reporting.html import html
 
+            write(html(self._story), options.output.html, "the page")
+        # Without a screen, standard output belongs to the command that was run.
+        passing = program is not None and program.terminal is None
+        out = sys.stderr if options.output.json == "-" or passing else sys.stdout
+        print_report(self._summary, figures, options, out)
+        tell_recording(self._recorder)
+        if options.output.json is not None:
+            write_json(figures, options.output.json)
+        write_ab_files(self._summary, self._journals, options)
+        for text in self._watchdog.broken(figures):
+            print(f"--fail-if held: {text}", file=sys.stderr)
 
-async def _load(
-    options: Options, closing: list[Callable[[], Any]], journals: "JournalFiles | None"
-) -> tuple[LoadSource | None, "Plan | None", str | None]:
-    """The load to run, its plan, and the status page of a server that was started for it."""
-    if options.command == "watch":
-        return None, None, None
-    from loadtop.load.again import RepeatedLoad
-    from loadtop.load.pool import LoadPool
-
-    if options.command == "demo":
-        from loadtop.demo import demo_plan, start_target
-        from loadtop.demo.target import DemoError
-
-        try:
-            target = await start_target()
-        except DemoError as error:
-            raise UnreachableError(str(error)) from None
-        closing.append(target.close)
-        demo = demo_plan(target)
-        return RepeatedLoad(lambda: LoadPool(demo)), demo, target.status_url
-    if options.plan is None:
-        raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
-    plan = options.plan
-    if options.engine.name == "locust":
-        from loadtop.cli.engine import locust_settings
-        from loadtop.engines.locust.load import LocustLoad
-
-        settings = locust_settings(options.engine, plan)
-        return RepeatedLoad(lambda: LocustLoad(settings)), plan, None
-    return RepeatedLoad(lambda: LoadPool(plan, journals=journals, said=partial(tell, options))), plan, None
+    def _code(self, figures: dict[str, Any]) -> int:
+        """The exit code of a test that nobody cut short."""
+        program, last = self._program, self._summary.last_load
+        if program is not None and (code := program.failure):
+            print(f"loadtop: {plain(program.complaint)}", file=sys.stderr)
+            return code
+        if last is not None and last.state == "failed":
+            return UNREACHABLE
+        if self._options.output.strict and figures["verdict"]["bottleneck"] == "generator":
+            print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
+            return INVALID
+        return FAILED_IF if self._watchdog.broken(figures) else DONE
 
 
-def _finish(
-    options: Options,
-    summary: SummaryBuilder,
-    watchdog: Watchdog,
-    recorder: "Recorder | None",
-    journals: "JournalFiles | None",
-    interrupted: bool,
-    program: "CommandLoad | None",
-) -> int:
-    """Print the report, write the files; the exit code."""
-    figures = summary.as_json()
-    # Without a screen, standard output belongs to the command that was run.
-    passing = program is not None and program.terminal is None
-    out = sys.stderr if options.output.json == "-" or passing else sys.stdout
-    print_report(summary, figures, options, out)
-    if recorder is not None:
-        kept = f"Recorded in {recorder.path}" if recorder.kept else ""
-        for said in (kept, plain(recorder.problem)):
-            if said:
-                print(said, file=sys.stderr)
-    if options.output.json is not None:
-        write_json(figures, options.output.json)
-    write_ab_files(summary, journals, options)
-    broken = watchdog.broken(figures)
-    for text in broken:
-        print(f"--fail-if held: {text}", file=sys.stderr)
-    last = summary.last_load
-    if interrupted:
-        return INTERRUPTED
-    if program is not None and (code := program.failure):
-        print(f"loadtop: {plain(program.complaint)}", file=sys.stderr)
-        return code
-    if last is not None and last.state == "failed":
-        return UNREACHABLE
-    if options.output.strict and figures["verdict"]["bottleneck"] == "generator":
-        print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
-        return INVALID
-    return FAILED_IF if broken else DONE
+def _title(options: Options, words: list[str], url: str | None, program: "CommandLoad | None") -> str:
+    if program is not None:
+        return " ".join(words[words.index("--") + 1 :])
+    return {"demo": "demo", "watch": "watching"}.get(options.command) or url or ""
 
 
 def _story(options: Options, words: list[str], summary: SummaryBuilder) -> "Story | None":
+    """Collects what the page of ``--html`` draws."""
     if options.output.html is None:
         return None
     from loadtop.reporting.story import Story
     from loadtop.session.secrets import without_secrets
 
     return Story(command_line=tuple(without_secrets(words)), summary=summary)
-
-
-def recording_name(recorder: "Recorder | None") -> str:
-    """The file that is written; empty where none is or can be."""
-    return "" if recorder is None or recorder.problem else str(recorder.path)
-
-
-def start_recorder(
-    options: Options, words: list[str], title: str, url: str | None, program: "CommandLoad | None" = None
-) -> "Recorder | None":
-    """Begin the recording that was asked for; raises FileError where a named file cannot be written."""
-    if options.output.no_record:
-        return None
-    from loadtop import __version__
-    from loadtop.session.meta import SessionMeta, default_path, without_secrets
-    from loadtop.session.recorder import Recorder
-
-    now = time.time()
-    host = options.plan.targets[0].host if options.plan is not None else title
-    if program is not None:
-        host = program.name
-    meta = SessionMeta(
-        started=now,
-        command_line=tuple(without_secrets(words)),
-        url=url or "",
-        version=__version__,
-        interval_s=options.watching.interval_s,
-        title=title,
-    )
-    asked = options.output.record
-    recorder = Recorder(asked or default_path(host, now), meta=meta)
-    if asked is not None and recorder.problem:
-        raise FileError(recorder.problem)
-    return recorder

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from loadtop.cli.ends import DONE, INTERRUPTED, INVALID, UNREACHABLE
 from loadtop.cli.machines import connect_far, watched_hosts
 from loadtop.cli.outputs import check_writable, write_json
+from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.cli.screen import show, with_screen
-from loadtop.cli.test import recording_name, start_recorder
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.feed import Feed, PreparedFeed
 from loadtop.load_options import UsageError
@@ -74,10 +74,7 @@ async def _tune(options: Options, words: list[str]) -> int:
             await asyncio.to_thread(recorder.close)
     outcome = Outcome.of(pilot.sweep.results, _why(pilot))
     _leave(options, outcome, outcome.into(summary.as_json()))
-    if recorder is not None:
-        for said in (f"Recorded in {recorder.path}" if recorder.kept else "", plain(recorder.problem)):
-            if said:
-                print(said, file=sys.stderr)
+    tell_recording(recorder)
     return _code(options, outcome, summary, interrupted)
 
 

@@ -1,0 +1,66 @@
+"""The load that was asked for: the built-in one, another engine's, or the demo's with a server of its own."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from loadtop.cli.ends import UnreachableError
+from loadtop.cli.outputs import tell
+from loadtop.load_options import UsageError
+from loadtop.monitor import LoadSource
+from loadtop.options import Options
+
+if TYPE_CHECKING:
+    from loadtop.load.journal import JournalFiles
+    from loadtop.load.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenLoad:
+    """A load that can be run. ``plan`` is what it asks of which server, as far as that is known; ``status_url`` the
+    status page of a server that was started for it, which ``close`` stops again."""
+
+    source: LoadSource | None
+    plan: "Plan | None" = None
+    status_url: str | None = None
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+async def choose_load(options: Options, journals: "JournalFiles | None") -> ChosenLoad:
+    """The load of ``loadtop URL``, ``loadtop demo`` (its server runs then) or none (``loadtop watch``).
+
+    Raises UnreachableError where the demo's server does not start, UsageError where no URL was given.
+    """
+    if options.command == "watch":
+        return ChosenLoad(None)
+    if options.command == "demo":
+        return await _demo()
+    plan = options.plan
+    if plan is None:
+        raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
+    from loadtop.load.again import RepeatedLoad
+
+    if options.engine.name == "locust":
+        from loadtop.cli.engine import locust_settings
+        from loadtop.engines.locust.load import LocustLoad
+
+        settings = locust_settings(options.engine, plan)
+        return ChosenLoad(RepeatedLoad(lambda: LocustLoad(settings)), plan)
+    from loadtop.load.pool import LoadPool
+
+    return ChosenLoad(RepeatedLoad(lambda: LoadPool(plan, journals=journals, said=partial(tell, options))), plan)
+
+
+async def _demo() -> ChosenLoad:
+    from loadtop.demo import demo_plan, start_target
+    from loadtop.demo.target import DemoError
+    from loadtop.load.again import RepeatedLoad
+    from loadtop.load.pool import LoadPool
+
+    try:
+        target = await start_target()
+    except DemoError as error:
+        raise UnreachableError(str(error)) from None
+    plan = demo_plan(target)
+    return ChosenLoad(RepeatedLoad(lambda: LoadPool(plan)), plan, target.status_url, target.close)
