@@ -6,34 +6,19 @@ import socket
 import threading
 import time
 import urllib.request
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 
 import psutil
 import pytest
 
-from collectors.host import HostCollector, local_host
 from collectors.problem import FetchError
 from collectors.transport.http import StatusClient
 from loadtop.model import ApacheStatus, Group, HostSample, State
 from tests.servers.apache import Apache, ApacheFactory, Mpm
 from tests.servers.program import free_port
+from tests.servers.watched import Watch, until
 
 SLOW = "#!/bin/sh\nsleep 6\necho 'Content-Type: text/plain'\necho\n"
-Watch = Callable[..., Awaitable[HostCollector]]
-
-
-@pytest.fixture
-async def watch() -> AsyncIterator[Watch]:
-    """``watch(**options)``: this machine, sampled five times a second."""
-    async with contextlib.AsyncExitStack() as opened:
-
-        async def start(**options: object) -> HostCollector:
-            host = local_host(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-            opened.push_async_callback(host.close)
-            await host.start(0.2)
-            return host
-
-        yield start
 
 
 @pytest.fixture
@@ -41,18 +26,6 @@ async def client() -> AsyncIterator[StatusClient]:
     opened = StatusClient()
     yield opened
     await opened.close()
-
-
-async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 15.0) -> HostSample:
-    """The first sample of which something holds."""
-    end = time.monotonic() + timeout_s
-    while time.monotonic() < end:
-        sample, problem = host.latest()
-        assert problem == ""
-        if sample is not None and holds(sample):
-            return sample
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"never held; the newest sample is {host.latest()}")
 
 
 def newer_than(seen: HostSample | None) -> Callable[[HostSample], bool]:

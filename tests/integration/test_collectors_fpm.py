@@ -4,52 +4,21 @@ import asyncio
 import contextlib
 import socket
 import subprocess
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 
 import pytest
 
 from collectors import fastcgi
-from collectors.host import HostCollector, far_host, local_host
+from collectors.host import HostCollector
 from collectors.transport.ssh import SshTransport
 from loadtop.model import FpmPool, Group, HostSample, Process, State
 from tests.servers.apache import ApacheFactory
 from tests.servers.php_fpm import Fpm, FpmFactory
 from tests.servers.program import find_program, free_port
 from tests.servers.sshd import SshdFactory
+from tests.servers.watched import Watch, until
 
 pytestmark = pytest.mark.servers
-
-Watch = Callable[..., Awaitable[HostCollector]]
-
-
-@pytest.fixture
-async def watch() -> AsyncIterator[Watch]:
-    """``watch(**options)``: this machine, sampled five times a second; ``far`` reaches it over SSH."""
-    async with contextlib.AsyncExitStack() as opened:
-
-        async def start(far: SshTransport | None = None, **options: object) -> HostCollector:
-            if far is not None:
-                await far.connect()
-                host = far_host("web1", "target", far, **options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-            else:
-                host = local_host(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-            opened.push_async_callback(host.close)
-            await host.start(0.2)
-            return host
-
-        yield start
-
-
-async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 20.0) -> HostSample:
-    """The first sample of which something holds."""
-    end = time.monotonic() + timeout_s
-    while time.monotonic() < end:
-        sample, _ = host.latest()
-        if sample is not None and holds(sample):
-            return sample
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"never held; the newest sample is {host.latest()}")
 
 
 def address_of(server: Fpm) -> str:

@@ -4,49 +4,17 @@ import asyncio
 import contextlib
 import socket
 import subprocess
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 
 import pytest
 
-from collectors.host import HostCollector, far_host, local_host
 from collectors.transport.ssh import SshTransport
 from loadtop.model import HaproxyProxy, HostSample, State
 from tests.servers.haproxy import Haproxy, HaproxyFactory
 from tests.servers.sshd import SshdFactory
+from tests.servers.watched import Watch, until
 
 pytestmark = pytest.mark.servers
-
-Watch = Callable[..., Awaitable[HostCollector]]
-
-
-@pytest.fixture
-async def watch() -> AsyncIterator[Watch]:
-    """``watch(**options)``: this machine, sampled five times a second; ``far`` reaches it over SSH."""
-    async with contextlib.AsyncExitStack() as opened:
-
-        async def start(far: SshTransport | None = None, **options: object) -> HostCollector:
-            if far is not None:
-                await far.connect()
-                host = far_host("web1", "target", far, **options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-            else:
-                host = local_host(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-            opened.push_async_callback(host.close)
-            await host.start(0.2)
-            return host
-
-        yield start
-
-
-async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 20.0) -> HostSample:
-    """The first sample of which something holds."""
-    end = time.monotonic() + timeout_s
-    while time.monotonic() < end:
-        sample, _ = host.latest()
-        if sample is not None and holds(sample):
-            return sample
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"never held; the newest sample is {host.latest()}")
 
 
 def line_of(sample: HostSample, proxy: str, server: str) -> HaproxyProxy | None:

@@ -1,29 +1,17 @@
 """Configured limits of a real Apache, near and far, against what httpd itself says of its configuration."""
 
 import asyncio
-import time
-from collections.abc import Callable
 
 import pytest
 
-from collectors.host import HostCollector, far_host, local_host
+from collectors.host import far_host, local_host
 from collectors.transport.ssh import SshTransport
 from loadtop.model import ApacheStatus, HostSample
 from tests.servers.apache import Apache, ApacheFactory, Mpm
 from tests.servers.sshd import SshdFactory
+from tests.servers.watched import until
 
 pytestmark = pytest.mark.servers
-
-
-async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 20.0) -> HostSample:
-    """The first sample of which something holds."""
-    end = time.monotonic() + timeout_s
-    while time.monotonic() < end:
-        sample, _ = host.latest()
-        if sample is not None and holds(sample):
-            return sample
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"never held; the newest sample is {host.latest()}")
 
 
 def status_of(sample: HostSample, server: Apache) -> ApacheStatus | None:

@@ -1,0 +1,44 @@
+"""A machine watched as a load test watches it, five times a second."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
+from collectors.host import HostCollector, far_host, local_host
+from collectors.transport.ssh import SshTransport
+from loadtop.model import HostSample
+
+INTERVAL_S = 0.2
+
+Watch = Callable[..., Awaitable[HostCollector]]
+"""``watch(**options)``: this machine; ``watch(transport, **options)``: the one that it reaches."""
+
+
+@contextlib.asynccontextmanager
+async def watching() -> AsyncGenerator[Watch]:
+    """What starts a watch; all of them end with it."""
+    async with contextlib.AsyncExitStack() as opened:
+
+        async def start(far: SshTransport | None = None, **options: object) -> HostCollector:
+            if far is not None:
+                await far.connect()
+                host = far_host("web1", "target", far, **options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            else:
+                host = local_host(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            opened.push_async_callback(host.close)
+            await host.start(INTERVAL_S)
+            return host
+
+        yield start
+
+
+async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 20.0) -> HostSample:
+    """The first sample of which something holds."""
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        sample, _ = host.latest()
+        if sample is not None and holds(sample):
+            return sample
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"never held; the newest sample is {host.latest()}")
