@@ -147,7 +147,7 @@ class SshTransport:
         except TransportError as error:
             await line.close()
             raise (DeniedError(str(error)) if line.denied else error) from None
-        except BaseException:
+        except BaseException:  # also where the wait was cancelled: nothing of it may go on
             await line.close()
             raise
         self._line = line

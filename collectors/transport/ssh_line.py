@@ -95,7 +95,7 @@ class SshLine:
         except FileNotFoundError:
             shutil.rmtree(directory, ignore_errors=True)
             raise TransportError(NO_CLIENT) from None
-        except BaseException:
+        except BaseException:  # also where the start was cancelled: its directory goes
             shutil.rmtree(directory, ignore_errors=True)
             raise
         line = cls(place, process, control, directory)

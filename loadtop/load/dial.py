@@ -121,7 +121,7 @@ class Dialer:
                 server_hostname=None if not tls else origin.tls_name if self._plan.tls.sni else "",
                 ssl_handshake_timeout=self._plan.timeout_s if tls else None,
             )
-        except BaseException:
+        except BaseException:  # also where the dial was cancelled: the descriptor goes back
             opened.close()
             raise
 
