@@ -3,7 +3,7 @@ PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab check lint types contracts bench bench-load bench-watch experiments screenshots format clean setup servers engines bench-cockpit
+.PHONY: help demo test lab check lint types contracts bench bench-load bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ bench: setup servers ## what measures speed and cost
 
 bench-watch: setup servers ## what watching costs, there and here, beside sar, top and glances
 	@$(PYTHON_BIN)/python -m benchmarks.watch
+
+bench-recordings: setup servers ## what recordings cost, beside those of sar and atop (ARGS="--hours 24 --hosts 5")
+	@$(PYTHON_BIN)/python -m benchmarks.recordings $(ARGS)
 
 experiments: setup servers ## the five field reports of docs/experiments, measured here; one needs root on Linux
 	@for plan in docs/experiments/*.toml; do \

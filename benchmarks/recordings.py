@@ -1,14 +1,19 @@
 """What a recording costs: bytes and processor time per frame, and how long opening, jumping and reading take.
 
 The frames are made, not measured: a generator, a proxy, two web servers with 64 httpd processes each and a database.
-``--hours 24`` makes the recording of a whole day (a quarter of an hour's work).
+``--hours 24`` makes the recording of a whole day (a quarter of an hour's work); with ``--keep FILE`` it stays, and is
+measured as it is the next time. At the end, loadtop, sadc and atop watch this machine for a minute side by side.
 """
 
 import argparse
 import asyncio
+import os
 import random
 import resource
+import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -20,9 +25,11 @@ from loadtop.session import file
 from loadtop.session.meta import SessionMeta
 from loadtop.session.player import SessionPlayer
 from loadtop.session.reader import Session
-from loadtop.session.replay import moments
 from loadtop.session.writer import Writer
-from loadtop.summary.builder import SummaryBuilder
+
+SADC = ("/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc")
+BESIDE_S = 60
+"""How long other recorders run beside loadtop; what they write is scaled to an hour."""
 
 
 def write(path: Path, seconds: int, hosts: int, rps: int) -> None:
@@ -100,20 +107,46 @@ async def jump(session: Session, duration: float) -> None:
     )
 
 
-def report(path: Path) -> None:
-    """Print how long a report takes."""
-    began, count = time.perf_counter(), 0
-    with Session(path) as session:
-        summary = SummaryBuilder(session.meta.url)
-        for moment in moments(session.frames()):
-            summary.add(moment)
-            count += 1
-    summary.as_json()
+def report(path: Path, seconds: int) -> None:
+    """Print how long ``loadtop report`` takes and how much memory, from its start to its end."""
+    page, figures = path.with_suffix(".html"), path.with_suffix(".json")
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "loadtop", "report", str(path), "--html", str(page), "--json", str(figures)]
+    with subprocess.Popen(command) as child:
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
     passed = time.perf_counter() - began
     print(
-        f"  report in {passed:.1f} s: {1000 * passed / count:.2f} ms per frame, "
-        f"24 h in {passed / count * 86400:.0f} s (goal 20)"
+        f"  report of {seconds / 3600:g} h in {passed:.1f} s (goal for 24 h: 20), {used.ru_maxrss / 1024:.0f} MB "
+        f"(goal 300), exit code {child.returncode}"
     )
+
+
+def beside() -> None:
+    """Watch this machine with loadtop, sadc and atop at once, and print what each writes in an hour."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        commands = {
+            "loadtop": [sys.executable, "-m", "loadtop", "watch", "--headless", "-q", "--host", "here=local"],
+            "sadc": [_found("sadc", *SADC), "1", str(BESIDE_S + 1), str(place / "sadc")],
+            "sadc -S XALL": [_found("sadc", *SADC), "-S", "XALL", "1", str(BESIDE_S + 1), str(place / "sadc -S XALL")],
+            "atop": [_found("atop"), "-w", str(place / "atop"), "1", str(BESIDE_S + 1)],
+        }
+        commands["loadtop"] += ["-t", str(BESIDE_S), "--record", str(place / "loadtop")]
+        there = {name: command for name, command in commands.items() if command[0]}
+        children = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in there.values()]
+        for child in children:
+            child.wait()
+        print(f"this machine, watched for {BESIDE_S} s by all at once; an hour is {3600 // BESIDE_S} times that:")
+        for name in commands:
+            size = (place / name).stat().st_size if name in there else None
+            told = "not installed" if size is None else f"{size * 3600 / BESIDE_S / 1e6:.1f} MB"
+            print(f"  {name:14} {told}")
+
+
+def _found(name: str, *places: str) -> str:
+    """Where a program is; empty where it is not installed."""
+    return shutil.which(name) or next((place for place in places if Path(place).exists()), "")
 
 
 def tables(path: Path, seconds: int) -> None:
@@ -135,16 +168,21 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=0, help="1 to 5 (default: one run with 1, one with 5)")
     parser.add_argument("--rps", type=int, default=500)
     parser.add_argument("--tables", action="store_true", help="print where the bytes are")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="where the recording stays, or is already")
+    parser.add_argument("--alone", action="store_true", help="without the recorders of others")
     arguments = parser.parse_args()
     seconds = max(1, round(arguments.hours * 3600))
     for hosts in (arguments.hosts,) if arguments.hosts else (1, 5):
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "made.loadtop"
-            write(path, seconds, hosts, arguments.rps)
+            path = arguments.keep or Path(folder) / "made.loadtop"
+            if not path.exists():
+                write(path, seconds, hosts, arguments.rps)
             read(path, seconds)
-            report(path)
+            report(path, seconds)
             if arguments.tables:
                 tables(path, seconds)
+    if not arguments.alone:
+        beside()
 
 
 if __name__ == "__main__":

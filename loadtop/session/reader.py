@@ -13,10 +13,12 @@ from loadtop.diagnosis.finding import Diagnosis
 from loadtop.model import Frame
 from loadtop.session.block_reading import Block, Blocks, UnknownError
 from loadtop.session.definitions import DamagedError, Definitions, checked, checksum, loaded_text
+from loadtop.session.digest import Digest
 from loadtop.session.frame_reading import FrameReader
 from loadtop.session.meta import SessionMeta
 from loadtop.session.schema import APPLICATION_ID, BLOCK, SCHEMA_VERSION, TABLES
 from loadtop.session.series import read_real
+from loadtop.session.soundness import is_sound
 
 UNREADABLE = (sqlite3.Error, DamagedError, UnicodeDecodeError)
 """What reading a damaged file raises; the last is Python's answer to some of SQLite's messages about it."""
@@ -94,6 +96,17 @@ class Session:
                 self._note(number, number, error)
             else:
                 yield frame
+
+    def digest(self) -> Digest | None:
+        """What its frames add up to, up to one of them; ``None`` where they have to be read: another program wrote
+        it, or something is damaged. Reads the file through."""
+        query = "SELECT * FROM digest WHERE EXISTS (SELECT 1 FROM frame WHERE id = digest.frame)"
+        try:
+            row = self._connection.execute(query).fetchone()
+            known = None if row is None else Digest.of(checked(row))
+        except UNREADABLE:
+            return None
+        return known if known is not None and is_sound(self._connection) else None
 
     def verdicts(self, start: float | None = None) -> Iterator[tuple[float, Diagnosis]]:
         """What was shown live: seconds of the session, and the diagnosis."""
@@ -179,7 +192,9 @@ class Session:
 
     def _note(self, first: int, last: int, error: Exception) -> None:
         which = f"interval {first}" if first == last else f"intervals {first} to {last}"
-        self.damage.append(f"{which} left out: {error}")
+        problem = f"{which} left out: {error}"
+        if problem not in self.damage:
+            self.damage.append(problem)
 
     def _at(self, number: int) -> float | None:
         try:

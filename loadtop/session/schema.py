@@ -221,6 +221,9 @@ FRAME_TABLES = {
 """Rows of single frames. ``frame`` counts the others of its own, and all lines of its block so far: none is missing
 unnoticed."""
 
+DIGEST = "frame INTEGER, maker TEXT, state BLOB"
+"""The one row that adds up the frames up to this one, see :mod:`loadtop.session.digest`. A recording may lack it."""
+
 TWO_KEYS = frozenset({"finding", "mark"})
 """Those with a primary key of two columns."""
 
@@ -256,7 +259,7 @@ def statements() -> Iterator[str]:
     yield "CREATE TABLE tick (i INTEGER PRIMARY KEY)"
     yield f"INSERT INTO tick VALUES {', '.join(f'({i})' for i in range(BLOCK))}"  # noqa: S608 - whole numbers
     yield "CREATE TABLE word (position INTEGER PRIMARY KEY, text TEXT, crc INTEGER)"
-    for table, columns in DEFINITIONS.items():
+    for table, columns in {**DEFINITIONS, "digest": DIGEST}.items():
         yield f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, {columns}, crc INTEGER)"
     for table, columns in FRAME_TABLES.items():
         keys = ", PRIMARY KEY (frame, position)) WITHOUT ROWID" if table in TWO_KEYS else ")"

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from loadtop.moment import Moment
 from loadtop.session.definitions import Numbering, Row
+from loadtop.session.digest import EVERY, Digest
 from loadtop.session.file import connect
 from loadtop.session.frame_writing import FrameWriter
+from loadtop.session.graph import UnknownClassError
 from loadtop.session.schema import HOSTS, THINGS, TWO_KEYS
 
 STRETCH = HOSTS * THINGS
@@ -27,6 +29,7 @@ class Writer:
         self._identity = _identity(path)
         self._numbering = Numbering()
         self._frames = FrameWriter(self._numbering)
+        self._digest = Digest()
         self._pending: dict[tuple[str, Row], Row] = {}
         self._replaced: list[tuple[str, int]] = []
         self._written = 0
@@ -62,6 +65,9 @@ class Writer:
             self._pending.update({(table, row[:1]): row for table, row in done})
         for table, row in self._frames.write(self._number, moment):
             self._pending[table, row[: 2 if table in TWO_KEYS else 1]] = row
+        self._digest.add(moment.measured.frame)
+        if self._number % EVERY == 0:
+            self._add_digest()
 
     def write(self) -> None:
         """Write what waits, all of it or nothing. Raises sqlite3.Error, and FileNotFoundError when the file is gone."""
@@ -94,10 +100,21 @@ class Writer:
 
     def close(self) -> None:
         """Let go. The file is made whole in itself (no -wal beside it) where nobody else has it open."""
+        if self._written == self._number and self._number % EVERY:
+            self._add_digest()
+            # A report without it reads the frames.
+            with suppress(OSError, sqlite3.Error):
+                self.write()
         # With a reader the journal stays in use; the file is complete all the same.
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
+
+    def _add_digest(self) -> None:
+        # A recording without one is only slower to report.
+        with suppress(UnknownClassError):
+            row = self._digest.row()
+            self._pending["digest", row[:1]] = row
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:

@@ -30,7 +30,7 @@ def keep_small(recording: Path, keep: Path) -> None:
                 recorder.record(moment)
             recorder.close()
         with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as connection:
-            for command in ("PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"):
+            for command in ("DELETE FROM digest", "PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"):
                 connection.execute(command)
         keep.write_bytes(lzma.compress(copy.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
 

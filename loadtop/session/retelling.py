@@ -1,0 +1,16 @@
+"""What a recording tells, added up."""
+
+from loadtop.reporting.story import Story
+from loadtop.session.digest import Digest
+from loadtop.session.reader import Session
+
+
+def story_of(session: Session) -> Story:
+    """What reading all of its frames gives; those that are added up in it already are not read again."""
+    digest = session.digest() or Digest()
+    for frame in session.frames_from(digest.frame + 1):
+        digest.add(frame)
+    story = digest.story
+    story.summary.url = session.meta.url or None
+    story.command_line = session.meta.command_line
+    return story

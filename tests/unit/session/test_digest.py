@@ -1,0 +1,187 @@
+"""A recording that was added up while it was written says what its frames say."""
+
+import shutil
+import sqlite3
+import zlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadtop.diagnosis import finding
+from loadtop.moment import Moment
+from loadtop.reporting.html import html
+from loadtop.reporting.markdown import markdown
+from loadtop.reporting.story import Story
+from loadtop.session import digest as digesting
+from loadtop.session import file, writer
+from loadtop.session.definitions import checksum
+from loadtop.session.graph import Graph, UnknownClassError
+from loadtop.session.meta import SessionMeta
+from loadtop.session.reader import Session
+from loadtop.session.replay import moments
+from loadtop.session.retelling import story_of
+from loadtop.session.schema import TABLES
+from loadtop.session.writer import Writer
+from tests.lab.keeping import SUFFIX, unpack
+
+Record = Callable[[Path, Sequence[Moment]], None]
+Make = Callable[[int], list[Moment]]
+LAB = sorted((Path(__file__).parents[2] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
+
+
+def read_through(session: Session) -> Story:
+    """What the frames say, one after the other."""
+    story = Story(session.meta.url or None, session.meta.command_line)
+    for moment in moments(session.frames()):
+        story.add(moment)
+    return story
+
+
+def told(story: Story) -> tuple[Any, ...]:
+    """All that a report can say, to the bit."""
+    figures = story.summary.as_json()
+    return figures, story.settings.all(), story.curves.times, html(story), markdown(story)
+
+
+@pytest.mark.parametrize("kept", LAB, ids=lambda path: path.name.removesuffix(SUFFIX))
+def test_real_recordings_are_told_the_same_both_ways(kept: Path, tmp_path: Path, record: Record) -> None:
+    with Session(unpack(kept, tmp_path)) as session:
+        assert session.digest() is None  # it is older than this
+        record(tmp_path / "again.loadtop", list(moments(session.frames())))
+    with Session(tmp_path / "again.loadtop") as session:
+        assert session.digest() is not None
+        assert told(story_of(session)) == told(read_through(session))
+
+
+@pytest.mark.parametrize("count", [1, 12, 25, 70])
+def test_what_came_after_it_is_read(
+    count: int, tmp_path: Path, meta: SessionMeta, made_moments: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "EVERY", 12)
+    path = tmp_path / "a.loadtop"
+    file.create(path, meta)
+    writing = Writer(path)
+    for moment in made_moments(count):
+        writing.take(moment)
+        writing.write()
+    # Nobody closed it: it ends as one that was killed does.
+    with Session(path) as session:
+        digest = session.digest()
+        assert (0 if digest is None else digest.frame) == count - count % 12
+        assert told(story_of(session)) == told(read_through(session))
+    writing.close()
+    with Session(path) as session:
+        digest = session.digest()
+        assert digest is not None
+        assert digest.frame == count
+        assert told(story_of(session)) == told(read_through(session))
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory, record: Record, made_moments: Make) -> Path:
+    path = tmp_path_factory.mktemp("original") / "a.loadtop"
+    record(path, made_moments(70))
+    return path
+
+
+@pytest.fixture(scope="module")
+def said(original: Path) -> tuple[Any, ...]:
+    with Session(original) as session:
+        return told(read_through(session))
+
+
+@pytest.fixture
+def recording(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(original, tmp_path))
+
+
+def alter(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_another_program_reads_the_frames(
+    original: Path, said: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(digesting, "maker", lambda: "0.0.9 0badc0de")
+    with Session(original) as session:
+        assert session.digest() is None
+        assert told(story_of(session)) == said
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE digest",
+        "DELETE FROM digest",
+        "UPDATE digest SET state = x'00'",
+        "UPDATE digest SET frame = frame + 1",
+        "UPDATE digest SET frame = frame - 1",
+    ],
+)
+def test_without_a_digest_that_is_whole_the_frames_are_read(
+    recording: Path, said: tuple[Any, ...], statement: str
+) -> None:
+    alter(recording, "PRAGMA writable_schema = ON", statement)
+    if statement.startswith("DROP"):
+        # As in a recording that is older than digests.
+        with closing(sqlite3.connect(recording)) as connection, connection:
+            tables = checksum(tuple(connection.execute(TABLES)))
+            row = (*connection.execute("SELECT * FROM session").fetchone()[:-2], tables)
+            connection.execute("UPDATE session SET tables = ?, crc = ?", (tables, checksum(row)))
+    with Session(recording) as session:
+        assert session.digest() is None
+        assert told(story_of(session)) == said
+        assert (session.count, session.damage) == (70, [])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE memory_block SET free_kb_from = free_kb_from + 1 WHERE id = (SELECT min(id) FROM memory_block)",
+        "DELETE FROM core_block WHERE id = (SELECT min(id) FROM core_block)",
+        "DELETE FROM latency_histogram WHERE id = (SELECT min(id) FROM latency_histogram)",
+        "DELETE FROM frame WHERE id = 30",
+    ],
+)
+def test_damage_is_said_by_a_report_as_well(recording: Path, statement: str) -> None:
+    alter(recording, statement)
+    with Session(recording) as session:
+        assert session.digest() is None
+        told(story_of(session))
+        assert session.damage
+
+
+def test_no_secret_reaches_it(tmp_path: Path, record: Record, made_moments: Make) -> None:
+    (moment,) = made_moments(1)
+    frame = replace(moment.measured.frame, marks=("restarted http://bob:Hu5h@web1/?token=Hu5h",))
+    record(tmp_path / "a.loadtop", [replace(moment, measured=replace(moment.measured, frame=frame))])
+    with closing(sqlite3.connect(tmp_path / "a.loadtop")) as connection:
+        (state,) = connection.execute("SELECT state FROM digest").fetchone()
+    assert b"restarted http://***@web1/" in zlib.decompress(state)
+    assert b"Hu5h" not in zlib.decompress(state)
+
+
+def test_only_classes_that_are_known_are_written_or_read() -> None:
+    graph = Graph((finding,))
+    with pytest.raises(UnknownClassError):
+        graph.written(Path("/"))
+    text = graph.written(finding.Forecast(finding.Bottleneck.CPU, None, 1.5, float("inf"), 2.0))
+    assert graph.read(text) == finding.Forecast(finding.Bottleneck.CPU, None, 1.5, float("inf"), 2.0)
+    with pytest.raises(KeyError):
+        graph.read(text.replace("loadtop.diagnosis.finding.Forecast", "subprocess.Popen"))
+
+
+def test_an_object_that_is_met_twice_is_one_again() -> None:
+    graph = Graph((finding,))
+    once = finding.Forecast(finding.Bottleneck.CPU, "\udcff", 1, 2, 3)
+    things = graph.read(graph.written([once, {("a", 1): once}, {2, None}, deque([True], maxlen=3)]))
+    assert things == [once, {("a", 1): once}, {2, None}, deque([True])]
+    assert things[0] is things[1]["a", 1]
+    assert things[3].maxlen == 3
