@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from inspect import getmembers, isclass
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 _PLAIN = frozenset({type(None), bool, int, float})
 _LISTS: dict[str, Callable[[list[Any]], Any]] = {"l": list, "t": tuple, "s": set}
@@ -103,9 +103,9 @@ class _Reading:
         self._objects: list[object] = []
 
     def value(self, stored: Any) -> Any:
-        if type(stored) is not list:
-            return stored
-        parts = cast("list[Any]", stored)
+        return self._made(stored) if _class(stored) is list else stored
+
+    def _made(self, parts: list[Any]) -> Any:
         kind, rest = parts[0], parts[1:]
         if kind in _LISTS:
             return _LISTS[kind](self._values(rest))
@@ -129,7 +129,7 @@ class _Reading:
         return thing
 
     def _values(self, stored: list[Any]) -> list[Any]:
-        return [self.value(each) if type(each) is list else each for each in stored]
+        return [self._made(each) if type(each) is list else each for each in stored]
 
 
 def _class(thing: object) -> type:
