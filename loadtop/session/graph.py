@@ -129,7 +129,7 @@ class _Reading:
         return thing
 
     def _values(self, stored: list[Any]) -> list[Any]:
-        return [self._made(each) if type(each) is list else each for each in stored]
+        return [self.value(each) if type(each) is list else each for each in stored]
 
 
 def _class(thing: object) -> type:
