@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
 from loadtop.comparing.comparison import Comparison
 from loadtop.comparing.run import Run
@@ -19,6 +20,7 @@ from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import milliseconds, per_second
 from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
 from tui.look import Look
+from tui.screens.live import SteadyScreen
 from tui.screens.page import Page
 from tui.terminal import TerminalDriver
 from tui.text import clip, safe, width
@@ -56,6 +58,10 @@ class ComparisonApp(App[None], inherit_bindings=False):
         self.page = Page(self.look)
         self._comparison = comparison
         self._everything = False
+
+    def get_default_screen(self) -> Screen[None]:
+        """One that redraws little."""
+        return SteadyScreen()
 
     def compose(self) -> ComposeResult:
         """The page."""
