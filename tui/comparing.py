@@ -20,8 +20,8 @@ from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import milliseconds, per_second
 from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
 from tui.look import Look
-from tui.screens.live import SteadyScreen
 from tui.screens.page import Page
+from tui.steady import SteadyScreen
 from tui.terminal import TerminalDriver
 from tui.text import clip, safe, width
 from tui.words import LETTERS

@@ -4,12 +4,14 @@ Textual's own update sends such a line from the left edge of its widget on. Ever
 is not promised to stay; without it the cockpit looks the same and sends two to three times as much.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.color import ColorSystem
 from rich.console import COLOR_SYSTEMS, Console
 from textual._compositor import ChopsUpdate, Compositor
+from textual.geometry import Region
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tui.text import narrow
 
@@ -32,6 +34,19 @@ class SpanUpdate(ChopsUpdate):
 
 class SpanCompositor(Compositor):
     """Textual's compositor with partial updates that are cut to what changed."""
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether there is anything to paint."""
+        return bool(self._dirty_regions)
+
+    def touch(self, widget: Widget, regions: Iterable[Region]) -> None:
+        """Paint these regions of a widget with the next update; none: all of it. One that is not shown has none."""
+        if (found := self.visible_widgets.get(widget)) is None:
+            return
+        region, clip = found
+        spans = [clip.intersection(part.translate(region.offset)) for part in regions] or [clip.intersection(region)]
+        self._dirty_regions.update(part for part in spans if part)
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """The spans that are to be drawn again."""

@@ -93,17 +93,21 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             self._wanted = wanted
             self._arrange_anew()
             return
-        self.header.draw(view)
-        for panel in self.panels.values():
-            panel.draw(view)
+        with self.together():
+            self.header.draw(view)
+            for panel in self.panels.values():
+                panel.draw(view)
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
         """Show a message in the place of the keys."""
         self.keys.say(text, role)
 
-    def on_resize(self) -> None:
-        """Draw anew once the panels have their new places."""
-        self.call_after_refresh(self.redraw)
+    def fill(self) -> None:
+        """Draw everything for the new places."""
+        self.keys.draw()
+        if self.above is not None:
+            self.above.draw()
+        self.redraw()
 
     @property
     def at_hand(self) -> list[str]:
@@ -212,7 +216,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
     def _arrange_anew(self) -> None:
         """Place everything again. A child asks for it: Textual then forgets how its parent was arranged before."""
         self.header.refresh(layout=True)
-        self.call_after_refresh(self.redraw)
 
     def redraw(self) -> None:
         """Draw what was drawn last."""

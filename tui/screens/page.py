@@ -79,16 +79,17 @@ class PageScreen(LiveScreen, inherit_bindings=False):
         """Draw the page for this view."""
         self._view = view
         footer = self._said or tr(self.footer())
-        self._page.draw(tr(self.HEADING), self.text(view, self._page.size.width - 4), footer)
+        with self.together():
+            self._page.draw(tr(self.HEADING), self.text(view, self._page.size.width - 4), footer)
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:  # noqa: ARG002 (a page's last line has one role)
         """Show a message in the last line."""
         self._said = text
         self.show_view(self._view)
 
-    def on_resize(self) -> None:
-        """Draw anew once the page has its size."""
-        self.call_after_refresh(lambda: self.show_view(self._view))
+    def fill(self) -> None:
+        """Draw for the page's new size."""
+        self.show_view(self._view)
 
     def action_close(self) -> None:
         """Back to the cockpit."""

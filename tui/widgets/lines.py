@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from tui.drawing.line import Line, changed, fit, length
 from tui.look import Look
+from tui.steady import SteadyScreen
 
 
 class Lines(Widget, inherit_bindings=False):
@@ -41,13 +42,19 @@ class Lines(Widget, inherit_bindings=False):
         old = self._lines
         self._lines = lines
         if len(old) != len(lines):
-            self.refresh()
+            self._paint(())
             return
         regions: list[Region] = []
         for y, (before, after) in enumerate(zip(old, lines, strict=True)):
             if before != after:
                 regions += [Region(first, y, last - first, 1) for first, last in changed(before, after)]
         if regions:
+            self._paint(regions)
+
+    def _paint(self, regions: Sequence[Region]) -> None:
+        """Have these regions painted; none: all."""
+        screen = self.screen
+        if not (isinstance(screen, SteadyScreen) and screen.takes(self, regions)):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
