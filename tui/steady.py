@@ -8,6 +8,7 @@ is not promised to stay; without it the cockpit looks the same and costs more.
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
+from textual.app import App
 from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.widget import Widget
@@ -44,7 +45,7 @@ class SteadyScreen(Screen[None]):
             yield
         finally:
             self._together = False
-        if self._spans.is_dirty and not self.app._batch_count:  # pyright: ignore[reportPrivateUsage]
+        if self._spans.is_dirty and not self._batches:
             super()._compositor_refresh()
 
     def takes(self, widget: Widget, regions: Iterable[Region]) -> bool:
@@ -53,8 +54,17 @@ class SteadyScreen(Screen[None]):
             self._spans.touch(widget, regions)
         return self._together
 
+    @property
+    def _batches(self) -> bool:
+        """Whether Textual holds paint back; it paints at the end of that."""
+        return bool(self._whole._batch_count)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+    @property
+    def _whole(self) -> App[object]:
+        return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
     def _screen_resized(self, size: Size) -> None:  # noqa: ARG002 (it may be an older one)
-        super()._screen_resized(self.app.size)
+        super()._screen_resized(self._whole.size)
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
         self._laid_out = True
