@@ -6,7 +6,7 @@ from typing import Literal
 
 from loadtop.comparing.margin import CARRIED, margin
 from loadtop.comparing.run import JUDGED, Key, Run
-from loadtop.comparing.significance import LEVEL, Sample, holm, p_value, sample
+from loadtop.comparing.significance import LEVEL, Sample, holm, needed, p_value, sample
 from loadtop.metrics import HOST_METRICS, LOAD_METRICS, HostMetric, LoadMetric
 from loadtop.reporting.settings import LOAD
 
@@ -21,6 +21,10 @@ WINDOWS = 6
 SHORTEST_S = 5.0
 """Seconds of such a period at least."""
 
+MAIN = frozenset({"rps", "p50", "failed", "non_2xx"})
+"""Numbers of the load without which nothing can be concluded; rare slow responses alone leave a conclusion open in any
+short run."""
+
 
 @dataclass(frozen=True, slots=True)
 class Period:
@@ -33,12 +37,14 @@ class Period:
 @dataclass(frozen=True, slots=True)
 class Change:
     """One run against the first. ``p`` is corrected for all comparisons of its table; ``percent`` is ``None`` where the
-    first has 0."""
+    first has 0. ``needed``: where it is too short to tell, how many intervals each of both would need for such a
+    difference to count; ``None`` where that is not known."""
 
     direction: Direction
     difference: float | None = None
     percent: float | None = None
     p: float | None = None
+    needed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,8 @@ class Comparison:
     tables: tuple[Table, ...]
 
     def overall(self, run: int) -> Direction:
-        """What the load's numbers say of a run (from 1) against the first: better, worse, or no difference.
+        """What the load's numbers say of a run (from 1) against the first: better, worse, no difference; or too short
+        to tell, where a main number differs by more than the margin in half of the periods, and may do so by chance.
 
         What got worse outweighs: a run that serves more requests with more failures is no better.
         """
@@ -81,12 +88,20 @@ class Comparison:
             return "worse"
         if "better" in found:
             return "better"
-        return "no difference" if found & {"no difference", "higher", "lower"} else "too short to tell"
+        unclear = sum(self._is_unclear(table, run) for table in self.judged)
+        if 2 * unclear >= len(self.judged) or not found & {"no difference", "higher", "lower"}:
+            return "too short to tell"
+        return "no difference"
 
     @property
     def judged(self) -> tuple[Table, ...]:
         """The tables that the conclusion is drawn from: every step, or the whole time."""
         return self.tables if self.by == "step" else self.tables[:1]
+
+    @staticmethod
+    def _is_unclear(table: Table, run: int) -> bool:
+        main = (row for row in table.rows if row.of == LOAD and row.metric.name in MAIN)
+        return any(row.changes[run - 1].direction == "too short to tell" for row in main)
 
 
 def compare(runs: Sequence[Run], percent: float, by: By | None = None) -> Comparison:
@@ -148,10 +163,17 @@ def _table(runs: Sequence[Run], period: Period, percent: float) -> Table:
         samples = tuple(sample(run.series((of, name), *stretch)) for run, stretch in pairs)
         if any(samples):
             found.append((of, metric, samples, [_p(metric, samples[0], other, percent) for other in samples[1:]]))
-    corrected = iter(holm([p for entry in found for p in entry[3]]))
+    chances = [p for entry in found for p in entry[3]]
+    corrected = iter(holm(chances))
+    level = LEVEL / max(1, sum(p is not None for p in chances))
     rows: list[Row] = []
     for of, metric, samples, _ in found:
-        changes = tuple(_change(metric, samples[0], other, next(corrected)) for other in samples[1:])
+        changes = tuple(
+            _change(
+                metric, samples[0], other, next(corrected), margin=_margin(metric, samples[0], percent), level=level
+            )
+            for other in samples[1:]
+        )
         rows.append(Row(of, metric, samples, changes))
     limits = tuple(_limit(run, stretch) for run, stretch in zip(runs, period.stretches, strict=True))
     return Table(period, tuple(rows), limits)
@@ -166,21 +188,36 @@ def _metrics(runs: Sequence[Run]) -> Iterator[tuple[Key, HostMetric | LoadMetric
             yield (host, known.name), known
 
 
+def _margin(metric: HostMetric | LoadMetric, before: Sample | None, percent: float) -> float:
+    return 0.0 if before is None else margin(metric, before.mean, percent)
+
+
 def _p(metric: HostMetric | LoadMetric, before: Sample | None, after: Sample | None, percent: float) -> float | None:
     if before is None or after is None or metric.name in CARRIED:
         return None
-    return p_value(before, after, margin(metric, before.mean, percent))
+    return p_value(before, after, _margin(metric, before, percent))
 
 
-def _change(metric: HostMetric | LoadMetric, before: Sample | None, after: Sample | None, p: float | None) -> Change:
+def _change(
+    metric: HostMetric | LoadMetric,
+    before: Sample | None,
+    after: Sample | None,
+    p: float | None,
+    *,
+    margin: float,
+    level: float,
+) -> Change:
+    """``p`` is corrected; ``level`` is what one alone has to be below to count."""
     if before is None or after is None:
         return Change("not measured")
     difference = after.mean - before.mean
     percent = 100 * difference / abs(before.mean) if before.mean else None
     if p is None:
         return Change("not judged" if metric.name in CARRIED else "too short to tell", difference, percent)
-    if p >= LEVEL:
+    if abs(difference) <= margin:
         return Change("no difference", difference, percent, p)
+    if p >= LEVEL:
+        return Change("too short to tell", difference, percent, p, needed(before, after, margin, level))
     if metric.better == "neither":
         return Change("higher" if difference > 0 else "lower", difference, percent, p)
     return Change("better" if (difference > 0) == (metric.better == "higher") else "worse", difference, percent, p)

@@ -18,7 +18,7 @@ numpy is all that this needs.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,9 @@ LEVEL = 0.05
 
 LEAST = 3
 """Intervals that each side needs; of fewer nothing can be said."""
+
+MOST = 86_400
+"""Intervals beyond which nobody is told to wait for more."""
 
 METHOD = "Welch's t test, equivalent sample sizes (Zwiers and von Storch 1995), minimum effect, Holm's correction"
 
@@ -71,6 +74,26 @@ def p_value(before: Sample, after: Sample, margin: float) -> float | None:
         return 0.0
     freedom = error**2 / sum(part**2 / max(worth - 1.0, 0.5) for part, worth in parts)
     return two_sided(beyond / math.sqrt(error), freedom)
+
+
+def needed(before: Sample, after: Sample, margin: float, level: float) -> int | None:
+    """How many intervals each side would need for a p value below ``level``, were they to go on as they began.
+
+    ``None`` where the means differ by no more than the margin, or where :data:`MOST` would not do.
+    """
+
+    def enough(count: int) -> bool:
+        longer = [replace(each, count=count, worth=each.worth * count / each.count) for each in (before, after)]
+        p = p_value(longer[0], longer[1], margin)
+        return p is not None and p < level
+
+    if not enough(MOST):
+        return None
+    low, high = 0, MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from loadtop.comparing.comparison import Change, Comparison, Row, Table
+from loadtop.comparing.comparison import MAIN, Change, Comparison, Row, Table
 from loadtop.comparing.run import Run
-from loadtop.comparing.significance import LEVEL, METHOD
+from loadtop.comparing.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.reporting.settings import LOAD
 from loadtop.summary.text import figure, wrapped
 from loadtop.words import plain
@@ -63,16 +63,33 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
         direction = comparison.overall(number)
         words = {"better": "better than A", "worse": "worse than A"}.get(direction, direction)
         yield f"{letter(number)} is {words}" if direction in TELLING else f"{letter(number)} against A: {words}"
-        told = [(table, row) for table in comparison.judged for row in table.rows if row.of == LOAD]
-        for table, row in told:
+        of_load = [(table, row) for table in comparison.judged for row in table.rows if row.of == LOAD]
+        for table, row in of_load:
             change = row.changes[number - 1]
             if change.direction in TELLING:
                 where = f" at {table.period.title}" if comparison.by == "step" else ""
-                values = f"{figure(_mean(row, 0))} to {figure(_mean(row, number))} {row.metric.unit}".rstrip()
-                yield f"   {row.metric.title}{where}: {values} ({percent(change)}), {change.direction}"
+                yield f"   {row.metric.title}{where}: {_values(row, number)} ({percent(change)}), {change.direction}"
+            elif change.direction == "too short to tell" and change.difference and row.metric.name in MAIN:
+                where = f" at {table.period.title}" if comparison.by == "step" else ""
+                told = f"{_values(row, number)} ({percent(change)}): {_shortness(row, number)}"
+                yield f"   {row.metric.title}{where}: {told}"
         limits = [(run.figures["verdict"]["bottleneck"]) for run in (comparison.runs[0], run)]
         same = "the same limit" if limits[0] == limits[1] else "another limit"
         yield f"   {same}: {limits[0]}" + ("" if limits[0] == limits[1] else f", then {limits[1]}")
+
+
+def _values(row: Row, run: int) -> str:
+    return f"{figure(_mean(row, 0))} to {figure(_mean(row, run))} {row.metric.unit}".rstrip()
+
+
+def _shortness(row: Row, run: int) -> str:
+    """How many intervals there are, and how many would tell."""
+    counts = [0 if known is None else known.count for known in (row.samples[0], row.samples[run])]
+    needed = row.changes[run - 1].needed
+    if needed is None:
+        more = f"at least {LEAST}" if min(counts) < LEAST else f"over {MOST}"
+        return f"{counts[0]} and {counts[1]} intervals, {more} are needed"
+    return f"{counts[0]} and {counts[1]} intervals, about {needed} would tell"
 
 
 def _settings(comparison: Comparison) -> Iterator[str]:
@@ -138,8 +155,8 @@ def percent(change: Change) -> str:
 
 
 def chance(change: Change) -> str:
-    """The p value, where the difference is greater than the margin."""
-    if change.p is None or change.p == 1:
+    """The p value, where the difference counts."""
+    if change.p is None or change.direction not in TELLING:
         return ""
     return " (p < 0.001)" if change.p < 0.001 else f" (p = {change.p:.3f})"
 
@@ -226,6 +243,7 @@ def _metric(row: Row) -> Json:
                 "difference": change.difference,
                 "percent": change.percent,
                 "p": change.p,
+                "needed_intervals": change.needed,
             }
             for number, change in enumerate(row.changes, start=1)
         ],

@@ -1,6 +1,7 @@
 """Comparisons of made-up runs."""
 
 import json
+from array import array
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +62,30 @@ def test_slower_run_is_worse_and_the_faster_better(moments: list[Moment]) -> Non
     assert "B is worse than A" in text(comparison)
     comparison = compare([slow, fast], 10)
     assert (_direction(comparison, "rps"), comparison.overall(1)) == ("better", "better")
+
+
+def test_a_great_difference_in_few_intervals_is_not_called_none(moments: list[Moment]) -> None:
+    runs = [_run("a", moments[:4]), _run("b", moments[:4])]
+    for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
+        run.values[LOAD, "rps"] = array("d", speeds)
+    comparison = compare(runs, 10)
+    (row,) = [row for row in comparison.tables[0].rows if (row.of, row.metric.name) == (LOAD, "rps")]
+    (change,) = row.changes
+    assert (change.direction, comparison.overall(1)) == ("too short to tell", "too short to tell")
+    assert change.percent == pytest.approx(61.25)
+    assert change.needed is not None
+    assert 4 < change.needed < 60
+    told = text(comparison)
+    assert f"4 and 4 intervals, about {change.needed} would tell" in told
+    assert "+61 % too short to tell" in told
+    assert f'"needed_intervals": {change.needed}' in json.dumps(as_json(comparison))
+    # As many intervals as it asks for, of the same kind, do tell.
+    times = -(-change.needed // 4)
+    for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
+        run.at, run.steps = array("d", range(1, 4 * times + 3)), array("l", [1] * (4 * times + 2))
+        run.values = {(LOAD, "rps"): array("d", [0.0, *(speeds * times), 0.0])}
+        run.ended = True
+    assert compare(runs, 10).overall(1) == "better"
 
 
 def test_margin_decides_what_matters(moments: list[Moment]) -> None:

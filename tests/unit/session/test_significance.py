@@ -1,10 +1,12 @@
 """The test behind a comparison: against published tables, and how often it errs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from loadtop.comparing.significance import LEVEL, holm, p_value, sample, two_sided
+from loadtop.comparing.significance import LEVEL, MOST, holm, needed, p_value, sample, two_sided
 
 
 @pytest.mark.parametrize(
@@ -63,6 +65,29 @@ def test_constant_series_differ_surely_and_short_ones_never() -> None:
     assert short[0] is not None
     assert short[1] is not None
     assert p_value(short[0], short[1], 0.0) is None
+
+
+def test_what_is_needed_is_what_will_do() -> None:
+    draw = np.random.default_rng(4)
+    short = [sample(draw.normal(mean, 20, 4)) for mean in (100, 160)]
+    before, after = short
+    assert before is not None
+    assert after is not None
+    p = p_value(before, after, 10.0)
+    assert p is not None
+    assert p >= 0.001
+    count = needed(before, after, 10.0, 0.001)
+    assert count is not None
+    assert 4 < count < 40
+    for enough, length in ((True, count), (False, count - 1)):
+        longer = [replace(each, count=length, worth=each.worth * length / each.count) for each in (before, after)]
+        found = p_value(longer[0], longer[1], 10.0)
+        assert found is not None
+        assert (found < 0.001) == enough
+    assert needed(before, after, 1000.0, 0.001) is None
+    noisy = replace(before, variance=1e9)
+    assert needed(noisy, replace(after, variance=1e9), 10.0, 0.001) is None
+    assert MOST > 3600
 
 
 def test_what_was_not_measured_does_not_count() -> None:
