@@ -208,11 +208,12 @@ def _parser(command: str) -> Parser:
         add_load(parser)
         add_engine(parser)
     elif command == "tune":
-        from loadtop.tuning.options import add_tune
+        from loadtop.tuning.options import add_tune, hide_refused
 
         parser.add_argument("urls", nargs="*", metavar="URL", help="what to request")
         add_tune(parser)
         add_load(parser)
+        hide_refused(parser)
     elif command == "watch":
         parser.add_argument("-t", "--time", type=positive, metavar="SECONDS", help="end after that time")
     elif command == "doctor":

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from loadtop.cli.ends import DONE, INTERRUPTED, INVALID, UNREACHABLE
+from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE
 from loadtop.cli.machines import connect_far, watched_hosts
-from loadtop.cli.outputs import check_writable, write_json
+from loadtop.cli.outputs import check_writable, write, write_json
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.cli.screen import show, with_screen
+from loadtop.condition import Watchdog
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.feed import Feed, PreparedFeed
 from loadtop.load_options import UsageError
@@ -26,6 +27,7 @@ from loadtop.tuning.sweep import Sweep
 from loadtop.words import plain
 
 if TYPE_CHECKING:
+    from loadtop.reporting.story import Story
     from tui.app import FirstPage
 
 
@@ -48,7 +50,11 @@ async def _tune(options: Options, words: list[str]) -> int:
     summary = SummaryBuilder(url)
     load = SteppedLoad(LoadPool(plan))
     pilot = Pilot(settings.climb(), settings.bounds, load.command, _StepPrinter(options).show)
-    sinks: list[Callable[[Moment], None]] = [summary.add, pilot.add]
+    watchdog = Watchdog(list(options.output.fail_if))
+    story = _story(options, words, summary)
+    sinks: list[Callable[[Moment], None]] = [summary.add, pilot.add, watchdog.add]
+    if story is not None:
+        sinks.append(story.add)
     if recorder is not None:
         sinks.insert(0, recorder.record)
 
@@ -73,9 +79,14 @@ async def _tune(options: Options, words: list[str]) -> int:
         if recorder is not None:
             await asyncio.to_thread(recorder.close)
     outcome = Outcome.of(pilot.sweep.results, _why(pilot))
-    _leave(options, outcome, outcome.into(summary.as_json()))
+    figures = outcome.into(summary.as_json())
+    _leave(options, outcome, figures, story)
     tell_recording(recorder)
-    return _code(options, outcome, summary, interrupted)
+    broken = watchdog.broken(figures)
+    for text in broken:
+        print(f"--fail-if held: {text}", file=sys.stderr)
+    code = INTERRUPTED if interrupted else _code(options, outcome, summary)
+    return FAILED_IF if code == DONE and broken else code
 
 
 def _why(pilot: Pilot) -> str:
@@ -92,8 +103,22 @@ def _first_page(options: Options, sweep: Sweep, why: Callable[[], str]) -> "Firs
     return lambda look, view: TuneScreen(look, view, sweep, why)
 
 
-def _leave(options: Options, outcome: Outcome, figures: dict[str, Any]) -> None:
-    """Print the report, write the JSON summary."""
+def _story(options: Options, words: list[str], summary: SummaryBuilder) -> "Story | None":
+    """Collects what the page of ``--html`` draws."""
+    if options.output.html is None:
+        return None
+    from loadtop.reporting.story import Story
+    from loadtop.session.secrets import without_secrets
+
+    return Story(command_line=tuple(without_secrets(words)), summary=summary)
+
+
+def _leave(options: Options, outcome: Outcome, figures: dict[str, Any], story: "Story | None") -> None:
+    """Print the report, write the page and the JSON summary."""
+    if story is not None and options.output.html is not None:
+        from loadtop.reporting.html import html
+
+        write(html(story), options.output.html, "the page")
     out = sys.stderr if options.output.json == "-" else sys.stdout
     with suppress(BrokenPipeError):
         print(report(outcome), end="", file=out, flush=True)
@@ -101,10 +126,9 @@ def _leave(options: Options, outcome: Outcome, figures: dict[str, Any]) -> None:
         write_json(figures, options.output.json)
 
 
-def _code(options: Options, outcome: Outcome, summary: SummaryBuilder, interrupted: bool) -> int:
+def _code(options: Options, outcome: Outcome, summary: SummaryBuilder) -> int:
+    """The exit code of a sweep that nobody cut short."""
     last = summary.last_load
-    if interrupted:
-        return INTERRUPTED
     if last is not None and last.state == "failed":
         print(f"loadtop: {plain(last.message)}", file=sys.stderr)
         return UNREACHABLE

@@ -1,6 +1,7 @@
 """Apache's worker slots: all of them taken, so that requests wait for a worker."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.backlog import backs_up
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.diagnosis.room import room_for
 from loadtop.model import Group, State
@@ -13,6 +14,9 @@ FULL_CLEAR_PCT = 85.0
 
 QUEUE = 0
 """Connections in the accept queue of the server's port: any that stays there waits for a worker."""
+
+HALF = 0.5
+"""Part of the slots that must be taken for requests beyond their number to be called waiting for them; our own."""
 
 
 def assess(measured: Measured, host: HostView) -> Assessment | None:
@@ -45,7 +49,18 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
 
 def _by_scoreboard(measured: Measured, host: HostView, page: ApacheRates, queue: int | None) -> Assessment:
     """The page shows the moment at which one slot came free for the page itself, and event frees several at a time:
-    free slots for which connections already wait at the port are as good as taken."""
+    free slots for which requests already wait are as good as taken. Where nobody waits, the page's own slot is free."""
+    load = measured.load
+    flying = None if load is None else load.in_flight
+    taken = page.busy + page.graceful
+    waits = queue or 0
+    if flying is not None and taken - 1 >= HALF * page.capacity:
+        # An accept queue may be some seconds old, or not be known; what no server has a slot for waits in any case.
+        waits = max(waits, flying - _slots(measured))
+    alone = queue is None and (flying is None or taken - 1 > flying)
+    if not waits and not alone and (flying is None or flying < page.capacity):
+        taken = max(0, taken - 1)
+    wanted = 100.0 * (taken + waits) / page.capacity if page.capacity else 0.0
     evidence = [
         Evidence("apache.full_pct", host.name, page.full, FULL_PCT, "%", "Linuxfabrik: 95 % of the slots"),
         Evidence("apache.busy", host.name, page.busy + page.graceful, page.capacity, "slots", "scoreboard"),
@@ -54,16 +69,20 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheRates, queue:
         evidence.append(
             Evidence("tcp.accept_queue", host.name, queue, QUEUE, "conn", "loadtop, calibrated"),
         )
-    wanted = page.full if not queue or not page.capacity else page.full + 100.0 * queue / page.capacity
     return Assessment(
         Bottleneck.APACHE_WORKERS,
         host.name,
-        over=wanted >= FULL_PCT,
+        over=wanted >= FULL_PCT and backs_up(measured, page.capacity),
         held=wanted >= FULL_CLEAR_PCT,
         evidence=tuple(evidence),
         advice=_advice(measured, host, page),
         confidence=agreement(None if queue is None else queue > QUEUE, page.idle == 0 and page.open == 0),
     )
+
+
+def _slots(measured: Measured) -> int:
+    """The worker slots of all servers that are watched."""
+    return sum(page.capacity for host in measured.hosts if host.rates is not None for page in host.rates.apache or ())
 
 
 def _advice(measured: Measured, host: HostView, page: ApacheRates) -> str:

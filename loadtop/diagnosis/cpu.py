@@ -60,7 +60,11 @@ def assess_all(host: HostView) -> Assessment | None:
 
 
 def assess_core(measured: Measured, host: HostView) -> Assessment | None:
-    """``cpu-core`` for one machine: one process fills its core, others idle, and requests wait meanwhile."""
+    """``cpu-core`` for one machine: one process fills its core, others idle, and requests wait meanwhile.
+
+    A process of one thread that takes a whole core is held by that, on whichever cores it ran, and however busy others
+    (as a load generator beside it) keep the rest, as long as something is left.
+    """
     rates = host.rates
     if rates is None or rates.cpu is None or len(rates.cores) < 2:
         return None
@@ -71,7 +75,8 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     waiting = measured.load is not None and (measured.load.in_flight or 0) >= 2
     # Beside a known web server, a core that something else fills is no limit of the server.
     filled = share >= PROCESS_PCT if rates.processes is not None else True
-    alone = rates.cpu.busy < MEAN_PCT and waiting and filled
+    single = process is not None and threads == 1 and share >= CORE_PCT
+    alone = rates.cpu.busy < (BUSY_PCT if single else MEAN_PCT) and waiting and filled
     evidence = [
         Evidence(f"core{fullest.id}.busy_pct", host.name, fullest.shares.busy, CORE_PCT, "%", "PCP percpu/some_util"),
         Evidence("cpu.busy_pct", host.name, rates.cpu.busy, MEAN_PCT, "%", "loadtop, calibrated", below=True),
@@ -83,8 +88,8 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     return Assessment(
         Bottleneck.CPU_CORE,
         host.name,
-        over=fullest.shares.busy > CORE_PCT and alone,
-        held=fullest.shares.busy > CORE_CLEAR_PCT and alone,
+        over=(single or fullest.shares.busy > CORE_PCT) and alone,
+        held=(single or fullest.shares.busy > CORE_CLEAR_PCT) and alone,
         evidence=tuple(evidence),
         advice=f"{name} fills one core while the others idle: let more processes share its work.",
         confidence=agreement(None if process is None else share >= PROCESS_PCT and threads == 1),

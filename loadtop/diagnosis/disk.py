@@ -74,14 +74,18 @@ def _least(flying: int | None, share: float) -> int:
 def _blocked(rates: HostRates, sample: HostSample) -> int | None:
     """How many of the server's tasks wait for a disk now.
 
-    Of a threaded server only its first thread's state is listed, so the machine's count stands for it.
+    Of a threaded server only its first thread's state is listed, so the machine's count stands for it, without the
+    processes that are known to be others'.
     """
     groups = [group for name in (Group.HTTPD, Group.FPM) if (group := rates.group(name)) is not None]
     everywhere = None if sample.scheduler is None else sample.scheduler.blocked
     if not groups:
         return everywhere
     threaded = rates.group(Group.FPM) is None and any(group.threads > 2 * group.processes for group in groups)
-    return everywhere if threaded else sum(group.blocked for group in groups)
+    if not threaded:
+        return sum(group.blocked for group in groups)
+    other = rates.group(Group.OTHER)
+    return None if everywhere is None else max(0, everywhere - (0 if other is None else other.blocked))
 
 
 def _advice(disk: DiskRates, blocked: int, flying: int | None) -> str:

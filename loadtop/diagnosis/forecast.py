@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from itertools import chain
 from math import sqrt
+from statistics import median
 
 from loadtop.diagnosis import fpm, network
 from loadtop.diagnosis.finding import Bottleneck, Forecast
@@ -83,18 +84,27 @@ class Forecaster:
         return first if first is not None and newest < first.rps <= FARTHEST * newest else None
 
     def _of(self, key: Key) -> Forecast | None:
-        """Demand as the mean of the middle intervals, with its standard error: one busy moment bends no forecast."""
+        """Demand as the mean of the middle intervals, with its standard error: one busy moment bends no forecast. That
+        of the processors is without what comes and goes beside the load."""
         known = [(rps, uses[key]) for rps, uses in self._seen if key in uses]
         if len(known) < LEAST_INTERVALS:
             return None
         capacity = sorted(use.capacity for _, use in known)[len(known) // 2]
         left_out = int(TRIMMED * len(known))
         demands = sorted(use.used / rps for rps, use in known)[left_out : len(known) - left_out]
-        demand = sum(demands) / len(demands)
+        if key[0] is Bottleneck.CPU:
+            # Whatever else a machine does only adds to this: the quieter half tells what a request takes. What is
+            # usually there beside the load is there at its ceiling too, and does not grow with it.
+            quiet = demands[: (len(demands) + 1) // 2]
+            demand = sum(quiet) / len(quiet)
+            capacity -= median(max(0.0, use.used - demand * rps) for rps, use in known)
+        else:
+            demand = sum(demands) / len(demands)
         used = demand * sum(rps for rps, _ in known) / len(known)
         if demand <= 0 or used < LEAST_USED * capacity:
             return None
-        spread = sum((each - demand) ** 2 for each in demands) / (len(demands) - 1)
+        mean = sum(demands) / len(demands)
+        spread = sum((each - mean) ** 2 for each in demands) / (len(demands) - 1)
         error = min(0.5, 2.0 * sqrt(spread / len(demands)) / demand + MODEL_ERROR)
         rps = capacity / demand
         return Forecast(key[0], key[1], rps, rps * (1.0 - error), rps * (1.0 + error))

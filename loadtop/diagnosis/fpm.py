@@ -1,6 +1,7 @@
 """php-fpm's pool: every child busy, so that requests wait for one."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.backlog import backs_up
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.diagnosis.room import room_for
 from loadtop.model import FpmPool, Group
@@ -19,6 +20,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     """``fpm-workers`` for one machine: its fullest pool has no free child while requests wait for one.
 
     Children that merely match their callers' number make nobody wait, and one of them may be the status page's own.
+    The page shows one moment: children that are free while as many requests wait are as good as taken.
     Where no queue is known, more callers than children is what says that some wait. A page that stays silent while
     connections wait at the pool's socket needs a child itself: that silence is evidence.
     """
@@ -34,12 +36,16 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     silent = pool.active is None and pool.silent_s is not None
     if taken is None and not silent:
         return None
-    full = silent if taken is None else taken >= FULL_PCT or pool.idle == 0
+    busy = (pool.active or 0) + (queue or 0)
+    full = silent if taken is None or most is None else busy >= most or pool.idle == 0
+    started = pool.total or most
+    if queue and taken is not None and started is not None and (callers is None or callers <= started):
+        waits = busy - 1 > started  # one child writes the status page, and takes the next request at once
     return Assessment(
         Bottleneck.FPM_WORKERS,
         host.name,
-        over=full and waits,
-        held=waits if taken is None else taken >= CLEAR_PCT,
+        over=full and waits and (most is None or backs_up(measured, most)),
+        held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or _wanted(pool) >= CLEAR_PCT),
         evidence=tuple(_evidence(host, pool, callers)),
         advice=_advice(measured, host, pool),
         confidence=agreement(bool(queue) or None, bool(fullest.max_children_reached) or None, crowded),
@@ -55,6 +61,12 @@ def share(pool: FpmPool) -> float | None:
     """Percent of the pool's children that are busy. The status page counts its own child."""
     most = limit(pool)
     return None if pool.active is None or most is None else 100.0 * pool.active / most
+
+
+def _wanted(pool: FpmPool) -> float:
+    """Percent of the children that requests take or wait for, without the one of the status page."""
+    most = limit(pool)
+    return 100.0 * ((pool.active or 0) - 1 + (pool.listen_queue or 0)) / most if most else 0.0
 
 
 def _evidence(host: HostView, pool: FpmPool, callers: int | None) -> list[Evidence]:
@@ -87,9 +99,14 @@ def _callers(measured: Measured, host: HostView) -> int | None:
 
 def _advice(measured: Measured, host: HostView, pool: FpmPool) -> str:
     most = limit(pool)
+    waiting = f" and {pool.listen_queue} requests wait" if pool.listen_queue else ""
+    if pool.total is not None and most is not None and pool.total < most:
+        return (
+            f"All {pool.total} children that the php-fpm pool {pool.pool} has started are busy{waiting}; it may have "
+            f"{most}, but starts them slowly: raise pm.start_servers and pm.min_spare_servers, or set pm = static."
+        )
     text = f"All {most or ''} children of the php-fpm pool {pool.pool} are busy while CPU is free".replace("  ", " ")
-    if pool.listen_queue:
-        text += f" and {pool.listen_queue} requests wait"
+    text += waiting
     text += ": raise pm.max_children" + ("" if most is None else f" from {most}")
     load = measured.load
     if load is not None and most is not None and (load.in_flight or 0) > most:

@@ -1,6 +1,7 @@
 """HAProxy's queues: requests that wait for a slot of a server, or for the frontend to take them."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.backlog import backs_up
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import HaproxyProxy
 from loadtop.moment import HostView, Measured
@@ -21,7 +22,9 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
         return None
     queues = [each for each in lines if each.line.server != "FRONTEND" and each.line.queue is not None]
     longest = max(queues, key=lambda each: (each.line.queue or 0, each.line.server == "BACKEND"), default=None)
+    # One connection to a frontend may be the one that asks for these statistics.
     fronts = [each.line for each in lines if each.line.server == "FRONTEND" and each.line.session_limit]
+    fronts = [front for front in fronts if front.sessions > 1]
     front = max(fronts, key=_share, default=None)
     if longest is not None and (longest.line.queue or front is None or _share(front) < FRONTEND_CLEAR_PCT):
         return _queued(measured, host, longest, lines)
@@ -55,7 +58,7 @@ def _queued(measured: Measured, host: HostView, rates: HaproxyRates, lines: tupl
     return Assessment(
         Bottleneck.HAPROXY_QUEUE,
         host.name,
-        over=held,
+        over=held and backs_up(measured, busy),
         held=held,
         evidence=tuple(evidence),
         advice=text,

@@ -10,8 +10,8 @@ OVERFLOWS_S = 0.0
 
 
 def assess(measured: Measured, host: HostView) -> Assessment | None:
-    """``listen-queue`` for one machine. The kernel counts overflows of all ports together: where the queue of another
-    port is full now and that of the tested one is empty, they are the other's."""
+    """``listen-queue`` for one machine. The kernel counts overflows of all ports together: where the tested one's queue
+    is empty, and another's is full now or its own has room for all requests in flight, they are the other's."""
     rates, sample = host.rates, host.sample
     if rates is None or rates.tcp is None or rates.tcp.listen_overflows is None or sample is None:
         return None
@@ -20,7 +20,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     port = None if measured.load is None or measured.load.server is None else measured.load.server.port
     own = next((each for each in listeners if each.port == port), None)
     others = [each for each in listeners if each.port != port and _is_full(each)]
-    ours = own is None or own.queue > 0 or not others
+    ours = own is None or own.queue > 0 or not (others or _has_room(measured, own))
     evidence = [
         Evidence("tcp.listen_overflows_s", host.name, overflows, OVERFLOWS_S, "/s", "PCP tcplistenoverflows: any")
     ]
@@ -39,6 +39,12 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
         advice=_advice(measured, own),
         confidence=agreement(None if own is None else _is_full(own), None if own is None else own.queue > 0),
     )
+
+
+def _has_room(measured: Measured, own: Listener) -> bool:
+    """Whether all requests in flight together would not fill the queue."""
+    load = measured.load
+    return load is not None and load.in_flight is not None and load.in_flight <= (own.backlog or 0)
 
 
 def _is_full(listener: Listener) -> bool:

@@ -18,9 +18,15 @@ FAULTS_S = 100.0
 STALL_PCT = 10.0
 """Percent of the time in which some task waited for memory: psi-notify's 10."""
 
+OWN_STALL_PCT = 1.0
+"""Percent of the time below which the server's own control group is said not to wait for memory at all; our own."""
+
 
 def assess(host: HostView) -> Assessment | None:
-    """``swap`` for one machine: traffic, and tasks that feel it (memory stalls or major faults)."""
+    """``swap`` for one machine: traffic, and tasks that feel it (memory stalls or major faults).
+
+    Where the server has a control group of its own whose tasks never wait for memory, it is another's swapping.
+    """
     rates = host.rates
     if rates is None or rates.paging is None or rates.paging.swap_in_kb is None or rates.paging.swap_out_kb is None:
         return None
@@ -28,6 +34,8 @@ def assess(host: HostView) -> Assessment | None:
     faults = rates.paging.major_faults
     stall = None if rates.pressure is None else rates.pressure.memory_some
     felt = [value >= limit for value, limit in ((stall, STALL_PCT), (faults, FAULTS_S)) if value is not None]
+    own = None if rates.cgroup is None or rates.cgroup.pressure is None else rates.cgroup.pressure.memory_some
+    others = own is not None and own < OWN_STALL_PCT
     evidence = [
         Evidence("swap.in_kb_s", host.name, rates.paging.swap_in_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
         Evidence("swap.out_kb_s", host.name, rates.paging.swap_out_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
@@ -41,8 +49,8 @@ def assess(host: HostView) -> Assessment | None:
     return Assessment(
         Bottleneck.SWAP,
         host.name,
-        over=traffic > TRAFFIC_KB_S and (any(felt) or not felt),
-        held=traffic > TRAFFIC_KB_S / 4,
+        over=traffic > TRAFFIC_KB_S and (any(felt) or not felt) and not others,
+        held=traffic > TRAFFIC_KB_S / 4 and not others,
         evidence=tuple(evidence),
         advice=fewer_workers(host),
         confidence=agreement(

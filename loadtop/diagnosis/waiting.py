@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.load.histogram import percentile
+from loadtop.load.histogram import bounds, percentile
 from loadtop.model import Distribution, LoadSample, State
 from loadtop.moment import HostView, Measured
 
@@ -32,6 +32,9 @@ GAIN = 1.1
 CALM_PCT = 75.0
 """Percent of the CPU above which requests may well wait for that, although it is not full yet; our own."""
 
+ISOLATED = 3.0
+"""A single answer that came this many times faster than the next is no measure of what a request takes; our own."""
+
 LEVELS = 64
 """How many numbers of connections are remembered."""
 
@@ -52,7 +55,8 @@ class Waiting:
         if times.count == 0 or rates.rps <= 0:
             return None
         if not rates.failed_share and not rates.non_2xx_share:
-            self._least_us = times.min_us if self._least_us is None else min(self._least_us, times.min_us)
+            alone = _alone_us(times)
+            self._least_us = alone if self._least_us is None else min(self._least_us, alone)
         least = self._least_us
         if least is None:
             return None
@@ -75,6 +79,14 @@ class Waiting:
         smaller = [(n, mean) for n, (count, mean) in self._levels.items() if n * GROWTH <= level and count > 1]
         best = max(smaller, key=lambda known: known[1], default=None)
         return best if best is not None and rps < GAIN * best[1] else None
+
+
+def _alone_us(times: Distribution) -> int:
+    """The least time of an interval, unless it stands alone: one answer that came early is no rule."""
+    if times.count < 3 or len(times.buckets) < 2 or times.counts[0] > 1:
+        return times.min_us
+    second = bounds(times.buckets[1])[0]
+    return second if second > ISOLATED * times.min_us else times.min_us
 
 
 def _judge(

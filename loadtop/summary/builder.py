@@ -12,9 +12,14 @@ from loadtop.summary.hosts import HostSummary
 from loadtop.summary.load import LoadSummary
 from loadtop.summary.steps import StepSummary
 from loadtop.summary.timeline import Timeline
+from loadtop.tuning.outcome import Outcome
+from loadtop.tuning.sweep import Sweep
 
 SCHEMA = "loadtop.summary/1"
 Json = dict[str, Any]
+
+SWEPT = 60
+"""Intervals of a step that are kept to look for the knee: the newest."""
 
 
 class SummaryBuilder:
@@ -30,6 +35,7 @@ class SummaryBuilder:
         self.timeline = Timeline()
         self.marks: list[tuple[float, str]] = []
         self._steps: dict[int, StepSummary] = {}
+        self._sweep = Sweep(most_beats=SWEPT)
         self._forecast: Forecast | None = None
         self._started: float | None = None
         self._before: LoadSample | None = None
@@ -54,6 +60,8 @@ class SummaryBuilder:
         if frame.load is not None:
             if counted:
                 self._add_step(moment, frame.load)
+            if frame.load.rate is None:
+                self._sweep.add(moment)
             self.load.add(frame.load)
             self._before = frame.load
         self._at = frame.at
@@ -93,10 +101,16 @@ class SummaryBuilder:
             ],
             "steps": [step for step in steps if step is not None] if len(steps) > 1 else [],
             "marks": [{"at_s": round(at, 3), "text": text} for at, text in self.marks],
-            "knee": None,
-            "sizing": None,
+            **self._swept(),
             "forecast": self._next_limit(),
         }
+
+    def _swept(self) -> Json:
+        """``knee`` and ``sizing``, where connections were stepped and each step was long enough to tell something."""
+        results = self._sweep.results
+        if len({result.concurrency for result in results}) < 2:
+            return {"knee": None, "sizing": None}
+        return Outcome.of(results).found()
 
     def _next_limit(self) -> Json | None:
         """What would be full first, as last forecast while load ran; ``None`` where a limit was reached."""

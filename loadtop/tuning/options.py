@@ -26,9 +26,39 @@ class TuneSettings:
         return Climb(first=self.first, most=self.most, finer=self.finer)
 
 
+NOT_FOR_TUNE = ("--requests", "--rate", "--steps", "--warmup")
+"""Options of a load that a sweep refuses: it still understands them, to say why."""
+
+REPORTS = {
+    "ab": "--ab",
+    "no_percentiles": "-d",
+    "no_spread": "-S",
+    "percentiles_csv": "--percentiles-csv",
+    "gnuplot": "--gnuplot",
+    "as_html": "--html-table",
+    "html_table": "-x",
+    "html_tr": "-y",
+    "html_td": "-z",
+}
+"""ab's reports on one load, by what argparse calls them: a sweep is many."""
+
+
+def hide_refused(parser: argparse.ArgumentParser) -> None:
+    """Leave what a sweep refuses out of ``--help``, and say what ``-c``, ``-t`` and ``--step-time`` mean to it."""
+    meant = {
+        "--concurrency": f"most connections (default {MOST_CONNECTIONS})",
+        "--time": f"end the sweep after that time (default {TOTAL_S:.0f})",
+        "--step-time": f"seconds of a step at least (default {STEP_S:.0f})",
+    }
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to change what was added
+        if any(name in NOT_FOR_TUNE or name in REPORTS.values() for name in action.option_strings):
+            action.help = argparse.SUPPRESS
+        action.help = next((meant[name] for name in action.option_strings if name in meant), action.help)
+
+
 def add_tune(parser: argparse.ArgumentParser) -> None:
     """Options that only ``loadtop tune`` has; ``-c``, ``-t``, ``--step-time`` are the load's, with a meaning here."""
-    group = parser.add_argument_group("tuning (-c N: most connections, 256; -t S: time in all, 300; --step-time S: 5)")
+    group = parser.add_argument_group("tuning")
     group.add_argument("--from", dest="first", type=count, default=1, metavar="N", help="connections to begin with")
     group.add_argument("--finer", type=int, default=FINER, metavar="N", help=f"steps around the knee (default {FINER})")
     group.add_argument(
@@ -43,6 +73,9 @@ def tune_settings(arguments: Any) -> TuneSettings:
             raise UsageError(f"{letter} is not for tune, which chooses the steps itself: leave it out")
     if arguments.warmup:
         raise UsageError("--warmup is not for tune, which waits until each step is steady: leave it out")
+    for name, option in REPORTS.items():
+        if getattr(arguments, name):
+            raise UsageError(f"{option} is not for tune, whose report is its own: leave it out, or see loadtop report")
     most = arguments.concurrency or MOST_CONNECTIONS
     if arguments.first > most:
         raise UsageError(f"--from {arguments.first} is above -c {most}: raise -c or lower --from")

@@ -29,9 +29,11 @@ class Outcome:
 
     def into(self, figures: dict[str, Any]) -> dict[str, Any]:
         """The JSON summary with the steps as far as they were steady, ``knee`` and ``sizing``."""
+        return {**figures, "steps": [result.as_json() for result in self.results], **self.found()}
+
+    def found(self) -> dict[str, Any]:
+        """``knee`` and ``sizing`` of the JSON summary."""
         return {
-            **figures,
-            "steps": [result.as_json() for result in self.results],
             "knee": None if self.knee is None else self.knee.as_json(),
             "sizing": None if self.sizing is None else self.sizing.as_json(),
         }

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from loadtop.diagnosis.finding import Bottleneck
+from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.load.histogram import mean, percentile
 from loadtop.model import Group
 from loadtop.summary.text import TITLES, figure
@@ -104,13 +104,19 @@ def _limit(outcome: Outcome) -> list[str]:
     lines = [f"{TITLES[str(limit.bottleneck)]}{where}, from {limit.concurrency} connections on  [{limit.bottleneck}]"]
     lines.extend(
         f"  {item.metric:<24}{figure(round(item.value, 1)):>6} {item.unit:<5} "
-        f"{'<' if item.below else '>'} {figure(item.threshold):<5} {item.source}"
+        f"{_against(item)} {figure(item.threshold):<5} {item.source}"
         for item in limit.verdict.evidence
     )
     lines += wrapped(plain(limit.verdict.advice), "  ")
     if limit.bottleneck in PROCESSOR and "more workers will not help" not in limit.verdict.advice:
         lines += wrapped("There is no processor time for them: more workers will not help.", "  ")
     return lines
+
+
+def _against(item: Evidence) -> str:
+    """How the value stands to its threshold, as both are printed; evidence that only supports may be on either side."""
+    value, threshold = round(item.value, 1), item.threshold
+    return "=" if figure(value) == figure(threshold) else "<" if value < threshold else ">"
 
 
 def _knee(outcome: Outcome) -> list[str]:

@@ -11,7 +11,9 @@ class Sweep:
     A step begins where the sample's ``step`` changes. ``results`` are those of steps that ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_beats: int | None = None) -> None:
+        """``most_beats`` bounds what is kept of the step that runs to its newest intervals."""
+        self._most_beats = most_beats
         self.results: list[StepResult] = []
         self.beats: list[Beat] = []
         self._before: LoadSample | None = None
@@ -33,6 +35,8 @@ class Sweep:
             self.end_step()
         else:
             self.beats.append(beat)
+            if self._most_beats is not None and len(self.beats) > self._most_beats:
+                del self.beats[0]
 
     def end_step(self) -> None:
         """Book the step that ran, if it was long enough to tell anything."""

@@ -119,6 +119,16 @@ def test_an_interval_in_which_somebody_else_was_busy_bends_no_forecast(course: C
     assert found.rps == pytest.approx(400.0, rel=0.01)
 
 
+def test_what_comes_and_goes_beside_the_load_is_not_taken_for_its_own(course: Course) -> None:
+    load = served(120, *[5.0] * 50, c=2)
+    for share in (30.0, 50.0, 30.0, 62.0, 31.0, 58.0, 30.0, 45.0, 30.0, 66.0, 31.0):
+        found = course.go(busy=(share, share), load=load).forecast
+    assert found is not None
+    assert found.resource is Bottleneck.CPU
+    assert found.rps == pytest.approx(400.0, rel=0.1)
+    assert found.low < 395.0 < found.high
+
+
 def test_worker_slots_are_forecast_by_littles_law(course: Course) -> None:
     found = foreseen(course, board="WWWW" + "_" * 8, load=served(15, *[200.0] * 15, c=3))
     assert found is not None
@@ -162,3 +172,8 @@ def test_nothing_is_foretold_too_early_too_far_or_of_failures(course: Course) ->
 def test_nothing_is_foretold_while_a_limit_holds(course: Course) -> None:
     busy: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
     assert foreseen(course, 12, **busy) is None
+
+
+def test_one_answer_that_came_early_is_no_measure_of_what_a_request_takes(course: Course) -> None:
+    course.go_on(2, load=served(200, 0.8, *[100.0] * 199))
+    assert named(course.go_on(8, load=served(200, *[100.0] * 200))) is Bottleneck.NONE

@@ -43,6 +43,9 @@ def test_the_loads_letters_have_a_meaning_here() -> None:
         (["--rate", "100"], "--rate is not for tune"),
         (["--steps", "1,2"], "--steps is not for tune"),
         (["--warmup", "3"], "--warmup is not for tune"),
+        (["--ab"], "--ab is not for tune"),
+        (["-w"], "--html-table is not for tune"),
+        (["-g", "times.tsv"], "--gnuplot is not for tune"),
         (["--from", "9", "-c", "8"], "--from 9 is above -c 8"),
         (["--finer", "-1"], "--finer -1 is out of range"),
         (["--most-step-time", "1"], "--most-step-time 1 is below --step-time 5"),
@@ -57,3 +60,12 @@ def test_what_makes_no_sense_is_said(words: list[str], said: str) -> None:
 def test_a_url_is_needed() -> None:
     with pytest.raises(UsageError, match="no URL given"):
         parse(["tune"])
+
+
+@pytest.mark.parametrize("option", ["--requests", "--rate R", "--steps", "--warmup", "--ab", "--gnuplot", "in flight"])
+def test_what_is_refused_is_not_offered(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["tune", "--help"])
+    said = capsys.readouterr().out
+    assert option not in said
+    assert "most connections (default 256)" in said
