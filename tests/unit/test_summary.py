@@ -138,6 +138,26 @@ def test_steps_are_told_apart(run: Run) -> None:
     assert (two["bottleneck"], two["idle_pct"]) == ("cpu", 1.0)
 
 
+def test_connections_that_are_stepped_have_a_knee_and_a_setting(run: Run) -> None:
+    for step, (connections, rps, board) in enumerate([(1, 20, "WW"), (4, 80, "WWWWW"), (8, 80, "WWWW"), (9, 80, "W")]):
+        load = {"step": step + 1, "steps": 4, "concurrency": connections, "in_flight": connections, "rps": rps}
+        run.go(12, load=load, board=board.ljust(40, "_"))
+    run.go(load={"state": LoadState.DONE, "step": 4, "steps": 4})
+    figures = run.json()
+    assert [step["concurrency"] for step in figures["steps"]] == [1, 4, 8, 9]
+    assert figures["knee"]["concurrency"] == 4
+    assert figures["knee"]["rps"] == pytest.approx(80.0, rel=0.02)
+    assert figures["knee"]["usl"]["gamma"] > 0
+    assert figures["sizing"]["binding"] in ("knee", "scoreboard")
+    assert figures["sizing"]["now"] == 40
+
+
+def test_rates_that_are_stepped_have_no_knee(run: Run) -> None:
+    for step, rate in enumerate([20.0, 40.0]):
+        run.go(8, load={"step": step + 1, "steps": 2, "rate": rate, "rps": rate, "model": "open"})
+    assert (run.json()["knee"], run.json()["sizing"]) == (None, None)
+
+
 def test_a_host_that_was_never_there_is_not_measured(run: Run, load: Any, frame_of: Callable[..., Frame]) -> None:
     from loadtop.model import HostState
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.diagnosis.finding import Bottleneck
+from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
 from loadtop.model import Group
 from loadtop.tuning.memory import worker_memory
 from loadtop.tuning.outcome import Outcome
@@ -160,3 +160,17 @@ def test_a_knee_that_was_not_reached_gives_no_setting(a_result: Result) -> None:
     outcome = Outcome.of([a_result(n, 10.0 * n) for n in (1, 2, 4, 8)])
     assert outcome.sizing is None
     assert "the knee was not reached" in " ".join(report(outcome).split())
+
+
+def test_evidence_is_printed_as_it_stands_to_its_threshold(a_result: Result) -> None:
+    evidence = (
+        Evidence("apache.full_pct", "web1", 100.0, 95.0, "%", "Linuxfabrik"),
+        Evidence("apache.busy", "web1", 8.0, 8.0, "slots", "scoreboard"),
+        Evidence("tcp.accept_queue", "web1", 0.0, 511.0, "conn", "ss"),
+    )
+    full = Finding(Bottleneck.APACHE_WORKERS, "web1", 0.0, 5.0, 1.0, evidence, "Advice.")
+    lines = report(Outcome.of([a_result(n, 80.0, verdict=full) for n in (8, 16)])).splitlines()
+    said = {words[0]: " ".join(words[1:]) for line in lines if (words := line.split())}
+    assert said["apache.full_pct"] == "100 % > 95 Linuxfabrik"
+    assert said["apache.busy"] == "8 slots = 8 scoreboard"
+    assert said["tcp.accept_queue"] == "0 conn < 511 ss"
