@@ -13,6 +13,8 @@ MESSAGES = {
     "{size} MB each by {basis}": "1 個あたり {size} MB、{basis}",
     "RSS, an over-estimate": "RSS による過大な見積もり",
     "All {children} children of the php-fpm pool {pool} are busy": "php-fpm プール {pool} の子プロセス {children} がすべて稼働中です",
+    "All {children} children that the php-fpm pool {pool} has started are busy": "php-fpm プール {pool} が起動した子プロセス {children} 個がすべて稼働中です",
+    "; it may have {most}, but starts them slowly: raise pm.start_servers and pm.min_spare_servers, or set pm = static.": "。上限は {most} 個ですが起動が遅いので、pm.start_servers と pm.min_spare_servers を増やすか、pm = static にしてください。",
     " while CPU is free": "（CPU には余裕あり）",
     " and {queue} requests wait": "。{queue} 件が待っています",
     ": raise pm.max_children from {now}": "。pm.max_children を {now} から増やしてください",
