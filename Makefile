@@ -3,7 +3,7 @@ PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab check lint types contracts bench bench-load bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit
+.PHONY: help demo test test-engines lab check lint types contracts bench bench-load bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,10 @@ test: setup servers engines ## every test, with real servers (PYTEST_ARGS="-k wo
 
 lab: setup servers ## real servers driven into known limits; needs root on Linux
 	@$(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
+
+test-engines: setup servers engines ## the tests that need JMeter, which Maven fetches
+	@scripts/jmeter.sh
+	@$(PYTHON_BIN)/python -m pytest -m engines tests/engines $(PYTEST_ARGS)
 
 check: lint types contracts test ## everything that CI runs
 

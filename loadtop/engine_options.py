@@ -6,50 +6,97 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loadtop.load.target import PlanError
 from loadtop.load_options import UsageError
 
-NAMES = ("builtin", "locust")
+NAMES = ("builtin", "locust", "jmeter")
 _PLACE = re.compile(r"local|ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?", re.ASCII)
+
+
+OF_THE_PLAN = {
+    "-n": "requests", "--rate": "rate", "--steps": "steps", "-H": "header", "-C": "cookie", "-A": "auth", "-p": "post",
+    "-u": "put", "-m": "method", "-i": "head", "-T": "content_type", "--urls": "url_file", "-k": "keepalive",
+    "-X": "proxy",
+}  # fmt: skip
+"""Options whose place is a user's own plan for JMeter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineChoice:
-    """``generators`` are (name, place) of the machines that generate the load; ``own`` the text of the user's plan."""
+    """``generators`` are (name, place) of the machines that generate the load; ``own`` the text of the user's
+    locustfile, ``file`` the user's plan for JMeter. ``timed`` and ``counted``: whether a time and a number of
+    connections were given, where the plan has its own."""
 
     name: str = "builtin"
     generators: tuple[tuple[str, str], ...] = ()
     own: str | None = None
+    file: Path | None = None
+    timed: bool = True
+    counted: bool = True
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("engine")
-    group.add_argument("--engine", default="builtin", metavar="NAME", help="builtin (default) or locust")
+    group.add_argument("--engine", default="builtin", metavar="NAME", help="builtin (default), locust or jmeter")
     group.add_argument(
         "--generator", action="append", default=[], metavar="NAME=PLACE",
-        help="machine that generates the load: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable; for locust",
+        help="machine that generates the load: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
     )  # fmt: skip
-    group.add_argument("--plan", type=Path, metavar="FILE.py", help="your own locustfile in place of a plan made here")
+    group.add_argument("--plan", type=Path, metavar="FILE", help="your own FILE.py for locust, FILE.jmx for jmeter")
 
 
 def engine_choice(arguments: Any) -> EngineChoice:
     """What was chosen. Raises UsageError; reads the user's plan and checks that it is Python."""
     name: str = arguments.engine
-    if name == "jmeter":
-        raise UsageError(
-            "--engine jmeter is not available in this version: run the plan with loadtop watch -- jmeter -n -t PLAN.jmx"
-        )
     if name not in NAMES:
-        raise UsageError(f"--engine '{name}': there are {' and '.join(NAMES)}")
+        raise UsageError(f"--engine '{name}': there are {', '.join(NAMES)}")
     if name == "builtin":
         for option, given in (("--generator", arguments.generator), ("--plan", arguments.plan)):
             if given:
-                raise UsageError(f"{option} is for other engines: add --engine locust")
+                raise UsageError(f"{option} is for other engines: add --engine locust or --engine jmeter")
         return EngineChoice()
     generators = tuple(map(_generator, arguments.generator)) or (("local", "local"),)
     names = [each for each, _ in generators]
     if len(set(names)) < len(names):
         raise UsageError(f"--generator: a name is given twice among {', '.join(names)}")
-    return EngineChoice(name=name, generators=generators, own=_own(arguments.plan))
+    if name == "locust":
+        return EngineChoice(name=name, generators=generators, own=_own(arguments.plan))
+    file: Path | None = arguments.plan
+    if file is not None:
+        _check_own_plan(arguments, file)
+    return EngineChoice(
+        name=name,
+        generators=generators,
+        file=file,
+        timed=file is None or arguments.time is not None,
+        counted=file is None or arguments.concurrency is not None,
+    )
+
+
+def complete(arguments: Any) -> None:
+    """Where JMeter runs a plan of the user and no URL was given, take the server that the plan names."""
+    if arguments.engine != "jmeter" or arguments.plan is None or arguments.urls or arguments.url_file is not None:
+        return
+    from loadtop.engines.jmeter.own import read_own, url_of
+
+    file: Path = arguments.plan
+    try:
+        _check_own_plan(arguments, file)
+        url = url_of(read_own(file))
+    except PlanError as error:
+        raise UsageError(str(error)) from None
+    if url is None:
+        raise UsageError(f"the plan {file} names its server by variables: give the URL of the server that it loads")
+    arguments.urls = [url]
+
+
+def _check_own_plan(arguments: Any, file: Path) -> None:
+    """Raise UsageError for options that a plan of the user for JMeter has no place for."""
+    if file.suffix != ".jmx":
+        raise UsageError(f"--plan {file}: with --engine jmeter it is a plan of JMeter, FILE.jmx")
+    for option, name in OF_THE_PLAN.items():
+        if getattr(arguments, name):
+            raise UsageError(f"{option} is for plans made here: what is requested is said by {file}, leave it out")
 
 
 def _generator(text: str) -> tuple[str, str]:

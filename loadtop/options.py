@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from loadtop import __version__
 from loadtop.condition import Condition, ConditionError
-from loadtop.engine_options import EngineChoice, add_engine, engine_choice
+from loadtop.engine_options import EngineChoice, add_engine, complete, engine_choice
 from loadtop.load.plan import Plan
 from loadtop.load_options import UsageError, add_load, build_plan, positive
 
@@ -144,15 +144,17 @@ def parse(argv: Sequence[str]) -> Options:
     if command == "doctor":
         return Options(command=command, watching=watching, output=Output(json=arguments.json))
     output = _output(arguments, watching)
+    if command in ("run", "tune"):
+        complete(arguments)
+    engine = engine_choice(arguments) if command in ("run", "tune") else EngineChoice()
+    watching = _with_generators(watching, engine)
     if command == "tune":
         from loadtop.tuning.options import tune_plan, tune_settings
 
         settings = tune_settings(arguments)
         swept = tune_plan(arguments, settings)
-        return Options(command=command, plan=swept, watching=watching, output=output, tune=settings)
+        return Options(command=command, plan=swept, watching=watching, output=output, tune=settings, engine=engine)
     plan = build_plan(arguments) if command == "run" else None
-    engine = engine_choice(arguments) if command == "run" else EngineChoice()
-    watching = _with_generators(watching, engine)
     return Options(
         command=command,
         plan=plan,
@@ -213,6 +215,7 @@ def _parser(command: str) -> Parser:
         parser.add_argument("urls", nargs="*", metavar="URL", help="what to request")
         add_tune(parser)
         add_load(parser)
+        add_engine(parser)
         hide_refused(parser)
     elif command == "watch":
         parser.add_argument("-t", "--time", type=positive, metavar="SECONDS", help="end after that time")

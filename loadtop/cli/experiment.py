@@ -6,8 +6,9 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from loadtop.cli.ends import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError
 from loadtop.cli.machines import connect_far, watched_hosts
@@ -26,6 +27,9 @@ from loadtop.monitor import HostSource, LoadSource, Monitor
 from loadtop.options import Options, parse
 from loadtop.summary.builder import SummaryBuilder
 from loadtop.words import plain
+
+if TYPE_CHECKING:
+    from loadtop.load.plan import Plan
 
 Sink = Callable[[Moment], None]
 
@@ -47,6 +51,8 @@ def main(verb: str, words: list[str]) -> int:
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, only the table")
     arguments = parser.parse_args(words)
     plan = read_plan(arguments.plan)
+    if not arguments.table:
+        _check_engines(plan)
     ledger = Ledger(arguments.out or plan.file.with_suffix(".results"))
     if arguments.check:
         print(f"{plan.file} is valid: {_outline(plan)}")
@@ -160,8 +166,6 @@ Run = Callable[[Monitor, Options], Awaitable[bool]]
 
 async def _measure(cell: Cell, ledger: Ledger, run: Run) -> CellResult | None:
     """The test of one cell, recorded; ``None`` where a signal cut it short. Raises what a test raises."""
-    from loadtop.load.pool import LoadPool
-
     recording = ledger.directory / f"{cell.key}.loadtop"
     recording.unlink(missing_ok=True)
     options = parse(["run", "--quiet", "--headless", "--record", str(recording), *cell.words])
@@ -169,6 +173,7 @@ async def _measure(cell: Cell, ledger: Ledger, run: Run) -> CellResult | None:
     if plan is None:
         return None
     began = time.monotonic()
+    load = _load(options, plan)
     far = await connect_far(options)
     recorder = start_recorder(options, list(cell.words), cell.label, cell.url)
     summary = SummaryBuilder(cell.url)
@@ -177,7 +182,7 @@ async def _measure(cell: Cell, ledger: Ledger, run: Run) -> CellResult | None:
         sinks.insert(0, recorder.record)
     try:
         hosts = await asyncio.to_thread(watched_hosts, options, plan, None, far)
-        interrupted = await run(_monitor(options, cell, LoadPool(plan), hosts, sinks), options)
+        interrupted = await run(_monitor(options, cell, load, hosts, sinks), options)
     finally:
         for transport in far.values():
             await transport.close()
@@ -189,6 +194,29 @@ async def _measure(cell: Cell, ledger: Ledger, run: Run) -> CellResult | None:
     if last.state == "failed":
         raise UnreachableError(f"{cell.label}: {last.message}")
     return cell_result(cell, summary.as_json(), round(time.monotonic() - began, 2), recording.name)
+
+
+def _check_engines(plan: ExperimentPlan) -> None:
+    """Raise UsageError for the first cell whose engine is not here or cannot do what the cell asks."""
+    for cell in replace(plan, repeats=1).cells():
+        options = parse(["run", *cell.words])
+        if options.engine.name == "builtin" or options.plan is None:
+            continue
+        try:
+            _load(options, options.plan)
+        except UsageError as error:
+            raise UsageError(f"{plan.file}: {cell.label}: {error}") from None
+
+
+def _load(options: Options, plan: "Plan") -> LoadSource:
+    """The load of a cell. Raises UsageError where its engine cannot make it."""
+    if options.engine.name != "builtin":
+        from loadtop.cli.engine import engine_load
+
+        return engine_load(options.engine, plan)()
+    from loadtop.load.pool import LoadPool
+
+    return LoadPool(plan)
 
 
 def _monitor(

@@ -41,12 +41,10 @@ async def choose_load(options: Options, journals: "JournalFiles | None") -> Chos
         raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
     from loadtop.load.again import RepeatedLoad
 
-    if options.engine.name == "locust":
-        from loadtop.cli.engine import locust_settings
-        from loadtop.engines.locust.load import LocustLoad
+    if options.engine.name != "builtin":
+        from loadtop.cli.engine import engine_load
 
-        settings = locust_settings(options.engine, plan)
-        return ChosenLoad(RepeatedLoad(lambda: LocustLoad(settings)), plan)
+        return ChosenLoad(RepeatedLoad(engine_load(options.engine, plan)), plan)
     from loadtop.load.pool import LoadPool
 
     return ChosenLoad(RepeatedLoad(lambda: LoadPool(plan, journals=journals, said=partial(tell, options))), plan)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 def main(verb: str, words: list[str]) -> int:
     """Understand the words and run the test; the exit code."""
     options = parse([verb, *words])
-    if options.engine.name == "locust" and options.plan is not None:
-        from loadtop.cli.engine import locust_settings
+    if options.engine.name != "builtin" and options.plan is not None:
+        from loadtop.cli.engine import engine_load
 
-        locust_settings(options.engine, options.plan)
+        engine_load(options.engine, options.plan)
     program = None
     if options.program:
         from loadtop.cli.command import command_load, without_more_secrets

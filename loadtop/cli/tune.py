@@ -27,6 +27,8 @@ from loadtop.tuning.sweep import Sweep
 from loadtop.words import plain
 
 if TYPE_CHECKING:
+    from loadtop.load.plan import Plan
+    from loadtop.monitor import LoadSource
     from loadtop.reporting.story import Story
     from tui.app import FirstPage
 
@@ -40,15 +42,15 @@ async def _tune(options: Options, words: list[str]) -> int:
     plan, settings = options.plan, options.tune
     if plan is None or settings is None:
         raise UsageError("no URL given: for example loadtop tune http://127.0.0.1/ (see loadtop tune --help)")
-    from loadtop.load.pool import LoadPool
     from loadtop.tuning.load import SteppedLoad
 
     url = plan.targets[0].url
+    source = _source(options, plan)
     check_writable(options)
     far = await connect_far(options)
     recorder = start_recorder(options, words, url, url)
     summary = SummaryBuilder(url)
-    load = SteppedLoad(LoadPool(plan))
+    load = SteppedLoad(source)
     pilot = Pilot(settings.climb(), settings.bounds, load.command, _StepPrinter(options).show)
     watchdog = Watchdog(list(options.output.fail_if))
     story = _story(options, words, summary)
@@ -87,6 +89,17 @@ async def _tune(options: Options, words: list[str]) -> int:
         print(f"--fail-if held: {text}", file=sys.stderr)
     code = INTERRUPTED if interrupted else _code(options, outcome, summary)
     return FAILED_IF if code == DONE and broken else code
+
+
+def _source(options: Options, plan: "Plan") -> "LoadSource":
+    """The load that is turned. Raises UsageError where its engine cannot be used so."""
+    if options.engine.name != "builtin":
+        from loadtop.cli.engine import engine_load
+
+        return engine_load(options.engine, plan, tuned=True)()
+    from loadtop.load.pool import LoadPool
+
+    return LoadPool(plan)
 
 
 def _why(pilot: Pilot) -> str:

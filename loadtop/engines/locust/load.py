@@ -6,9 +6,11 @@ import time
 from collections import Counter
 
 from loadtop.commands import Command, SetConcurrency, StopLoad
+from loadtop.engines.generator import HERE
 from loadtop.engines.locust.api import PERCENTS, Master, MasterError, Status
-from loadtop.engines.locust.member import Member
-from loadtop.engines.locust.settings import Generator, LocustSettings, far_plan, own_part, rate_per_user, users_of
+from loadtop.engines.locust.settings import LocustSettings, far_plan, rate_per_user, users_of
+from loadtop.engines.member import Member
+from loadtop.engines.parts import own_part
 from loadtop.load.histogram import bucket_of
 from loadtop.model import Distribution, Failures, GeneratorSample, Latencies, LoadSample, LoadState, StatedTimes
 
@@ -25,6 +27,8 @@ QUIET_S = 0.25
 SILENT = 5
 """Answers in a row that the master may owe before it is given up."""
 
+_NO_REASON = ("Traceback", "loadtop:", "File ", "Warning: Perm")
+
 FULL_PCT = 90.0
 """Percent of a core at which Locust itself warns about a worker."""
 
@@ -38,12 +42,12 @@ class LocustLoad:
     def __init__(self, settings: LocustSettings) -> None:
         self._settings = settings
         self._plan = settings.plan
-        here = Generator("this machine", "local")
         web, self._port = free_ports(2)
         self._master = Master(web)
-        self._leader = Member(here, "master", settings.program, web)
+        tool, processes = own_part("locust", "tool"), str(self._plan.workers)
+        self._leader = Member(HERE, tool, ("master", settings.program, str(web)))
         self._workers = [
-            Member(each, "worker", settings.program if each.place == "local" else "locust", self._plan.workers)
+            Member(each, tool, ("worker", "locust" if each.far else settings.program, processes))
             for each in settings.generators
         ]
         self._status: Status | None = None
@@ -125,19 +129,21 @@ class LocustLoad:
                 await self._run_steps()
             self._end(LoadState.STOPPED if self._stop.is_set() else LoadState.DONE)
         except MasterError as error:
-            self._end(LoadState.FAILED, self._leader.problem() if self._leader.ended else str(error))
+            self._end(LoadState.FAILED, problem(self._leader) if self._leader.ended else str(error))
 
     async def _start_all(self) -> bool:
         """Start master and workers, and wait until all are ready; False where it was stopped before."""
-        parts = (own_part("hooks"), far_plan(self._settings), self._settings.own)
-        await self._leader.start(self._port, parts)
-        begun = asyncio.gather(*(worker.start(self._port, parts) for worker in self._workers))
+        files = {"loadtop_hooks.py": own_part("locust", "hooks"), "plan.json": far_plan(self._settings)}
+        if self._settings.own is not None:
+            files["own_plan.py"] = self._settings.own
+        await self._leader.start(files, self._port)
+        begun = asyncio.gather(*(worker.start(files, self._port) for worker in self._workers))
         end = time.monotonic() + READY_S
         while not self._stop.is_set():
             gone = next((member for member in (self._leader, *self._workers) if member.ended), None)
             if gone is not None:
                 await asyncio.sleep(0.1)
-                raise MasterError(gone.problem())
+                raise MasterError(problem(gone))
             try:
                 await self._look()
             except MasterError:
@@ -200,7 +206,7 @@ class LocustLoad:
                     raise
             self._note_workers()
             if all(worker.ended for worker in self._workers):
-                raise MasterError(self._workers[0].problem())
+                raise MasterError(problem(self._workers[0]))
             try:
                 await asyncio.wait_for(self._stop.wait(), min(POLL_S, left))
             except TimeoutError:
@@ -240,7 +246,7 @@ class LocustLoad:
         if status is None:
             return
         gone = [worker.name for worker in status.workers if worker.state == "missing"]
-        lost = [worker.problem() for worker in self._workers if worker.ended]
+        lost = [problem(worker) for worker in self._workers if worker.ended]
         full = [worker for worker in status.workers if worker.cpu > FULL_PCT]
         there = len(status.workers) - len(gone)
         if lost:
@@ -277,17 +283,30 @@ class LocustLoad:
         for time_ms, count in found:
             buckets[bucket_of(time_ms * 1000)] += count
         order = sorted(buckets)
+        requests, sum_us = sum(count for _, count in found), max(0, round(1000 * passed_ms))
+        squares = sum((time_ms * 1000) ** 2 * count for time_ms, count in found)
         return Latencies(
             Distribution(
-                count=sum(count for _, count in found),
-                sum_us=max(0, round(1000 * passed_ms)),
-                sum_squares_us2=sum((time_ms * 1000) ** 2 * count for time_ms, count in found),
+                count=requests,
+                sum_us=sum_us,
+                # The sum is exact, these are rounded: they are at least what the sum makes them.
+                sum_squares_us2=max(squares, -(-(sum_us**2) // requests)),
                 min_us=found[0][0] * 1000,
                 max_us=found[-1][0] * 1000,
                 buckets=tuple(order),
                 counts=tuple(buckets[each] for each in order),
             )
         )
+
+
+def problem(member: Member) -> str:
+    """Why a part of Locust has ended, in its own words and one line."""
+    if member.problem:
+        return f"locust{member.where} cannot be run: {member.problem}"
+    if any("loadtop: no locust" in word for word in member.words):
+        return f"locust is not installed{member.where}: pip install locust there, so that `locust` is on PATH"
+    said = [word for word in member.words if not word.startswith(_NO_REASON)]
+    return f"locust{member.where} ended" + (f": {said[-1]}" if said else "")
 
 
 def _stated(status: Status) -> tuple[StatedTimes, ...]:

@@ -3,20 +3,12 @@
 import json
 from dataclasses import dataclass
 from math import ceil
-from pathlib import Path
 
+from loadtop.engines.generator import Generator
 from loadtop.load.plan import Plan, PlanError, Step
 
 SPARE_USERS = 2
 """Users for each request/s of an open model: with them, answers may take two seconds before the rate is not kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Generator:
-    """A machine that generates load: ``local``, or ``ssh://[USER@]HOST[:PORT]``."""
-
-    name: str
-    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +85,3 @@ def far_plan(settings: LocustSettings) -> str:
             "timeout_s": plan.timeout_s,
         }
     )
-
-
-def own_part(name: str) -> str:
-    """A file of ours that runs elsewhere: ``hooks`` within Locust, ``runner`` in a shell."""
-    return Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8")

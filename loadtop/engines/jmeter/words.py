@@ -1,0 +1,51 @@
+"""What JMeter says of itself: that the load has begun, and why there is none."""
+
+from collections.abc import Sequence
+
+from loadtop.engines.member import Member
+
+_BEGUN = ("Starting standalone test @", "Starting the test @", "Starting the test on host")
+_NOISE = (
+    "loadtop:", "Picked up ", "WARN ", "WARNING", "INFO", "Creating summariser", "Created the tree", "Tidying up",
+    "Waiting for possible", "at ", "java.lang.Throwable: Could not access", "An error occurred", "Detail:", "----",
+    "Error in NonGUIDriver", "... end", "summary", *_BEGUN,
+)  # fmt: skip
+_DAMAGED = "ForbiddenClassException"
+
+
+def begun(words: Sequence[str]) -> bool:
+    """Whether the load has begun."""
+    return any(word.startswith(_BEGUN) for word in words)
+
+
+def over(words: Sequence[str]) -> bool:
+    """Whether the load has come to its own end."""
+    return any(word.startswith("Tidying up") for word in words)
+
+
+def problem(member: Member) -> str:
+    """Why JMeter has ended, in its own words and one line."""
+    where, words = member.where, member.words
+    if member.problem:
+        return f"jmeter{where} cannot be run: {member.problem}"
+    if any("loadtop: no jmeter" in word for word in words):
+        return f"jmeter is not installed{where}: unpack Apache JMeter there, so that `jmeter` is on PATH"
+    if any("loadtop: no java" in word for word in words):
+        return f"jmeter{where} needs Java: install a Java runtime there, for example default-jre-headless"
+    said = _reason(words)
+    if _DAMAGED in said:
+        said += " (Debian's JMeter 2.13 cannot read any plan with its XStream: use Apache JMeter 5)"
+    return f"jmeter{where} ended" + (f": {said}" if said else "")
+
+
+def _reason(words: Sequence[str]) -> str:
+    """The line that tells most: the cause, an error of the driver, or the last one that is no routine."""
+    for place, word in enumerate(words[:-1]):
+        if word == "Cause:":
+            return words[place + 1]
+    for start in ("Error in NonGUIDriver ", "An error occurred: "):
+        for word in words:
+            text = word.removeprefix(start).strip()
+            if word.startswith(start) and text and not text.startswith("Error in"):
+                return text
+    return next((word for word in reversed(words) if not word.startswith(_NOISE)), "")

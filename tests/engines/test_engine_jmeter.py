@@ -1,0 +1,169 @@
+"""``--engine jmeter``: the load is what the server logged, here and by SSH; nothing of it is left, however it ends."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.loads.engines import far_machine, figures, line_of, living, loadtop, mark_processes, started, until
+from tests.servers.apache import ApacheFactory
+from tests.servers.sshd import SshdFactory
+
+pytestmark = pytest.mark.engines
+
+JMETER = Path(sys.prefix) / "jmeter" / "bin"
+
+
+@pytest.fixture
+def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    if not (JMETER / "jmeter").exists():
+        pytest.fail("this test needs JMeter: make test-engines", pytrace=False)
+    return mark_processes(monkeypatch, tmp_path, JMETER)
+
+
+@pytest.fixture
+def far(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
+    return far_machine(sshd, tmp_path, mark)
+
+
+def own_plan(tmp_path: Path, url: str, threads: str = "${__P(threads,2)}") -> Path:
+    """A plan as a user would have it."""
+    from loadtop.engines.jmeter.plan import jmx
+    from loadtop.load.plan import Plan, Step, Target
+
+    text = jmx(Plan((Target.parse(f"{url}own.html"),), (Step(concurrency=77, duration_s=2),)))
+    plan = tmp_path / "plan.jmx"
+    plan.write_text(text.replace(">77<", f">{threads}<"))
+    return plan
+
+
+def test_exactly_as_many_requests_as_asked_for(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+    server = apache(pages={"a.html": "x" * 1000, "b.html": "y"}, workers=12)
+    (tmp_path / "urls").write_text(f"{server.url}a.html 3\n{server.url}b.html 1\n")
+    (tmp_path / "body").write_text("\n one\r\ntwo <&> ü")
+    done = loadtop(
+        "--engine", "jmeter", "-n", "301", "-c", "4", "-k", "-H", 'X-Test: a,"b" <&>', "-p", str(tmp_path / "body"),
+        "--json", "-", "--urls", str(tmp_path / "urls"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    load, logged = figures(done.stdout)["load"], server.logged()
+    assert (load["engine"], load["requests"], len(logged), load["failed"]) == ("jmeter", 301, 301, 0)
+    assert (load["latency_source"], load["keepalive_requests"]) == ("measured", None)
+    assert load["received_bytes"] > 100_000
+    assert load["latency_ms"]["p50"] <= load["latency_ms"]["max"]
+    assert load["connect_ms"]["max"] <= load["latency_ms"]["max"]
+    assert sum(request.reused > 0 for request in logged) > 250
+    assert 150 < sum("a.html" in request.line for request in logged) < 280
+    assert until(lambda: not living(mark), 5)
+    assert not list(tmp_path.glob("loadtop.*"))
+
+
+def test_steps_here_and_on_a_far_machine(apache: ApacheFactory, far: str, mark: str, tmp_path: Path) -> None:
+    server = apache(workers=12)
+    done = loadtop(
+        "--engine", "jmeter", "--generator", f"g1={far}", "--generator", "me=local", "--steps", "2,4",
+        "--step-time", "2", "--warmup", "1", "--json", "-", server.url,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    summary = figures(done.stdout)
+    assert [step["concurrency"] for step in summary["steps"]] == [2, 4]
+    assert all(step["requests"] > 10 for step in summary["steps"])
+    assert 0 < summary["load"]["requests"] < len(server.logged())
+    assert {host["name"] for host in summary["hosts"]} == {"g1", "local"}
+    assert until(lambda: not living(mark), 10), [line_of(pid) for pid in living(mark)]
+    assert not list(tmp_path.glob("loadtop.*"))
+
+
+@pytest.mark.usefixtures("mark")
+def test_a_plan_of_the_user(apache: ApacheFactory, tmp_path: Path) -> None:
+    server = apache(pages={"own.html": "mine"}, workers=12)
+    plan = own_plan(tmp_path, server.url)
+    done = loadtop("--engine", "jmeter", "--plan", str(plan), "-c", "3", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    summary = figures(done.stdout)
+    assert summary["url"] == f"{server.url}own.html"
+    assert summary["load"]["requests"] == len(server.logged()) > 10
+    assert summary["load"]["concurrency"] == 3
+
+
+@pytest.mark.usefixtures("mark")
+def test_answers_and_errors_are_told_apart(apache: ApacheFactory) -> None:
+    server = apache(workers=12)
+    done = loadtop("--engine", "jmeter", "-n", "20", "--json", "-", server.url, f"{server.url}none.html")
+    load, logged = figures(done.stdout)["load"], server.logged()
+    missing = sum("none.html" in request.line for request in logged)
+    assert (load["requests"], load["non_2xx"], load["failures"]["unclassified"]) == (20, missing, missing)
+    gone = loadtop("--engine", "jmeter", "-n", "3", "http://127.0.0.1:1/")
+    assert gone.returncode == 3
+    assert "nothing can be connected to" in gone.stdout
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_nothing_is_left_on_any_machine(apache: ApacheFactory, far: str, mark: str, tmp_path: Path, name: str) -> None:
+    server = apache(workers=12)
+    words = ("--generator", f"g1={far}", "--generator", "me=local", server.url)
+    with started("--engine", "jmeter", "-t", "60", "-c", "4", *words) as program:
+        assert until(lambda: len(server.access_log.read_text().splitlines()) > 50)
+        program.send_signal(getattr(signal, name))
+        out, told = program.communicate(timeout=30)
+    assert program.returncode == (130 if name == "SIGINT" else -9), told
+    assert until(lambda: not living(mark)), [line_of(pid) for pid in living(mark)]
+    assert not list(tmp_path.glob("loadtop.*"))
+    if name == "SIGINT":
+        assert figures(out)["load"]["requests"] > 0
+
+
+def test_a_lost_machine_is_told_and_the_rest_goes_on(apache: ApacheFactory, far: str, mark: str) -> None:
+    server = apache(workers=12)
+    words = ("--generator", f"g1={far}", "--generator", "me=local", server.url)
+    with started("--engine", "jmeter", "-t", "8", "-c", "4", *words) as program:
+        assert until(lambda: len(server.access_log.read_text().splitlines()) > 50)
+        java = living(mark, "java", "ApacheJMeter.jar")
+        os.kill(java[0], signal.SIGKILL)
+        killed = time.monotonic()
+        line = ""
+        while "1 of 2 go on" not in line and time.monotonic() < killed + 20:
+            line = program.stderr.readline() if program.stderr is not None else ""
+        assert time.monotonic() < killed + 5
+        out, told = program.communicate(timeout=60)
+    assert program.returncode == 0, told
+    assert figures(out)["load"]["state"] == "done"
+
+
+@pytest.mark.usefixtures("mark")
+def test_the_concurrency_is_turned_by_tune(apache: ApacheFactory) -> None:
+    server = apache(workers=12)
+    done = loadtop(
+        "tune", "--engine", "jmeter", "-k", "-c", "2", "--finer", "0", "--step-time", "2", "-t", "30", "-q", "--json",
+        "-", server.url,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert {1, 2} <= {step["concurrency"] for step in summary["steps"]}
+    assert summary["knee"] is not None
+
+
+def test_plans_that_are_broken(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+    url = apache().url
+    (tmp_path / "wrong.jmx").write_text("<x")
+    (tmp_path / "other.jmx").write_text("<x/>")
+    plan = own_plan(tmp_path, url, threads="1")
+    lost = tmp_path / "lost.jmx"
+    lost.write_text(plan.read_text().replace("HTTPSamplerProxy", "NoSuchSampler"))
+    for words, code, expected in (
+        (("--plan", str(tmp_path / "none.jmx")), 2, "No such file"),
+        (("--plan", str(tmp_path / "wrong.jmx")), 2, "is no XML: unclosed token"),
+        (("--plan", str(tmp_path / "other.jmx")), 2, "is none of JMeter's"),
+        (("--plan", str(plan), "-c", "2"), 2, "does not read the property threads"),
+        (("--plan", str(plan), "-k"), 2, "-k is for plans made here"),
+        (("--plan", str(lost)), 2, "give the URL"),
+        (("--plan", str(lost), url), 3, "CannotResolveClassException: NoSuchSampler"),
+    ):
+        done = loadtop("--engine", "jmeter", *words)
+        assert done.returncode == code, done.stderr
+        assert expected in done.stderr + done.stdout
+    assert until(lambda: not living(mark), 5)

@@ -1,0 +1,97 @@
+"""Runs of other engines: loadtop as a program, and what of it lives on."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.servers.program import find_program
+from tests.servers.sshd import SshdFactory
+
+
+def mark_processes(monkeypatch: "Any", tmp_path: Path, programs: Path) -> str:
+    """Put ``programs`` on PATH; the text that every process from now on has in its environment, here and over SSH."""
+    mark = f"mark-{os.getpid()}-{time.monotonic_ns()}"
+    monkeypatch.setenv("PATH", f"{tmp_path}:{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("TESTS_MARK", mark)
+    return mark
+
+
+def far_machine(sshd: SshdFactory, tmp_path: Path, mark: str, alias: str = "gen1") -> str:
+    """The place of a far machine with this test's PATH; ``ssh`` finds it from now on."""
+    server = sshd(alias=alias, extra=f"SetEnv TESTS_MARK={mark} TMPDIR={tmp_path} PATH={os.environ['PATH']}")
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {server.config} "$@"\n')
+    ssh.chmod(0o755)
+    return f"ssh://{alias}"
+
+
+def loadtop(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "loadtop", *words]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90)
+
+
+@contextmanager
+def started(*words: str) -> Generator["subprocess.Popen[str]"]:
+    """loadtop in the background, its JSON summary on standard output; killed at the end where it still runs."""
+    command = [sys.executable, "-m", "loadtop", "--json", "-", *words]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        try:
+            yield program
+        finally:
+            program.kill()
+
+
+def figures(text: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(text)
+    return parsed
+
+
+def until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.1)
+    return holds()
+
+
+def living(mark: str, *words: str) -> list[int]:
+    """The processes of another engine and of its keepers in this test whose command line has all these words."""
+    found: list[int] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (process / "cmdline").read_bytes().decode(errors="replace")
+            environment = (process / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        ours = any(each in line for each in ("locust", "keeper.py", "ApacheJMeter", "mktemp"))
+        if ours and mark in environment and all(word in line for word in words) and int(process.name) != os.getpid():
+            found.append(int(process.name))
+    return found
+
+
+def children(pid: int) -> list[int]:
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def line_of(pid: int) -> str:
+    """Its command line, for a message."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[-300:]
+    except OSError:
+        return ""

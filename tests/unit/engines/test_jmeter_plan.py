@@ -1,0 +1,132 @@
+"""Plans made for JMeter, what is refused, how machines share one, and what is read of a user's own."""
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from loadtop.cli.engine import engine_load
+from loadtop.engine_options import EngineChoice
+from loadtop.engines.jmeter.own import data_files, read_own, url_of
+from loadtop.engines.jmeter.plan import jmx
+from loadtop.engines.jmeter.settings import check, part_of, samplers
+from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target
+from loadtop.load_options import UsageError
+from loadtop.options import parse
+
+PAGE = Target.parse("http://web1/a?b=c&d", headers=(("X-Test", 'a<"b"'),))
+TEN_S = Step(concurrency=4, duration_s=10)
+
+
+def plan(*targets: Target, steps: tuple[Step, ...] = (TEN_S,), warmup_s: float = 0.0) -> Plan:
+    return Plan(targets or (PAGE,), steps, warmup_s=warmup_s)
+
+
+def texts(root: ET.Element, name: str) -> list[str]:
+    return [each.text or "" for each in root.iter() if each.get("name") == name]
+
+
+def made(of: Plan) -> ET.Element:
+    return ET.fromstring(jmx(of))  # noqa: S314 - made here
+
+
+def test_a_plan_of_one_page() -> None:
+    root = made(plan())
+    assert texts(root, "ThreadGroup.num_threads") == ["4"]
+    assert texts(root, "ThreadGroup.duration") == ["10"]
+    assert texts(root, "HTTPSampler.path") == ["/a?b=c&d"]
+    assert 'a<"b"' in texts(root, "Header.value")
+
+
+@pytest.mark.parametrize(("requests", "threads", "loops"), [(8, ["4"], ["2"]), (10, ["2", "2"], ["2", "3"])])
+def test_exactly_as_many_requests(requests: int, threads: list[str], loops: list[str]) -> None:
+    root = made(plan(steps=(Step(concurrency=4, requests=requests),)))
+    assert texts(root, "ThreadGroup.num_threads") == threads
+    assert texts(root, "LoopController.loops") == loops
+    assert texts(root, "TestPlan.serialize_threadgroups") == ["false"]
+
+
+def test_fewer_requests_than_connections() -> None:
+    root = made(plan(steps=(Step(concurrency=4, requests=3),)))
+    assert texts(root, "ThreadGroup.num_threads") == ["3"]
+
+
+def test_steps_follow_each_other_after_the_warm_up() -> None:
+    root = made(plan(steps=(TEN_S, Step(concurrency=8, duration_s=5)), warmup_s=2))
+    names = [each.get("testname") for each in root.iter("ThreadGroup")]
+    assert names == ["s0", "s1", "s2"]
+    assert texts(root, "ThreadGroup.duration") == ["2", "10", "5"]
+    assert texts(root, "TestPlan.serialize_threadgroups") == ["true"]
+
+
+def test_a_rate_is_shared_by_its_threads() -> None:
+    root = made(plan(steps=(Step(rate=50, duration_s=5),)))
+    assert texts(root, "ThreadGroup.num_threads") == ["100"]
+    assert [each.text for each in root.iter("value")] == ["30.0"]
+
+
+def test_weights_become_so_many_samplers() -> None:
+    heavy = Target.parse("http://web1/h", weight=2.5)
+    assert samplers(plan(PAGE, heavy)) == [0, 0, 1, 1, 1, 1, 1]
+    with pytest.raises(PlanError, match="small whole numbers"):
+        samplers(plan(PAGE, Target.parse("http://web1/h", weight=1000)))
+
+
+@pytest.mark.parametrize(
+    ("refused", "words"),
+    [
+        (Plan((PAGE,), (TEN_S,), proxy=Proxy("p", 1)), "-X is not possible"),
+        (Plan((PAGE,), (TEN_S,), workers=2), "--workers is not possible"),
+        (plan(Target.parse("https://web1/")), "--insecure"),
+        (plan(Target.parse("http://web1/", method="PURGE")), "-m PURGE"),
+        (plan(Target.parse("http://web1/", method="POST", body=b"\xff")), "no plain text"),
+        (plan(Target.parse("http://web1/${x}")), "JMeter's own syntax"),
+        (plan(steps=(Step(concurrency=4, requests=10),), warmup_s=1), "a multiple of"),
+    ],
+)
+def test_what_it_cannot_do(refused: Plan, words: str) -> None:
+    with pytest.raises(PlanError, match=words):
+        check(refused)
+
+
+def test_machines_share_a_plan() -> None:
+    whole = plan(steps=(Step(concurrency=5, requests=11),))
+    parts = [part_of(whole, number, 2).steps[0] for number in range(2)]
+    assert [(step.concurrency, step.requests) for step in parts] == [(3, 6), (2, 5)]
+    with pytest.raises(PlanError, match="cannot be shared out among 6"):
+        part_of(whole, 0, 6)
+
+
+def test_the_users_own_plan(tmp_path: Path) -> None:
+    file = tmp_path / "own.jmx"
+    file.write_text(jmx(plan()).replace(">4<", ">${__P(threads,3)}<"))
+    own = read_own(file)
+    assert (own.threads, own.duration) == (True, False)
+    assert url_of(own) == "http://web1:80/a?b=c&d"
+    assert list(data_files(own)) == []
+    options = parse(["run", "--engine", "jmeter", "--plan", str(file)])
+    assert options.plan is not None
+    assert options.plan.targets[0].host == "web1"
+    assert (options.engine.timed, options.engine.counted) == (False, False)
+
+
+def test_data_files_must_be_there_on_far_machines(tmp_path: Path) -> None:
+    file = tmp_path / "own.jmx"
+    data = '<CSVDataSet><stringProp name="filename">users.csv</stringProp></CSVDataSet>'
+    file.write_text(jmx(plan()).replace("</hashTree></jmeterTestPlan>", f"{data}</hashTree></jmeterTestPlan>"))
+    choice = EngineChoice(name="jmeter", generators=(("g1", "ssh://g1"),), file=file, timed=False, counted=False)
+    with pytest.raises(UsageError, match=r"reads users\.csv"):
+        engine_load(choice, plan())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--plan", "p.jmx", "-n", "3"), "-n is for plans made here"),
+        (("--plan", "p.py"), "FILE.jmx"),
+        (("--plan", "none.jmx"), "cannot read the plan none.jmx"),
+    ],
+)
+def test_options_that_do_not_go_with_it(words: tuple[str, ...], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        parse(["run", "--engine", "jmeter", *words])

@@ -1,0 +1,92 @@
+"""JMeter's rows: a captured result file, cut anywhere, and rows that are damaged."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadtop.engines.jmeter.results import Results, Rows
+from loadtop.load.histogram import percentile
+
+CAPTURED = Path(__file__).parents[2] / "fixtures" / "engines" / "jmeter.csv"
+ROW = "1,{elapsed},/,{code},{words},{thread},{success},10,5,2,2,3,1\n"
+
+
+def read(text: str) -> tuple[Results, Rows]:
+    results = Results()
+    rows = Rows(results)
+    rows.feed(text.encode())
+    return results, rows
+
+
+def row(elapsed: int = 4, code: str = "200", words: str = "OK", thread: str = "s1 1-1", success: str = "true") -> str:
+    return ROW.format(elapsed=elapsed, code=code, words=words, thread=thread, success=success)
+
+
+def test_a_captured_file() -> None:
+    results, rows = read(CAPTURED.read_text())
+    assert (results.requests, results.non_2xx, results.step) == (16, 8, 1)
+    assert (results.failures.connect, results.failures.unclassified, results.failures.total) == (4, 3, 7)
+    # Of a request without an answer, JMeter counts its own words as bytes.
+    assert (results.received_bytes, results.sent_bytes) == (4 * 155 + 3 * 339 + 5 * 338, 4 * 100 + 3 * 111 + 5 * 101)
+    assert rows.threads == 1
+    assert results.error == "/: Connect to 127.0.0.1:1 [/127.0.0.1] failed: Connection refused"
+    found = results.latencies()
+    assert found is not None
+    assert found.connect is not None
+    assert (found.total.count, found.total.min_us, found.total.max_us, found.total.sum_us) == (16, 0, 25_000, 57_000)
+    assert found.connect.max_us == 16_000
+    assert percentile(found.total, 50) == pytest.approx(1000, rel=0.01)
+    assert results.latencies() is None
+
+
+@given(st.lists(st.integers(1, 400), max_size=40))
+def test_it_may_be_cut_anywhere(pieces: list[int]) -> None:
+    data = CAPTURED.read_bytes()
+    results = Results()
+    rows = Rows(results)
+    for size in pieces:
+        rows.feed(data[:size])
+        data = data[size:]
+    rows.feed(data)
+    assert (results.requests, results.failures.total) == (16, 7)
+
+
+@given(st.binary(max_size=200))
+def test_anything_else_is_no_request(data: bytes) -> None:
+    results = Results()
+    Rows(results).feed(data.replace(b",", b";") + b"\n")
+    assert (results.requests, results.latencies()) == (0, None)
+
+
+def test_a_message_of_two_lines_is_one_row() -> None:
+    results, _ = read(row(code="500", words='"oh, ""no""\nagain"', success="false") + row())
+    assert results.requests == 2
+    assert results.error == '/: oh, "no"\nagain'
+
+
+def test_steps_and_the_warm_up_are_told_by_threads() -> None:
+    results, _ = read(row(thread="s0 1-1") + row(thread="s1 2-1") + row(thread="10.0.0.1-s2 3-1"))
+    assert (results.requests, results.step) == (2, 2)
+
+
+def test_sums_of_transactions_are_no_requests() -> None:
+    results, _ = read(row() + row(words='"Number of samples in transaction : 1, number of failing samples : 0"'))
+    assert results.requests == 1
+
+
+def test_old_versions_know_no_sent_bytes() -> None:
+    results, rows = read("1,7,/,200,OK,s1 1-1,true,10,2,3,5,1\n")
+    assert (results.requests, results.received_bytes, results.sent_bytes, rows.threads) == (1, 10, None, 3)
+
+
+@pytest.mark.parametrize(
+    ("exception", "name"),
+    [("SocketTimeoutException", "timeout"), ("HttpHostConnectException", "connect"), ("SocketException", "receive")],
+)
+def test_what_failed(exception: str, name: str) -> None:
+    code = f"Non HTTP response code: java.net.{exception}"
+    results, _ = read(row(code=code, words="no", success="false"))
+    assert getattr(results.failures, name) == results.failures.total == 1
+    assert (results.non_2xx, results.received_bytes) == (0, None)
