@@ -6,11 +6,14 @@ when the time has come (timerfd_create(2)); elsewhere its own timers have to do.
 
 import asyncio
 import os
+import select
 import struct
 import sys
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Protocol
+
+from loadtop.load.hub import HubLoop
 
 _CLOCK_MONOTONIC = 1
 _ABSOLUTE = 1
@@ -67,7 +70,11 @@ class TimerFd:
         self._when = ctypes.create_string_buffer(32)
         self._loop = loop
         self._ring = ring
-        loop.add_reader(self._number, self._expired)
+        if isinstance(loop, HubLoop):
+            loop.hub.handlers[self._number] = self
+            loop.hub.watch(self._number, select.EPOLLIN)
+        else:
+            loop.add_reader(self._number, self._expired)
 
     def set(self, at: int) -> None:
         # A time of 0 would switch the timer off; any other time in the past rings at once.
@@ -77,9 +84,14 @@ class TimerFd:
 
     def close(self) -> None:
         if self._number >= 0:
-            self._loop.remove_reader(self._number)
+            if not isinstance(self._loop, HubLoop):
+                self._loop.remove_reader(self._number)
             os.close(self._number)
             self._number = -1
+
+    def handle(self, event: int) -> None:  # noqa: ARG002 - a timer has only one thing to say
+        """Told by a :class:`loadtop.load.hub.Hub`: the time has come."""
+        self._expired()
 
     def _expired(self) -> None:
         try:

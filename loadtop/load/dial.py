@@ -9,10 +9,11 @@ from time import perf_counter_ns
 from typing import cast
 
 from loadtop.load.connection import DIALLING, Connection
+from loadtop.load.hub import HubLoop
 from loadtop.load.plan import Origin, Plan
 from loadtop.load.tls import tls_context
 from loadtop.load.trouble import TunnelRefusedError
-from loadtop.load.wire import Address, Hub, Wire
+from loadtop.load.wire import Address, Wire
 
 _LONGEST_TUNNEL_ANSWER = 65536
 Failed = Callable[[Connection, BaseException], None]
@@ -31,7 +32,6 @@ class Dialer:
         self._context: ssl.SSLContext | None = None
         self._dialling: dict[Connection, asyncio.Task[None]] = {}
         self._prepare = self._prepare_socket if plan.bind or plan.socket_buffer else None
-        self._hub = Hub(loop, failed) if Hub.available() and not plan.keepalive else None
 
     async def resolve(self) -> None:
         """Look up every host once. Raises :class:`socket.gaierror` or :class:`PlanError`."""
@@ -70,10 +70,10 @@ class Dialer:
         connection.state = DIALLING
         origin = connection.exchange.origin
         family, address = self._places[origin][0]
-        if self._hub is not None and origin.scheme == "http":
+        if isinstance(self._loop, HubLoop) and origin.scheme == "http":
             wire = connection.line
             if not isinstance(wire, Wire):
-                wire = connection.line = Wire(self._hub, connection)
+                wire = connection.line = Wire(self._loop, connection, self._failed)
             wire.aim(family, address, self._prepare, eager=is_loopback(address[0]))
             wire.open(perf_counter_ns())
             return
@@ -93,8 +93,6 @@ class Dialer:
     def close(self) -> None:
         for connection in list(self._dialling):
             self.cancel(connection)
-        if self._hub is not None:
-            self._hub.close()
 
     def _opened(self, connection: Connection, task: "asyncio.Task[None]") -> None:
         if self._dialling.get(connection) is not task:

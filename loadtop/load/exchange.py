@@ -53,6 +53,7 @@ class Exchange:
         "headless",
         "heads",
         "index",
+        "kept",
         "learns",
         "lengths",
         "origin",
@@ -76,6 +77,8 @@ class Exchange:
         self.prefix = b"\0"
         self.total = -1
         self.head = NEVER
+        self.kept = False
+        """Whether a response that begins with ``prefix`` leaves the connection open for the next request."""
 
     def find(self, data: bytes) -> Head | None:
         """The known head that ``data`` begins with."""
@@ -84,7 +87,7 @@ class Exchange:
         for length in self.lengths:
             head = self.heads.get(data[:length])
             if head is not None:
-                self.prefix, self.head, self.total = data[:length], head, head.total
+                self._expect(data[:length], head)
                 return head
         return None
 
@@ -95,9 +98,13 @@ class Exchange:
         # Two connections may have parsed the same head side by side: the first one is kept, with its hits.
         head = self.heads.setdefault(prefix, head)
         head.known = True
-        self.prefix, self.head, self.total = prefix, head, head.total
+        self._expect(prefix, head)
         if len(prefix) not in self.lengths:
             self.lengths = (len(prefix), *self.lengths[:7])
+
+    def _expect(self, prefix: bytes, head: Head) -> None:
+        self.prefix, self.head, self.total = prefix, head, head.total
+        self.kept = head.persistent
 
     @property
     def full(self) -> bool:

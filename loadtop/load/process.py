@@ -66,7 +66,9 @@ class WorkerProcess:
             limit=_LONGEST_LINE,
             env=environment,
             pass_fds=() if journal is None else (journal,),
-            start_new_session=True,  # Ctrl-C is for the parent, which decides what becomes of the load
+            # Ctrl-C is for the parent, which decides what becomes of the load. No session of its own: Linux gives each
+            # session its share of the processors (autogroups, see sched(7)), and so a load would get another than ab.
+            process_group=0,
         )
         self.tell({"plan": plan, "worker": self.number, "workers": workers, "journal": journal})
         self._tasks = [

@@ -1,70 +1,52 @@
 """What a worker has counted: time stamps go into arrays and are folded into histograms a few times a second."""
 
 from array import array
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from operator import mul, sub
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from loadtop.load.histogram import EMPTY
+from loadtop.load.histogram import EMPTY, buckets_of, merge
 from loadtop.load.journal import Journal
 from loadtop.model import Distribution, Latencies
 
 Kind = Literal["connect", "receive", "length", "exceptions", "timeout"]
 """The classes of failure, named as the fields of :class:`Counters`."""
 
-_BUCKETS = 8192
-_LONGEST_US = 1 << 60
-_Microseconds = NDArray[np.int64]
-
 
 class Durations:
-    """A histogram in the making: dense counts, exact count, sums and extremes, all in microseconds."""
+    """A histogram in the making: counts by bucket, exact count, sums and extremes, all in microseconds."""
 
     __slots__ = ("_count", "_counts", "_greatest", "_least", "_squares", "_sum")
 
     def __init__(self) -> None:
-        self._counts = np.zeros(_BUCKETS, np.int64)
         self._clear()
 
     def _clear(self) -> None:
-        self._counts.fill(0)
-        self._count = self._sum = self._squares = self._greatest = 0
-        self._least = _LONGEST_US
+        self._counts: Counter[int] = Counter()
+        self._count = self._sum = self._squares = self._greatest = self._least = 0
 
-    def add(self, values: _Microseconds) -> None:
+    def add(self, values: Sequence[int]) -> None:
         """Count many values in at once; see :mod:`loadtop.load.histogram` for the buckets."""
-        if not len(values):
+        if not values:
             return
-        exponents = np.frexp(values.astype(np.float64))[1]
-        shifts = np.maximum(exponents - 8, 0).astype(np.int64)
-        found = np.bincount((shifts << 7) + (values >> shifts))
-        self._counts[: len(found)] += found
-        greatest = int(values.max())
-        self._count += len(values)
-        self._sum += int(values.sum())
-        if greatest * greatest * len(values) < 1 << 62:
-            self._squares += int(np.dot(values, values))
-        else:
-            self._squares += sum(each * each for each in values.tolist())
+        least = min(values)
+        self._least = min(self._least, least) if self._count else least
+        greatest = max(values)
         self._greatest = max(self._greatest, greatest)
-        self._least = min(self._least, int(values.min()))
+        self._count += len(values)
+        self._sum += sum(values)
+        self._squares += sum(map(mul, values, values))
+        self._counts.update(buckets_of(values))
 
     def take(self) -> Distribution:
         """Everything since the last call."""
         if not self._count:
             return EMPTY
-        used = np.flatnonzero(self._counts)
-        taken = Distribution(
-            self._count,
-            self._sum,
-            self._squares,
-            self._least,
-            self._greatest,
-            tuple(used.tolist()),
-            tuple(self._counts[used].tolist()),
-        )
+        used = sorted(self._counts)
+        counts = tuple(self._counts[each] for each in used)
+        taken = Distribution(self._count, self._sum, self._squares, self._least, self._greatest, tuple(used), counts)
         self._clear()
         return taken
 
@@ -102,6 +84,7 @@ class Tally:
     full: "array[int]" = field(default_factory=lambda: array("q"))
     corrected: "array[int]" = field(default_factory=lambda: array("q"))
     journal: Journal | None = None
+    _simple: Durations = field(default_factory=Durations)
     _total: Durations = field(default_factory=Durations)
     _connect: Durations = field(default_factory=Durations)
     _processing: Durations = field(default_factory=Durations)
@@ -110,16 +93,13 @@ class Tally:
 
     def fold(self) -> None:
         """Empty the arrays into the histograms. The arrays stay the same objects: others hold their methods."""
-        simple = _drain(self.simple)
-        if len(simple):
-            for durations in (self._total, self._processing, self._waiting):
-                durations.add(simple)
-            self._connect.add(np.zeros(len(simple), np.int64))
-        full = _drain(self.full).reshape(-1, 3)
-        self._total.add(full[:, 0])
-        self._connect.add(full[:, 1])
-        self._processing.add(full[:, 0] - full[:, 1])
-        self._waiting.add(full[:, 2])
+        self._simple.add(_drain(self.simple))
+        full = _drain(self.full)
+        total, connect = full[::3], full[1::3]
+        self._total.add(total)
+        self._connect.add(connect)
+        self._processing.add(list(map(sub, total, connect)))
+        self._waiting.add(full[2::3])
         self._corrected.add(_drain(self.corrected))
         if self.journal is not None:
             self.journal.flush()
@@ -127,10 +107,14 @@ class Tally:
     def take(self, *, corrected: bool) -> Latencies | None:
         """The distributions since the last call, or ``None`` where nothing ended since then."""
         self.fold()
-        total = self._total.take()
-        rest = (self._connect.take(), self._processing.take(), self._waiting.take())
+        simple = self._simple.take()
+        reused = replace(EMPTY, count=simple.count, buckets=(0,), counts=(simple.count,)) if simple.count else EMPTY
+        total = merge((simple, self._total.take()))
+        connect = merge((reused, self._connect.take()))
+        processing = merge((simple, self._processing.take()))
+        waiting = merge((simple, self._waiting.take()))
         late = self._corrected.take()
-        return Latencies(total, *rest, late if corrected else None) if total.count else None
+        return Latencies(total, connect, processing, waiting, late if corrected else None) if total.count else None
 
     def restart(self) -> None:
         """Forget everything so far: the warm-up is over."""
@@ -140,8 +124,8 @@ class Tally:
         self.counters = Counters()
 
 
-def _drain(stamps: "array[int]") -> _Microseconds:
+def _drain(stamps: "array[int]") -> list[int]:
     """Nanoseconds to microseconds, and the array emptied."""
-    values = np.array(stamps, np.int64) // 1000
+    values = [stamp // 1000 for stamp in stamps]
     del stamps[:]
     return values

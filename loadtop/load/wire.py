@@ -1,12 +1,9 @@
-"""A fast transport for connections that live for one request: plain TCP, Linux only.
+"""A fast transport for plain TCP, Linux only: a non-blocking socket that a :class:`loadtop.load.hub.Hub` serves.
 
-An event loop's own transport costs more to make than ab needs for a whole request without keep-alive. This one is a
-non-blocking socket in an epoll set that the event loop watches as a single descriptor. Where TLS, a proxy tunnel or
-keep-alive is wanted, and on other systems, the event loop's own transports are used.
+Where TLS or a proxy tunnel is wanted, and on other systems, the event loop's own transports are used.
 """
 
 import _socket
-import asyncio
 import errno
 import os
 import select
@@ -14,74 +11,36 @@ import socket
 from collections.abc import Callable
 from time import perf_counter_ns
 
-from loadtop.load.connection import CLOSING, DIALLING, HOT, Connection
+from loadtop.load.connection import BODY, CLOSING, DIALLING, HOT, Connection
+from loadtop.load.hub import HubLoop
 
-_READ_BYTES = 65536
-_READS = 16
-"""Reads of one socket before all others, and the clock, get their turn: a server may send faster than this reads."""
 _CONNECTING = (0, errno.EINPROGRESS)
 _new_socket = _socket.socket
 _STREAM = socket.SOCK_STREAM | getattr(socket, "SOCK_NONBLOCK", 0)
-_ROUND = 512
-_ROUNDS = 8
-"""Batches of events that are handled before the event loop gets its turn."""
 
 if hasattr(select, "epoll"):
+    _PLAIN = select.EPOLLIN
     _ANSWER = select.EPOLLIN | select.EPOLLRDHUP
-    _CONNECT = _ANSWER | select.EPOLLOUT | select.EPOLLET
+    _ROOM = _ANSWER | select.EPOLLOUT
     _BROKEN = select.EPOLLERR | select.EPOLLHUP
     _WRITABLE = select.EPOLLOUT
     _READABLE = _ANSWER | _BROKEN
     _ENDED = select.EPOLLRDHUP | select.EPOLLHUP
+
+_ABSENT = 0
+"""No socket, or one that is being connected."""
+_SENDING = 1
+"""Connected, and a part of a request waits for room."""
+_OPEN = 2
 
 Address = tuple[str, int] | tuple[str, int, int, int]
 Failed = Callable[[Connection, OSError], None]
 Prepare = Callable[[_socket.socket], None]
 
 
-class Hub:
-    """The sockets of all wires of one event loop. ``failed`` is told of each connect that fails."""
-
-    __slots__ = ("_epoll", "_loop", "_poll", "failed", "register", "soon", "wires")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, failed: Failed) -> None:
-        self._loop = loop
-        self._epoll = select.epoll()
-        self._poll = self._epoll.poll
-        self.failed = failed
-        self.register = self._epoll.register
-        self.soon = loop.call_soon
-        self.wires: dict[int, Wire] = {}
-        """By descriptor; an entry may be of a socket that is closed, of which epoll never speaks again."""
-        loop.add_reader(self._epoll.fileno(), self._ready)
-
-    @staticmethod
-    def available() -> bool:
-        """Whether this system has epoll."""
-        return hasattr(select, "epoll")
-
-    def close(self) -> None:
-        """Close every socket; no connection is told."""
-        self._loop.remove_reader(self._epoll.fileno())
-        for wire in self.wires.values():
-            wire.discard()
-        self._epoll.close()
-
-    def _ready(self) -> None:
-        wires = self.wires
-        for _ in range(_ROUNDS):
-            events = self._poll(0, _ROUND)
-            for number, event in events:
-                wires[number].handle(event)
-            if len(events) < 2 or self._epoll.closed:
-                return
-
-
 class Wire:
-    """The part of :class:`asyncio.Transport` that a connection needs, over one socket after the other.
-
-    ``eager`` sends the request right after connecting: over the loopback a connect has succeeded by the time that it
-    returns, although it says that it is in progress.
+    """The part of :class:`asyncio.Transport` that a connection needs, over one socket after the other. ``failed`` is
+    told of each connect that fails.
 
     Longer than 200 lines: a transport has that many methods, and each request passes through it.
     """
@@ -91,24 +50,36 @@ class Wire:
         "_backlog",
         "_connection",
         "_eager",
+        "_failed",
         "_family",
         "_full",
         "_hub",
-        "_opened",
+        "_number",
+        "_phase",
         "_prepare",
+        "_record",
         "_sock",
+        "_soon",
+        "_starts_with",
     )
 
-    def __init__(self, hub: Hub, connection: Connection) -> None:
-        self._hub = hub
+    def __init__(self, loop: HubLoop, connection: Connection, failed: Failed) -> None:
+        self._hub = loop.hub
+        self._soon = loop.call_soon
+        self._starts_with = loop.hub.buffer.startswith
         self._connection = connection
+        self._failed = failed
+        self._record = connection.watch.tally.simple.append
         self._full = connection.watch.tally.full.append
         self._sock: _socket.socket | None = None
-        self._opened = False
+        self._number = -1
+        self._phase = _ABSENT
         self._backlog = b""
 
     def aim(self, family: int, address: Address, prepare: Prepare | None, *, eager: bool) -> None:
-        """Where to connect to from now on; ``prepare`` is called with each new socket."""
+        """Where to connect to from now on; ``prepare`` is called with each new socket. ``eager`` sends the request
+        right after connecting: over the loopback a connect has succeeded by the time that it returns, although it says
+        that it is in progress."""
         self._family = family
         self._address = address
         self._prepare = prepare
@@ -119,16 +90,16 @@ class Wire:
         all goes well, and then needs to be told nothing but the times."""
         connection = self._connection
         connection.dialled = at
+        self._phase = _ABSENT
         try:
             self._sock = opened = _new_socket(self._family, _STREAM)
-            number = opened.fileno()
-            self._hub.wires[number] = self
+            self._number = number = opened.fileno()
+            self._hub.handlers[number] = self
             if self._prepare is not None:
                 self._prepare(opened)
             code = opened.connect_ex(self._address)
             if code not in _CONNECTING:
                 raise OSError(code, os.strerror(code))  # noqa: TRY301 - the one place that handles them is below
-            self._opened = False
             if self._eager:
                 connected = perf_counter_ns()
                 exchange = connection.exchange
@@ -141,122 +112,151 @@ class Wire:
                         connection.connecting = connected - at
                         connection.sent = connected
                     else:
-                        connection.opened(self, connected)
-                        connection.expect(connected, hot=connection.pace.short_way and not connection.leaving)
+                        self._tell_opened(connected)
                     if sent == exchange.size:
-                        self._opened = True
-                        self._hub.register(number, _ANSWER)
+                        self._phase = _OPEN
+                        self._hub.watch(number, _ANSWER)
                         return
+                    connection.cool()
                     self._backlog = exchange.wire[sent:]
-            if not self._backlog:
+                    self._phase = _SENDING
+            if self._phase == _ABSENT:
                 connection.state = DIALLING
                 connection.transport = None
-            self._hub.register(number, _CONNECT)
+            self._hub.watch(number, _ROOM)
         except OSError as error:
             self.discard()
             connection.state = DIALLING
             connection.transport = None
-            self._hub.soon(self._hub.failed, connection, error)
+            self._soon(self._failed, connection, error)
 
-    def handle(self, event: int) -> None:
-        """What epoll says of the socket. The middle part is the short way, as in
-        :meth:`loadtop.load.connection.Connection.data_received`: a response known by heart, whole, and the end of the
-        connection with it. It does what the long way would do, and no more."""
+    def _tell_opened(self, at: int) -> None:
         connection = self._connection
-        if not self._opened:
-            self._go_on_opening(connection, event)
-            if not event & _READABLE:
-                return
+        connection.opened(self, at)
+        connection.expect(at, hot=not connection.keeps and connection.pace.short_way and not connection.leaving)
+
+    def handle(self, event: int) -> None:  # noqa: C901 - the short way is one piece: each call would cost time
+        """What epoll says of the socket. The middle part is the short way, as in
+        :meth:`loadtop.load.connection.Connection.data_received`: a response known by heart, whole, on a connection
+        that stays or that ends with it. It does what the long way would do, and no more."""
         opened = self._sock
-        if opened is None:
+        if opened is None or (self._phase != _OPEN and not self._go_on_opening(event)):
             return
         try:
-            data = opened.recv(_READ_BYTES)
+            size = opened.recv_into(self._hub.buffer)
         except BlockingIOError:
             return
         except OSError as error:
             self._lost(error)
             return
-        if connection.state == HOT:
+        connection = self._connection
+        state = connection.state
+        if state == HOT:
+            # What is read from a slot is called a line later: so the interpreter takes its own short way.
             exchange = connection.exchange
-            if event & _ENDED and len(data) == exchange.total and data.startswith(exchange.prefix):
-                at = perf_counter_ns()
-                self._full(at - connection.started)
-                self._full(connection.connecting)
-                self._full(at - connection.sent)
-                exchange.head.hits += 1
-                opened.close()
-                pace = connection.pace
-                if pace.left > 0:
+            starts_with = self._starts_with
+            if size == exchange.total and starts_with(exchange.prefix):
+                if event == _PLAIN and exchange.kept and connection.keeps:
+                    at = perf_counter_ns()
+                    record = self._record
+                    record(at - connection.started)
+                    exchange.head.hits += 1
+                    pace = connection.pace
+                    if pace.left <= 0:
+                        pace.proceed(connection, at)
+                        return
                     pace.left -= 1
                     connection.started = at
-                    self.open(at)
-                else:
-                    self._sock = None
-                    connection.state = CLOSING
-                    connection.connection_lost(None)
-                return
+                    try:
+                        sent = opened.send(exchange.wire)
+                    except OSError as error:
+                        self._not_sent(error)
+                        return
+                    if sent != exchange.size:
+                        connection.cool()
+                        self._wait_for_room(exchange.wire[sent:])
+                    return
+                if event & _ENDED and not connection.keeps:
+                    self._go_on_anew(connection)
+                    return
             connection.cool()
-        self._hear(connection, data, ended=bool(event & _ENDED))
-
-    def _hear(self, connection: Connection, data: bytes, *, ended: bool) -> None:
-        opened = self._sock
-        rounds = _READS
-        while data:
-            connection.data_received(data)
-            if opened is None or self._sock is not opened:
-                return
-            rounds -= 1
-            if not rounds:
-                self._hub.soon(self._read_on, opened, ended)
-                return
-            if ended and connection.state == CLOSING:
-                break
-            if not ended and len(data) < _READ_BYTES and self._opened:
-                return
-            try:
-                data = opened.recv(_READ_BYTES)
-            except BlockingIOError:
-                return
-            except OSError as error:
-                self._lost(error)
-                return
-        self._lost(None)
-
-    def _read_on(self, opened: _socket.socket, ended: bool) -> None:
-        if self._sock is not opened:
+        elif state == BODY and 0 < size < connection.remaining:
+            connection.remaining -= size
             return
-        try:
-            data = opened.recv(_READ_BYTES)
-        except BlockingIOError:
-            return
-        except OSError as error:
+        if size:
+            connection.data_received(bytes(self._hub.seen[:size]))
+        else:
+            self._lost(None)
+
+    def _not_sent(self, error: OSError) -> None:
+        """A request on a connection that stays could not be sent at once."""
+        if isinstance(error, BlockingIOError):
+            self._connection.cool()
+            self._wait_for_room(self._connection.exchange.wire)
+        else:
             self._lost(error)
-            return
-        self._hear(self._connection, data, ended=ended)
 
-    def _go_on_opening(self, connection: Connection, event: int) -> None:
-        if self._backlog:
+    def _go_on_anew(self, connection: Connection) -> None:
+        """The short way of a connection that the server has ended with the response."""
+        at = perf_counter_ns()
+        self._full(at - connection.started)
+        self._full(connection.connecting)
+        self._full(at - connection.sent)
+        connection.exchange.head.hits += 1
+        if self._sock is not None:
+            self._sock.close()
+        pace = connection.pace
+        if pace.left > 0:
+            pace.left -= 1
+            connection.started = at
+            self.open(at)
+        else:
+            self._sock = None
+            connection.state = CLOSING
+            connection.connection_lost(None)
+
+    def _go_on_opening(self, event: int) -> bool:
+        """Connect, or send what waited for room; whether there is something to read."""
+        if self._phase == _SENDING:
             if event & _WRITABLE:
                 self._flush()
-        elif event & _BROKEN:
+            return self._sock is not None and bool(event & _READABLE)
+        if event & _BROKEN:
             self._refused()
         elif event & _WRITABLE:
-            at = perf_counter_ns()
-            connection.opened(self, at)
-            connection.expect(at, hot=connection.pace.short_way and not connection.leaving)
-            self.write(connection.exchange.wire)
+            self._hub.rewatch(self._number, _ANSWER)
+            self._phase = _OPEN
+            self._tell_opened(perf_counter_ns())
+            self.write(self._connection.exchange.wire)
+        return False
 
     def _refused(self) -> None:
         if self._sock is not None:
             code = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             self.discard()
-            self._hub.failed(self._connection, OSError(code, os.strerror(code)))
+            self._failed(self._connection, OSError(code, os.strerror(code)))
 
     def write(self, data: bytes, /) -> None:
         """Send now what the socket takes, and the rest when it takes more."""
-        self._backlog += data
-        self._flush()
+        if self._phase == _SENDING:
+            self._backlog += data
+            return
+        if self._sock is None:
+            return
+        try:
+            sent = self._sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            self._break(error)
+            return
+        if sent != len(data):
+            self._wait_for_room(data[sent:])
+
+    def _wait_for_room(self, rest: bytes) -> None:
+        self._backlog = rest
+        self._phase = _SENDING
+        self._hub.rewatch(self._number, _ROOM)
 
     def _flush(self) -> None:
         if self._sock is None:
@@ -266,19 +266,23 @@ class Wire:
         except BlockingIOError:
             return
         except OSError as error:
-            self.discard()
-            self._hub.soon(self._connection.connection_lost, error)
+            self._break(error)
             return
         self._backlog = self._backlog[count:]
         if not self._backlog:
-            self._opened = True
+            self._phase = _OPEN
+            self._hub.rewatch(self._number, _ANSWER)
             self._connection.resume_writing()
+
+    def _break(self, error: OSError) -> None:
+        self.discard()
+        self._soon(self._connection.connection_lost, error)
 
     def close(self) -> None:
         """Close the socket; the connection hears of it soon."""
         if self._sock is not None:
             self.discard()
-            self._hub.soon(self._connection.connection_lost, None)
+            self._soon(self._connection.connection_lost, None)
 
     abort = close
 
@@ -287,6 +291,7 @@ class Wire:
         if self._sock is not None:
             self._sock.close()
             self._sock = None
+            self._phase = _ABSENT
             self._backlog = b""
 
     def _lost(self, error: OSError | None) -> None:

@@ -18,9 +18,8 @@ import time
 from dataclasses import asdict
 from typing import Any, cast
 
-import uvloop
-
 from loadtop.load.engine import Engine
+from loadtop.load.hub import Hub, HubLoop
 from loadtop.load.journal import Journal
 from loadtop.load.plan import Plan, PlanError
 from loadtop.load.report import Parting, Report
@@ -36,13 +35,14 @@ _LAST_WORDS_S = 2.0
 class Worker(asyncio.Protocol):
     """Reads commands and writes reports."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, plan: Plan, what: dict[str, Any], pending: bytes) -> None:
         self._loop = loop
-        self._pending = bytearray()
-        self._engine: Engine | None = None
+        self._pending = bytearray(pending)
+        share = Share(what["worker"], what["workers"])
+        journal = None if what.get("journal") is None else Journal(what["journal"])
+        self._engine = Engine(plan, loop, share, self._report, journal)
         self._out: asyncio.WriteTransport | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
         self.done = loop.create_future()
 
     async def run(self) -> None:
@@ -50,6 +50,13 @@ class Worker(asyncio.Protocol):
         pipe = await self._loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(1, "wb", buffering=0))
         self._out = pipe[0]
         await self._loop.connect_read_pipe(lambda: self, os.fdopen(0, "rb", buffering=0))
+        self.data_received(b"")
+        if await self._engine.prepare():
+            # The modules and the plan stay: what is collected is only what comes now, and that is little.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 100)
+            self._report()
         await self.done
 
     def data_received(self, data: bytes) -> None:
@@ -58,11 +65,7 @@ class Worker(asyncio.Protocol):
         while (end := self._pending.find(b"\n")) >= 0:
             line = bytes(self._pending[:end])
             del self._pending[: end + 1]
-            command = cast("dict[str, Any]", json.loads(line))
-            if self._engine is None:
-                self._prepare(command)
-            else:
-                self._obey(self._engine, command)
+            self._obey(self._engine, cast("dict[str, Any]", json.loads(line)))
 
     def eof_received(self) -> None:
         """Nobody wants the load any more."""
@@ -70,23 +73,6 @@ class Worker(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - every reason is the same
         os._exit(0)
-
-    def _prepare(self, command: dict[str, Any]) -> None:
-        plan = Plan.from_json(command["plan"])
-        share = Share(command["worker"], command["workers"])
-        journal = None if command.get("journal") is None else Journal(command["journal"])
-        self._engine = Engine(plan, self._loop, share, self._report, journal)
-        task = self._loop.create_task(self._make_ready(self._engine))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _make_ready(self, engine: Engine) -> None:
-        if await engine.prepare():
-            # The modules and the plan stay: what is collected is only what comes now, and that is little.
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(50_000, 20, 100)
-            self._report()
 
     def _obey(self, engine: Engine, command: dict[str, Any]) -> None:
         match command:
@@ -123,7 +109,7 @@ class Worker(asyncio.Protocol):
 
     def _report(self) -> None:
         engine = self._engine
-        if engine is None or self._out is None:
+        if self._out is None:
             return
         self._out.write(_report(engine).to_json().encode() + b"\n")
         if engine.state.ended:
@@ -187,17 +173,37 @@ def _report(engine: Engine) -> Report:
     )
 
 
-async def _work() -> None:
+def _first_line() -> tuple[dict[str, Any], bytes]:
+    """What to do, from standard input, and what came after that line already."""
+    line = bytearray()
+    while b"\n" not in line:
+        data = os.read(0, 1 << 16)
+        if not data:
+            os._exit(0)
+        line += data
+    first, _, rest = line.partition(b"\n")
+    return cast("dict[str, Any]", json.loads(first)), bytes(rest)
+
+
+async def _work(plan: Plan, what: dict[str, Any], pending: bytes) -> None:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, lambda: os._exit(0))
-    await Worker(loop).run()
+    await Worker(loop, plan, what, pending).run()
 
 
 def main() -> None:
     """Run one worker. Ctrl-C reaches every process of the terminal; what to do then is for the parent to decide."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    what, pending = _first_line()
     try:
-        uvloop.run(_work())
+        plan = Plan.from_json(what["plan"])
+        if Hub.available() and all(target.scheme == "http" for target in plan.targets):
+            with asyncio.Runner(loop_factory=HubLoop) as runner:
+                runner.run(_work(plan, what, pending))
+        else:
+            import uvloop
+
+            uvloop.run(_work(plan, what, pending))
     except PlanError as error:
         sys.exit(str(error))
 

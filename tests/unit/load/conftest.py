@@ -5,7 +5,7 @@ from time import perf_counter_ns
 
 import pytest
 
-from loadtop.load.connection import DIALLING, Connection
+from loadtop.load.connection import DIALLING, RESTING, Connection
 from loadtop.load.exchange import Exchange, Head, Reply
 from loadtop.load.plan import Target
 from loadtop.load.tally import Kind, Tally
@@ -72,6 +72,7 @@ class Ear:
             connection.started = at
             connection.send(at)
         else:
+            connection.state = RESTING
             self.rests += 1
 
 

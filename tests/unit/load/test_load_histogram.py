@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.load.histogram import EMPTY, bounds, bucket_of, distribution, mean, median, merge, percentile, sd
+from loadtop.load.histogram import (
+    EMPTY,
+    bounds,
+    bucket_of,
+    buckets_of,
+    distribution,
+    mean,
+    median,
+    merge,
+    percentile,
+    sd,
+)
 from loadtop.load.tally import Durations
 
 DURATIONS = st.lists(st.integers(0, 2**45) | st.integers(0, 300) | st.integers(900, 1100), max_size=60)
@@ -19,6 +30,11 @@ def test_a_value_lies_within_its_bucket(value: int) -> None:
     low, high = bounds(bucket_of(value))
     assert low <= value <= high
     assert high - low <= low / 128
+
+
+@given(st.lists(st.integers(0, 70_000)))
+def test_many_values_find_their_buckets(values: list[int]) -> None:
+    assert buckets_of(values) == [bucket_of(value) for value in values]
 
 
 @given(st.integers(0, 6000))
@@ -37,11 +53,11 @@ def test_merging_is_exact_and_associative(groups: list[list[int]]) -> None:
 
 
 @given(SOME)
-def test_folding_with_numpy_counts_the_same(values: list[int]) -> None:
+def test_folding_many_at_once_counts_the_same(values: list[int]) -> None:
     durations = Durations()
     middle = len(values) // 2
-    durations.add(np.array(values[:middle], np.int64))
-    durations.add(np.array(values[middle:], np.int64))
+    durations.add(values[:middle])
+    durations.add(values[middle:])
     assert durations.take() == distribution(values)
     assert durations.take() == EMPTY
 
