@@ -4,7 +4,7 @@
 set -eu
 
 PACKAGES="apache2 apache2-utils libapache2-mod-php php-fpm haproxy nginx-light openssh-server openssh-client openssl
-          wrk siege hey sysstat busybox gawk mawk iproute2 procps util-linux sqlite3 tmux librsvg2-bin fonts-dejavu-core"
+          wrk siege hey sysstat busybox gawk mawk iproute2 procps util-linux sqlite3 tmux asciinema librsvg2-bin fonts-dejavu-core"
 RED_HAT="httpd httpd-tools mod_ssl php php-fpm haproxy nginx openssh-server openssh-clients openssl wrk sysstat gawk iproute procps-ng"
 
 say() { printf '%s\n' "servers: $*" >&2; }
@@ -20,16 +20,21 @@ missing=""
 for package in $PACKAGES; do
     installed "$package" || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
+# Any of these browsers will do; not every distribution has this package.
+browser=chromium-headless-shell
+for name in chromium chromium-headless-shell google-chrome; do
+    if command -v "$name" >/dev/null; then browser=""; fi
+done
+[ -n "$missing$browser" ] || exit 0
 
 if [ "$(id -u)" -eq 0 ]; then as_root=""
 elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root="sudo -n"
 else
-    say "not allowed to install; tests that need a missing server will fail: sudo apt-get install$missing"
+    say "not allowed to install; tests that need a missing server will fail: sudo apt-get install$missing $browser"
     exit 0
 fi
 
-say "installing$missing"
+say "installing$missing $browser"
 log=$(mktemp)
 policy=/usr/sbin/policy-rc.d
 made_policy=""
@@ -48,11 +53,17 @@ if [ ! -e "$policy" ]; then
 fi
 
 $as_root apt-get update -qq </dev/null >"$log" 2>&1 || say "apt-get update failed; trying with the package lists at hand"
+install() {
+    $as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 "$@" </dev/null >>"$log" 2>&1
+}
 # shellcheck disable=SC2086  # a list of words
-if ! $as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-    apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 $missing </dev/null >>"$log" 2>&1; then
+if [ -n "$missing" ] && ! install $missing; then
     tail -5 "$log" >&2
     say "not everything was installed; tests that need a missing server will fail and say so"
+fi
+if [ -n "$browser" ] && ! install "$browser"; then
+    say "no $browser here; the tests of the report's page need it, chromium or google-chrome"
 fi
 
 # What came just now shall not start at the next boot either.

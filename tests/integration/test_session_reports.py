@@ -95,6 +95,21 @@ def test_exports_have_what_was_recorded(recording: Path, folder: Path) -> None:
     assert (first["version"], first["width"], first["height"]) == (2, 80, 24)
 
 
+def test_film_is_played_by_asciinema(recording: Path, folder: Path) -> None:
+    film = folder / "played.cast"
+    done = loadtop("export", str(recording), "--cast", str(film), "--size", "80x24")
+    assert done.returncode == 0, done.stderr
+    player = find_program("asciinema", install="apt-get install asciinema")
+    played = subprocess.run(
+        [player, "play", "--speed", "500", "--idle-time-limit", "0.1", str(film)],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )  # fmt: skip
+    assert played.returncode == 0, played.stderr
+    events = [json.loads(line) for line in film.read_text().splitlines()[1:]]
+    assert played.stdout.decode() == "".join(text for _, kind, text in events if kind == "o")
+    assert b"req/s" in played.stdout
+
+
 def test_sar_has_the_columns_of_sar(recording: Path) -> None:
     sar = find_program("sar", install="apt-get install sysstat")
     command = [sar, "-u", "-P", "ALL", "-S", "-W", "-q", "-n", "DEV", "1", "1"]
