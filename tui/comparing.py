@@ -15,6 +15,7 @@ from loadtop.comparing.run import Run
 from loadtop.comparing.wording import body, head, letter
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.reporting.settings import LOAD
+from loadtop.words import tr
 from tui.drawing.graph import ceiling, graph, span_of
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import milliseconds, per_second
@@ -26,10 +27,12 @@ from tui.terminal import TerminalDriver
 from tui.text import clip, safe, width
 from tui.words import LETTERS
 
-_WORDS = re.compile(r"(better|worse|higher|lower|no difference|not judged|not measured|too short to tell)")
 _ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
 _ROWS = 3
 """Of each graph."""
+
+INDENT = " " * 6
+"""Before the second and every further line of a line that was broken."""
 
 FINE = (0.1, 0.2, 0.5)
 """Seconds that a cell stands for in a comparison of short runs."""
@@ -98,8 +101,8 @@ class ComparisonApp(App[None], inherit_bindings=False):
         lines = _coloured(head(self._comparison), cells)
         lines += [(), *curves(self._comparison.runs, cells, self.look), ()]
         lines += _coloured(body(self._comparison, everything=self._everything), cells)
-        more = "a what differs" if self._everything else "a all numbers"
-        self.page.draw("compare", lines, f"q quit   up, down scroll   {more}")
+        more = tr("a what differs" if self._everything else "a all numbers")
+        self.page.draw(tr("compare"), lines, f"{tr('q quit   up, down scroll')}   {more}")
 
 
 def curves(runs: Sequence[Run], cells: int, look: Look) -> list[Line]:
@@ -113,11 +116,11 @@ def curves(runs: Sequence[Run], cells: int, look: Look) -> list[Line]:
         resampled = [_resampled(run, name, span_of(cells, look.glyphs), per_cell * cells) for run in runs]
         top = ceiling(max((value for values in resampled for value in values if value is not None), default=1.0))
         for number, values in enumerate(resampled):
-            name_of = Span(f"{letter(number)} {title}", Role.TITLE)
-            drawn.append(line(name_of, Span(f"  up to {show(top)} {unit}", Role.DIM)))
+            name_of = Span(f"{letter(number)} {tr(title)}", Role.TITLE)
+            drawn.append(line(name_of, Span(tr("  up to {most} {unit}", most=show(top).strip(), unit=unit), Role.DIM)))
             drawn += graph(values, cells, _ROWS, top, look.glyphs, total=len(values))
     for number, run in enumerate(runs):
-        drawn += [line(Span(f"{letter(number)} limit", Role.TITLE)), _strip(run, cells, per_cell, look)]
+        drawn += [line(Span(f"{letter(number)} {tr('limit')}", Role.TITLE)), _strip(run, cells, per_cell, look)]
         drawn += _marks(run, cells, per_cell, look)
     drawn.append(line(Span(axis(cells, per_cell, look.glyphs.rail), Role.DIM)))
     return drawn
@@ -173,12 +176,26 @@ def _marks(run: Run, cells: int, per_cell: float, look: Look) -> list[Line]:
 def _coloured(text: Sequence[str], cells: int) -> list[Line]:
     """The text in lines of so many cells, with what it says of the direction in that direction's colour."""
     drawn: list[Line] = []
+    roles = {tr(word): role for word, role in _ROLES.items()}
+    known = re.compile(f"({'|'.join(map(re.escape, roles))})")
     for words in map(safe, text):
-        wrapped = textwrap.wrap(words, max(20, cells), subsequent_indent="      ", drop_whitespace=False) or [""]
-        for each in wrapped if len(words) > cells else [words]:
-            parts = [part for part in _WORDS.split(each) if part]
-            drawn.append(tuple(Span(part, _ROLES.get(part, Role.TEXT)) for part in parts))
+        drawn.extend(
+            tuple(Span(part, roles.get(part, Role.TEXT)) for part in known.split(each) if part)
+            for each in (_broken(words, cells) if width(words) > cells else [words])
+        )
     return drawn
+
+
+def _broken(words: str, cells: int) -> list[str]:
+    """A line in lines of so many cells, all but the first indented."""
+    if words.isascii():
+        return textwrap.wrap(words, max(20, cells), subsequent_indent=INDENT, drop_whitespace=False) or [""]
+    found: list[str] = []
+    while width(words) > max(20, cells):
+        head = clip(words, max(20, cells), "")
+        found.append(head)
+        words = INDENT + words[len(head) :].lstrip()
+    return [*found, words]
 
 
 def run_comparison(comparison: Comparison, *, look: Look | None = None) -> None:

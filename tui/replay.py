@@ -7,13 +7,14 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from loadtop.session.player import SessionPlayer
+from loadtop.words import tr
 from tui.app import Cockpit
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import clock
 from tui.keys import Key
 from tui.look import Look
 from tui.screens.help import HelpScreen
-from tui.text import safe
+from tui.text import safe, width
 from tui.widgets.keybar import KeyBar
 
 if TYPE_CHECKING:
@@ -98,27 +99,27 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
 
     def action_ask_time(self) -> None:
         """Ask for a time."""
-        self.ask("time", "jump to (1:30, 95 or 50%)")
+        self.ask("time", tr("jump to (1:30, 95 or 50%)"))
 
     def action_mark_after(self) -> None:
         """The next mark."""
         if not self.player.seek_mark(after=True):
-            self.say("no mark after this moment")
+            self.say(tr("no mark after this moment"))
 
     def action_mark_before(self) -> None:
         """The mark before."""
         if not self.player.seek_mark(after=False):
-            self.say("no mark before this moment")
+            self.say(tr("no mark before this moment"))
 
     def action_change_after(self) -> None:
         """The next change of the verdict."""
         if not self.player.seek_change(after=True):
-            self.say("the verdict does not change any more")
+            self.say(tr("the verdict does not change any more"))
 
     def action_change_before(self) -> None:
         """The change of the verdict before."""
         if not self.player.seek_change(after=False):
-            self.say("the verdict has not changed before")
+            self.say(tr("the verdict has not changed before"))
 
     def action_help(self) -> None:
         """Show the help."""
@@ -132,7 +133,7 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
             self._cockpit.stop_asking()
             at = time_of(event.text, self.player.duration)
             if at is None:
-                self.say("write a time as 1:30, 1:02:03 or 95 (seconds), or a share as 50%", Role.WARN)
+                self.say(tr("write a time as 1:30, 1:02:03 or 95 (seconds), or a share as 50%"), Role.WARN)
             else:
                 self.player.seek(at)
 
@@ -159,7 +160,7 @@ class ReplayBar(KeyBar):
             kept = [key for key in kept if key.rank != worst]
         for key in kept:
             x = length(spans)
-            spans += [Span(key.shown, Role.KEY), Span(f" {key.label}  " if key.label else " ", Role.DIM)]
+            spans += [Span(key.shown, Role.KEY), Span(f" {tr(key.label)}  " if key.label else " ", Role.DIM)]
             self._places.append((key, x, length(spans)))
         self.show([tuple(spans)])
 
@@ -173,25 +174,29 @@ class ReplayBar(KeyBar):
 
     def _state(self) -> Line:
         player = self._player
-        word = "play" if player.playing else "paused"
+        word = tr("play" if player.playing else "paused")
         badge = Span(f" {word} ", Role.GOOD_BADGE if player.playing else Role.WARN_BADGE)
         speed = "" if player.speed == 1 else f" x{player.speed:g}"
         grows = "+" if player.growing else ""
-        state = line(badge, Span(f"{speed} {clock(player.at)} of {clock(player.duration)}{grows}  ", Role.VALUE))
-        return (*state, Span(f"live: {safe(player.live).upper()}  ", Role.WARN)) if player.live else state
+        place = tr("{done} of {all}", done=clock(player.at), all=clock(player.duration))
+        state = line(badge, Span(f"{speed} {place}{grows}  ", Role.VALUE))
+        if not player.live:
+            return state
+        return (*state, Span(tr("live: {verdict}  ", verdict=safe(tr(player.live)).upper()), Role.WARN))
 
 
 class ReplayHelp(HelpScreen):
     """The help, with the keys of a replay."""
 
     def _keys(self) -> list[Line]:
-        lines: list[Line] = [line(Span("Keys", Role.TITLE), Span("  (or click them in the last line)", Role.DIM))]
-        lines += [line("  ", Span(f"{key.shown:<7}", Role.KEY), key.help) for key in KEYS]
-        return [*lines, line("  ", Span(f"{'home':<7}", Role.KEY), "the beginning; end: the end")]
+        mouse = tr("(or click them in the last line)")
+        lines: list[Line] = [line(Span(tr("Keys"), Role.TITLE), Span(f"  {mouse}", Role.DIM))]
+        lines += [line("  ", Span(f"{key.shown:<7}", Role.KEY), tr(key.help)) for key in KEYS]
+        return [*lines, line("  ", Span(f"{'home':<7}", Role.KEY), tr("the beginning; end: the end"))]
 
 
 def _size(key: Key) -> int:
-    return len(key.shown) + 1 + (len(key.label) + 2 if key.label else 0)
+    return len(key.shown) + 1 + (width(tr(key.label)) + 2 if key.label else 0)
 
 
 def time_of(text: str, duration: float) -> float | None:

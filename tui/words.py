@@ -3,6 +3,7 @@
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
 from loadtop.words import tr
 from tui.drawing.line import Role
+from tui.drawing.numbers import quantity
 
 CALM = "none"
 
@@ -122,6 +123,12 @@ def metric(name: str) -> str:
         device, _, what = name.partition(".")[2].rpartition(".")
         return f"{device} {tr(_DEVICES.get(what, what))}"
     return name.replace("_", " ")
+
+
+def threshold_of(evidence: Evidence) -> str:
+    """The threshold in words: a limit, or what the value must stay below to speak for the finding."""
+    value = quantity(evidence.threshold, evidence.unit)
+    return tr("below {value}" if evidence.below else "limit {value}", value=value)
 
 
 def counts(evidence: Evidence) -> bool:

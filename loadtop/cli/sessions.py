@@ -11,7 +11,7 @@ from loadtop.options import Parser
 from loadtop.session.housekeeping import HousekeepingError, age, chosen, remove, rename
 from loadtop.session.listing import recordings
 from loadtop.session.reader import SessionError
-from loadtop.words import plain
+from loadtop.words import pad, plain, tr, translated
 
 
 def main(verb: str, words: list[str]) -> int:
@@ -46,14 +46,14 @@ def _list() -> int:
     """Print the recordings in the state directory, newest last."""
     found = list(recordings())
     if not found:
-        print("No recordings yet: every test is recorded, unless --no-record is given.")
+        print(tr("No recordings yet: every test is recorded, unless --no-record is given."))
     for entry in found:
         if entry.problem:
-            print(f"{plain(entry.path.name)}  {plain(entry.problem)}")
+            print(f"{plain(entry.path.name)}  {plain(translated(entry.problem))}")
             continue
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.started))
-        what = f"{entry.verdict:<15} {plain(entry.what)}"
-        print(f"{when}  {entry.duration_s:7.0f} s  {what}\n    {plain(str(entry.path))}")
+        what = f"{pad(tr(entry.verdict), 15)} {plain(entry.what)}"
+        print(f"{when}  {entry.duration_s:7.0f} {tr('s')}  {what}\n    {plain(str(entry.path))}")
     return DONE
 
 

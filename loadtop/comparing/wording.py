@@ -8,13 +8,14 @@ from loadtop.comparing.run import Run
 from loadtop.comparing.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.reporting.settings import LOAD
 from loadtop.summary.text import figure, wrapped
-from loadtop.words import plain
+from loadtop.words import pad, plain, tr
 
 Json = dict[str, Any]
 
 SCHEMA = "loadtop.compare/1"
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WIDTHS = 24, 10, 26
+NEVER = "{a} and {b} intervals, over {more} are needed"
 TELLING = frozenset({"better", "worse", "higher", "lower"})
 USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", "apache.busy"})
 """Numbers of a machine that are shown also where they do not differ."""
@@ -53,7 +54,9 @@ def _runs(runs: Sequence[Run]) -> Iterator[str]:
     for number, run in enumerate(runs):
         load = run.figures["load"]
         shapes = ", ".join(run.shapes.values())
-        done = "watched" if load is None else f"{load['requests']} requests, {figure(load['rps'])}/s"
+        done = tr("watched")
+        if load is not None:
+            done = tr("{number} requests, {rps}/s", number=load["requests"], rps=figure(load["rps"]))
         yield f"{letter(number)}  {plain(run.name)}  {run.started}"
         yield f"   {plain(run.figures['url'] or '')}  {shapes}  {run.duration:.0f} s  {done}"
 
@@ -61,25 +64,28 @@ def _runs(runs: Sequence[Run]) -> Iterator[str]:
 def _conclusion(comparison: Comparison) -> Iterator[str]:
     for number, run in enumerate(comparison.runs[1:], start=1):
         direction = comparison.overall(number)
-        words = {"better": "better than A", "worse": "worse than A"}.get(direction, direction)
-        yield f"{letter(number)} is {words}" if direction in TELLING else f"{letter(number)} against A: {words}"
+        said = "{run} is {words}" if direction in TELLING else "{run} against A: {words}"
+        than = {"better": "better than A", "worse": "worse than A"}.get(direction, direction)
+        yield tr(said, run=letter(number), words=tr(than))
         of_load = [(table, row) for table in comparison.judged for row in table.rows if row.of == LOAD]
         for table, row in of_load:
             change = row.changes[number - 1]
+            where = tr(" at {period}", period=table.period.title) if comparison.by == "step" else ""
+            told = f"   {tr(row.metric.title)}{where}: {_values(row, number)} ({percent(change)})"
             if change.direction in TELLING:
-                where = f" at {table.period.title}" if comparison.by == "step" else ""
-                yield f"   {row.metric.title}{where}: {_values(row, number)} ({percent(change)}), {change.direction}"
+                yield f"{told}, {tr(change.direction)}"
             elif change.direction == "too short to tell" and change.difference and row.metric.name in MAIN:
-                where = f" at {table.period.title}" if comparison.by == "step" else ""
-                told = f"{_values(row, number)} ({percent(change)}): {_shortness(row, number)}"
-                yield f"   {row.metric.title}{where}: {told}"
+                yield f"{told}: {_shortness(row, number)}"
         limits = [(run.figures["verdict"]["bottleneck"]) for run in (comparison.runs[0], run)]
-        same = "the same limit" if limits[0] == limits[1] else "another limit"
-        yield f"   {same}: {limits[0]}" + ("" if limits[0] == limits[1] else f", then {limits[1]}")
+        first, then = (tr(limit) for limit in limits)
+        if limits[0] == limits[1]:
+            yield f"   {tr('the same limit')}: {first}"
+        else:
+            yield f"   {tr('another limit')}: {tr('{first}, then {then}', first=first, then=then)}"
 
 
 def _values(row: Row, run: int) -> str:
-    return f"{figure(_mean(row, 0))} to {figure(_mean(row, run))} {row.metric.unit}".rstrip()
+    return f"{tr('{a} to {b}', a=figure(_mean(row, 0)), b=figure(_mean(row, run)))} {row.metric.unit}".rstrip()
 
 
 def _shortness(row: Row, run: int) -> str:
@@ -87,25 +93,26 @@ def _shortness(row: Row, run: int) -> str:
     counts = [0 if known is None else known.count for known in (row.samples[0], row.samples[run])]
     needed = row.changes[run - 1].needed
     if needed is None:
-        more = f"at least {LEAST}" if min(counts) < LEAST else f"over {MOST}"
-        return f"{counts[0]} and {counts[1]} intervals, {more} are needed"
-    return f"{counts[0]} and {counts[1]} intervals, about {needed} would tell"
+        few = min(counts) < LEAST
+        said = "{a} and {b} intervals, at least {more} are needed" if few else NEVER
+        return tr(said, a=counts[0], b=counts[1], more=LEAST if few else MOST)
+    return tr("{a} and {b} intervals, about {more} would tell", a=counts[0], b=counts[1], more=needed)
 
 
 def _settings(comparison: Comparison) -> Iterator[str]:
     if not comparison.settings:
-        yield "All settings that were seen are the same."
+        yield tr("All settings that were seen are the same.")
         return
-    yield "Settings that differ"
+    yield tr("Settings that differ")
     for of, name, values in comparison.settings:
         shown = "   ".join(f"{letter(i)} {plain(value or '-')}" for i, value in enumerate(values))
-        yield f"  {'load' if of == LOAD else plain(of)}: {plain(name)}   {shown}"
+        yield f"  {tr('load') if of == LOAD else plain(of)}: {plain(name)}   {shown}"
 
 
 def _table(comparison: Comparison, table: Table, *, everything: bool) -> Iterator[str]:
     wide, narrow, _ = WIDTHS
     heads = "".join(f"{letter(i):>{narrow}}" for i in range(len(comparison.runs)))
-    yield f"{plain(table.period.title):<{wide}}{heads}   {_against(len(comparison.runs))}".rstrip()
+    yield f"{pad(tr(plain(table.period.title)), wide)}{heads}   {_against(len(comparison.runs))}".rstrip()
     of = LOAD
     hidden = 0
     for row in table.rows:
@@ -116,14 +123,14 @@ def _table(comparison: Comparison, table: Table, *, everything: bool) -> Iterato
             of = row.of
             yield f"{plain(of)}"
         yield _row(row)
-    limits = "".join(f"{plain(limit or '-'):>{narrow}}" for limit in table.limits)
-    yield f"{'  limit':<{wide}}{limits}"
+    limits = "".join(pad(tr(plain(limit or "-")), narrow, right=True) for limit in table.limits)
+    yield f"{pad('  ' + tr('limit'), wide)}{limits}"
     if hidden:
-        yield f"  and {hidden} numbers of machines that do not differ (--all shows them)"
+        yield tr("  and {number} numbers of machines that do not differ (--all shows them)", number=hidden)
 
 
 def _against(count: int) -> str:
-    return "against A" if count == 2 else "each against A"
+    return tr("against A" if count == 2 else "each against A")
 
 
 def _tells(row: Row) -> bool:
@@ -136,10 +143,10 @@ def _row(row: Row) -> str:
     values = "".join(f"{figure(_mean(row, i)):>{narrow}}" for i in range(len(row.samples)))
     several = len(row.changes) > 1
     changes = (
-        (f"{letter(i)} " if several else "") + f"{percent(change):>7} {change.direction}{chance(change)}"
+        (f"{letter(i)} " if several else "") + f"{percent(change):>7} {tr(change.direction)}{chance(change)}"
         for i, change in enumerate(row.changes, start=1)
     )
-    return f"{f'  {row.metric.title}{unit}':<{wide}}{values}   {'; '.join(changes)}"
+    return f"{pad(f'  {tr(row.metric.title)}{unit}', wide)}{values}   {'; '.join(changes)}"
 
 
 def _mean(row: Row, run: int) -> float | None:
@@ -165,7 +172,7 @@ def _periods(comparison: Comparison, tables: Sequence[Table]) -> Iterator[str]:
     """The parts of the time side by side, in their main numbers."""
     names = [letter(i) for i in range(len(comparison.runs))]
     head = "".join(f"{f'{name} req/s':>10}{f'{name} p99':>9}" for name in names)
-    yield f"{'since the load began':<22}{head}   limit"
+    yield f"{pad(tr('since the load began'), 22)}{head}   {tr('limit')}"
     for table in tables:
         rows = {row.metric.name: row for row in table.rows if row.of == LOAD}
         cells = ""
@@ -174,13 +181,14 @@ def _periods(comparison: Comparison, tables: Sequence[Table]) -> Iterator[str]:
                 cells += f"{figure(_mean(rows[name], i) if name in rows else None):>{width}}"
         limits = list(dict.fromkeys(limit or "-" for limit in table.limits))
         told = sorted({change.direction for row in rows.values() for change in row.changes} & {"better", "worse"})
-        yield f"{table.period.title:<22}{cells}   {plain(', '.join(limits))}{'   ' + ', '.join(told) if told else ''}"
+        better = "   " + ", ".join(map(tr, told)) if told else ""
+        yield f"{pad(tr(table.period.title), 22)}{cells}   {plain(', '.join(map(tr, limits)))}{better}"
 
 
 def _method(comparison: Comparison) -> Iterator[str]:
-    least = f"{comparison.percent:g} % (p90, p99: more)"
-    yield f"Differences below {least} count as none: runs of the same thing differ as much."
-    yield from wrapped(f"{METHOD}; level {LEVEL:g}.", "")
+    least = tr("{percent} % (p90, p99: more)", percent=f"{comparison.percent:g}")
+    yield tr("Differences below {least} count as none: runs of the same thing differ as much.", least=least)
+    yield from wrapped(tr("{method}; level {level}.", method=tr(METHOD), level=f"{LEVEL:g}"), "", 76)
 
 
 def as_json(comparison: Comparison) -> Json:

@@ -11,7 +11,7 @@ from typing import Any
 from loadtop.experiment.ledger import CellResult
 from loadtop.experiment.plan import ExperimentPlan
 from loadtop.summary.text import figure
-from loadtop.words import plain
+from loadtop.words import pad, plain, tr, width
 
 SCHEMA = "loadtop.experiment/1"
 Value = str | float | None
@@ -120,8 +120,10 @@ def text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
 def lines(found: Sequence[Row], columns: Sequence[str]) -> list[str]:
     """A heading and a line per row, with these columns."""
     shown = [column for column in COLUMNS if column[0] in columns and (column[0] != "url" or _several_urls(found))]
-    values = [[_shown(read(row)) for _, _, read in shown] for row in found]
-    return _aligned([[title for _, title, _ in shown], *values])
+    values = [
+        [tr(_shown(read(row))) if name == "verdict" else _shown(read(row)) for name, _, read in shown] for row in found
+    ]
+    return _aligned([[tr(title) for _, title, _ in shown], *values])
 
 
 def markdown(plan: ExperimentPlan, found: Sequence[Row]) -> str:
@@ -190,11 +192,11 @@ def _cell(value: Value) -> str:
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     """Columns as wide as their longest value: words to the left, numbers to the right."""
-    sizes = [max(len(row[index]) for row in table) for index in range(len(table[0]))]
-    words = {index for index, title in enumerate(table[0]) if title in ("variant", "url", "load", "limit")}
+    sizes = [max(width(row[index]) for row in table) for index in range(len(table[0]))]
+    words = {i for i, title in enumerate(table[0]) if title in map(tr, ("variant", "url", "load", "limit"))}
     return [
         "  ".join(
-            value.ljust(size) if index in words else value.rjust(size)
+            pad(value, size, right=index not in words)
             for index, (value, size) in enumerate(zip(row, sizes, strict=True))
         ).rstrip()
         for row in table

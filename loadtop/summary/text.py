@@ -214,15 +214,15 @@ def figure(value: float | None) -> str:
     return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
 
 
-def wrapped(text: str, indent: str) -> list[str]:
-    """The text in lines of at most WIDTH columns; between Japanese characters a line may end anywhere."""
+def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
+    """The text in lines of at most so many columns; between Japanese characters a line may end anywhere."""
     import textwrap
 
     if width(text) == len(text):
-        return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+        return textwrap.wrap(text, cells, initial_indent=indent, subsequent_indent=indent)
     lines = [indent]
     for piece in _PIECES.findall(text):
-        if width(lines[-1] + piece.rstrip()) > WIDTH and piece not in _NEVER_FIRST:
+        if width(lines[-1] + piece.rstrip()) > cells and piece not in _NEVER_FIRST:
             lines.append(indent)
         lines[-1] += piece.lstrip() if lines[-1] == indent else piece
     return [line.rstrip() for line in lines]

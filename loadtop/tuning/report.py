@@ -6,11 +6,12 @@ from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.load.histogram import mean, percentile
 from loadtop.model import Group
 from loadtop.summary.text import TITLES, figure
+from loadtop.summary.text import wrapped as wrapped_wide
 from loadtop.tuning.knee import Knee, Point, points
 from loadtop.tuning.outcome import Outcome
 from loadtop.tuning.sizing import FULL_POOL, Sizing
 from loadtop.tuning.step import StepResult
-from loadtop.words import plain
+from loadtop.words import plain, tr, translated, width
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
 BAR = 44
@@ -94,22 +95,23 @@ def _remark(point: Point, knee: Knee | None) -> str:
 def _limit(outcome: Outcome) -> list[str]:
     limit = outcome.limit
     if limit is None:
-        return ["No limit can be named: nothing was measured from the knee on."]
+        return [tr("No limit can be named: nothing was measured from the knee on.")]
     if limit.bottleneck is Bottleneck.NONE:
         if outcome.knee is not None and not outcome.knee.bounded:
-            text = f"up to {outcome.knee.highest} connections: there may be more beyond (-c allows more)"
-            return wrapped(f"No limit was reached {text}.", "")
-        return ["No watched resource was found full where throughput stopped growing."]
-    where = f" on {plain(limit.verdict.host)}" if limit.verdict.host else ""
-    lines = [f"{TITLES[str(limit.bottleneck)]}{where}, from {limit.concurrency} connections on  [{limit.bottleneck}]"]
+            text = "No limit was reached up to {c} connections: there may be more beyond (-c allows more)."
+            return wrapped(tr(text, c=outcome.knee.highest), "")
+        return [tr("No watched resource was found full where throughput stopped growing.")]
+    where = tr(" on {host}", host=plain(limit.verdict.host)) if limit.verdict.host else ""
+    since = tr(", from {c} connections on", c=limit.concurrency)
+    lines = [f"{tr(TITLES[str(limit.bottleneck)])}{where}{since}  [{limit.bottleneck}]"]
     lines.extend(
         f"  {item.metric:<24}{figure(round(item.value, 1)):>6} {item.unit:<5} "
         f"{_against(item)} {figure(item.threshold):<5} {item.source}"
         for item in limit.verdict.evidence
     )
-    lines += wrapped(plain(limit.verdict.advice), "  ")
+    lines += wrapped(plain(translated(limit.verdict.advice)), "  ")
     if limit.bottleneck in PROCESSOR and "more workers will not help" not in limit.verdict.advice:
-        lines += wrapped("There is no processor time for them: more workers will not help.", "  ")
+        lines += wrapped(tr("There is no processor time for them: more workers will not help."), "  ")
     return lines
 
 
@@ -122,62 +124,71 @@ def _against(item: Evidence) -> str:
 def _knee(outcome: Outcome) -> list[str]:
     knee = outcome.knee
     if knee is None:
-        return ["No knee: no step served without failing or swapping."]
-    text = f"Knee: {figure(knee.rps)} requests/s at {knee.concurrency} connections"
+        return [tr("No knee: no step served without failing or swapping.")]
+    text = tr("Knee: {rps} requests/s at {c} connections", rps=figure(knee.rps), c=knee.concurrency)
     if knee.confirmed is not None:
-        text += (
+        text += tr(
             ", confirmed by measuring again" if knee.confirmed else ", NOT confirmed: the second differs by over 10 %"
         )
-    text += "."
+    text += tr(".")
     if knee.until > knee.concurrency:
-        text += f" It stays so up to {knee.until}."
+        text += tr(" It stays so up to {c}.", c=knee.until)
     if knee.worse_from is not None:
-        text += f" At {knee.worse_from} it is worse."
+        text += tr(" At {c} it is worse.", c=knee.worse_from)
     if not knee.bounded:
-        text += " It is the highest step measured: the knee may lie beyond."
+        text += tr(" It is the highest step measured: the knee may lie beyond.")
     if outcome.reason:
-        text += f" The climb ended because {outcome.reason}."
+        text += tr(" The climb ended because {reason}.", reason=translated(outcome.reason))
     return wrapped(text, "") + wrapped(_law(knee), "  ")
 
 
 def _law(knee: Knee) -> str:
     usl = knee.usl
     if usl is None:
-        return "Universal Scalability Law: not fitted, it needs four good steps or more."
-    text = (
-        f"Universal Scalability Law (Gunther 2007): gamma {usl.gamma:.4g}, alpha {usl.alpha:.3g}, beta {usl.beta:.3g}, "
-        f"R2 {usl.r2:.2f}: "
+        return tr("Universal Scalability Law: not fitted, it needs four good steps or more.")
+    text = tr(
+        "Universal Scalability Law (Gunther 2007): gamma {gamma}, alpha {alpha}, beta {beta}, R2 {r2}: ",
+        gamma=f"{usl.gamma:.4g}",
+        alpha=f"{usl.alpha:.3g}",
+        beta=f"{usl.beta:.3g}",
+        r2=f"{usl.r2:.2f}",
     )
     if usl.peak is None:
-        return text + "it knows no peak, throughput only flattens."
+        return text + tr("it knows no peak, throughput only flattens.")
     if knee.peak_is_measured:
-        return text + f"its peak is at {usl.peak:.0f} connections."
-    return text + f"its peak, {usl.peak:.0f} connections, is outside what was measured (up to {knee.highest}): a guess."
+        return text + tr("its peak is at {c} connections.", c=f"{usl.peak:.0f}")
+    guess = "its peak, {c} connections, is outside what was measured (up to {most}): a guess."
+    return text + tr(guess, c=f"{usl.peak:.0f}", most=knee.highest)
 
 
 def _sizing(sizing: Sizing) -> list[str]:
-    pool = f" of the pool {plain(sizing.pool.name)}" if sizing.pool.name else ""
-    now = "" if sizing.pool.capacity is None else f" (now {sizing.pool.capacity})"
-    lines = [f"Set {sizing.setting}{pool} to {sizing.value}{now}: {BINDS[sizing.bounds[0].name]} binds"]
+    pool = tr(" of the pool {pool}", pool=plain(sizing.pool.name)) if sizing.pool.name else ""
+    now = "" if sizing.pool.capacity is None else tr(" (now {number})", number=sizing.pool.capacity)
+    binds = tr(BINDS[sizing.bounds[0].name])
+    lines = [
+        tr("Set {setting}", setting=sizing.setting)
+        + pool
+        + tr(" to {value}{now}: {what} binds", value=sizing.value, now=now, what=binds)
+    ]
     for bound in sizing.bounds:
-        lines += wrapped(f"{bound.name:<11}{bound.workers:>6}  {bound.reason}", "  ")
+        lines += wrapped(f"{bound.name:<11}{bound.workers:>6}  {translated(bound.reason)}", "  ")
     if sizing.memory is None:
-        lines += wrapped("memory is not known: no process of the server could be measured.", "  ")
+        lines += wrapped(tr("memory is not known: no process of the server could be measured."), "  ")
     lines += ["", *(f"    {plain(text)}" for text in sizing.configuration.splitlines()), ""]
     return lines + wrapped(_caution(sizing), "")
 
 
 def _caution(sizing: Sizing) -> str:
     if sizing.pool_was_full:
-        return (
+        return tr(
             "The pool itself was the limit, so what more workers would do is computed, not measured: "
             "set it, and tune again to confirm."
         )
     if sizing.pool.group is Group.FPM:
-        return "Reload php-fpm for it to take effect."
-    text = "ServerLimit needs a restart, not a reload."
+        return tr("Reload php-fpm for it to take effect.")
+    text = tr("ServerLimit needs a restart, not a reload.")
     if sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity and sizing.bounds[0].name != "memory":
-        text += (
+        text += tr(
             " More workers than that serve no faster, but slow clients and kept-alive connections hold workers that "
             "this load does not: leave room for them, as far as memory allows."
         )
@@ -187,8 +198,10 @@ def _caution(sizing: Sizing) -> str:
 def _no_sizing(outcome: Outcome) -> str:
     full = outcome.limit is not None and outcome.limit.bottleneck in FULL_POOL.values()
     if full or any(result.pools for result in outcome.results):
-        return "No setting can be given: the knee was not reached, so nothing measured bounds the number of workers."
-    return (
+        return tr(
+            "No setting can be given: the knee was not reached, so nothing measured bounds the number of workers."
+        )
+    return tr(
         "No setting can be given: the server's workers were not seen. Enable mod_status (or php-fpm's pm.status_path) "
         "and give its page with --apache URL (--fpm URL)."
     )
@@ -196,4 +209,6 @@ def _no_sizing(outcome: Outcome) -> str:
 
 def wrapped(text: str, indent: str) -> list[str]:
     """The text in lines of at most WIDTH columns."""
+    if width(text) != len(text):
+        return wrapped_wide(text, indent, WIDTH)
     return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)

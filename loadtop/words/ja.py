@@ -1,10 +1,14 @@
 """Japanese. ``SCREEN`` holds the texts given to ``tr``; ``MESSAGES`` those made elsewhere with figures filled in."""
 
-from loadtop.words.ja_messages import MESSAGES
+from loadtop.words import ja_messages
+from loadtop.words.ja_pages import PAGES, REASONS
 
 __all__ = ["MESSAGES", "SCREEN"]
 
+MESSAGES = {**ja_messages.MESSAGES, **REASONS}
+
 SCREEN = {
+    **PAGES,
     # numbers
     "{s} s": "{s} 秒",
     "{min} min": "{min} 分",
@@ -64,8 +68,9 @@ SCREEN = {
     "{name}{where} at {rps} req/s ({low} to {high})": "{name}{where} {rps} req/s（{low}～{high}）",
     "No load was measured.": "負荷は測定されていません。",
     "Most of the time: ": "最も長かった判定: ",
-    "below": "未満",
-    "limit": "閾値",
+    "below {value}": "未満 {value}",
+    "limit {value}": "閾値 {value}",
+    "limit": "限界",
     "no sample from {host} for {time}": "{host} から {time}間 応答なし",
     # evidence
     "evidence": "根拠",

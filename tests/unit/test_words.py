@@ -11,8 +11,10 @@ from loadtop.cli import main
 from loadtop.words import language, language_of, pad, speak, tr, translated, width
 from loadtop.words.ja import MESSAGES, SCREEN
 from tui.drawing.scoreboard import NAMES
+from tui.drawing.sweep import NARROW, WIDE
 from tui.keys import ELSEWHERE, KEYS
 from tui.panels.registry import PANELS
+from tui.replay import KEYS as REPLAY_KEYS
 from tui.words import _DEVICES, _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +85,8 @@ def test_everything_on_the_screen_has_its_japanese() -> None:
     words = given_to_tr() | set(NAMES.values()) | set(_METRICS.values()) | set(_DEVICES.values())
     words |= {part for parts in HEADLINES.values() for part in parts}
     words |= {text for key in KEYS if key.footer for text in (key.label, key.help) if text}
+    words |= {text for key in REPLAY_KEYS for text in (key.label, key.help) if text}
+    words |= {name for name, _ in (*NARROW, *WIDE)}
     words |= {text for _, text in ELSEWHERE} | {panel.TAB for panel in PANELS if panel.TAB}
     assert sorted(words - SCREEN.keys()) == []
 

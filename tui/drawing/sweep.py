@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from loadtop.load.histogram import mean, percentile
 from loadtop.tuning.knee import Knee
 from loadtop.tuning.step import StepResult
+from loadtop.words import pad, tr
 from tui.drawing.bars import gauge
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.line import Line, Role, Span, line
@@ -48,11 +49,11 @@ def table(
 ) -> list[Line]:
     """Heading and rows, fewest connections first; the step that runs is dim and has no mark yet."""
     columns = WIDE if cells >= WIDE_CELLS else NARROW
-    heading = "".join(name.rjust(size) for name, size in columns)
-    found = [line(Span(f"{heading}  {'limit':<{LIMIT}}", Role.DIM), Span("throughput", Role.DIM))]
+    heading = "".join(pad(tr(name), size, right=True) for name, size in columns)
+    found = [line(Span(f"{heading}  {pad(tr('limit'), LIMIT)}", Role.DIM), Span(tr("throughput"), Role.DIM))]
     known = [(result, False) for result in results] + ([(running, True)] if running is not None else [])
     top = max((result.rps for result, _ in known), default=0.0)
-    room = max(LEAST_BAR, cells - len(heading) - 2 - LIMIT - 7)
+    room = max(LEAST_BAR, cells - sum(size for _, size in columns) - 2 - LIMIT - 7)
     for result, runs in sorted(known, key=lambda pair: (pair[0].concurrency, pair[0].at_s)):
         found.append(_row(result, runs, knee, columns, top, room, glyphs))
     return found
@@ -66,12 +67,13 @@ def _row(
     bad = result.fails or result.swaps
     at_knee = knee is not None and not runs and result.concurrency == knee.concurrency
     role = Role.DIM if runs else Role.BAD if bad else Role.GOOD if at_knee else Role.GRAPH
-    said = "fails" if result.fails else str(result.bottleneck)
-    full = said != "none"
-    mark = f" {glyphs.ellipsis}" if runs else " knee" if at_knee else "" if result.steady else f" {glyphs.unsure}"
+    full = result.fails or str(result.bottleneck) != "none"
+    said = tr("fails" if result.fails else str(result.bottleneck))
+    settled = f" {tr('knee')}" if at_knee else "" if result.steady else f" {glyphs.unsure}"
+    mark = f" {glyphs.ellipsis}" if runs else settled
     return line(
         Span(text, Role.DIM if runs else Role.VALUE if at_knee else Role.TEXT),
-        Span(f"  {said:<{LIMIT}}", Role.DIM if runs or not full else Role.BAD if bad else Role.WARN),
+        Span(f"  {pad(said, LIMIT)}", Role.DIM if runs or not full else Role.BAD if bad else Role.WARN),
         *gauge(100.0 * result.rps / top if top > 0 else None, room, role, glyphs),
         Span(mark, Role.GOOD if at_knee else Role.DIM),
     )

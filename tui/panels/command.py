@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
+from loadtop.words import tr, translated
 from tui.drawing.line import Line, Role, Span, line
 from tui.look import Look
 from tui.text import safe
@@ -52,18 +53,18 @@ class CommandPanel(Panel, can_focus=True):
     def tag(self, view: View) -> Line:  # noqa: ARG002 (as above)
         code = self._program.exit_code
         if self.typing:
-            return line(Span("ctrl+] leaves", Role.ACCENT))
+            return line(Span(tr("ctrl+] leaves"), Role.ACCENT))
         if self._back:
-            return line(Span(f"{self._back} lines back", Role.WARN))
+            return line(Span(tr("{lines} lines back", lines=self._back), Role.WARN))
         if self._program.problem:
-            return line(Span("cannot be run", Role.BAD))
+            return line(Span(tr("cannot be run"), Role.BAD))
         if code is not None:
-            return line(Span(f"exit code {code}", Role.BAD if code else Role.GOOD))
-        return line(Span("enter: type" if self.chosen else "arrow, enter: type", Role.DIM))
+            return line(Span(tr("exit code {code}", code=code), Role.BAD if code else Role.GOOD))
+        return line(Span(tr("enter: type" if self.chosen else "arrow, enter: type"), Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:  # noqa: ARG002 (as above)
         if self._program.problem:
-            return self.words(safe(self._program.problem), cells, rows, Role.BAD)
+            return self.words(safe(translated(self._program.problem)), cells, rows, Role.BAD)
         self._terminal.resize(cells, rows)
         screen = self._terminal.screen
         self._shown = screen.changes

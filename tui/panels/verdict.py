@@ -11,7 +11,7 @@ from tui.drawing.numbers import duration, quantity
 from tui.text import clip, safe, wrap
 from tui.view import Phase, View
 from tui.widgets.panel import Panel
-from tui.words import counts, headline, metric, on, severity
+from tui.words import counts, headline, metric, on, severity, threshold_of
 
 _BADGES = {Role.GOOD: Role.GOOD_BADGE, Role.WARN: Role.WARN_BADGE, Role.BAD: Role.BAD_BADGE}
 _PADDING = {"%": 5, "kB/s": 8, "/s": 8}
@@ -108,7 +108,7 @@ class VerdictPanel(Panel):
         telling = counts(item)
         calm = verdict.bottleneck is Bottleneck.NONE
         role = Role.FREE if calm else (Role.FULL if telling else Role.DIM)
-        limit = f" {_word(item)} {quantity(item.threshold, item.unit)}"
+        limit = f" {threshold_of(item)}"
         head = (
             Span(pad(clip(_where(item, verdict, view) + metric(item.metric), NAME, self.look.glyphs.ellipsis), NAME)),
             Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM),
@@ -150,13 +150,8 @@ def _describe(item: Evidence, where: str) -> Line:
     return line(
         Span(f"{where}{metric(item.metric)} "),
         Span(value, role),
-        Span(f" ({_word(item)} {quantity(item.threshold, item.unit)})", Role.DIM),
+        Span(f" ({threshold_of(item)})", Role.DIM),
     )
-
-
-def _word(item: Evidence) -> str:
-    """What the threshold is called: a limit, or what the value must stay below to speak for the finding."""
-    return tr("below") if item.below else tr("limit")
 
 
 def _where(item: Evidence, verdict: Finding, view: View) -> str:

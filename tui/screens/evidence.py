@@ -14,7 +14,7 @@ from tui.history import Ring
 from tui.screens.page import PageScreen
 from tui.text import clip, safe, wrap
 from tui.view import View
-from tui.words import counts, headline, metric, on, severity
+from tui.words import counts, headline, metric, on, severity, threshold_of
 
 NAME, VALUE = 26, 12
 """Cells of a metric's name and its value."""
@@ -71,7 +71,7 @@ class EvidenceScreen(PageScreen):
         where = f"{safe(item.host)}: " if item.host != (finding.host or "") else ""
         name = clip(f"{where}{metric(item.metric)}", NAME, glyphs.ellipsis)
         said = Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM)
-        limit = f"{tr('below') if item.below else tr('limit')} {quantity(item.threshold, item.unit)}"
+        limit = threshold_of(item)
         beside_it = [
             (*fit(line(f"  {name}"), NAME + 2), said),
             line(Span(pad(limit, NAME + VALUE + 2, right=True), Role.LIMIT)),

@@ -6,6 +6,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.experiment.runner import Progress
+from loadtop.words import tr, translated
 from tui.drawing.bars import gauge
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import duration, per_second
@@ -49,19 +50,19 @@ class ExperimentScreen(PageScreen):
     def _state(self, view: View) -> list[Line]:
         title = Span(f"{safe(view.title)}  ", Role.VALUE)
         if view.phase is Phase.BROKEN:
-            return [line(title, Span(safe(view.detail), Role.BAD))]
+            return [line(title, Span(safe(translated(view.detail)), Role.BAD))]
         if view.phase is Phase.DONE:
-            return [line(title, Span("done", Role.GOOD), "  press q for the table")]
+            return [line(title, Span(tr("done"), Role.GOOD), f"  {tr('press q for the table')}")]
         progress = self._progress()
         if progress is None:
-            return [line(title, "starting")]
+            return [line(title, tr("starting"))]
         share = 100.0 * (progress.number - 1) / progress.of
         bar = gauge(share, BAR, Role.ACCENT, self.look.glyphs)
-        left = "" if progress.left_s is None else f"  about {duration(progress.left_s)} left"
+        left = "" if progress.left_s is None else tr("  about {time} left", time=duration(progress.left_s))
         rates = None if view.moment is None else view.moment.measured.load_rates
-        now = "" if rates is None else f"   {per_second(rates.rps)} requests/s"
+        now = "" if rates is None else f"   {per_second(rates.rps)} {tr('requests/s')}"
         return [
             line(title),
-            line(*bar, f"  cell {progress.number} of {progress.of}{left}"),
-            line("now  ", Span(safe(progress.cell.label), Role.VALUE), now),
+            line(*bar, tr("  cell {number} of {of}", number=progress.number, of=progress.of), left),
+            line(f"{tr('now')}  ", Span(safe(progress.cell.label), Role.VALUE), now),
         ]

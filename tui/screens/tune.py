@@ -9,6 +9,7 @@ from loadtop.tuning.knee import find_knee
 from loadtop.tuning.outcome import Outcome
 from loadtop.tuning.report import conclusion
 from loadtop.tuning.sweep import Sweep
+from loadtop.words import tr, translated
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import duration
 from tui.drawing.sweep import table
@@ -17,8 +18,8 @@ from tui.screens.page import PageScreen
 from tui.text import safe
 from tui.view import Phase, View
 
-TITLED = ("Set ", "Knee: ")
-"""How the lines begin that matter most."""
+TITLED = ("Set {setting}", "Knee: {rps} requests/s at {c} connections")
+"""How the lines begin that matter most: their texts up to the first place."""
 
 
 class TuneScreen(PageScreen):
@@ -48,22 +49,24 @@ class TuneScreen(PageScreen):
         if over and results:
             outcome = Outcome.of(results, self._why())
             lines.append(())
+            heads = tuple(tr(text).partition("{")[0] for text in TITLED)
             for text in conclusion(outcome):
-                lines.append(line(Span(safe(text), Role.TITLE if text.startswith(TITLED) else Role.TEXT)))
+                lines.append(line(Span(safe(text), Role.TITLE if text.startswith(heads) else Role.TEXT)))
         return lines
 
     def _heading(self, view: View, over: bool) -> Line:
         done = len(self._sweep.results)
+        measured = tr("{steps} steps measured", steps=done)
         name = Span(f"{safe(view.title)}  ", Role.VALUE)
         if view.phase is Phase.BROKEN:
-            return line(name, Span(safe(view.detail), Role.BAD))
+            return line(name, Span(safe(translated(view.detail)), Role.BAD))
         if over:
-            message = "" if view.load is None else safe(view.load.message)
-            return line(name, f"{done} steps measured", Span(f"  {message}", Role.WARN))
+            message = "" if view.load is None else safe(translated(view.load.message))
+            return line(name, measured, Span(f"  {message}", Role.WARN))
         if view.load is None or not self._sweep.beats:
-            return line(name, "starting" if not done else f"{done} steps measured, the next one begins")
+            return line(name, tr("starting") if not done else f"{measured}{tr(', the next one begins')}")
         spent = view.load.at - self._sweep.beats[0].load.at
         return line(
-            name, f"{done} steps measured, now ", Span(f"{view.load.concurrency} connections", Role.VALUE),
-            f" for {duration(spent)}",
+            name, f"{measured}{tr(', now ')}", Span(tr("{c} connections", c=view.load.concurrency), Role.VALUE),
+            f" {tr('for {time}', time=duration(spent))}",
         )  # fmt: skip
