@@ -1,9 +1,11 @@
 # loadtop: every verb makes what it needs first. `make help` lists them.
 PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
+LAB_REPEATS ?= 1
+LAB_CALM_S ?= 3600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines lab check lint types contracts bench bench-load bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit
+.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,8 +16,11 @@ demo: setup ## a server and a load of its own, in the cockpit
 test: setup servers engines ## every test, with real servers (PYTEST_ARGS="-k word" for some)
 	@$(PYTHON_BIN)/python -m pytest $(PYTEST_ARGS)
 
-lab: setup servers ## real servers driven into known limits; needs root on Linux
-	@$(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
+lab: setup servers ## real servers driven into known limits (LAB_REPEATS=3: each so often); needs root on Linux
+	@LOADTOP_LAB_REPEATS=$(LAB_REPEATS) $(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
+
+lab-calm: setup servers ## a calm load for LAB_CALM_S seconds (3600), in which nothing may be found full; root on Linux
+	@LOADTOP_LAB_CALM_S=$(LAB_CALM_S) $(PYTHON_BIN)/python -m pytest -m lab tests/lab/test_calm.py $(PYTEST_ARGS)
 
 test-engines: setup servers engines ## the tests that need JMeter, which Maven fetches
 	@scripts/jmeter.sh

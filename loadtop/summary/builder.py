@@ -12,7 +12,6 @@ from loadtop.summary.hosts import HostSummary
 from loadtop.summary.load import LoadSummary
 from loadtop.summary.steps import StepSummary
 from loadtop.summary.timeline import Timeline
-from loadtop.tuning.outcome import Outcome
 from loadtop.tuning.sweep import Sweep
 
 SCHEMA = "loadtop.summary/1"
@@ -110,6 +109,8 @@ class SummaryBuilder:
         results = self._sweep.results
         if len({result.concurrency for result in results}) < 2:
             return {"knee": None, "sizing": None}
+        from loadtop.tuning.outcome import Outcome  # what a test without steps need not load
+
         return Outcome.of(results).found()
 
     def _next_limit(self) -> Json | None:

@@ -13,9 +13,18 @@ from tests.lab.table import HEADING, Report, Result, confusion
 CALM_IDLE, CALM_S, PATIENCE_S = 70.0, 1.0, 60.0
 
 
+REPEATS = int(os.environ.get("LOADTOP_LAB_REPEATS", "1"))
+"""How often each test of the lab runs; the table and the matrix at the end are over all of them."""
+
 _lab_possible = sys.platform == "linux" and hasattr(os, "geteuid") and os.geteuid() == 0
 _results = pytest.StashKey[list[Result]]()
 _left_out = pytest.StashKey[int]()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if REPEATS > 1:
+        metafunc.fixturenames.append("repeat")
+        metafunc.parametrize("repeat", range(1, REPEATS + 1), ids=lambda number: f"repeat {number}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

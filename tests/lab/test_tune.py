@@ -1,0 +1,63 @@
+"""`loadtop tune` on a server whose limit is known: what it names, and what it says to set."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab.pages import COMPUTING, WAITING
+from tests.lab.table import Report, Result
+from tests.servers.apache import ApacheFactory
+
+pytestmark = [
+    pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120), pytest.mark.full,
+]  # fmt: skip
+
+SWEEP = ("--step-time", "4", "--most-step-time", "8", "--finer", "0", "-t", "36")
+
+
+def tune(url: str, *options: str, directory: Path) -> tuple[dict[str, Any], str]:
+    """The JSON summary and the report of a short sweep, without its line breaks."""
+    summary = directory / "tune.json"
+    command = [
+        sys.executable, "-m", "loadtop", "tune", "--headless", "-q", "--no-record", "--json", str(summary),
+        *SWEEP, *options, url,
+    ]  # fmt: skip
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100, cwd=directory)
+    assert done.returncode == 0, done.stderr
+    figures: dict[str, Any] = json.loads(summary.read_text())
+    return figures, done.stdout
+
+
+def test_names_the_pool_of_php_fpm(apache: ApacheFactory, tmp_path: Path, report: Report) -> None:
+    server = apache(mpm="event", php="fpm", workers=50, pages={"page.php": WAITING}, fpm_children=5)
+    figures, said = tune(
+        f"{server.url}page.php", "--apache", server.status_url, "--fpm", server.fpm_status_url, "-c", "16",
+        directory=tmp_path,
+    )  # fmt: skip
+    sizing = figures["sizing"] or {}
+    report(Result("tune: 5 children", "pm.max_children", str(sizing.get("setting")), None))
+    assert "[fpm-workers]" in said
+    assert 4 <= figures["knee"]["concurrency"] <= 8
+    assert (sizing["setting"], sizing["now"], sizing["pool_was_full"]) == ("pm.max_children", 5, True)
+    assert f"[{sizing['pool']}]" in said
+    assert f"pm.max_children = {sizing['value']}" in said
+    assert sizing["value"] > 5
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "content"), [("static", "page.html", "x" * 1024), ("computing", "page.php", COMPUTING)]
+)
+def test_says_that_more_workers_will_not_help_a_full_processor(
+    name: str, page: str, content: str, apache: ApacheFactory, tmp_path: Path, report: Report
+) -> None:
+    server = apache(mpm="prefork", php="mod", workers=40, pages={page: content})
+    figures, said = tune(f"{server.url}{page}", "--apache", server.status_url, "-c", "16", directory=tmp_path)
+    steps = {step["concurrency"]: step["bottleneck"] for step in figures["steps"]}
+    found = "cpu" if "[cpu]" in said else next(iter(set(steps.values()) - {"none"}), "none")
+    report(Result(f"tune: {name} page", "cpu", found, None))
+    assert "[cpu]" in said, said
+    assert "more workers will not help" in " ".join(said.split())
