@@ -96,6 +96,7 @@ class Case:
 
     ``gain``: how many times faster the same load is served without the limit (``None`` for a trap: there is no limit to
     lift). ``advice`` is a part of what loadtop must say, ``evidence`` the beginning of a metric that must be in it.
+    ``proof_s``: ab sends its first request alone, so that slow pages need longer to be counted.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Case:
     codes: Sequence[int] = (0,)
     quick: bool = False
     at_once: bool = False
+    proof_s: int = PROOF_S
 
     @property
     def load(self) -> tuple[str, ...]:
@@ -126,7 +128,7 @@ def judge(case: Case, directory: Path, report: Report) -> Run:
     with contextlib.ExitStack() as stack:
         stand = case.build(Bench(stack), False)
         with Counters() as counters, Sign(stand.sign) as sign:
-            tight = served_by_ab(stand.url, concurrency=case.concurrency, seconds=PROOF_S, launcher=stand.launcher)
+            tight = served_by_ab(stand.url, concurrency=case.concurrency, seconds=case.proof_s, launcher=stand.launcher)
             time.sleep(0.0 if tight else 2.0)  # ab that is refused at once leaves no time to read anything
         change = Change.between(counters.readings[4], counters.readings[-1])
         proof = Proof(change, sign.before, sign.peak, tight)
@@ -154,7 +156,7 @@ def judge(case: Case, directory: Path, report: Report) -> Run:
 def _lifted(case: Case) -> float:
     with contextlib.ExitStack() as stack:
         stand = case.build(Bench(stack), True)
-        return served_by_ab(stand.url, concurrency=case.concurrency, seconds=PROOF_S, launcher=stand.launcher)
+        return served_by_ab(stand.url, concurrency=case.concurrency, seconds=case.proof_s, launcher=stand.launcher)
 
 
 def kept_as(expected: str, name: str) -> Path | None:

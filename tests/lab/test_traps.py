@@ -113,7 +113,7 @@ CASES = [
     ),
     Case(
         name="a status page that cannot answer", expected="apache-workers", build=page(TWO_SECONDS, 4), concurrency=40,
-        proven=lambda proof: proof.change.idle > 30, advice="MaxRequestWorkers", gain=2.0,
+        proven=lambda proof: proof.change.idle > 30, advice="MaxRequestWorkers", gain=2.0, proof_s=9,
     ),
     Case(
         name="a neighbour that takes a core", expected="none", build=one_neighbour, concurrency=4, gain=None,

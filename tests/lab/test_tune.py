@@ -38,7 +38,7 @@ def test_names_the_pool_of_php_fpm(apache: ApacheFactory, tmp_path: Path, report
         f"{server.url}page.php", "--apache", server.status_url, "--fpm", server.fpm_status_url, "-c", "16",
         directory=tmp_path,
     )  # fmt: skip
-    sizing = figures["sizing"] or {}
+    sizing: dict[str, Any] = figures["sizing"] or {}
     report(Result("tune: 5 children", "pm.max_children", str(sizing.get("setting")), None))
     assert "[fpm-workers]" in said
     assert 4 <= figures["knee"]["concurrency"] <= 8
