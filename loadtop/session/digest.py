@@ -20,6 +20,7 @@ from loadtop.session.definitions import Row, summed
 from loadtop.session.graph import Graph
 from loadtop.session.secrets import url_without_secrets
 from loadtop.summary import builder, hosts, load, processes, servers, statistic, steps, timeline
+from loadtop.tuning import step
 
 EVERY = 256
 """Intervals after which it is written again: what a report of a recording that was cut short has to read itself."""
@@ -27,12 +28,22 @@ EVERY = 256
 _GRAPH = Graph(
     (
         model, rate_model, moment, assessment, finding, forecast, verdict, waiting, curves, settings, story, builder,
-        hosts, load, processes, servers, statistic, steps, timeline,
+        hosts, load, processes, servers, statistic, steps, timeline, step,
     ),
     text=url_without_secrets,
 )  # fmt: skip
 
-_MAKERS = ("model", "diagnosis", "summary", "reporting", "load/histogram.py", "metrics.py", "moment.py", "rates.py")
+_MAKERS = (
+    "model",
+    "diagnosis",
+    "summary",
+    "reporting",
+    "tuning",
+    "load/histogram.py",
+    "metrics.py",
+    "moment.py",
+    "rates.py",
+)
 """Files and directories of this package that decide what a digest says."""
 
 
