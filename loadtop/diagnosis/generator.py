@@ -2,7 +2,9 @@
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.model import Group
 from loadtop.moment import HostView, Measured
+from loadtop.rate_model import HostRates
 
 WORKER_PCT = 90.0
 WORKER_CLEAR_PCT = 80.0
@@ -11,6 +13,12 @@ WORKER_CLEAR_PCT = 80.0
 MACHINE_PCT = 80.0
 MACHINE_CLEAR_PCT = 70.0
 """Percent of a machine that only generates load: k6's documentation asks to leave 20 % idle."""
+
+OWN_PCT = 20.0
+"""Percent of the machine that the load generator itself must take for its full processors to be its own; our own."""
+
+DELAY_MS = 10.0
+"""ms that the event loop of a worker comes late: it waits for a processor; our own."""
 
 UNSENT_PCT = 1.0
 """Percent of the requests due that were not sent on time; our own (k6 counts any dropped iteration)."""
@@ -41,21 +49,33 @@ def assess_process(measured: Measured) -> Assessment | None:
         held=generator.busiest > WORKER_CLEAR_PCT or late,
         evidence=tuple(evidence),
         advice=f"The load generator is full, the server may do more: {more}, or generate from another machine.",
-        confidence=agreement(full, None if generator.loop_delay_ms is None else generator.loop_delay_ms > 10.0),
+        confidence=agreement(full, None if generator.loop_delay_ms is None else generator.loop_delay_ms > DELAY_MS),
     )
 
 
-def assess_machine(host: HostView) -> Assessment | None:
-    """``generator`` for a machine that only generates load: its processors are nearly full."""
+def assess_machine(measured: Measured, host: HostView) -> Assessment | None:
+    """``generator`` for a machine that only generates load: its processors are nearly full, by the load generator, or
+    so that it has to wait for them. What else is at work there is no limit while the generator is served in time."""
     if host.rates is None or host.rates.cpu is None:
         return None
     busy = host.rates.cpu.busy
+    felt = _is_felt(measured, host, host.rates)
     return Assessment(
         Bottleneck.GENERATOR,
         host.name,
-        over=busy > MACHINE_PCT,
-        held=busy > MACHINE_CLEAR_PCT,
+        over=busy > MACHINE_PCT and felt,
+        held=busy > MACHINE_CLEAR_PCT and felt,
         evidence=(Evidence("cpu.busy_pct", host.name, busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
         advice=f"{host.name}, which generates the load, is nearly full: use another or a further machine for that.",
         confidence=agreement(),
     )
+
+
+def _is_felt(measured: Measured, host: HostView, rates: HostRates) -> bool:
+    """Whether the generator takes a good part of the machine or waits for its turn; yes where that is not known."""
+    group = rates.group(Group.LOADTOP)
+    generator = None if measured.load_rates is None else measured.load_rates.generator
+    if group is None or group.cpu is None or generator is None or generator.loop_delay_ms is None:
+        return True
+    cores = len(rates.cores) or (1 if host.sample is None else host.sample.facts.cores)
+    return group.cpu >= OWN_PCT * cores or generator.loop_delay_ms > DELAY_MS

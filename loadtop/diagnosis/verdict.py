@@ -99,7 +99,8 @@ def _assess(measured: Measured) -> list[Assessment]:
     ]
     for host in measured.hosts:
         found.append(network.assess(host))
-        found += [generator.assess_machine(host)] if host.state.role == "generator" else _assess_server(measured, host)
+        generates = host.state.role == "generator"
+        found += [generator.assess_machine(measured, host)] if generates else _assess_server(measured, host)
     return [assessment for assessment in found if assessment is not None]
 
 

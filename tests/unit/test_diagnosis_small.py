@@ -1,7 +1,8 @@
 """Small pools, bursts, figures that are some seconds old, neighbours: what looked like a limit and was none, or the
 other way round."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 
@@ -11,6 +12,7 @@ from loadtop.model import (
     CgroupLimits,
     Disk,
     FpmPool,
+    GeneratorSample,
     Group,
     HaproxyProxy,
     Listener,
@@ -105,7 +107,7 @@ class TestPoolsOfPhpFpm:
         )
 
     def test_an_open_load_with_all_its_connections_taken_is_no_burst(self, course: Course) -> None:
-        generator = counted(lambda n: course.load.newest.generator.__class__((0.2 * n,), 0.001, late=5 * n))
+        generator = counted(lambda n: GeneratorSample((0.2 * n,), 0.001, late=5 * n))
         load = asking(6, rate=100.0, model="open", generator=generator)
         found = course.go_on(4, board=None, load=load, changes=pool(5, queue=1, most=5))
         assert named(found) is Bottleneck.FPM_WORKERS
@@ -190,3 +192,24 @@ def test_swapping_of_others_is_no_limit_of_a_server_that_never_waits_for_memory(
 def test_a_page_of_a_server_without_slots_says_nothing(course: Course) -> None:
     page = {"apache": (ApacheStatus("http://x/server-status?auto", "event", "Apache", "", 10),)}
     assert named(course.go_on(4, changes=page)) is Bottleneck.NONE
+
+
+class TestAMachineThatGenerates:
+    full: ClassVar[dict[str, Any]] = {"busy": (95.0, 93.0), "running": 5, "board": None}
+
+    def test_what_else_is_at_work_there_is_no_limit_while_the_generator_is_in_time(
+        self, another_machine: Callable[..., Any], load: Any, frame_of: Any
+    ) -> None:
+        course = Course(another_machine("here", "generator"), load, frame_of)
+        found = course.go_on(6, processes={"loadtop": 10.0, "backup": 150.0}, **self.full)
+        assert named(found) is Bottleneck.NONE
+
+    def test_the_generator_itself_is_and_so_is_what_keeps_it_waiting(
+        self, another_machine: Callable[..., Any], load: Any, frame_of: Any
+    ) -> None:
+        course = Course(another_machine("here", "generator"), load, frame_of)
+        assert named(course.go_on(4, processes={"loadtop": 80.0}, **self.full)) is Bottleneck.GENERATOR
+        course = Course(another_machine("here", "generator"), load, frame_of)
+        late = {"generator": counted(lambda n: GeneratorSample((0.1 * n,), 0.02))}
+        found = course.go_on(4, load=late, processes={"loadtop": 10.0, "backup": 150.0}, **self.full)
+        assert named(found) is Bottleneck.GENERATOR
