@@ -31,9 +31,12 @@ def test_a_full_pool_is_found_and_raised(apache: ApacheFactory, tmp_path: Path) 
     json_file, recording = tmp_path / "tune.json", tmp_path / "tune.loadtop"
     done = run(
         "--json", str(json_file), "--record", str(recording), "--apache", server.status_url, "--interval", "0.5",
-        "--step-time", "2", "-c", "16", "--finer", "1", "-t", "60", f"{server.url}page.php", home=tmp_path,
+        "--step-time", "2", "-c", "16", "--finer", "1", "-t", "60", "--html", str(tmp_path / "tune.html"),
+        "--fail-if", "rps>1", f"{server.url}page.php", home=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
+    assert "--fail-if held: rps>1" in done.stderr
+    assert "<svg" in (tmp_path / "tune.html").read_text()
     figures: dict[str, Any] = json.loads(json_file.read_text())
     assert figures["schema"] == "loadtop.summary/1"
     assert [step["concurrency"] for step in figures["steps"]][:4] == [1, 2, 4, 8]
