@@ -60,8 +60,11 @@ class SshdFactory:
     def __init__(self, servers: contextlib.ExitStack) -> None:
         self._servers = servers
 
-    def __call__(self, *, alias: str = "web1", extra: str = "", launcher: Sequence[str] = ()) -> Sshd:
-        """Start one, by the command ``launcher`` where given; ``extra`` goes before the server's configuration."""
+    def __call__(
+        self, *, alias: str = "web1", extra: str = "", launcher: Sequence[str] = (), address: str = "127.0.0.1"
+    ) -> Sshd:
+        """Start one, by the command ``launcher`` where given, at an address of its own; ``extra`` goes before the
+        server's configuration."""
         binary = find_program("sshd", install=INSTALL)
         directory = self._servers.enter_context(server_directory())
         directory.chmod(0o700)
@@ -71,12 +74,12 @@ class SshdFactory:
         host_key = _make_key(directory / "host_key")
         client_key = _make_key(directory / "client_key")
         (directory / "authorized_keys").write_text(client_key)
-        (directory / "known_hosts").write_text(f"[127.0.0.1]:{port} {host_key}")
+        (directory / "known_hosts").write_text(f"[{address}]:{port} {host_key}")
         configuration = directory / "sshd_config"
         configuration.write_text(f"""
 {extra}
 Port {port}
-ListenAddress 127.0.0.1
+ListenAddress {address}
 HostKey {directory}/host_key
 PidFile none
 AuthorizedKeysFile {directory}/authorized_keys
@@ -89,7 +92,7 @@ Subsystem sftp internal-sftp
 """)
         (directory / "ssh_config").write_text(f"""
 Host {alias}
-    HostName 127.0.0.1
+    HostName {address}
     Port {port}
     User {user}
     IdentityFile {directory}/client_key
@@ -103,7 +106,7 @@ Host {alias}
         program = self._servers.enter_context(
             Program([*launcher, binary, "-D", "-e", "-f", str(configuration)], log=log)
         )
-        program.wait_until(lambda: answers(port))
+        program.wait_until(lambda: answers(port, address))
         return Sshd(program, directory, port, user, alias)
 
 

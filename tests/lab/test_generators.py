@@ -1,0 +1,116 @@
+"""Several generator machines: network namespaces with an sshd each, and a server that only waits."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab.machines import Machine, give_sshd, machines
+from tests.loads.engines import children, figures, line_of, living, loadtop, mark_processes, started, until
+from tests.servers.program import Program, answers
+from tests.servers.sshd import SshdFactory
+
+pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.timeout(120)]
+
+LOCUST = Path(sys.prefix) / "engines" / "bin"
+PORT, WAIT_S = 8080, 0.1
+SERVER = f"""
+import asyncio
+
+async def serve(reader, writer):
+    try:
+        while (await reader.readuntil(b"\\r\\n\\r\\n")):
+            await asyncio.sleep({WAIT_S})
+            writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+
+async def main():
+    async with await asyncio.start_server(serve, "0.0.0.0", {PORT}) as server:
+        await server.serve_forever()
+
+asyncio.run(main())
+"""
+TOLD_S = 5.0
+
+
+class Stand:
+    """Two generators and a server whose page takes a tenth of a second, whatever comes."""
+
+    def __init__(self, first: Machine, second: Machine, web: Machine, mark: str) -> None:
+        self.first, self.second, self.mark = first, second, mark
+        self.url = f"http://{web.address}:{PORT}/"
+        self.watched = ("--host", f"web={web.place}")
+
+    def rate(self, users: int, *generators: Machine) -> float:
+        """Requests/s that these machines make together."""
+        done = loadtop(
+            "--engine", "locust", "-k", "-t", "2", "--warmup", "0.5", "-c", str(users), "--json", "-", *self.watched,
+            *(word for each in generators for word in ("--generator", f"{each.name}={each.place}")), self.url,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        summary = figures(done.stdout)
+        roles = {host["name"]: host["role"] for host in summary["hosts"]}
+        assert roles["web"] == "target"
+        assert all(roles[each.name] == "generator" for each in generators)
+        return float(summary["load"]["rps"])
+
+
+@pytest.fixture
+def stand(sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
+    if not (LOCUST / "locust").exists():
+        pytest.fail("this test needs Locust: make engines", pytrace=False)
+    mark = mark_processes(monkeypatch, tmp_path, LOCUST)
+    with machines(("g1", "g2", "web")) as (first, second, web):
+        extra = f"SetEnv TESTS_MARK={mark} TMPDIR={tmp_path} PATH={os.environ['PATH']}"
+        give_sshd(sshd, (first, second, web), tmp_path, extra)
+        with Program([*web.launcher, sys.executable, "-c", SERVER], log=tmp_path / "web.log") as server:
+            server.wait_until(lambda: answers(PORT, web.address))
+            yield Stand(first, second, web, mark)
+
+
+def test_two_machines_make_the_sum_of_both(stand: Stand) -> None:
+    one, other = stand.rate(4, stand.first), stand.rate(6, stand.second)
+    both = stand.rate(10, stand.first, stand.second)
+    assert one == pytest.approx(4 / WAIT_S, rel=0.2)
+    assert both == pytest.approx(one + other, rel=0.1)
+
+
+@pytest.mark.full
+def test_what_is_lost_is_told_and_nothing_stays(stand: Stand, tmp_path: Path) -> None:
+    words = [word for each in (stand.first, stand.second) for word in ("--generator", f"{each.name}={each.place}")]
+    with started("--engine", "locust", "-k", "-t", "60", "-c", "8", "--workers", "2", *words, stand.url) as program:
+
+        def told(text: str, since: float) -> bool:
+            line = ""
+            while text not in line and time.monotonic() < since + 20:
+                line = program.stderr.readline() if program.stderr is not None else ""
+            return time.monotonic() < since + TOLD_S
+
+        assert until(lambda: len(leaves(stand.mark)) >= 4)
+        assert told("c=8", time.monotonic() + 20)
+        time.sleep(1)
+        os.kill(leaves(stand.mark)[0], signal.SIGKILL)
+        assert told("3 of 4 go on", time.monotonic())
+        stand.second.cut()
+        assert told("on g2 ended", time.monotonic())
+        master = living(stand.mark, "--master-bind-port\0")
+        for pid in master:
+            os.kill(pid, signal.SIGKILL)
+        killed = time.monotonic()
+        out, _ = program.communicate(timeout=30)
+        assert time.monotonic() - killed < 10
+    assert program.returncode == 3
+    assert figures(out)["load"]["state"] == "failed"
+    # The machine without a network ends what it runs by itself, 15 s after the last sign of life.
+    assert until(lambda: not living(stand.mark), 30), [line_of(pid) for pid in living(stand.mark)]
+    assert not list(tmp_path.glob("loadtop.*"))
+
+
+def leaves(mark: str) -> list[int]:
+    """The worker processes that make requests."""
+    return [pid for pid in living(mark, "--worker\0", "--processes\0") if not children(pid)]
