@@ -5,7 +5,7 @@ LAB_REPEATS ?= 1
 LAB_CALM_S ?= 3600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit
+.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit monkey
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ experiments: setup servers ## the five field reports of docs/experiments, measur
 
 bench-cockpit: setup ## what the cockpit costs, beside htop, top, btop and glances where they are installed
 	@$(PYTHON_BIN)/python -m benchmarks.cockpit
+
+monkey: setup ## 10 000 random keys, clicks and sizes in the cockpit (LOADTOP_MONKEY_SEED=n for others)
+	@LOADTOP_MONKEY=10000 $(PYTHON_BIN)/python -m pytest tests/tui/test_monkey.py
 
 screenshots: setup servers ## pictures of the cockpit from a real run
 	@$(PYTHON_BIN)/python -m screenshots.make

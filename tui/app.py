@@ -48,6 +48,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
     Longer than 200 lines: Textual wants an action per key in the app; each is a line or two of wiring.
     """
 
+    ALLOW_SELECT = False
     ENABLE_COMMAND_PALETTE = False
     TITLE = "loadtop"
     BINDINGS: ClassVar[list[BindingType]] = [

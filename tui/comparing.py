@@ -41,6 +41,7 @@ FINE = (0.1, 0.2, 0.5)
 class ComparisonApp(App[None], inherit_bindings=False):
     """One page that can be scrolled."""
 
+    ALLOW_SELECT = False
     ENABLE_COMMAND_PALETTE = False
     TITLE = "loadtop"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -24,6 +24,9 @@ class SteadyScreen(Screen[None]):
     ever.
     """
 
+    ALLOW_SELECT = False
+    """Textual's selection of text breaks where a click meets no widget; the terminal's own works with shift held."""
+
     def __init__(self) -> None:
         super().__init__()
         self._spans = SpanCompositor()
