@@ -3,7 +3,8 @@
 # (`far_read.awk`) reads all that a sample needs: it starts no process for it, which would cost more than everything
 # that is measured. The shell itself lists the processes, and does what is asked for rarely: what it prints then goes
 # through the same awk, which passes on every line that does not begin with the secret word. Paths are split into words
-# and never evaluated.
+# and never evaluated. Where there is a perl, it stands between the two and asks the kernel for accept queues
+# (`far_queues.pl`).
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export PATH LC_ALL
@@ -15,7 +16,10 @@ set -f
 # knows that option
 now=
 case $(awk -W version 2>&1 </dev/null) in mawk*) now='-W interactive -v lines=1' ;; esac
+perl=
+case $(perl -e 'print 1 x 3' 2>&1 </dev/null) in 111) perl=perl ;; esac
 last=
+loop() {
 while read -r order rest; do
     case $order in
     # a sample of what awk was told of: a mark, and files wanted this time only
@@ -29,8 +33,8 @@ while read -r order rest; do
         fi
         printf "%s s %s\n" "$key" "$rest"
         ;;
-    # who we are: this shell, bytes of a page, whether ss is here
-    i) printf "%s %s %s\n" "$$" "$(getconf PAGESIZE 2>&1 || :)" "$(command -v ss || :)" ;;
+    # who we are: this shell, bytes of a page, who can tell of accept queues
+    i) printf "%s %s %s\n" "$$" "$(getconf PAGESIZE 2>&1 || :)" "$perl $(command -v ss || :)" ;;
     # the first bytes of files (no awk but gawk can pass a zero byte on); the links of a directory; listening sockets
     h) head -c $rest 2>&1 | tr "\\000" "\\001"; echo ;;
     d) ls -l "$rest" 2>&1 ;;
@@ -39,4 +43,7 @@ while read -r order rest; do
     b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
     *) printf "%s %s %s\n" "$key" "$order" "$rest" ;;
     esac
-done | awk $now -v key=$key '@READ@'
+done
+}
+read_all() { exec awk $now -v key=$key '@READ@'; }
+if [ "$perl" ]; then loop | perl -e '@QUEUES@' $key | read_all; else loop | read_all; fi

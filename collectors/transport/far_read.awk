@@ -9,11 +9,11 @@ index($0, key) != 1 { print $0 "\n"; fflush(); next }
 $2 == "m" { print "\n#" rest($0) "\n"; fflush(); next }
 
 # forget what was printed before: it was not heard
-$2 == "n" { split("", before); listed = all; next }
+$2 == "n" { split("", before); split("", raw); listed = all; next }
 
-# the files that every sample reads; which lines are wanted of one
+# the files that every sample reads; which lines are wanted of one (one expression for all: it is compiled once)
 $2 == "f" { files = split(rest($0), file, " "); next }
-$2 == "g" { wanted[$3] = $4; next }
+$2 == "g" { wanted[$3]; only = only (only == "" ? "" : "|") $4; next }
 
 # processes that fell asleep, and that woke: those that sleep are read in turns
 $2 == "z" { many = split(rest($0), changed, " "); for (i = 1; i <= many; i++) asleep[changed[i]] = 1; next }
@@ -25,7 +25,7 @@ $2 == "l" {
     count = split(all, pid, " ")
     lists++
     for (i = 1; i <= count; i++) seen[pid[i]] = lists
-    for (p in seen) if (seen[p] != lists) { delete seen[p]; delete asleep[p]; delete before[p "/stat"] }
+    for (p in seen) if (seen[p] != lists) { delete seen[p]; delete asleep[p]; delete before[p "/stat"]; delete raw[p "/stat"] }
     next
 }
 
@@ -41,8 +41,7 @@ $2 == "s" {
     listed = ""
     for (i = 1; i <= count; i++) {
         if ((pid[i] in asleep) && (pid[i] + turn) % @IDLE_EVERY@) continue
-        name = pid[i] "/stat"
-        tell(name, needed(text_of(name)))
+        process(pid[i] "/stat")
     }
     print whole part "\n#" mark "=\n" same
     fflush()
@@ -51,9 +50,8 @@ $2 == "s" {
 function rest(line) { return substr(line, length(key) + 4) }
 
 # A file comes as one record where RS can be a byte that none has, else line by line.
-function text_of(name,   text, line, only) {
+function text_of(name,   text, line) {
     if (name in wanted) {
-        only = wanted[name]
         while ((getline line < name) > 0) if (line ~ only) text = text line "\n"
     } else {
         if (!lines) RS = "\001"
@@ -62,6 +60,20 @@ function text_of(name,   text, line, only) {
     }
     close(name)
     return text
+}
+
+# Most processes have no space or bracket in their name: their fields are where they are counted.
+function process(name) {
+    if ((getline < name) <= 0) { close(name); tell(name, ""); return }
+    close(name)
+    if ($0 == raw[name]) { same = same " " name; return }
+    if ($2 ~ /[)]$/ && $24 != "" && !index(substr($0, length($1) + length($2) + 2), ")")) {
+        raw[name] = $0
+        tell(name, $1 " " $2 " " $3 " " $4 " 0 0 0 0 0 0 0 0 0 " $14 " " $15 " 0 0 0 0 " $20 " 0 " $22 " 0 " $24 " 0\n")
+    } else {
+        delete raw[name]
+        tell(name, needed(text_of(name)))
+    }
 }
 
 # The stat of a process, with 0 for what nobody needs: most of it changes all the time, and would have to be sent.

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from collectors.page import Page
 from collectors.problem import FetchError, TransportError
@@ -24,7 +25,8 @@ SILENCE_S = 30.0
 
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 SOCKETS_EVERY_S = 10.0
-"""Accept queues are read that often: walking the kernel's table of connections costs as much as all the rest."""
+"""Accept queues are read that often where no perl can ask the kernel for them: to start ``ss``, or to walk the kernel's
+table of connections, costs as much as all the rest. With perl they come with every sample."""
 
 PSS_EVERY = 20
 PSS_BATCH = 16
@@ -46,7 +48,7 @@ class SshTransport:
         self._verify = verify
         self._line: SshLine | None = None
         self._pages: FarPages | None = None
-        self._far = Far(0, 4, has_ss=False)
+        self._far = Far(0, 4, "")
         self._orders = Orders()
         self._kept = Kept()
         self._heard = True
@@ -120,7 +122,7 @@ class SshTransport:
     async def _exchange(self, line: SshLine, request: Request, *, sockets: bool) -> Texts:
         """One frame. After one that was not heard to its end (a cancelled reading), everything is sent anew."""
         mark = line.next_mark()
-        orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, has_ss=self._far.has_ss)
+        orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=self._far.queues)
         if not self._heard:
             orders = f"n\n{orders}"
         self._heard = False
@@ -192,8 +194,10 @@ class SshTransport:
             await asyncio.shield(line.close())
 
     def _sockets_due(self, request: Request) -> bool:
-        wanted = any(file.path in _SOCKETS for file in request.files)
-        return wanted and request.processes and time.monotonic() - self._sockets_at >= SOCKETS_EVERY_S - 0.1
+        wanted = request.processes and any(file.path in _SOCKETS for file in request.files)
+        if wanted and self._far.queues == "perl":
+            return True
+        return wanted and time.monotonic() - self._sockets_at >= SOCKETS_EVERY_S - 0.1
 
     def _keep_sockets(self, request: Request, files: dict[str, str | Missing], *, fresh: bool) -> None:
         """Between two readings of the accept queues the newest one stands."""
@@ -203,6 +207,8 @@ class SshTransport:
         if fresh:
             self._sockets_at = time.monotonic()
             self._sockets = {path: files[path] for path in wanted}
+            if self._far.queues == "perl" and isinstance(files.get(LISTENERS), Missing):
+                self._far = replace(self._far, queues="ss")
         else:
             files.update({path: self._sockets[path] for path in wanted if path in self._sockets})
 

@@ -15,6 +15,7 @@ from collectors.reading import IDLE_EVERY, LIMIT_BYTES, Missing, Request
 from collectors.tcp import LISTENERS, TABLES
 
 UPTIME = "/proc/uptime"
+NO_QUEUES = "accept queues cannot be asked for there"
 _TABLES = frozenset(wanted.path for wanted in TABLES)
 _PATH = re.compile(r"/[\w./:@%+,=~\\-]*", re.ASCII)
 _HEAD = re.compile(r"(?:\A|\n)==> ([^\n]+) <==\n")
@@ -35,7 +36,8 @@ _REASONS = {
 def far_script(key: str) -> str:
     """The loop as it is sent: without comments, and with the word that orders to its awk begin with."""
     read = _bare("far_read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
-    return _bare("far_loop.sh").replace("@READ@", read).replace("@KEY@", key)
+    script = _bare("far_loop.sh").replace("@READ@", read).replace("@QUEUES@", _bare("far_queues.pl"))
+    return script.replace("@KEY@", key)
 
 
 def _bare(name: str) -> str:
@@ -45,11 +47,12 @@ def _bare(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Far:
-    """What the shell says of itself: its pid, kB of a page, and whether ``ss`` is there."""
+    """What the shell says of itself: its pid, kB of a page, and who tells of accept queues there: ``perl`` (cheaply),
+    ``ss`` (dearly), or nobody."""
 
     pid: int
     page_kb: int
-    has_ss: bool
+    queues: str
 
 
 @dataclass(slots=True)
@@ -89,7 +92,7 @@ class Orders:
         self._lines: dict[str, str] = {}
         self._asleep: frozenset[int] = frozenset()
 
-    def sample(self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, has_ss: bool) -> str:
+    def sample(self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, queues: str) -> str:
         """The lines for one reading, where ``pids`` are the processes known to exist."""
         lines = [f"m {mark}"]
         plain = tuple(wanted.path for wanted in request.files if _readable(wanted.path) and wanted.path not in _TABLES)
@@ -105,8 +108,8 @@ class Orders:
         tables = [wanted for wanted in request.files if wanted.path in _TABLES]
         if tables and (sockets or not request.processes):
             lines += [f"m {mark}h", f"h {tables[0].limit} /dev/null {' '.join(wanted.path for wanted in tables)}"]
-        if sockets and has_ss:
-            lines += [f"m {mark}q", "q"]
+        if sockets and queues:
+            lines += [f"m {mark}q", "q" if queues == "ss" else "p "]
         lines.append(f"m {mark}.")
         return "".join(f"{line}\n" for line in lines)
 
@@ -143,7 +146,9 @@ def parse_far(answer: str) -> Far:
     if not words or not words[0].isdecimal():
         raise TransportError("its shell does not answer as a POSIX shell does")
     bytes_of_page = int(words[1]) if len(words) > 1 and words[1].isdecimal() else 4096
-    return Far(int(words[0]), max(1, bytes_of_page // 1024), words[-1].endswith("ss"))
+    told = [word.rpartition("/")[2] for word in words[2:]]
+    queues = next((name for name in ("perl", "ss") if name in told), "")
+    return Far(int(words[0]), max(1, bytes_of_page // 1024), queues)
 
 
 def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
@@ -169,7 +174,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
             found.update(parse_looked(text))
         elif kind == "q":
             text = text.lstrip("\n")
-            found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing("ss does not work there")
+            found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
             found[name] = _links(text, name)
     if request.processes:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from collectors.problem import FetchError, TransportError
 from collectors.reading import Missing, Reading, Request, Wanted
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh import SshTransport
-from loadtop.model import Group, State
+from loadtop.model import Group, Listener, State
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program, free_port
 from tests.servers.sshd import Sshd, SshdFactory
@@ -42,8 +43,9 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def loops(server: Sshd) -> list[int]:
-    """The processes of ours that run there: a shell that waits, its loop, and the awk that the loop feeds."""
-    return [pid for pid, command in descendants(server.pid).items() if "eval" in command or "awk" in command]
+    """The processes of ours that run there: a shell that waits, its loop, and the perl and awk that the loop feeds."""
+    mine = ("eval", "perl", "awk")
+    return [pid for pid, command in descendants(server.pid).items() if any(word in command for word in mine)]
 
 
 def none_left(server: Sshd, within_s: float) -> bool:
@@ -166,7 +168,7 @@ async def test_nothing_is_left_after_the_end(sshd: SshdFactory) -> None:
     server = sshd()
     transport = transport_to(server)
     await transport.connect()
-    assert len(loops(server)) == 3
+    assert len(loops(server)) == 4  # a shell that waits, its loop, perl, awk
     await transport.close()
     assert none_left(server, 2.0)
 
@@ -194,17 +196,32 @@ def test_nothing_is_left_after_kill(sshd: SshdFactory, tmp_path: Path, whom: str
     assert none_left(server, 5.0)
 
 
-SHELLS = (("dash", "mawk"), ("bash", "gawk"), ("busybox", "busybox"))
+async def test_accept_queues_come_with_every_sample(far: tuple[Sshd, SshTransport]) -> None:
+    """Two connections that nobody accepts, and then a third, at once in the next sample; the limit is listen(2)'s."""
+    _, transport = far
+    machine = ProcMachine(transport)
+    with contextlib.ExitStack() as held, socket.create_server(("127.0.0.1", 0), backlog=7) as server:
+        port = server.getsockname()[1]
+        for connections, more in ((0, 0), (2, 2), (3, 1)):
+            for _ in range(more):
+                held.enter_context(socket.create_connection(("127.0.0.1", port)))
+            tcp = (await machine.sample()).tcp
+            assert tcp is not None
+            assert [found for found in tcp.listeners if found.port == port] == [Listener(port, connections, 7)]
 
 
-@pytest.mark.parametrize(("shell", "awk"), SHELLS)
-async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str) -> None:
-    """With BusyBox, every program there is its."""
+SHELLS = (("dash", "mawk", "perl"), ("bash", "gawk", "false"), ("busybox", "busybox", "false"))
+
+
+@pytest.mark.parametrize(("shell", "awk", "perl"), SHELLS)
+async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, perl: str) -> None:
+    """With BusyBox, every program there is its. A perl that does not work is none."""
     binary = find_program(shell, install=f"apt-get install {shell}")
     names = ("sh", "head", "tr", "dd", "ls") if shell == "busybox" else ("sh",)
     for name in names:
         (tmp_path / name).symlink_to(binary)
     (tmp_path / "awk").symlink_to(find_program(awk, install=f"apt-get install {awk}"))
+    (tmp_path / "perl").symlink_to(find_program(perl, install=f"apt-get install {perl}"))
     server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
     transport = transport_to(server)
     await transport.connect()

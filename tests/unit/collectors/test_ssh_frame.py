@@ -128,8 +128,10 @@ def test_a_banner_and_late_answers_stand_before_the_frame() -> None:
 def test_what_the_shell_says_of_itself() -> None:
     assert parse_far("77 4096 /usr/bin/ss\n").page_kb == 4
     assert parse_far("77 65536 \n").page_kb == 64
+    assert parse_far("77 4096 perl /usr/bin/ss\n").queues == "perl"
+    assert parse_far("77 4096  /bin/ss\n").queues == "ss"
     far = parse_far("77 sh: getconf: not found \n")
-    assert (far.pid, far.page_kb, far.has_ss) == (77, 4, False)
+    assert (far.pid, far.page_kb, far.queues) == (77, 4, "")
     with pytest.raises(TransportError, match="POSIX shell"):
         parse_far("Windows PowerShell\n")
 
@@ -137,38 +139,39 @@ def test_what_the_shell_says_of_itself() -> None:
 def test_only_what_is_new_is_sent_again() -> None:
     orders = Orders()
     request = Request((Wanted("/proc/stat", lines="^cpu"), Wanted("/proc/meminfo")), processes=True)
-    first = orders.sample(request, frozenset(), "m1", sockets=False, has_ss=True)
+    first = orders.sample(request, frozenset(), "m1", sockets=False, queues="ss")
     assert first == "m m1\ng /proc/stat ^cpu\nf /proc/uptime /proc/stat /proc/meminfo\ns m1\nm m1.\n"
     pids = frozenset(range(1, 9))
     asleep = replace(request, asleep=frozenset((2, 3, 99)))
-    assert "\nz 2 3\ns m2\n" in orders.sample(asleep, pids, "m2", sockets=False, has_ss=True)
-    assert orders.sample(asleep, pids, "m3", sockets=False, has_ss=True) == "m m3\ns m3\nm m3.\n"
+    assert "\nz 2 3\ns m2\n" in orders.sample(asleep, pids, "m2", sockets=False, queues="ss")
+    assert orders.sample(asleep, pids, "m3", sockets=False, queues="ss") == "m m3\ns m3\nm m3.\n"
     woken = replace(request, asleep=frozenset((3, 4)))
-    assert "\nz 4\nw 2\ns m4\n" in orders.sample(woken, pids, "m4", sockets=False, has_ss=True)
-    ended = orders.sample(woken, pids - {4}, "m5", sockets=False, has_ss=True)
+    assert "\nz 4\nw 2\ns m4\n" in orders.sample(woken, pids, "m4", sockets=False, queues="ss")
+    ended = orders.sample(woken, pids - {4}, "m5", sockets=False, queues="ss")
     assert ended == "m m5\ns m5\nm m5.\n"
     more = Request((*request.files, Wanted("/proc/version")), processes=True)
-    assert "s m6 /proc/version\n" in orders.sample(more, pids, "m6", sockets=True, has_ss=True)
-    steady = orders.sample(more, pids, "m6b", sockets=False, has_ss=True)
+    assert "s m6 /proc/version\n" in orders.sample(more, pids, "m6", sockets=True, queues="ss")
+    steady = orders.sample(more, pids, "m6b", sockets=False, queues="ss")
     assert "f /proc/uptime /proc/stat /proc/meminfo /proc/version\ns m6b\n" in steady
     fewer = Request(request.files[:1], processes=True)
-    assert "f /proc/uptime /proc/stat\n" in orders.sample(fewer, pids, "m7", sockets=True, has_ss=True)
+    assert "f /proc/uptime /proc/stat\n" in orders.sample(fewer, pids, "m7", sockets=True, queues="ss")
 
 
 def test_listening_sockets_are_asked_for_when_due_and_files_on_demand_always() -> None:
     request = Request((Wanted("/proc/stat"), *TABLES, Wanted("/proc/1/fd/")))
-    lines = Orders().sample(request, frozenset(), "m1", sockets=False, has_ss=False).splitlines()
+    lines = Orders().sample(request, frozenset(), "m1", sockets=False, queues="").splitlines()
     assert "h 16384 /dev/null /proc/net/tcp /proc/net/tcp6" in lines
     assert "d /proc/1/fd/" in lines
     sampled = Request(request.files, processes=True)
-    assert "tcp6" not in Orders().sample(sampled, frozenset(), "m1", sockets=False, has_ss=False)
-    assert "\nq\n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, has_ss=True)
+    assert "tcp6" not in Orders().sample(sampled, frozenset(), "m1", sockets=False, queues="")
+    assert "\nq\n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="ss")
+    assert "\np \n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="perl")
 
 
 @given(st.text())
 def test_no_path_becomes_an_order(name: str) -> None:
     request = Request((Wanted(f"/sys/{name}"), Wanted(f"/sys/{name}/")), processes=True)
-    lines = Orders().sample(request, frozenset(), "m1", sockets=False, has_ss=False).splitlines()
+    lines = Orders().sample(request, frozenset(), "m1", sockets=False, queues="").splitlines()
     assert {line.partition(" ")[0] for line in lines} <= {"m", "f", "s", "d"}
     assert not any(set(line) & set("*?[$`;&|<>()'\"\t") for line in lines)
 
