@@ -1,33 +1,33 @@
-"""The configured limits of the Apache servers on one machine, read again now and then, and added to their status."""
+"""The Apache servers on one machine: their configured limits, read again now and then and added to their status, and
+which of them is under test."""
 
-from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
+import asyncio
+import contextlib
+from dataclasses import replace
 
 from collectors import apache_config
 from collectors.config_files import FILE_BYTES, Config, arguments, read_config
+from collectors.fpm_finder import FpmFinder
 from collectors.machine import Endpoint, Machine
+from collectors.namespaces import Home, as_seen_by, home_of
 from collectors.problem import TransportError
 from collectors.reading import Wanted
 from collectors.search import Search
+from collectors.tested import Server, not_asked, note, others, port_of
 from loadtop.model import ApacheStatus, Group
 
 
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """One running Apache: the ports on which it listens, as far as they are known, and its configuration."""
-
-    ports: frozenset[int]
-    config: Config
-
-
 class ApacheLimits:
-    """Knows the configuration of each Apache on a machine."""
+    """Knows the configuration of each Apache on a machine. ``target_url`` is where the load goes."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, target_url: str | None = None) -> None:
         self._machine = machine
+        self._target_url = target_url
         self._pids: tuple[int, ...] = ()
-        self._servers: dict[int, _Server] = {}
+        self._servers: dict[int, Server] = {}
         self._search = Search(machine, Group.HTTPD, self._look)
+        self._pools = FpmFinder(machine, target_url)
+        self._looked = asyncio.Event()
 
     def look(self) -> None:
         """Read what is configured, where it is time to."""
@@ -35,9 +35,8 @@ class ApacheLimits:
 
     def complete(self, status: ApacheStatus) -> ApacheStatus:
         """The status with the limits of its server: the one that listens where the page came from, or the only one."""
-        parts = urlsplit(status.url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        servers = [server for server in self._servers.values() if port in server.ports]
+        port = port_of(status.url)
+        servers = [server for server in self._servers.values() if server.has(port)]
         if not servers and len(self._pids) == 1:
             servers = list(self._servers.values())
         if len(servers) != 1:
@@ -54,32 +53,69 @@ class ApacheLimits:
     async def close(self) -> None:
         await self._search.close()
 
+    @property
+    def note(self) -> str:
+        """What keeps the server under test from being known, or an empty text."""
+        return note(self._servers)
+
+    async def settle(self, most_s: float) -> bool:
+        """Wait until it is known for the first time which server is under test, where there are several: whether others
+        have been set aside."""
+        if self._target_url is None or self._looked.is_set() or len(self._machine.servers(Group.HTTPD)) < 2:
+            return False
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._looked.wait(), most_s)
+        return self._machine.tested(Group.HTTPD) != self._machine.servers(Group.HTTPD)
+
     async def _look(self, servers: tuple[int, ...]) -> None:
         self._pids = servers
         self._servers = {pid: server for pid, server in self._servers.items() if pid in servers}
         try:
             for pid in sorted(servers, key=lambda pid: pid in self._servers):
                 self._servers[pid] = await self._read(pid)
+            if self._target_url is not None:
+                self._machine.set_aside(await self._others(self._target_url))
         except TransportError:
             return  # the machine's own samples say so
+        finally:
+            self._looked.set()
+
+    async def _others(self, target_url: str) -> frozenset[int]:
+        """The web servers that are not under test, and the masters of php-fpm that the one under test does not ask."""
+        found = others(self._servers, target_url)
+        masters = self._machine.servers(Group.FPM)
+        if not found or len(masters) < 2:
+            return found
+        pools = {pid: (await self._pools.configs((pid,)))[0] for pid in masters}
+        lines = [line for pid, server in self._servers.items() if pid not in found for line in server.config.lines()]
+        return found | not_asked(pools, lines)
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         """Where a server listens: as the kernel has it, or as it is configured where only root may see the former.
         Raises ``TransportError``."""
-        found = await self._machine.listening(pid)
-        return found or apache_config.listening((await self._config(pid)).lines())
+        home = await home_of(self._machine, pid)
+        if home.apart:
+            return ()
+        return await self._machine.listening(pid) or apache_config.listening((await self._config(pid, home)).lines())
 
-    async def _read(self, pid: int) -> _Server:
-        config = await self._config(pid)
-        found = await self._machine.listening(pid) or apache_config.listening(config.lines())
-        return _Server(frozenset(endpoint.port for endpoint in found), config)
+    async def apart(self, pid: int) -> bool:
+        """Whether a server is in a container with a network of its own. Raises ``TransportError``."""
+        return (await home_of(self._machine, pid)).apart
 
-    async def _config(self, pid: int) -> Config:
+    async def _read(self, pid: int) -> Server:
+        home = await home_of(self._machine, pid)
+        config = await self._config(pid, home)
+        if home.apart:
+            return Server((), config, apart=True)
+        return Server(await self._machine.listening(pid) or apache_config.listening(config.lines()), config)
+
+    async def _config(self, pid: int, home: Home) -> Config:
         command = await arguments(self._machine, pid)
         paths = apache_config.files_of(command)
-        texts = await self._machine.texts(Wanted(path, FILE_BYTES) for path in paths)
+        seen = as_seen_by(self._machine, home)
+        texts = await seen.texts(Wanted(path, FILE_BYTES) for path in paths)
         for path in paths:
             if isinstance(texts[path], str):
                 root = apache_config.root_of(command, path, texts[path])
-                return await read_config(self._machine, (path,), apache_config.include_of(root))
-        return await read_config(self._machine, paths[:1])
+                return await read_config(seen, (path,), apache_config.include_of(root))
+        return await read_config(seen, paths[:1])

@@ -6,6 +6,7 @@ them); the first that answers as mod_status is followed.
 """
 
 import asyncio
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +49,7 @@ class ApacheWatch:
         self._searched = -math.inf
         self._servers: tuple[int, ...] = ()
         self._unfound = _Problem(State.ABSENT, "no page of mod_status looked for yet")
-        self._limits = ApacheLimits(machine)
+        self._limits = ApacheLimits(machine, target_url)
 
     def start(self, interval_s: float) -> None:
         """``interval_s`` is the distance of samples; a page is called silent after that, or after 1 s if longer."""
@@ -105,6 +106,15 @@ class ApacheWatch:
             self._servers, self._searched = servers, now
             self._search = asyncio.create_task(self._look(servers), name="search for mod_status")
 
+    @property
+    def note(self) -> str:
+        """What keeps the server under test from being known, or an empty text."""
+        return self._limits.note
+
+    async def settle_tested(self, most_s: float) -> bool:
+        """As :meth:`ApacheLimits.settle`."""
+        return bool(self._find or self._given) and await self._limits.settle(most_s)
+
     async def close(self) -> None:
         await self._limits.close()
         if self._search is not None:
@@ -131,14 +141,19 @@ class ApacheWatch:
         left, self._pages = self._pages, followed
         for page in left:
             await page.close()
-        if not problems:
-            reason = (
-                "httpd runs here, but where it listens may not be read: name its status page with --apache URL"
-                if servers
-                else "no httpd process here"
-            )
-            problems.append(_Problem(State.ABSENT, reason))
-        self._unfound = problems[0]
+        self._unfound = next(iter(problems), None) or _Problem(State.ABSENT, await self._nowhere(servers))
+
+    async def _nowhere(self, servers: tuple[int, ...]) -> str:
+        """Why there was no place to look at."""
+        if not servers:
+            return "no httpd process here"
+        with contextlib.suppress(TransportError):
+            if all([await self._limits.apart(pid) for pid in servers]):
+                return (
+                    "httpd runs in a container with a network of its own: name its status page, as this machine"
+                    " reaches it, with --apache URL"
+                )
+        return "httpd runs here, but where it listens may not be read: name its status page with --apache URL"
 
     async def _endpoints(self, pid: int) -> tuple[Endpoint, ...]:
         try:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from collectors.machine import Machine
+from collectors.namespaces import Texts
 from collectors.reading import Missing, Wanted
 
 MOST_FILES = 300
@@ -60,7 +60,7 @@ class Config:
                     yield from self._lines(included, depth - 1)
 
 
-async def read_config(machine: Machine, first: Iterable[str], include_of: IncludeOf = lambda _: None) -> Config:
+async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeOf = lambda _: None) -> Config:
     """The files that ``first`` (paths or patterns such as ``/etc/php/*/fpm/php-fpm.conf``) means, and all that they
     include. What cannot be read is in the result as :class:`Missing`. Raises ``TransportError``."""
     config = Config(tuple(first), include_of)
@@ -81,7 +81,7 @@ async def read_config(machine: Machine, first: Iterable[str], include_of: Includ
     return config
 
 
-async def arguments(machine: Machine, pid: int) -> list[str]:
+async def arguments(machine: Texts, pid: int) -> list[str]:
     """The command line of a process; empty where it may not be read. Raises ``TransportError``."""
     path = f"/proc/{pid}/cmdline"
     text = (await machine.texts((Wanted(path, _ARGUMENTS),)))[path]
@@ -92,7 +92,7 @@ def _lines_of(text: str | Missing) -> list[str]:
     return text.splitlines() if isinstance(text, str) else []
 
 
-async def _expand(machine: Machine, pattern: str) -> tuple[str, ...]:
+async def _expand(machine: Texts, pattern: str) -> tuple[str, ...]:
     """The paths that a pattern means, sorted; a path without ``*``, ``?`` and ``[`` means itself."""
     paths = [""]
     parts = [part for part in pattern.split("/") if part]

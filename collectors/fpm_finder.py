@@ -7,6 +7,7 @@ from collectors import fpm, fpm_config, unix_sockets
 from collectors.config_files import arguments, read_config
 from collectors.fpm_config import PoolConfig
 from collectors.machine import Machine
+from collectors.namespaces import Home, as_seen_by, home_of
 from collectors.problem import AbsentError, FetchError
 
 TIMEOUT_S = 1.0
@@ -22,12 +23,19 @@ class FpmFinder:
 
     async def configs(self, servers: tuple[int, ...]) -> tuple[tuple[PoolConfig, ...], str]:
         """The pools of all masters, and why they are not known."""
-        titles = [" ".join(await arguments(self._machine, pid)) for pid in servers]
-        named = [path for title in titles if (path := fpm_config.file_of(title))]
         problem = ""
         pools: dict[PoolConfig, None] = {}
-        for path in dict.fromkeys(named if len(named) == len(servers) else [*named, *fpm_config.LAYOUTS]):
-            config = await read_config(self._machine, (path,), fpm_config.include_of(path))
+        read: dict[tuple[str, str], None] = {}
+        for pid in servers:
+            home = await home_of(self._machine, pid)
+            if home.apart:
+                problem = problem or "one runs in a container with a network of its own"
+                continue
+            path = fpm_config.file_of(" ".join(await arguments(self._machine, pid)))
+            read |= dict.fromkeys((home.root, name) for name in ((path,) if path else fpm_config.LAYOUTS))
+        for root, path in read:
+            texts = as_seen_by(self._machine, Home(root))
+            config = await read_config(texts, (path,), fpm_config.include_of(path))
             problem = problem or config.problem()
             found = fpm_config.parse(config.lines())
             pools |= dict.fromkeys(replace(pool, file=config.file_with(f"[{pool.pool}]")) for pool in found)
@@ -36,9 +44,10 @@ class FpmFinder:
     async def guessed(self, servers: tuple[int, ...]) -> tuple[PoolConfig, ...]:
         """Pools whose configuration may not be read: by the ports and sockets on which their masters listen."""
         addresses: dict[str, None] = {}
-        for pid in servers:
+        near = [pid for pid in servers if not (await home_of(self._machine, pid)).apart]
+        for pid in near:
             addresses |= {f"127.0.0.1:{found.port}": None for found in await self._machine.listening(pid)}
-        if servers:
+        if near:
             text = (await self._machine.texts((unix_sockets.WANTED,)))[unix_sockets.TABLE]
             addresses |= {path: None for path in unix_sockets.queues(text) if "fpm" in path and path.startswith("/")}
             self._machine.follow(unix_sockets.TABLE)

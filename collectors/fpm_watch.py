@@ -47,7 +47,7 @@ class FpmWatch:
         self._followed: list[_Followed] = []
         self._configs: tuple[PoolConfig, ...] = ()
         self._unfound = "no php-fpm process looked for yet"
-        self._search = Search(machine, Group.FPM, self._look)
+        self._search = Search(machine, Group.FPM, self._look, tested=True)
 
     def start(self, interval_s: float) -> None:
         """``interval_s`` is the distance of samples; a page is called silent after that, or after 1 s if longer."""

@@ -16,6 +16,9 @@ from collectors.transport.local import LocalTransport
 from loadtop.model import HostSample
 
 _GRACE_S = 0.05
+_TESTED_S = 1.0
+"""How long the first sample waits until it is known which of several web servers is under test."""
+
 _STALE_INTERVALS = 2.5
 _WORTH_A_SAMPLE_S = 0.05
 """Five ticks of the processor's clock: a rate over less than that says nothing."""
@@ -122,11 +125,12 @@ class HostCollector:
         self._servers.ask()
         try:
             sample = await self._machine.sample()
+            if await self._servers.look(_TESTED_S):
+                sample = await self._machine.sample()  # the first counted the processes of all servers
         except TransportError as error:
             self._problem = str(error)
             return
         uptime_less_monotonic = sample.at - (time.monotonic() - sample.took_s)
-        self._servers.look()
         await self._servers.settle(min(_GRACE_S, self._interval_s / 20))
         sample = replace(self._servers.complete(sample, uptime_less_monotonic), host=self._name)
         if self._link_mbit is not None and sample.networks is not None:

@@ -66,6 +66,7 @@ class PsutilMachine:
         self._ticks: dict[tuple[int, int], int] = {}
         self._parents: dict[int, tuple[int, Group]] = {}
         self._facts: HostFacts | None = None
+        self._aside: frozenset[int] = frozenset()
 
     async def sample(self) -> HostSample:
         own = frozenset((os.getpid(), *(self._own() if self._own else ())))
@@ -74,6 +75,12 @@ class PsutilMachine:
     def servers(self, group: Group) -> tuple[int, ...]:
         members = {pid: parent for pid, (parent, of) in self._parents.items() if of is group}
         return tuple(pid for pid, parent in members.items() if parent not in members)
+
+    def tested(self, group: Group) -> tuple[int, ...]:
+        return tuple(pid for pid in self.servers(group) if pid not in self._aside)
+
+    def set_aside(self, pids: frozenset[int]) -> None:
+        self._aside = pids
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         return await asyncio.get_running_loop().run_in_executor(self._reader, _listening, pid)
@@ -149,6 +156,7 @@ class PsutilMachine:
         rows = [(_with_group(row, parents, own), difference) for row, difference in found]
         self._ticks = {(row.pid, row.started_ticks): row.cpu_ticks for row, _ in rows}
         self._parents = {row.pid: (parents[row.pid], row.group) for row, _ in rows}
+        rows = [(_unless_below(self._aside, row, parents), difference) for row, difference in rows]
         others = sorted(
             (pair for pair in rows if pair[0].group is Group.OTHER and pair[1] > 0), key=lambda pair: -pair[1]
         )
@@ -309,6 +317,20 @@ def _with_group(row: Process, parents: dict[int, int], own: frozenset[int]) -> P
             break
         if pid in own:
             return replace(row, group=Group.LOADTOP)
+        pid = parents[pid]
+    return row
+
+
+def _unless_below(aside: frozenset[int], row: Process, parents: dict[int, int]) -> Process:
+    """The row, as another's where it belongs to a server that was set aside."""
+    from dataclasses import replace
+
+    pid = row.pid
+    for _ in range(64):
+        if not aside or pid not in parents:
+            break
+        if pid in aside:
+            return replace(row, group=Group.OTHER)
         pid = parents[pid]
     return row
 

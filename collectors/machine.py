@@ -41,6 +41,14 @@ class Machine(Protocol):
         """The first process of each running server of a group, as of the newest sample."""
         ...
 
+    def tested(self, group: Group) -> tuple[int, ...]:
+        """The same without those that were set aside."""
+        ...
+
+    def set_aside(self, pids: frozenset[int]) -> None:
+        """Take the servers with these first processes for others than those under test from the next sample on."""
+        ...
+
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         """Where a process listens, as far as that may be read."""
         ...
@@ -125,6 +133,12 @@ class ProcMachine:
     def servers(self, group: Group) -> tuple[int, ...]:
         return self._table.roots(group)
 
+    def tested(self, group: Group) -> tuple[int, ...]:
+        return tuple(pid for pid in self._table.roots(group) if pid not in self._table.aside)
+
+    def set_aside(self, pids: frozenset[int]) -> None:
+        self._table.aside = pids
+
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         links = f"/proc/{pid}/fd/"
         texts = await self.texts((Wanted(links), *tcp.TABLES))
@@ -166,7 +180,7 @@ class ProcMachine:
             files += facts.FILES
         if self._slow_in <= 0:
             files += [Wanted(disks.BLOCKS), *(networks.speed_file(name) for name in sorted(self._interfaces))]
-        files += self._group.files(self.servers(Group.HTTPD))
+        files += self._group.files(self.tested(Group.HTTPD))
         files += [Wanted(path) for path in self._followed]
         table = self._table
         return Request(tuple(files), True, table.skip(), table.asleep(), table.want_pss())

@@ -43,13 +43,15 @@ class ProcessTable:
         self._turn = 0
         self._pss_refused = ""
         self._others_hidden = False
+        self.aside: frozenset[int] = frozenset()
+        """First processes of servers that are not under test: they and what they started count as others."""
 
     def asleep(self) -> frozenset[int]:
         """Others that slept when last looked at."""
         return frozenset(
             pid
             for pid, known in self._known.items()
-            if known.group is Group.OTHER and known.readings > 1 and not known.ticks_s
+            if self._counted(known) is Group.OTHER and known.readings > 1 and not known.ticks_s
         )
 
     def skip(self) -> frozenset[int]:
@@ -58,7 +60,7 @@ class ProcessTable:
 
     def want_pss(self) -> tuple[int, ...]:
         """Processes whose proportional memory is to be read next: those never asked for, then the oldest values."""
-        members = [(known.pss_asked, pid) for pid, known in self._known.items() if known.group in _PSS_GROUPS]
+        members = [(known.pss_asked, pid) for pid, known in self._known.items() if self._counted(known) in _PSS_GROUPS]
         first = [pid for asked, pid in members if not asked][:PSS_FIRST]
         again = [pid for asked, pid in sorted(members) if asked and self._turn - asked >= PSS_EVERY][:PSS_AGAIN]
         chosen = (*first, *again)
@@ -78,10 +80,11 @@ class ProcessTable:
         read = [known for known in self._known.values() if known.at == reading.at]
         if texts and not read:
             raise ParseError("no stat of any process could be understood")
-        others = [known for known in read if known.group is Group.OTHER and known.ticks_s]
-        others.sort(key=lambda known: known.ticks_s, reverse=True)
-        rows = [known for known in read if known.group is not Group.OTHER] + others[:BUSIEST]
-        return tuple(_process(known, reading.page_kb) for known in rows)
+        groups = [(known, self._counted(known)) for known in read]
+        others = [pair for pair in groups if pair[1] is Group.OTHER and pair[0].ticks_s]
+        others.sort(key=lambda pair: pair[0].ticks_s, reverse=True)
+        rows = [pair for pair in groups if pair[1] is not Group.OTHER] + others[:BUSIEST]
+        return tuple(_process(known, group, reading.page_kb) for known, group in rows)
 
     def note(self) -> str:
         """What keeps the table from telling more, or an empty string."""
@@ -100,6 +103,17 @@ class ProcessTable:
     def roots(self, group: Group) -> tuple[int, ...]:
         """Those of a group whose parent is not of it: one for each running server."""
         return tuple(pid for pid in self.pids(group) if self._group_of(self._known[pid].stat.parent) is not group)
+
+    def _counted(self, known: _Known) -> Group:
+        """The group that a process counts in."""
+        for _ in range(64):
+            if known.stat.pid in self.aside:
+                return Group.OTHER
+            parent = self._known.get(known.stat.parent)
+            if not self.aside or parent is None or parent.group is not known.group:
+                break
+            known = parent
+        return known.group
 
     def _group_of(self, pid: int) -> Group | None:
         known = self._known.get(pid)
@@ -151,12 +165,12 @@ class ProcessTable:
         return Group.OTHER
 
 
-def _process(known: _Known, page_kb: int) -> Process:
+def _process(known: _Known, group: Group, page_kb: int) -> Process:
     stat = known.stat
     return Process(
         pid=stat.pid,
         name=stat.name,
-        group=known.group,
+        group=group,
         state=stat.state,
         threads=stat.threads,
         cpu_ticks=stat.cpu_ticks,

@@ -20,8 +20,16 @@ class Search:
     An error of this program in it is kept as ``problem`` until the next search.
     """
 
-    def __init__(self, machine: Machine, group: Group, look: Callable[[tuple[int, ...]], Awaitable[None]]) -> None:
-        self._machine = machine
+    def __init__(
+        self,
+        machine: Machine,
+        group: Group,
+        look: Callable[[tuple[int, ...]], Awaitable[None]],
+        *,
+        tested: bool = False,
+    ) -> None:
+        """``tested`` leaves out servers that are known not to be under test."""
+        self._servers_of = machine.tested if tested else machine.servers
         self._group = group
         self._look = look
         self._task: asyncio.Task[None] | None = None
@@ -36,7 +44,7 @@ class Search:
         if self._task is not None and not self._task.cancelled():
             error = self._task.exception()
             self.problem = f"the search for it failed: {error!r}" if error is not None else ""
-        now, servers = asyncio.get_running_loop().time(), self._machine.servers(self._group)
+        now, servers = asyncio.get_running_loop().time(), self._servers_of(self._group)
         if servers != self._servers or now - self._begun >= (READ_AGAIN_S if found else LOOK_AGAIN_S):
             self._servers, self._begun = servers, now
             self._task = asyncio.create_task(self._run(servers), name=f"search for {self._group}")

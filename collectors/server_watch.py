@@ -38,10 +38,14 @@ class ServerWatch:
         for watch in self._all:
             watch.ask()
 
-    def look(self) -> None:
-        """Look for servers, where it is time to."""
-        for watch in self._all:
-            watch.look()
+    async def look(self, most_s: float) -> bool:
+        """Look for servers, where it is time to. Waits at most ``most_s``, once, until it is known which of several web
+        servers is under test; returns whether others were set aside just now."""
+        self._apache.look()
+        found = await self._apache.settle_tested(most_s)
+        self._fpm.look()
+        self._haproxy.look()
+        return found
 
     async def settle(self, grace_s: float) -> None:
         """Wait at most ``grace_s`` for pages that usually come at once."""
@@ -53,7 +57,12 @@ class ServerWatch:
         apache, of_apache = self._apache.collect(uptime_less_monotonic)
         fpm, of_fpm = self._fpm.collect(sample, uptime_less_monotonic)
         haproxy, of_haproxy = self._haproxy.collect(uptime_less_monotonic)
-        outcomes = (*sample.outcomes, of_apache, of_fpm, of_haproxy)
+        note = self._apache.note
+        noted = (
+            replace(found, reason=note) if note and found.collector == "cgroup" and not found.reason else found
+            for found in sample.outcomes
+        )
+        outcomes = (*noted, of_apache, of_fpm, of_haproxy)
         return replace(sample, apache=apache, fpm=fpm, haproxy=haproxy, outcomes=outcomes)
 
     async def close(self) -> None:

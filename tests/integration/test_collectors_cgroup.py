@@ -6,16 +6,12 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from collectors.cgroup import Mount, parse_mounts
-from collectors.machine import ProcMachine
-from collectors.reading import Missing, Reading, Request
-from collectors.transport.local import LocalTransport
+from collectors.host import HostCollector, local_host
 from loadtop.model import HostSample
 from tests.servers.apache import ApacheFactory
 
@@ -75,19 +71,21 @@ def _remove(directory: Path) -> None:
 @pytest.mark.lab
 @pytest.mark.servers
 async def test_the_limits_of_the_web_server(apache: ApacheFactory, group: list[Path]) -> None:
+    await asyncio.to_thread(apache, mpm="event", workers=4)  # found first, and in no group with limits
     enter = "".join(f"echo $$ > {directory}/cgroup.procs; " for directory in group)
     launcher = ["/bin/sh", "-c", f'{enter}exec "$@"', "enter"]
     server = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=4, pages={"b.cgi": BUSY}, launcher=launcher))
-    machine = ProcMachine(_OnlyThis(server.pid))
+    host = local_host(role="target", target_url=server.url)
+    await host.start(0.2)
     try:
-        before = await _sample(machine)
+        before = await _sample(host)
         page = threading.Thread(target=_get, args=(f"{server.url}b.cgi",))
         page.start()
         await asyncio.sleep(1.0)
-        after = await _sample(machine)
+        after = await _sample(host)
         await asyncio.to_thread(page.join)
     finally:
-        await machine.close()
+        await host.close()
     assert before.cgroup is not None
     assert after.cgroup is not None
     assert before.cgroup.path == f"/{NAME}"
@@ -101,29 +99,18 @@ async def test_the_limits_of_the_web_server(apache: ApacheFactory, group: list[P
     assert (after.cgroup.throttled_periods or 0) > (before.cgroup.throttled_periods or 0)
 
 
-class _OnlyThis(LocalTransport):
-    """This machine, with no other web server than one: the first one found is whose group is followed."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__()
-        self._only = pid
-
-    async def read(self, request: Request) -> Reading:
-        reading = await super().read(request)
-        server = psutil.Process(self._only)
-        pids = {server.pid, *(child.pid for child in server.children(recursive=True))} & set(reading.pids)
-        assert not isinstance(reading.processes, Missing)
-        texts = {pid: text for pid, text in reading.processes.items() if pid in pids}
-        return replace(reading, processes=texts, pids=frozenset(pids))
-
-
 def _get(url: str) -> None:
     with urllib.request.urlopen(url, timeout=60) as answer:
         answer.read()
 
 
-async def _sample(machine: ProcMachine) -> HostSample:
-    """A sample after those in which the group was looked for."""
-    for _ in range(3):
-        await machine.sample()
-    return await machine.sample()
+async def _sample(host: HostCollector) -> HostSample:
+    """A sample with the control group, after those in which it is looked for."""
+    end = time.monotonic() + 10.0
+    while time.monotonic() < end:
+        sample, _ = host.latest()
+        if sample is not None and sample.cgroup is not None and sample.cgroup.path == f"/{NAME}":
+            await asyncio.sleep(0.3)
+            return host.latest()[0] or sample
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"its control group is not followed: {host.latest()}")

@@ -45,6 +45,12 @@ class Machine:
     def servers(self, group: Group) -> tuple[int, ...]:
         return self.masters if group is Group.FPM else ()
 
+    def tested(self, group: Group) -> tuple[int, ...]:
+        return self.servers(group)
+
+    def set_aside(self, pids: frozenset[int]) -> None:
+        raise NotImplementedError
+
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:  # noqa: ARG002 - a Machine
         return ()
 

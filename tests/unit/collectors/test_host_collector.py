@@ -47,6 +47,12 @@ class FakeMachine:
     def servers(self, group: Group) -> tuple[int, ...]:
         return tuple(self.httpd) if group is Group.HTTPD else ()
 
+    def tested(self, group: Group) -> tuple[int, ...]:
+        return self.servers(group)
+
+    def set_aside(self, pids: frozenset[int]) -> None:
+        raise NotImplementedError
+
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         return self.httpd[pid]
 

@@ -36,7 +36,7 @@ def no_include(_: str) -> str | None:
 
 
 def read(files: Mapping[str, str | Missing], *first: str, include_of: IncludeOf = no_include) -> Config:
-    return asyncio.run(read_config(Files(files), first, include_of))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    return asyncio.run(read_config(Files(files), first, include_of))
 
 
 DEBIAN_FPM = {

@@ -1,0 +1,67 @@
+"""Where a process lives: in the machine's own namespaces, or in those of a container.
+
+Source: Linux, namespaces(7) and proc(5): two processes share a namespace exactly if the links in /proc/PID/ns lead to
+the same; /proc/PID/root is the root directory as that process sees it, mounts of its own included. Both need the rights
+that ptrace needs: without them a process is taken for one of the machine's own.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from collectors.reading import Missing, Wanted
+
+
+class Texts(Protocol):
+    """Whatever files can be read from."""
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """``root`` goes before its paths to read them from outside; ``apart`` says that it has a network of its own, so
+    that its ports and addresses mean nothing here."""
+
+    root: str = ""
+    apart: bool = False
+
+
+class Rooted:
+    """Files as a process sees them: paths stay those that it would use."""
+
+    def __init__(self, texts: Texts, root: str) -> None:
+        self._texts = texts
+        self._root = root
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        wanted = [Wanted(self._root + file.path, file.limit, file.lines) for file in files]
+        found = await self._texts.texts(wanted)
+        return {path.removeprefix(self._root): self._plain(path, text) for path, text in found.items()}
+
+    def _plain(self, path: str, text: str | Missing) -> str | Missing:
+        if not path.endswith("/") or isinstance(text, Missing):
+            return text
+        return "".join(f"{line.removeprefix(self._root)}\n" for line in text.splitlines())
+
+
+async def home_of(machine: Texts, pid: int) -> Home:
+    """Raises ``TransportError``."""
+    here, there = "/proc/self/ns/", f"/proc/{pid}/ns/"
+    texts = await machine.texts((Wanted(here), Wanted(there)))
+    own, its = _namespaces(texts[here]), _namespaces(texts[there])
+
+    def other(kind: str) -> bool:
+        return kind in own and kind in its and own[kind] != its[kind]
+
+    return Home(f"/proc/{pid}/root" if other("mnt") else "", other("net"))
+
+
+def as_seen_by(machine: Texts, home: Home) -> Texts:
+    """The files of the machine as a process there sees them."""
+    return Rooted(machine, home.root) if home.root else machine
+
+
+def _namespaces(links: str | Missing) -> dict[str, str]:
+    lines = links.splitlines() if isinstance(links, str) else []
+    return {kind: number for kind, _, number in (line.partition(":") for line in lines) if number}

@@ -1,0 +1,64 @@
+"""Tells the web server under test, and the php-fpm that it asks, from others of their kind on the same machine."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from collectors.config_files import Config
+from collectors.fpm_config import PoolConfig
+from collectors.machine import Endpoint
+
+_ASKED = re.compile(r"unix:([^|\"'\s]+)\||fcgi://[\w.\[\]:-]*:(\d{1,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One running web server: where it listens, as far as that is known, its configuration, and whether it is in a
+    container with a network of its own (its addresses mean nothing here then)."""
+
+    endpoints: tuple[Endpoint, ...]
+    config: Config
+    apart: bool = False
+
+    def has(self, port: int) -> bool:
+        return any(endpoint.port == port for endpoint in self.endpoints)
+
+
+def port_of(url: str) -> int:
+    """The port that a URL means."""
+    parts = urlsplit(url)
+    return parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def others(servers: Mapping[int, Server], target_url: str) -> frozenset[int]:
+    """Those that do not listen where the load goes; none where it is not known which of them does."""
+    port, host = port_of(target_url), urlsplit(target_url).hostname or ""
+    serving = {pid for pid, server in servers.items() if server.has(port)}
+    exactly = {pid for pid in serving if Endpoint(host, port) in servers[pid].endpoints}
+    return frozenset(servers.keys() - (exactly or serving)) if serving else frozenset()
+
+
+def not_asked(masters: Mapping[int, Iterable[PoolConfig]], lines: Iterable[str]) -> frozenset[int]:
+    """The masters of php-fpm none of whose pools a web server with this configuration asks; none where it names no pool
+    of any of them. A master whose pools are not known can be the one."""
+    asked = {path or port for line in lines for path, port in _ASKED.findall(line)}
+    pools = {pid: {_short(pool.address) for pool in configs} for pid, configs in masters.items()}
+    if not any(addresses & asked for addresses in pools.values()):
+        return frozenset()
+    return frozenset(pid for pid, addresses in pools.items() if addresses and not addresses & asked)
+
+
+def note(servers: Mapping[int, Server]) -> str:
+    """What keeps the web server under test from being known, or an empty text."""
+    hidden = sum(not server.endpoints and not server.apart for server in servers.values())
+    if len(servers) < 2 or not hidden:
+        return ""
+    return (
+        f"{len(servers)} web servers run here, and where {hidden} of them listen may be read by root only: the figures"
+        " of processes are those of all, the control group is that of the first"
+    )
+
+
+def _short(address: str) -> str:
+    return address if address.startswith("/") else address.rpartition(":")[2]

@@ -1,0 +1,100 @@
+"""Several servers on one machine: the one that the load goes to is the one whose processes and limits count."""
+
+import asyncio
+import contextlib
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import psutil
+import pytest
+
+from collectors.host import HostCollector, far_host, local_host
+from collectors.transport.ssh import SshTransport
+from loadtop.model import Group, HostSample
+from tests.servers.apache import Apache, ApacheFactory
+from tests.servers.sshd import Sshd, SshdFactory
+
+Watch = Callable[[str, Apache], Awaitable[HostCollector]]
+
+
+@pytest.fixture
+async def watch(sshd: SshdFactory) -> AsyncIterator[Watch]:
+    """``watch(how, server)``: this machine, near, far or through psutil, as a load on that server has it watched."""
+    async with contextlib.AsyncExitStack() as opened:
+
+        async def start(how: str, server: Apache) -> HostCollector:
+            if how == "far":
+                place: Sshd = await asyncio.to_thread(sshd)
+                transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(place.config)))
+                await transport.connect()
+                host = far_host("web1", "target", transport, target_url=server.url)
+            else:
+                host = local_host(role="target", target_url=server.url, through_psutil=how == "psutil")
+            opened.push_async_callback(host.close)
+            await host.start(0.3)
+            return host
+
+        yield start
+
+
+async def until(host: HostCollector, holds: Callable[[HostSample], bool]) -> HostSample:
+    end = time.monotonic() + 15.0
+    while time.monotonic() < end:
+        sample, problem = host.latest()
+        assert problem == ""
+        if sample is not None and holds(sample):
+            return sample
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"never held; the newest sample is {host.latest()}")
+
+
+def family(pid: int) -> set[int]:
+    return {pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))}
+
+
+def of(sample: HostSample, group: Group) -> set[int]:
+    return {row.pid for row in sample.processes or () if row.group is group}
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("how", ["near", "far", "psutil"])
+async def test_only_the_server_under_test_counts(apache: ApacheFactory, watch: Watch, how: str) -> None:
+    """From the first sample on, in which nothing else is known yet."""
+    foreign = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=5, php="fpm", fpm_children=3))
+    server = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=3, php="fpm", fpm_children=2))
+    assert server.fpm is not None
+    assert foreign.fpm is not None
+    host = await watch(how, server)
+    first = await until(host, lambda _: True)
+    assert of(first, Group.HTTPD) == family(server.pid)
+    assert of(first, Group.FPM) == family(server.fpm.program.pid)
+    pool = await until(host, lambda sample: bool(sample.fpm))
+    assert [found.max_children for found in pool.fpm or ()] == [2]
+    assert [
+        f":{server.port}/" in found.url for found in (await until(host, lambda s: bool(s.apache))).apache or ()
+    ] == [True]
+
+
+@pytest.mark.servers
+async def test_a_busy_other_server_stays_visible(apache: ApacheFactory, watch: Watch) -> None:
+    """As any other process that could ruin the test does."""
+    foreign = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
+    server = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
+    host = await watch("near", server)
+    client = psutil.Process(foreign.pid).children()[0]
+
+    def seen(sample: HostSample) -> bool:
+        for _ in range(20):
+            with contextlib.suppress(OSError):
+                foreign_page(foreign)
+        return client.pid in of(sample, Group.OTHER)
+
+    sample = await until(host, seen)
+    assert client.pid not in of(sample, Group.HTTPD)
+    assert of(sample, Group.HTTPD) == family(server.pid)
+
+
+def foreign_page(server: Apache) -> None:
+    with urllib.request.urlopen(server.url, timeout=5) as answer:
+        answer.read()
