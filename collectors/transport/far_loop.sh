@@ -15,6 +15,7 @@ set -f
 # mawk waits for a full buffer of orders unless it is told to read line by line, and then does so everywhere; no other awk
 # knows that option
 now=
+command -v awk >/dev/null || { echo "awk: not found" >&2; exit 127; }
 case $(awk -W version 2>&1 </dev/null) in mawk*) now='-W interactive -v lines=1' ;; esac
 perl=
 case $(perl -e 'print 1 x 3' 2>&1 </dev/null) in 111) perl=perl ;; esac

@@ -225,7 +225,7 @@ class TestGarbage:
         await transport.close()
 
     async def test_no_awk_there(self, pretend: Pretend) -> None:
-        line = await self.problem(pretend('exec sh -c "${@: -1}" < <(sed -u "s/exec awk /exec xwk /")'))
+        line = await self.problem(pretend('exec sh -c "${@: -1}" < <(sed -u "s/-v awk /-v xwk /")'))
         assert "there is no awk" in line
 
 
