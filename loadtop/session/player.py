@@ -19,6 +19,9 @@ recordings that are no longer, every moment is exactly what was shown live."""
 KEPT = 2 * WINDOW
 """Moments that are kept, to step back among them."""
 
+AT_ONCE = 4
+"""Intervals that are computed before a key is looked at again."""
+
 NEAR = 50
 """Intervals that are computed before anything is shown of a moment far away."""
 
@@ -173,10 +176,12 @@ class SessionPlayer:
             kept = bool(self._kept) and self._kept[0].at <= wanted <= self._kept[-1].at
             await self._begin(wanted, kept=kept)
         count = 0
+        if self._wanted is not None:
+            return
         while (self._place < 0 or self.at < wanted) and self._there_is_more():
             self._advance()
             count += 1
-            if count % 20 == 0:
+            if count % AT_ONCE == 0:
                 await asyncio.sleep(0)
                 if self._wanted is not None:
                     return

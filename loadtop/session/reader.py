@@ -37,6 +37,9 @@ class Session:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damage: list[str] = []
+        # What was shown never changes, so it is read once; a recording that grows is read on.
+        self._changes: list[tuple[float, str, str | None]] = []
+        self._changes_to = 0
         self._connection = connection_to(path)
         try:
             self.meta = self._meta()
@@ -125,17 +128,20 @@ class Session:
 
     def verdict_changes(self) -> list[tuple[float, str, str | None]]:
         """When another verdict began to be shown, in seconds, and which: its name and machine. Raises SessionError."""
-        found: list[tuple[float, str, str | None]] = []
-        query = "SELECT frame, claim FROM finding WHERE position = 0 ORDER BY frame"
+        query = "SELECT frame, claim FROM finding WHERE position = 0 AND frame > ? ORDER BY frame"
+        shown: dict[int, tuple[str, str | None]] = {}
         try:
-            for number, claim in self._connection.execute(query):
-                bottleneck, host = self._definitions.values("claim", claim)[:2]
-                shown = str(bottleneck), None if host is None else loaded_text(host)
-                if not found or found[-1][1:] != shown:
-                    found.append((self._at(number) or 0.0, *shown))
+            for number, claim in self._connection.execute(query, (self._changes_to,)):
+                name = shown.get(claim)
+                if name is None:
+                    bottleneck, host = self._definitions.values("claim", claim)[:2]
+                    name = shown[claim] = str(bottleneck), None if host is None else loaded_text(host)
+                if not self._changes or self._changes[-1][1:] != name:
+                    self._changes.append((self._at(number) or 0.0, *name))
+                self._changes_to = number
         except UNREADABLE as error:
             raise SessionError(f"{self.path}: the verdicts are damaged ({error})") from None
-        return found
+        return list(self._changes)
 
     def time_of(self, index: int) -> float:
         """The time of the ``index``-th frame in seconds, of the first or last one where there are not so many."""
