@@ -1,5 +1,6 @@
 """``--engine locust``: the load is what the server logged, here and by SSH; nothing of it is left, however it ends."""
 
+import json
 import signal
 import sys
 from pathlib import Path
@@ -26,7 +27,23 @@ def far(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
     return far_machine(sshd, tmp_path, mark)
 
 
+def let_locust_tell(tmp_path: Path) -> Path:
+    """Have Locust's master leave its own figures at its end, which it is given the time for; the file they are in."""
+    program = tmp_path / "locust"
+    program.write_text(
+        f"""#!/bin/sh
+        case " $* " in
+        *" --master "*) exec setsid --wait {LOCUST / "locust"} "$@" --json-file {tmp_path / "own"} ;;
+        *) exec {LOCUST / "locust"} "$@" ;;
+        esac
+        """
+    )
+    program.chmod(0o755)
+    return tmp_path / "own.json"
+
+
 def test_a_plan_of_ours_on_this_machine(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+    own = let_locust_tell(tmp_path)
     server = apache(pages={"a.html": "x" * 1000, "b.html": "y" * 500}, workers=12)
     done = loadtop(
         "--engine", "locust", "-t", "1", "-c", "6", "--workers", "2", "-k", "-H", "X-Test: yes", "--json", "-",
@@ -44,6 +61,13 @@ def test_a_plan_of_ours_on_this_machine(apache: ApacheFactory, mark: str, tmp_pa
     assert load["latency_ms"]["p50"] <= load["latency_ms"]["p99"] <= load["latency_ms"]["max"]
     assert {request.line.split()[1] for request in logged} == {"/a.html", "/b.html"}
     assert sum(request.reused > 0 for request in logged) > len(logged) * 0.9
+    told = json.loads(own.read_text())
+    assert load["requests"] == sum(each["num_requests"] for each in told)
+    assert load["body_bytes"] == sum(each["total_content_length"] for each in told)
+    assert load["latency_ms"]["max"] == pytest.approx(max(each["max_response_time"] for each in told), abs=0.001)
+    assert load["latency_ms"]["min"] == pytest.approx(min(each["min_response_time"] for each in told), abs=0.001)
+    mean = sum(each["total_response_time"] for each in told) / load["requests"]
+    assert load["latency_ms"]["mean"] == pytest.approx(mean, abs=0.001)
     assert until(lambda: not living(mark), 5)
     assert not list(tmp_path.glob("loadtop.*"))
 
