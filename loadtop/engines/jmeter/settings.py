@@ -43,7 +43,7 @@ class JmeterSettings:
     def can_change(self) -> bool:
         """Whether it can be begun again with another number of threads, as if it had gone on."""
         if self.own is not None:
-            return self.own.threads
+            return self.own.threads and self.counted
         step = self.plan.steps[0]
         return len(self.plan.steps) == 1 and step.requests is None and step.rate is None
 

@@ -7,9 +7,10 @@ import pytest
 
 from loadtop.cli.engine import engine_load
 from loadtop.engine_options import EngineChoice
+from loadtop.engines.generator import Generator
 from loadtop.engines.jmeter.own import data_files, read_own, url_of
 from loadtop.engines.jmeter.plan import jmx
-from loadtop.engines.jmeter.settings import check, part_of, samplers
+from loadtop.engines.jmeter.settings import JmeterSettings, check, part_of, samplers
 from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target
 from loadtop.load_options import UsageError
 from loadtop.options import parse
@@ -130,3 +131,15 @@ def test_data_files_must_be_there_on_far_machines(tmp_path: Path) -> None:
 def test_options_that_do_not_go_with_it(words: tuple[str, ...], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         parse(["run", "--engine", "jmeter", *words])
+
+
+def test_when_threads_can_be_turned(tmp_path: Path) -> None:
+    file = tmp_path / "own.jmx"
+    file.write_text(jmx(plan()).replace(">4<", ">${__P(threads,3)}<"))
+    own = read_own(file)
+    here = (Generator("local", "local"),)
+    assert JmeterSettings(plan(), here, "jmeter").can_change
+    assert not JmeterSettings(plan(steps=(TEN_S, TEN_S)), here, "jmeter").can_change
+    assert not JmeterSettings(plan(steps=(Step(concurrency=1, requests=9),)), here, "jmeter").can_change
+    assert JmeterSettings(plan(), here, "jmeter", own).can_change
+    assert not JmeterSettings(plan(), here, "jmeter", own, counted=False).can_change
