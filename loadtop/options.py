@@ -53,7 +53,8 @@ loadtop sessions [rename | prune]   list the recordings, rename one, remove old 
 loadtop doctor [--host ...]         say what can be read of each machine, what cannot, and the fix
 loadtop help [TOPIC]                how it differs from ab, how it makes load
 
-every one of them: --lang en|ja (else the locale chooses), --ascii (draw with ASCII only)
+every one of them: --lang en|ja (else the locale chooses), --ascii (draw with ASCII only),
+--theme terminal|dark|light|safe (terminal: its own 16 colours; safe: for the colour-blind)
 """
 
 

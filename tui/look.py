@@ -80,10 +80,16 @@ class Look:
 
     @classmethod
     def of_terminal(cls, environment: Mapping[str, str] | None = None, ascii_only: bool = False) -> "Look":
-        """What this terminal can show: no colours with ``NO_COLOR``, ASCII where the locale is not UTF-8."""
+        """What this terminal can show: no colours with ``NO_COLOR``, ASCII where the locale is not UTF-8.
+        ``LOADTOP_THEME`` (``--theme``) names a palette other than the terminal's own."""
         known = os.environ if environment is None else environment
         locale = known.get("LC_ALL") or known.get("LC_CTYPE") or known.get("LANG") or ""
         plain = ascii_only or bool(known.get("LOADTOP_ASCII")) or not locale.lower().replace("-", "").endswith("utf8")
         if known.get("NO_COLOR"):
             return cls(MONOCHROME, ASCII if plain else BLOCKS)
-        return cls(TERMINAL, ASCII if plain else UNICODE)
+        palette = TERMINAL
+        if (chosen := known.get("LOADTOP_THEME", "")) and chosen != "terminal":
+            from tui.themes import theme
+
+            palette = dict(theme(chosen))
+        return cls(palette, ASCII if plain else UNICODE)

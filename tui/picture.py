@@ -86,7 +86,7 @@ def svg(canvas: list[list[Cell]], look: Look, title: str) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"',
             f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONTS}" font-size="{SIZE:.0f}">',
             f"<title>{escape(title)}</title>",
-            f'<rect width="100%" height="100%" rx="8" fill="{THEME.background_color.hex}"/>',
+            f'<rect width="100%" height="100%" rx="8" fill="{inks[Role.TEXT].ground or THEME.background_color.hex}"/>',
             *shapes,
             "</svg>\n",
         ]

@@ -28,6 +28,12 @@ VERBS = {
 """The file that runs each verb. It has ``main(verb, words) -> exit code``."""
 
 
+THEMES = ("terminal", "dark", "light", "safe")
+"""Colours of the cockpit: the terminal's own sixteen, or those of a theme (``tui.themes``)."""
+
+CHOICES = {"--lang": LANGUAGES, "--theme": THEMES}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run loadtop; returns the exit code of the contract."""
     words = list(sys.argv[1:] if argv is None else argv)
@@ -50,24 +56,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _spoken(words: list[str]) -> list[str]:
-    """Take ``--lang`` and ``--ascii``, which every verb has, off the words, and speak and draw so."""
+    """Take ``--lang``, ``--theme`` and ``--ascii``, which every verb has, off the words, and speak and draw so."""
     ours = words[: words.index("--")] if "--" in words else words
-    chosen = language_of(os.environ)
+    chosen = {"--lang": language_of(os.environ), "--theme": os.environ.get("LOADTOP_THEME") or THEMES[0]}
     kept: list[str] = []
-    expecting = False
+    expecting = ""
     for word in ours:
         name, equals, value = word.partition("=")
-        if expecting or (name == "--lang" and equals):
-            chosen, expecting = word if expecting else value, False
-            if chosen not in LANGUAGES:
-                raise UsageError(f"--lang {chosen}: give one of {', '.join(LANGUAGES)}")
-        elif word == "--lang":
-            expecting = True
+        if expecting:
+            chosen[expecting], expecting = word, ""
+        elif name in CHOICES:
+            chosen[name], expecting = value, "" if equals else name
         elif word == "--ascii":
             os.environ["LOADTOP_ASCII"] = "1"
         else:
             kept.append(word)
-    if expecting:
-        raise UsageError(f"--lang: give one of {', '.join(LANGUAGES)}")
-    speak(chosen)
+    for name, known in CHOICES.items():
+        if expecting == name or chosen[name] not in known:
+            what = name if expecting == name else f"{name} {chosen[name]}"
+            raise UsageError(f"{what}: give one of {', '.join(known)}")
+    os.environ["LOADTOP_THEME"] = chosen["--theme"]
+    speak(chosen["--lang"])
     return kept + words[len(ours) :]
