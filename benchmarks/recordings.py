@@ -139,9 +139,26 @@ def beside() -> None:
             child.wait()
         print(f"this machine, watched for {BESIDE_S} s by all at once; an hour is {3600 // BESIDE_S} times that:")
         for name in commands:
-            size = (place / name).stat().st_size if name in there else None
-            told = "not installed" if size is None else f"{size * 3600 / BESIDE_S / 1e6:.1f} MB"
-            print(f"  {name:14} {told}")
+            if name not in there:
+                print(f"  {name:14} not installed")
+                continue
+            size = (place / name).stat().st_size
+            # An empty recording has a page for each table, which a minute does not fill.
+            once, grown = (0, size) if name != "loadtop" else (size, _held(place / name))
+            print(f"  {name:14} {(once + grown * 3600 / BESIDE_S) / 1e6:.1f} MB ({grown / 1e3:.0f} kB in the minute)")
+
+
+def _held(path: Path) -> int:
+    """Bytes of the rows that grow with time, where SQLite was built to tell; else the file's size."""
+    query = "SELECT sum(payload) FROM dbstat WHERE name NOT IN ('sqlite_schema', 'digest')"
+    connection = sqlite3.connect(path)
+    try:
+        (held,) = connection.execute(query).fetchone()
+    except sqlite3.OperationalError:
+        return path.stat().st_size
+    finally:
+        connection.close()
+    return int(held)
 
 
 def _found(name: str, *places: str) -> str:
