@@ -7,6 +7,7 @@ sleeping     20 requests to a page that sleeps 1 s behind a pool of 5 take 20, 1
 memory       a million requests leave the worker's memory where it was
 percentiles  p50, p90 and p99 are ab's, within 2 % or 0.1 ms, in alternating runs
 stall        a server that stalls for 1 s every 5 s: the open model shows it in p99, the closed one does not
+growth       --workers auto: a worker that fills its core gets another, while a core is idle; no request is lost
 """
 
 import argparse
@@ -24,10 +25,11 @@ from pathlib import Path
 
 from benchmarks.load_servers import server
 from benchmarks.load_tools import PERCENTS, ab_percentiles, peak_mb
+from loadtop.commands import StopLoad
 from loadtop.load.histogram import percentile
 from loadtop.load.plan import Plan, Step, Target
 from loadtop.load.pool import LoadPool
-from tests.loads.running import Run, run_load
+from tests.loads.running import Run, run_load, until, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 from tests.servers.apache import ApacheFactory
 from tests.servers.php_fpm import FpmFactory
@@ -169,12 +171,37 @@ async def _stall() -> Shown:
     ]
 
 
+CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 5000 + b"0\r\n\r\n"
+"""Always the same bytes for the server; thousands of chunks to take apart for the worker."""
+
+
+async def _growth() -> Shown:
+    passed: list[float] = []
+
+    async def watch(pool: LoadPool) -> None:
+        await until_requests(pool, 1)
+        with contextlib.suppress(AssertionError):
+            passed.append(await until(lambda: len(pool.pids) > 1, 20))
+        pool.command(StopLoad())
+
+    async with scripted(CHUNKS) as cheap:
+        step = Step(concurrency=8, duration_s=30)
+        plan = Plan((Target.parse(cheap.url),), (step,), keepalive=True, more_workers=True)
+        run = await run_load(plan, during=watch, within_s=60)
+        served = len(cheap.heads)
+    shares = () if run.last.generator is None else run.last.generator.worker_cpu_s
+    after = f"one more after {passed[0]:.1f} s" if passed else "none more in 20 s"
+    line = f"one full worker, the other core idle: {after}; {run.requests} requests, {served} served"
+    return [(line, len(shares) == 2 and run.requests == served)]
+
+
 PROOFS: dict[str, Callable[[], Coroutine[None, None, Shown]]] = {
     "counts": _counts,
     "sleeping": _sleeping,
     "memory": _memory,
     "percentiles": _percentiles,
     "stall": _stall,
+    "growth": _growth,
 }
 
 if __name__ == "__main__":

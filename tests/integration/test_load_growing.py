@@ -17,6 +17,7 @@ from tests.loads.scripted import Scripted, scripted
 from tests.servers.apache import ApacheFactory
 
 MOST = 3
+CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 5000 + b"0\r\n\r\n"
 
 
 class Wish(Growth):
@@ -114,6 +115,42 @@ async def test_a_warm_up_counts_nowhere() -> None:
     assert run.last.elapsed_s == pytest.approx(1.5, abs=0.5)
     assert run.requests < len(server.heads)
     assert run.requests == run.total.count
+
+
+async def test_a_worker_that_is_really_full_gets_another() -> None:
+    """The server sends the same bytes again and again; taking thousands of chunks apart fills the worker's core."""
+    async with scripted(CHUNKS) as server:
+        # Whether cores are idle is not for this test: it runs beside others.
+        pool = LoadPool(
+            plan(server.url, Step(concurrency=4, duration_s=60), keepalive=True), growth=Growth(2, lambda: 1.0)
+        )
+        await pool.start()
+        try:
+            await until(lambda: len(pool.pids) == 2, 30)
+            await until(lambda: (sample := pool.take()) is not None and sample.state is LoadState.RUNNING)
+            pool.command(StopLoad())
+            await pool.wait()
+            last = pool.take()
+        finally:
+            await pool.close()
+    assert last is not None
+    assert last.generator is not None
+    assert len(last.generator.worker_cpu_s) == 2
+    assert last.requests == len(server.heads)
+    assert last.failed == 0
+
+
+async def test_a_worker_with_little_to_do_stays_alone() -> None:
+    async with scripted(pause_s=0.02) as server:
+        pool = LoadPool(
+            plan(server.url, Step(concurrency=4, duration_s=2.5), keepalive=True), growth=Growth(2, lambda: 1.0)
+        )
+        await pool.start()
+        try:
+            await pool.wait()
+            assert len(pool.pids) == 1
+        finally:
+            await pool.close()
 
 
 async def grown(pool: LoadPool, server: Scripted) -> None:
