@@ -3,7 +3,8 @@
 Runs ``loadtop demo`` (against a real Apache) once, recorded; then shows that recording, and some kept from the
 lab, in pseudo-terminals of several sizes and looks side by side, and has each save its picture once a verdict has held
 for a while. Writes SVG files, and PNG files by rsvg-convert, beside this file. With ``--kept`` nothing is run: the
-recordings of real runs that are kept in tests/fixtures/lab are shown.
+recordings of real runs that are kept in tests/fixtures/lab are shown. Names after it: only these pictures. A film of a
+run from its start to its verdict goes to verdict.cast, for asciinema.
 """
 
 import fcntl
@@ -61,8 +62,12 @@ SHOWS = (
     Show("cpu", "commands-120x40", 120, 40, PALETTE),
     Show("fpm-workers", "japanese-120x40", 120, 40, "", ("--lang", "ja")),
     Show("disk", "japanese-80x24", 80, 24, "", ("--lang", "ja")),
+    Show("cpu", "light-120x40", 120, 40, "", ("--theme", "light")),
+    Show("cpu", "safe-80x24", 80, 24, "", ("--theme", "safe")),
     Show("fpm-workers", "no-colour-80x24", 80, 24, "", (), {"NO_COLOR": "1"}),
 )
+
+FILM = "verdict.cast"
 
 KEPT = HERE.parent / "tests" / "fixtures" / "lab"
 
@@ -155,7 +160,11 @@ def main() -> None:
             command = [sys.executable, "-m", "loadtop", "demo", "--headless", "--quiet", "--record", str(run)]
             subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
             recordings |= dict.fromkeys(("none", "apache-workers", "cpu"), run)
-        shows = [show for show in SHOWS if show.verdict in recordings]
+        asked = [word for word in sys.argv[1:] if not word.startswith("-")]
+        shows = [show for show in SHOWS if show.verdict in recordings and (not asked or show.name in asked)]
+        if not asked or FILM in asked:
+            film = [sys.executable, "-m", "loadtop", "export", "--cast", str(HERE / FILM), str(recordings["cpu"])]
+            subprocess.run(film, check=True, stdin=subprocess.DEVNULL)
         threads = [threading.Thread(target=take, args=(show, recordings[show.verdict])) for show in shows]
         for thread in threads:
             thread.start()

@@ -57,6 +57,7 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         Binding("down", "screen.choose(1)", "next panel"),
         Binding("up", "screen.choose(-1)", "panel before"),
         Binding("escape", "step_back", "back"),
+        Binding("ctrl+s", "picture", "picture", priority=True),
         Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
         Binding("ctrl+z", "suspend_process", "suspend"),
     ]

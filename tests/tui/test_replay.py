@@ -113,3 +113,12 @@ async def test_keys_move_in_time(moments: list[Moment], path: Path, look: Look, 
 )
 def test_times_as_they_are_typed(text: str, seconds: float | None) -> None:
     assert time_of(text, 200.0) == seconds
+
+
+async def test_a_picture_can_be_taken_of_every_page(
+    path: Path, look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with replayed(path, look) as (_, press):
+        await press("e", "ctrl+s")
+    assert len(list(tmp_path.glob("*.svg"))) == 1
