@@ -10,8 +10,9 @@ import pytest
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis
 from loadtop.moment import Moment
 from loadtop.session import file
+from loadtop.session import player as player_file
 from loadtop.session.meta import SessionMeta
-from loadtop.session.player import WINDOW, SessionPlayer
+from loadtop.session.player import SessionPlayer
 from loadtop.session.reader import Session
 from loadtop.session.writer import Writer
 from loadtop.summary.timeline import Span
@@ -109,9 +110,12 @@ async def test_another_diagnosis_is_said(moments: list[Moment], record: Record, 
 
 
 async def test_far_jumps_know_what_was_before(
-    made_moments: Callable[[int], list[Moment]], record: Record, tmp_path: Path
+    made_moments: Callable[[int], list[Moment]], record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moments = made_moments(WINDOW + 150)
+    window = 120
+    monkeypatch.setattr(player_file, "WINDOW", window)
+    monkeypatch.setattr(player_file, "KEPT", 2 * window)
+    moments = made_moments(window + 150)
     record(tmp_path / "a.loadtop", moments)
     shown: list[Moment] = []
     before: list[tuple[float, Sequence[Span], Sequence[tuple[float, str]]]] = []
@@ -129,11 +133,11 @@ async def test_far_jumps_know_what_was_before(
         while player.at < moments[-1].at:  # noqa: ASYNC110 (the player tells nobody)
             await asyncio.sleep(0)
         task.cancel()
-        assert [m.measured.frame for m in shown] == [m.measured.frame for m in moments[-WINDOW:]]
+        assert [m.measured.frame for m in shown] == [m.measured.frame for m in moments[-window:]]
         assert shown[-1].diagnosis == moments[-1].diagnosis
         start, spans, marks = before[-1]
-        assert start == moments[-WINDOW].at
-        assert marks == [(m.at, text) for m in moments[:-WINDOW] for text in m.measured.frame.marks]
+        assert start == moments[-window].at
+        assert marks == [(m.at, text) for m in moments[:-window] for text in m.measured.frame.marks]
         assert [span.start for span in spans] == [at for at, _, _ in session.verdict_changes() if at < start]
         assert spans[-1].end == start
         player.seek_mark(after=False)
