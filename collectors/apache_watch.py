@@ -10,14 +10,14 @@ import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from collectors import apache
 from collectors.apache_limits import ApacheLimits
 from collectors.machine import Endpoint, Machine
 from collectors.problem import AbsentError, FetchError, TransportError
 from collectors.status_page import StatusPage
-from loadtop.model import ApacheStatus, Group, Outcome, State
+from collectors.tested import port_of
+from loadtop.model import ApacheStatus, Group, HostSample, Listener, Outcome, State
 
 LOOK_AGAIN_S = 5.0
 _NAME = "apache"
@@ -50,6 +50,7 @@ class ApacheWatch:
         self._servers: tuple[int, ...] = ()
         self._unfound = _Problem(State.ABSENT, "no page of mod_status looked for yet")
         self._limits = ApacheLimits(machine, target_url)
+        self._listeners: tuple[Listener, ...] = ()
 
     def start(self, interval_s: float) -> None:
         """``interval_s`` is the distance of samples; a page is called silent after that, or after 1 s if longer."""
@@ -95,8 +96,10 @@ class ApacheWatch:
         problem = worst or next(iter(problems), None) or _Problem(State.OK, next(filter(None, notes), ""))
         return tuple(found) or None, Outcome(_NAME, problem.state, problem.reason, round(duration, 6))
 
-    def look(self) -> None:
-        """Begin a search where other servers run than before, and every :data:`LOOK_AGAIN_S` where none was found."""
+    def look(self, sample: HostSample) -> None:
+        """Begin a search where other servers run than before, and every :data:`LOOK_AGAIN_S` where none was found.
+        ``sample`` is the newest: its accept queues say where not to ask."""
+        self._listeners = sample.tcp.listeners if sample.tcp is not None else ()
         if self._find or self._given:
             self._limits.look()
         if not self._find or (self._search is not None and not self._search.done()):
@@ -166,13 +169,17 @@ class ApacheWatch:
         the wrong name. Otherwise all: the load may go through a proxy."""
         if not self._target_url:
             return servers
-        target = urlsplit(self._target_url)
-        port = target.port or (443 if target.scheme == "https" else 80)
+        port = port_of(self._target_url)
         tested = [endpoints for endpoints in servers if any(endpoint.port == port for endpoint in endpoints)]
         return tested or servers
 
     async def _try(self, url: str) -> _Problem | None:
-        """Why the page cannot be followed; ``None`` where it can."""
+        """Why the page cannot be followed; ``None`` where it can. Where the accept queue of its port is full it is not
+        asked for: that would be one connection more in a queue in which others find no place, and no answer in time."""
+        port = port_of(url)
+        queue = next((found for found in self._listeners if found.port == port), None)
+        if queue is not None and queue.backlog is not None and queue.queue >= queue.backlog:
+            return _Problem(State.FAILED, f"{url}: not asked for, its accept queue is full ({queue.queue} connections)")
         try:
             apache.parse_page(await self._machine.fetch(url, self._timeout_s * 2))
         except FetchError as error:

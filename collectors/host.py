@@ -125,7 +125,7 @@ class HostCollector:
         self._servers.ask()
         try:
             sample = await self._machine.sample()
-            if await self._servers.look(_TESTED_S):
+            if await self._servers.look(sample, _TESTED_S):
                 sample = await self._machine.sample()  # the first counted the processes of all servers
         except TransportError as error:
             self._problem = str(error)

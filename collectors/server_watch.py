@@ -38,10 +38,10 @@ class ServerWatch:
         for watch in self._all:
             watch.ask()
 
-    async def look(self, most_s: float) -> bool:
-        """Look for servers, where it is time to. Waits at most ``most_s``, once, until it is known which of several web
-        servers is under test; returns whether others were set aside just now."""
-        self._apache.look()
+    async def look(self, sample: HostSample, most_s: float) -> bool:
+        """Look for servers, where it is time to, beside the newest sample. Waits at most ``most_s``, once, until it is
+        known which of several web servers is under test; returns whether others were set aside just now."""
+        self._apache.look(sample)
         found = await self._apache.settle_tested(most_s)
         self._fpm.look()
         self._haproxy.look()

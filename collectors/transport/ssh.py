@@ -208,7 +208,7 @@ class SshTransport:
             self._sockets_at = time.monotonic()
             self._sockets = {path: files[path] for path in wanted}
             if self._far.queues == "perl" and isinstance(files.get(LISTENERS), Missing):
-                self._far = replace(self._far, queues="ss")
+                self._far, self._sockets_at = replace(self._far, queues="ss"), -SOCKETS_EVERY_S
         else:
             files.update({path: self._sockets[path] for path in wanted if path in self._sockets})
 

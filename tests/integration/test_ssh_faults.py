@@ -122,6 +122,24 @@ async def test_a_frozen_shell_delays_its_samples_and_bends_none(sshd: SshdFactor
     assert sample.at - frozen.at > 2.0
 
 
+async def test_a_perl_that_is_killed_costs_a_reconnection(sshd: SshdFactory) -> None:
+    server = sshd()
+    transport = transport_to(server)
+    await transport.connect()
+    host = far_host("web1", "target", transport, find_servers=False)
+    await host.start(0.2)
+    (perl,) = [pid for pid, name in below(server.pid) if name == "perl"]
+    os.kill(perl, signal.SIGKILL)
+    problems: set[str] = set()
+    end = time.monotonic() + 10.0
+    while time.monotonic() < end and not (problems and not host.latest()[1]):
+        await asyncio.sleep(0.05)
+        problems |= {host.latest()[1]} - {""}
+    await host.close()
+    assert any(problem.startswith("no connection since") for problem in problems)
+    assert host.latest()[1] == ""
+
+
 async def test_a_banner_and_a_noisy_shell(sshd: SshdFactory) -> None:
     noise = 'printf "\\033[2J Welcome to web1\\n"; echo and more >&2; eval "$SSH_ORIGINAL_COMMAND"'
     server = sshd(extra=f"ForceCommand {noise}")

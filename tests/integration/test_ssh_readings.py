@@ -246,6 +246,24 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
         await transport.close()
 
 
+async def test_a_perl_that_may_not_ask_the_kernel(sshd: SshdFactory, tmp_path: Path) -> None:
+    """Then ``ss`` is asked, from the next sample on."""
+    (tmp_path / "perl").write_text(
+        '#!/bin/sh\n[ "$2" = "print 1 x 3" ] && exec printf 111\nexec sed -u "s/^$3 p .*/refused/"\n'
+    )
+    (tmp_path / "perl").chmod(0o755)
+    server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
+    transport = transport_to(server)
+    await transport.connect()
+    machine = ProcMachine(transport)
+    for _ in range(2):
+        await machine.sample()
+    sample = await machine.sample()
+    await transport.close()
+    assert sample.tcp is not None
+    assert server.port in [found.port for found in sample.tcp.listeners]
+
+
 async def test_a_cancelled_reading_spoils_no_later_one(far: tuple[Sshd, SshTransport]) -> None:
     _, transport = far
     request = Request((Wanted("/proc/loadavg"),), processes=True)

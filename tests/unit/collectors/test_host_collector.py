@@ -12,7 +12,7 @@ from collectors.machine import Endpoint
 from collectors.page import Page
 from collectors.problem import FetchError, TransportError
 from collectors.reading import Missing, Wanted
-from loadtop.model import Group, HostFacts, HostSample, Outcome, State
+from loadtop.model import Group, HostFacts, HostSample, Listener, Outcome, State, Tcp
 
 Instantly = Callable[[Any], Any]
 PAGE = "web1\nServerMPM: prefork\nTotal Accesses: 5\nServerUptimeSeconds: 9\nScoreboard: _W\n"
@@ -32,6 +32,7 @@ class FakeMachine:
         self.httpd: dict[int, tuple[Endpoint, ...]] = {}
         self.files: dict[str, str | Missing] = {}
         self.answers: dict[str, bytes] = {}
+        self.listeners: tuple[Listener, ...] = ()
         self.closed = False
 
     async def sample(self) -> HostSample:
@@ -42,7 +43,8 @@ class FakeMachine:
         if self.problem:
             raise TransportError(self.problem)
         facts = HostFacts("web1", "fake", "Linux", "6.1", 2)
-        return HostSample("", self.began[-1], facts, self.takes_s, outcomes=(Outcome("cpu", State.OK),))
+        tcp = Tcp(listeners=self.listeners)
+        return HostSample("", self.began[-1], facts, self.takes_s, tcp=tcp, outcomes=(Outcome("cpu", State.OK),))
 
     def servers(self, group: Group) -> tuple[int, ...]:
         return tuple(self.httpd) if group is Group.HTTPD else ()
@@ -232,6 +234,26 @@ def test_a_page_is_found_beside_the_target(instantly: Instantly, machine: FakeMa
         host = HostCollector("web1", "target", machine, target_url="http://web1:8080/shop/index.php")
         await host.start(1.0)
         await asyncio.sleep(2.5)
+        sample, _ = host.latest()
+        assert sample is not None
+        assert sample.apache is not None
+        await host.close()
+
+    instantly(run())
+
+
+def test_a_full_accept_queue_gets_no_search_on_top(instantly: Instantly, machine: FakeMachine) -> None:
+    async def run() -> None:
+        machine.pages["http://web1:8080/server-status?auto"] = PAGE
+        machine.listeners = (Listener(80, 0, 511), Listener(8080, 128, 128))
+        host = HostCollector("web1", "target", machine, target_url="http://web1:8080/")
+        await host.start(1.0)
+        await asyncio.sleep(4.5)
+        state, reason = apache_of(host.latest()[0])
+        assert (state, machine.fetched) == (State.FAILED, [])
+        assert "its accept queue is full (128 connections)" in reason
+        machine.listeners = (Listener(8080, 127, 128),)
+        await asyncio.sleep(6.0)
         sample, _ = host.latest()
         assert sample is not None
         assert sample.apache is not None
