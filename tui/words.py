@@ -86,6 +86,7 @@ _METRICS = {
     "load.failed_s": "failed connections",
     "load.waiting_pct": "in flight and waiting",
     "load.p10_ms": "fastest tenth takes",
+    "load.p20_ms": "fastest fifth takes",
     "load.in_flight": "in flight",
     "load.rps": "requests",
     "fpm.full_pct": "children busy",

@@ -111,6 +111,7 @@ SCREEN = {
     "connections wanted": "必要な接続数",
     "failed connections": "失敗した接続",
     "fastest tenth takes": "最速 1 割の時間",
+    "fastest fifth takes": "最速 2 割の時間",
     "frontend's connections": "フロントエンド接続",
     "group's memory used": "グループのメモリ",
     "haproxy": "haproxy",

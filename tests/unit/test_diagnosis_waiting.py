@@ -60,6 +60,18 @@ def test_pages_of_which_some_are_slow_are_headroom(course: Course) -> None:
     assert named(course.go_on(8, load=served(80, *mixed))) is Bottleneck.NONE
 
 
+def test_a_lock_that_every_seventh_finds_free_is_waiting(course: Course) -> None:
+    unfair = [20.0] * 14 + [20.0 * n for n in range(2, 20)] * 5
+    diagnosis = course.go_on(4, board=None, load=served(100, *unfair))
+    assert named(diagnosis) is Bottleneck.WAITING
+    assert diagnosis.verdict.evidence[1].metric == "load.p20_ms"
+
+
+def test_pages_of_which_every_seventh_is_fast_are_headroom(course: Course) -> None:
+    mixed = [2.0] * 14 + [200.0, 205.0, 210.0] * 29
+    assert named(course.go_on(8, load=served(100, *mixed))) is Bottleneck.NONE
+
+
 def test_waits_beside_a_cpu_that_is_nearly_full_say_nothing(course: Course) -> None:
     course.go(busy=(85.0, 85.0), load=served(50, *BEGINNING))
     assert named(course.go_on(6, busy=(85.0, 85.0), load=served(50, *[400.0] * 50))) is Bottleneck.NONE
