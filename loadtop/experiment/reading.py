@@ -10,6 +10,8 @@ from typing import Any, cast
 
 from loadtop.experiment.locate import line_of
 from loadtop.experiment.plan import COMMAND_S, READY_S, ExperimentPlan, Level, Variant
+from loadtop.load.plan import PlanError
+from loadtop.load.target import Target
 from loadtop.load_options import UsageError
 
 TOP = (
@@ -115,9 +117,18 @@ class Table:
             raise self.wrong(key, f'{key} must be a table of names and URLs: write [{key}] and page = "http://..."')
         for name, url in cast("dict[str, Any]", value).items():
             if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-                line = line_of(self._text, key, 0, name)
-                raise PlanFileError(f'{self._file}, line {line}: {url!r} is no URL: write {name} = "http://HOST/path"')
+                raise self._wrong_url(key, name, f'{url!r} is no URL: write {name or key} = "http://HOST/path"')
+            try:
+                Target.parse(url)
+            except PlanError as error:
+                raise self._wrong_url(key, name, str(error)) from None
         return tuple(cast("dict[str, str]", value).items())
+
+    def _wrong_url(self, key: str, name: str, message: str) -> PlanFileError:
+        """The mistake at a URL, which stands in a table below this one or, where that is not there, at its key."""
+        within = f"{self._name}.{key}".strip(".")
+        line = max(line_of(self._text, within, self._index, name), line_of(self._text, self._name, self._index, key))
+        return PlanFileError(f"{self._file}, line {line}: {message}")
 
 
 def _listed(value: object) -> list[Any] | None:

@@ -49,7 +49,9 @@ def test_names_the_pool_of_php_fpm(apache: ApacheFactory, tmp_path: Path, report
 
 
 @pytest.mark.parametrize(
-    ("name", "page", "content"), [("static", "page.html", "x" * 1024), ("computing", "page.php", COMPUTING)]
+    ("name", "page", "content"),
+    [("static", "page.html", "x" * 1024), ("computing", "page.php", COMPUTING)],
+    ids=["static", "computing"],
 )
 def test_says_that_more_workers_will_not_help_a_full_processor(
     name: str, page: str, content: str, apache: ApacheFactory, tmp_path: Path, report: Report
