@@ -73,15 +73,26 @@ class Timeline:
 
     def longest(self) -> tuple[Finding, float, float] | None:
         """The verdict that held longest while load ran, when it began and for how long, in seconds."""
+        ranked = self._ranked()
+        if not ranked:
+            return None
+        winner, begun, seconds = ranked[0]
+        return self._typical(winner), begun, seconds
+
+    def others(self) -> list[tuple[Key, float]]:
+        """The limits that held for a shorter time than the longest verdict, with their seconds, longest first."""
+        return [
+            (key, seconds) for key, _, seconds in self._ranked()[1:] if key[0] is not Bottleneck.NONE and seconds > 0
+        ]
+
+    def _ranked(self) -> list[tuple[Key, float, float]]:
+        """Each verdict that held while load ran, when it began and for how long in seconds, the longest first."""
         held = {key: (start, self._moved.get(key, 0.0)) for key, start in self._begun.items()}
         for span in self.spans:
             begin, before = held.get(span.key, (span.start, 0.0))
             held[span.key] = (begin, before + self._load_in(span))
-        known = [key for key in held if key in self._newest]
-        if not known:
-            return None
-        winner = max(known, key=lambda key: held[key][1])
-        return (self._typical(winner), *held[winner])
+        known = [(key, *times) for key, times in held.items() if key in self._newest]
+        return sorted(known, key=itemgetter(2), reverse=True)
 
     def held(self, bottleneck: str) -> float:
         """The longest stretch in seconds under this verdict."""

@@ -53,6 +53,12 @@ def test_what_held_longest_is_exact_although_spans_were_joined() -> None:
     assert found[0] == replace(expected[0])
 
 
+def test_the_other_limits_follow_by_how_long_they_held_without_the_stretches_of_none() -> None:
+    timeline = Timeline()
+    flap(timeline, 10)
+    assert timeline.others() == [((Bottleneck.NETWORK, "web1"), 14.0), ((Bottleneck.SWAP, "web1"), 8.0)]
+
+
 @pytest.mark.parametrize("name", sorted(set(NAMES)))
 def test_the_longest_stretch_is_exact_although_spans_were_joined(name: Any) -> None:
     few, all_of_them = Timeline(most=100), Timeline(most=100_000)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding, Forecast
 from loadtop.model import LoadState
+from loadtop.summary.timeline import Key
 from loadtop.words import pad, tr, translated
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
@@ -33,7 +34,7 @@ class VerdictPanel(Panel):
 
     def tag(self, view: View) -> Line:
         verdict = _verdict(view)
-        if verdict is None or verdict.bottleneck is Bottleneck.NONE:
+        if verdict is None or verdict.bottleneck is Bottleneck.NONE or _over(view):
             return ()
         return line(Span(tr("for {time}", time=duration(verdict.held_s)), Role.VALUE))
 
@@ -137,10 +138,11 @@ class VerdictPanel(Panel):
         finding, _, seconds = longest
         name, rest = headline(finding.bottleneck)
         where = on(safe(finding.host or ""))
-        head = line(
-            Span(tr("Most of the time: ")), Span(name, severity(finding)), f" {rest}{where}, {duration(seconds)}."
-        )
-        return [head, *self._flow(finding, view, cells, max(1, rows - 2))][:rows]
+        head = line(Span(tr("Held longest: ")), Span(name, severity(finding)), f" {rest}{where}, {duration(seconds)}.")
+        lines = [head, *self._flow(finding, view, cells, max(1, rows - 2))]
+        if others := view.history.timeline.others():
+            lines.append(line(Span(tr("at other times: "), Role.DIM), "  ".join(_held(*other) for other in others)))
+        return lines[:rows]
 
 
 def _describe(item: Evidence, where: str) -> Line:
@@ -170,6 +172,12 @@ def _following(forecast: Forecast) -> str:
 def _name(symptom: Finding, verdict: Finding) -> str:
     where = on(safe(symptom.host)) if symptom.host and symptom.host != verdict.host else ""
     return headline(symptom.bottleneck)[0] + where
+
+
+def _held(key: Key, seconds: float) -> str:
+    """A limit of the test that is over, and how long it held."""
+    bottleneck, host = key
+    return f"{headline(bottleneck)[0]}{on(safe(host or ''))} {duration(seconds)}"
 
 
 def _verdict(view: View) -> Finding | None:
