@@ -33,7 +33,8 @@ class LoadSource(Protocol):
         ...
 
     def take(self) -> LoadSample | None:
-        """The newest sample; its latencies cover all that came since the last call (so there is one taker)."""
+        """The newest sample; its latencies cover all that came since the last call (so there is one taker). Where
+        it says ``more``, the next is to be taken at once."""
         ...
 
     def command(self, command: Command) -> None:
@@ -187,11 +188,14 @@ class Monitor:
                 pause.cancel()
 
     def _show(self, show: Callable[[Moment], None]) -> None:
-        measured = self._measurer.measure(self._frame())
-        moment = Moment(measured, self._diagnoser.diagnose(measured))
-        for sink in self._sinks:
-            sink(moment)
-        show(moment)
+        more = True
+        while more:
+            measured = self._measurer.measure(self._frame())
+            moment = Moment(measured, self._diagnoser.diagnose(measured))
+            for sink in self._sinks:
+                sink(moment)
+            show(moment)
+            more = measured.load is not None and measured.load.more
 
     def _frame(self) -> Frame:
         marks = tuple(self._marks)

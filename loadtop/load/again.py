@@ -1,6 +1,7 @@
 """A load that can be begun again: run after run of the same kind, counted as one."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ class RepeatedLoad:
         self._make = make
         self._load = make()
         self._before: LoadSample | None = None
-        self._farewell: LoadSample | None = None
+        self._farewells: deque[LoadSample] = deque()
         self._change: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -44,10 +45,10 @@ class RepeatedLoad:
                 return
 
     def take(self) -> LoadSample | None:
-        """The newest sample of all runs together; the last one of a run is given even if the next has begun."""
-        if self._farewell is not None:
-            found, self._farewell = self._farewell, None
-            return found
+        """The newest sample of all runs together; the last ones of a run are given even if the next has begun."""
+        return self._farewells.popleft() if self._farewells else self._newest()
+
+    def _newest(self) -> LoadSample | None:
         sample = self._load.take()
         return sample if sample is None or self._before is None else added(self._before, sample)
 
@@ -71,9 +72,14 @@ class RepeatedLoad:
         ended = asyncio.ensure_future(old.wait())
         await asyncio.wait({ended}, timeout=PATIENCE_S)
         ended.cancel()
-        last = self.take()
+        last = self._newest()
+        while last is not None:
+            self._farewells.append(last)
+            if not last.more:
+                break
+            last = self._newest()
         await old.close()
-        self._before, self._farewell = last, last
+        self._before = last
         self._load = self._make()
         await self._load.start()
 

@@ -35,8 +35,8 @@ SPARE_FILES = 32
 
 
 class Engine:
-    """Makes the load of ``plan``. ``changed`` is called when a step is held for the other workers and when the state
-    has become final: then there is something to report at once.
+    """Makes the load of ``plan``. ``changed`` is called when a step is held for the other workers, when one is over and
+    when the state has become final: then there is something to report at once.
 
     Requests that are in flight when the time is over may finish within :data:`DRAIN_S` and are counted. A step that is
     limited by requests ends with its last response; one limited by time goes over into the next without a gap, so that
@@ -149,6 +149,8 @@ class Engine:
         """Begin step ``number`` (from 0), unless it has begun already."""
         if number <= self.number or self.state.ended or self._draining:
             return
+        if self.number >= 0:
+            self._changed()
         self.number = number
         self.held = -1
         step = self.plan.steps[number]

@@ -9,6 +9,7 @@ from typing import Any
 from loadtop.commands import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from loadtop.load.growth import Growth, IdleCores, usable_cores
 from loadtop.load.journal import JournalFiles
+from loadtop.load.passage import Passage
 from loadtop.load.plan import Plan
 from loadtop.load.process import WorkerProcess
 from loadtop.load.report import Parting, Report
@@ -43,6 +44,7 @@ class LoadPool:
         self._said = said
         self._growth = growth
         self._workers = [WorkerProcess(number, said) for number in range(plan.workers)]
+        self._passage = Passage()
         self._joining: WorkerProcess | None = None
         self._changed = asyncio.Event()
         self._conductor: asyncio.Task[None] | None = None
@@ -179,8 +181,10 @@ class LoadPool:
                 pass
 
     def take(self) -> LoadSample | None:
-        """The load now; latencies are those of all requests that ended since the last call."""
-        sample = take_sample(self._plan, self._workers, self._problem)
+        """The load now, or as it was when a step ended; latencies are those of all requests that ended since the last
+        call."""
+        parts, more = self._passage.parts(self._workers)
+        sample = take_sample(self._plan, parts, self._problem, more=more)
         if self._level is None:
             return sample
         # While a part moves to another worker, reports speak of different moments; the whole stays as it is.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import loadtop
+from loadtop.load.passage import StepEnd, StepEnds
 from loadtop.load.report import Parting, Report
 from loadtop.model import Latencies, LoadState
 
@@ -28,6 +29,7 @@ class WorkerProcess:
         """Called with what is told of requests and responses (-v)."""
         self.report: Report | None = None
         self.latencies: list[Latencies] = []
+        self.ends = StepEnds()
         self.loop_delay_s = 0.0
         self.problem = ""
         self._process: asyncio.subprocess.Process | None = None
@@ -127,6 +129,10 @@ class WorkerProcess:
             report = Report.from_data(data)
             if report.said:
                 self.said(report.said)
+            if self.report is not None and 0 < self.report.step < report.step:
+                # A worker tells how a step ended before it begins the next.
+                self.ends.note(StepEnd(self.report, self.latencies), self.report.step)
+                self.latencies = []
             if report.latencies is not None:
                 self.latencies.append(report.latencies)
             self.loop_delay_s = max(self.loop_delay_s, report.loop_delay_s)

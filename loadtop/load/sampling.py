@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterable, Sequence
 
 from loadtop.load.histogram import merge
+from loadtop.load.passage import Heard
 from loadtop.load.plan import Plan
-from loadtop.load.process import WorkerProcess
 from loadtop.load.report import Report
 from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
 
@@ -20,7 +20,7 @@ _ORDER = [
 """Where workers differ, the whole is in the state that comes first."""
 
 
-def take_sample(plan: Plan, workers: Sequence[WorkerProcess], problem: str) -> LoadSample:
+def take_sample(plan: Plan, workers: Sequence[Heard], problem: str, *, more: bool = False) -> LoadSample:
     """The load now; latencies are those of all requests that ended since the last call. ``problem`` is what keeps the
     whole from running, or empty."""
     reports = [worker.report for worker in workers if worker.report is not None]
@@ -62,6 +62,7 @@ def take_sample(plan: Plan, workers: Sequence[WorkerProcess], problem: str) -> L
         target_s=_total(each.duration_s for each in plan.steps),
         keepalive=plan.keepalive,
         with_body=any(target.body is not None for target in plan.targets),
+        more=more,
     )
 
 
@@ -69,7 +70,7 @@ def _sum(reports: Iterable[Report], name: str) -> int:
     return sum(getattr(report, name) for report in reports)
 
 
-def whole_state(workers: Sequence[WorkerProcess], problem: str) -> tuple[LoadState, str]:
+def whole_state(workers: Sequence[Heard], problem: str) -> tuple[LoadState, str]:
     """The state of all workers together, and a message on what is wrong or an empty string."""
     reports = [worker.report for worker in workers if worker.report is not None]
     problem = problem or next((worker.problem for worker in workers if worker.problem), "")
@@ -82,7 +83,7 @@ def whole_state(workers: Sequence[WorkerProcess], problem: str) -> tuple[LoadSta
     return state, messages[0].message if messages else ""
 
 
-def _take_latencies(workers: Sequence[WorkerProcess]) -> Latencies | None:
+def _take_latencies(workers: Sequence[Heard]) -> Latencies | None:
     parts = [part for worker in workers for part in worker.latencies]
     for worker in workers:
         worker.latencies.clear()
@@ -98,7 +99,7 @@ def _take_latencies(workers: Sequence[WorkerProcess]) -> Latencies | None:
     )
 
 
-def _generator(workers: Sequence[WorkerProcess], reports: list[Report]) -> GeneratorSample | None:
+def _generator(workers: Sequence[Heard], reports: list[Report]) -> GeneratorSample | None:
     if not reports:
         return None
     # Each worker counts its own connections, and all of the machine's ports that are not free again yet.

@@ -137,7 +137,8 @@ class LoadSample:
 
     What the engine does not measure, or not yet, is ``None``. ``counted_at`` is when it last told its counters, on the
     clock of ``at``, where that is not ``at`` itself: there is no rate of what was not told anew. ``stated_rps``
-    (requests per second) and ``stated`` are what it says itself of the whole load.
+    (requests per second) and ``stated`` are what it says itself of the whole load. ``more``: this is how a step ended,
+    and what came after it is to be taken at once.
     """
 
     at: float
@@ -169,6 +170,7 @@ class LoadSample:
     counted_at: float | None = None
     stated_rps: float | None = None
     stated: tuple[StatedTimes, ...] = ()
+    more: bool = False
 
     @property
     def failed(self) -> int | None:

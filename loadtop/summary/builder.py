@@ -53,7 +53,7 @@ class SummaryBuilder:
         if counted:
             self._end = frame.at
             self._forecast = moment.diagnosis.forecast or self._forecast
-            whole = frame.load is None or not frame.load.state.ended
+            whole = frame.load is None or not (frame.load.state.ended or (self._before and self._before.more))
             for host in moment.measured.hosts:
                 self.hosts.setdefault(host.name, HostSummary(host.name)).add(host, whole=whole)
         if frame.load is not None:

@@ -228,6 +228,9 @@ async def test_steps_of_several_workers_stay_together(workers: int) -> None:
         run = await run_load(Plan((Target.parse(server.url),), steps, keepalive=True, workers=workers))
     assert run.last.requests == len(server.heads) == 61
     assert run.last.step == 3
+    ends = {sample.step: sample.requests for sample in run.samples}
+    assert ends == {1: 10, 2: 50, 3: 61}, "each step has a sample taken at its very end"
+    assert run.total.count == 61
 
 
 async def test_the_warm_up_is_left_out() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from loadtop.commands import Command, Mark, SetConcurrency, StopLoad
 from loadtop.model import HostSample, LoadSample, LoadState
 from loadtop.moment import Moment
 from loadtop.monitor import Monitor
+from loadtop.summary.builder import SummaryBuilder
 
 
 class FakeClock:
@@ -100,6 +102,20 @@ async def test_frames_come_once_an_interval_until_the_load_ends(machine: Any, lo
     assert moments[1].measured.hosts[0].rates is not None
     assert host.closed
     assert source.closed
+
+
+async def test_what_ended_between_two_frames_gets_frames_at_once(machine: Any, load: Any, clock: FakeClock) -> None:
+    class Quick(FakeLoad):
+        def take(self) -> LoadSample | None:
+            sample = super().take()
+            return sample and replace(sample, more=self._left in (4, 3))
+
+    host, moments, summary = FakeHost(machine, clock), list[Moment](), SummaryBuilder("u")
+    await Monitor("u", Quick(load, 6), [host], until_load_ends=True, clock=clock, sinks=[summary.add]).run(
+        moments.append
+    )
+    assert [round(moment.at, 6) for moment in moments[:5]] == [0.0, 1.15, 1.15, 1.15, 2.15]
+    assert summary.as_json()["hosts"][0]["stale"] == 0, "nobody waited for a sample between them"
 
 
 async def test_ticks_that_were_missed_are_dropped_and_the_rest_keep_their_place(
