@@ -48,25 +48,3 @@ class PreparedFeed:
         """Pass it on; before the test has begun there is nothing to change."""
         if self._feed is not None:
             self._feed.command(command)
-
-
-class WatchedFeed:
-    """A feed whose moments also go to ``sink``, before they are shown."""
-
-    def __init__(self, feed: Feed, sink: Callable[[Moment], None]) -> None:
-        self.title = feed.title
-        self.interval_s = feed.interval_s
-        self.recording = feed.recording
-        self._feed = feed
-        self._sink = sink
-
-    async def run(self, show: Callable[[Moment], None]) -> None:
-        def both(moment: Moment) -> None:
-            self._sink(moment)
-            show(moment)
-
-        await self._feed.run(both)
-
-    def command(self, command: Command) -> None:
-        """Pass it on."""
-        self._feed.command(command)
