@@ -5,16 +5,12 @@ from hypothesis import strategies as st
 
 from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE, Glyphs
 from tui.drawing.graph import PATIENCE, STEPS, against, ceiling, ceiling_of_size, graph, layers, top_of, utilisation
-from tui.drawing.line import Line, Role, length
+from tui.drawing.line import Line, Role, length, text_of
 from tui.drawing.numbers import size
 
 VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1e6)), max_size=120)
 SETS = st.sampled_from([UNICODE, BLOCKS, ASCII])
 ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
-
-
-def text_of(spans: Line) -> str:
-    return "".join(span.text for span in spans)
 
 
 def texts(lines: list[Line]) -> list[str]:

@@ -66,6 +66,11 @@ def length(spans: Iterable[Span]) -> int:
     return sum([width(text) for text, _ in spans])
 
 
+def text_of(spans: Iterable[Span]) -> str:
+    """What the spans say."""
+    return "".join(span.text for span in spans)
+
+
 def fit(spans: Sequence[Span], cells: int, ellipsis: str = "…") -> Line:
     """The spans in exactly ``cells`` cells: padded with blanks, or cut with an ellipsis.
 
