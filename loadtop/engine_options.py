@@ -11,6 +11,7 @@ from loadtop.load_options import UsageError
 
 NAMES = ("builtin", "locust", "jmeter")
 _PLACE = re.compile(r"local|ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?", re.ASCII)
+_SERVER = re.compile(r"\w[\w.-]*(?::\d{1,5})?", re.ASCII)
 
 
 OF_THE_PLAN = {
@@ -25,7 +26,8 @@ OF_THE_PLAN = {
 class EngineChoice:
     """``generators`` are (name, place) of the machines that generate the load; ``own`` the text of the user's
     locustfile, ``file`` the user's plan for JMeter. ``timed`` and ``counted``: whether a time and a number of
-    connections were given, where the plan has its own."""
+    connections were given, where the plan has its own. ``servers`` are jmeter-servers, as HOST or HOST:PORT, on which
+    JMeter makes the load: ``generators`` are then only watched."""
 
     name: str = "builtin"
     generators: tuple[tuple[str, str], ...] = ()
@@ -33,6 +35,7 @@ class EngineChoice:
     file: Path | None = None
     timed: bool = True
     counted: bool = True
+    servers: tuple[str, ...] = ()
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +46,9 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         help="machine that generates the load: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
     )  # fmt: skip
     group.add_argument("--plan", type=Path, metavar="FILE", help="your own FILE.py for locust, FILE.jmx for jmeter")
+    group.add_argument(
+        "-R", "--remote", metavar="HOST,HOST", help="jmeter-servers that make the load: HOST or HOST:PORT"
+    )
 
 
 def engine_choice(arguments: Any) -> EngineChoice:
@@ -50,12 +56,15 @@ def engine_choice(arguments: Any) -> EngineChoice:
     name: str = arguments.engine
     if name not in NAMES:
         raise UsageError(f"--engine '{name}': there are {', '.join(NAMES)}")
+    if name != "jmeter" and arguments.remote is not None:
+        raise UsageError("-R is for jmeter-servers: add --engine jmeter")
     if name == "builtin":
         for option, given in (("--generator", arguments.generator), ("--plan", arguments.plan)):
             if given:
                 raise UsageError(f"{option} is for other engines: add --engine locust or --engine jmeter")
         return EngineChoice()
-    generators = tuple(map(_generator, arguments.generator)) or (("local", "local"),)
+    servers = _servers(arguments.remote)
+    generators = tuple(map(_generator, arguments.generator)) or (() if servers else (("local", "local"),))
     names = [each for each, _ in generators]
     if len(set(names)) < len(names):
         raise UsageError(f"--generator: a name is given twice among {', '.join(names)}")
@@ -70,6 +79,7 @@ def engine_choice(arguments: Any) -> EngineChoice:
         file=file,
         timed=file is None or arguments.time is not None,
         counted=file is None or arguments.concurrency is not None,
+        servers=servers,
     )
 
 
@@ -104,6 +114,16 @@ def _generator(text: str) -> tuple[str, str]:
     if not equals or not name or not _PLACE.fullmatch(place):
         raise UsageError(f"--generator '{text}': write NAME=ssh://[USER@]HOST[:PORT] or NAME=local")
     return name, place
+
+
+def _servers(text: str | None) -> tuple[str, ...]:
+    if text is None:
+        return ()
+    servers = tuple(text.split(","))
+    wrong = next((each for each in servers if not _SERVER.fullmatch(each)), None)
+    if wrong is not None or len(set(servers)) < len(servers):
+        raise UsageError(f"-R '{text}': write HOST,HOST or HOST:PORT,HOST:PORT, each of them once")
+    return servers
 
 
 def _own(file: Path | None) -> str | None:

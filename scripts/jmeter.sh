@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .venv/jmeter: Apache JMeter for the tests of that engine, put together from its libraries by Maven. Debian's own
-# package (2.13) cannot read any plan. Does nothing, quickly, when that is already done.
+# Makes .venv/jmeter: Apache JMeter for the tests of that engine, put together from its libraries by Maven. One test wants
+# Debian's packages jmeter and jmeter-http (2.13) besides. Does nothing, quickly, when that is already done.
 set -eu
 cd "$(dirname "$0")/.."
 home=$PWD/.venv/jmeter
@@ -16,6 +16,7 @@ mvn --quiet --batch-mode --file scripts/jmeter.xml dependency:copy-dependencies 
 for part in components core functions http; do mv "$home"/lib/ApacheJMeter_$part-*.jar "$home/lib/ext/"; done
 mv "$home"/lib/ApacheJMeter-*.jar "$home/bin/ApacheJMeter.jar"
 unzip -qo "$home"/lib/ApacheJMeter_config-*.jar 'bin/*' -d "$home"
+printf '\nserver.rmi.ssl.disable=true\n' >> "$home/bin/user.properties" # for the tests of -R
 cat > "$home/bin/jmeter" <<'END'
 #!/bin/sh
 exec java -jar "$(dirname "$(readlink -f "$0")")/ApacheJMeter.jar" "$@"

@@ -31,6 +31,8 @@ def engine_load(choice: "EngineChoice", plan: Plan, *, tuned: bool = False) -> C
         from loadtop.engines.jmeter.load import JmeterLoad
 
         if tuned:
+            if choice.servers:
+                raise UsageError("tune is not possible with -R: give the machines with --generator instead")
             choice = replace(choice, counted=True, timed=False)
         settings = jmeter_settings(choice, plan)
         return partial(JmeterLoad, settings)
@@ -53,30 +55,34 @@ def locust_settings(choice: "EngineChoice", plan: Plan) -> "LocustSettings":
 
 def jmeter_settings(choice: "EngineChoice", plan: Plan) -> "JmeterSettings":
     """What JMeter is to run. Raises UsageError where it is not installed here, PlanError where it cannot do that."""
-    from loadtop.engines.generator import Generator
+    from loadtop.engines.generator import HERE, Generator
     from loadtop.engines.jmeter.own import data_files, read_own
-    from loadtop.engines.jmeter.settings import JmeterSettings, check, part_of
+    from loadtop.engines.jmeter.settings import JmeterSettings, check, check_even, part_of
 
     generators = tuple(Generator(name, place) for name, place in choice.generators)
     own = None if choice.file is None else read_own(choice.file)
     program = shutil.which("jmeter")
-    if any(not generator.far for generator in generators):
+    if choice.servers or any(not generator.far for generator in generators):
         if program is None:
             raise UsageError("jmeter is not installed here: unpack Apache JMeter and put its bin directory on PATH")
         if shutil.which("java") is None:
             raise UsageError("jmeter needs Java, which is not on PATH here: install default-jre-headless, for example")
+    machines = len(choice.servers or generators)
+    if choice.servers:
+        check_even(plan, machines)
+        generators = (HERE,)
     if own is None:
         check(plan)
-        for number in range(len(generators)):
-            check(part_of(plan, number, len(generators)))
-        return JmeterSettings(plan, generators, program or "jmeter")
+        for number in range(machines):
+            check(part_of(plan, number, machines))
+        return JmeterSettings(plan, generators, program or "jmeter", servers=choice.servers)
     if choice.counted and not own.threads:
         raise UsageError(
             f"{own.file} does not read the property threads, which -c and tune set: write ${{__P(threads,1)}} there"
         )
     if choice.counted:
-        part_of(plan, 0, len(generators))
+        part_of(plan, 0, machines)
     near = next(data_files(own), None)
-    if near is not None and any(generator.far for generator in generators):
+    if near is not None and (choice.servers or any(generator.far for generator in generators)):
         raise UsageError(f"{own.file} reads {near}: name it with its full path, and put it there on each generator")
-    return JmeterSettings(plan, generators, program or "jmeter", own, choice.timed, choice.counted)
+    return JmeterSettings(plan, generators, program or "jmeter", own, choice.timed, choice.counted, choice.servers)

@@ -45,7 +45,8 @@ def watched_hosts(
     target = None if plan is None else plan.targets[0].host
     found = {name for name, transport in far.items() if target and _is_same(target, transport.address)}
     generators = options.watching.generators
-    from_here = not generators or any(place == "local" for _, place in options.engine.generators)
+    engine = options.engine
+    from_here = engine.name == "builtin" or any(place == "local" for _, place in engine.generators)
     tested_here = bool(target) and not found and _is_here(target or "")
     here = {(True, True): "target+generator", (False, True): "generator", (True, False): "target"}.get(
         (tested_here, from_here), "other"

@@ -2,8 +2,8 @@
 
 The first line on standard input says what to run, as JSON: ``argv``, ``files`` (numbers of open files that become the
 command's standard input, output and error), ``terminal`` (whether they are a terminal that it is to control),
-``environment`` and ``directory``. Later lines are signal numbers for everything that descends from the command. Events
-go out as lines of JSON: ``pid``, then ``exit``; or ``problem``, with ``errno``.
+``environment``, ``directory``, and ``patience_s``. Later lines are signal numbers for everything that descends from
+the command. Events go out as lines of JSON: ``pid``, then ``exit``; or ``problem``, with ``errno``.
 
 When standard input ends, whoever started the keeper is gone, however that went: all descendants are then ended, those
 included that left the command's process group. On Linux they are found by being adopted; elsewhere by their group.
@@ -25,9 +25,6 @@ from pathlib import Path
 from typing import Any
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-PATIENCE_S = 1.0
-"""How long processes may take to end after SIGTERM before they are killed."""
-
 TRIES = 300
 """How often, every 10 ms, what was killed is looked for before the keeper gives up on it (a process can be stuck)."""
 
@@ -134,12 +131,12 @@ class Keeper:
                     os.kill(pid, number)
 
     def _end_all(self) -> None:
-        """SIGTERM, a second, SIGKILL: until nothing is left."""
+        """SIGTERM, some patience, SIGKILL: until nothing is left."""
         if not self._reap():
             return
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)
-        if self._gone(lambda: None, PATIENCE_S):
+        if self._gone(lambda: None, self._wanted["patience_s"]):
             return
         self._gone(lambda: self._signal(signal.SIGKILL), TRIES / 100)
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _KEEPER = str(Path(__file__).with_name("keeper.py"))
-_PATIENCE_S = 5.0
-"""How long a keeper may take to end everything before it is killed itself."""
+_PATIENCE_S = 4.0
+"""How long a keeper may take to end everything, beyond its patience, before it is killed itself."""
 
 
 class KeptProcess:
@@ -24,6 +24,7 @@ class KeptProcess:
         self.pid: int | None = None
         self.exit_code: int | None = None
         self.problem = ""
+        self._patience_s = _PATIENCE_S
         self._keeper: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()
@@ -42,14 +43,18 @@ class KeptProcess:
         terminal: bool = False,
         environment: Mapping[str, str] | None = None,
         directory: str | None = None,
+        patience_s: float = 1.0,
     ) -> None:
-        """Run ``argv`` with these open files as its input, output and error. The files stay open here."""
+        """Run ``argv`` with these open files as its input, output and error. The files stay open here. At the end it
+        has ``patience_s`` between SIGTERM and SIGKILL."""
+        self._patience_s = _PATIENCE_S + patience_s
         wanted = {
             "argv": list(argv),
             "files": list(files),
             "terminal": terminal,
             "environment": None if environment is None else dict(environment),
             "directory": directory,
+            "patience_s": patience_s,
         }
         self._keeper = await asyncio.create_subprocess_exec(
             *[sys.executable, "-I", "-S", _KEEPER],
@@ -80,7 +85,7 @@ class KeptProcess:
         if keeper.stdin is not None:
             keeper.stdin.close()
         try:
-            await asyncio.wait_for(keeper.wait(), _PATIENCE_S)
+            await asyncio.wait_for(keeper.wait(), self._patience_s)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 keeper.kill()

@@ -36,12 +36,19 @@ SSH = (
 
 class Member:
     """``script`` defines what is run (see ``runner.txt``), with ``words`` as its arguments. ``rows`` is given whatever
-    it writes to standard output; what it says on standard error is kept for :attr:`words`."""
+    it writes to standard output; what it says on standard error is kept for :attr:`words`. At its end it has
+    ``patience_s`` to tidy up elsewhere."""
 
     def __init__(
-        self, generator: Generator, script: str, words: tuple[str, ...], rows: Callable[[bytes], None] | None = None
+        self,
+        generator: Generator,
+        script: str,
+        words: tuple[str, ...],
+        rows: Callable[[bytes], None] | None = None,
+        patience_s: float = 1.0,
     ) -> None:
         self.generator = generator
+        self._patience_s = patience_s
         self._script = script
         self._arguments = words
         self._rows = rows
@@ -88,7 +95,7 @@ class Member:
         rows, measured = os.pipe()
         heard, said = os.pipe()
         os.set_blocking(self._input, False)
-        await self._process.start(argv, (taken, measured, said))
+        await self._process.start(argv, (taken, measured, said), patience_s=self._patience_s)
         for end in (taken, measured, said):
             os.close(end)
         self._tasks.append(asyncio.create_task(self._hear(heard, rows)))

@@ -11,6 +11,7 @@ import pytest
 
 from tests.loads.engines import far_machine, figures, line_of, living, loadtop, mark_processes, started, until
 from tests.servers.apache import ApacheFactory
+from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
 
 pytestmark = pytest.mark.engines
@@ -100,6 +101,24 @@ def test_answers_and_errors_are_told_apart(apache: ApacheFactory) -> None:
     gone = loadtop("--engine", "jmeter", "-n", "3", "http://127.0.0.1:1/")
     assert gone.returncode == 3
     assert "nothing can be connected to" in gone.stdout
+
+
+def test_debians_package_reads_plans_too(
+    apache: ApacheFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = Path(find_program("jmeter", install="apt-get install jmeter jmeter-http")).parent
+    mark = mark_processes(monkeypatch, tmp_path, programs)
+    server = apache(pages={"own.html": "mine"}, workers=12)
+    done = loadtop("--engine", "jmeter", "-n", "41", "-c", "4", "-k", "--json", "-", server.url)
+    assert done.returncode == 0, done.stderr
+    load = figures(done.stdout)["load"]
+    assert (load["requests"], len(server.logged()), load["failed"], load["sent_bytes"]) == (41, 41, 0, None)
+    assert load["latency_ms"]["max"] > 0
+    plan = own_plan(tmp_path, server.url)
+    assert loadtop("--engine", "jmeter", "--plan", str(plan), "-c", "3").returncode == 0
+    assert len(server.logged()) > 50
+    assert until(lambda: not living(mark), 5)
+    assert not list(tmp_path.glob("loadtop.*"))
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])

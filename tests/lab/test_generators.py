@@ -11,30 +11,13 @@ import pytest
 
 from tests.lab.machines import Machine, give_sshd, machines
 from tests.loads.engines import children, figures, line_of, living, loadtop, mark_processes, started, until
-from tests.servers.program import Program, answers
+from tests.loads.waiting import PORT, WAIT_S, waiting_server
+from tests.servers.program import answers
 from tests.servers.sshd import SshdFactory
 
 pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.timeout(120)]
 
 LOCUST = Path(sys.prefix) / "engines" / "bin"
-PORT, WAIT_S = 8080, 0.1
-SERVER = f"""
-import asyncio
-
-async def serve(reader, writer):
-    try:
-        while (await reader.readuntil(b"\\r\\n\\r\\n")):
-            await asyncio.sleep({WAIT_S})
-            writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
-    except (asyncio.IncompleteReadError, ConnectionError):
-        writer.close()
-
-async def main():
-    async with await asyncio.start_server(serve, "0.0.0.0", {PORT}) as server:
-        await server.serve_forever()
-
-asyncio.run(main())
-"""
 TOLD_S = 5.0
 
 
@@ -68,7 +51,7 @@ def stand(sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with machines(("g1", "g2", "web")) as (first, second, web):
         extra = f"SetEnv TESTS_MARK={mark} TMPDIR={tmp_path} PATH={os.environ['PATH']}"
         give_sshd(sshd, (first, second, web), tmp_path, extra)
-        with Program([*web.launcher, sys.executable, "-c", SERVER], log=tmp_path / "web.log") as server:
+        with waiting_server(web.launcher, tmp_path / "web.log") as server:
             server.wait_until(lambda: answers(PORT, web.address))
             yield Stand(first, second, web, mark)
 
@@ -99,16 +82,23 @@ def test_what_is_lost_is_told_and_nothing_stays(stand: Stand, tmp_path: Path) ->
         stand.second.cut()
         assert told("on g2 ended", time.monotonic())
         master = living(stand.mark, "--master-bind-port\0")
-        for pid in master:
-            os.kill(pid, signal.SIGKILL)
-        killed = time.monotonic()
+        to_all(master, signal.SIGSTOP)
+        assert told("locust's master does not answer", time.monotonic())
+        to_all(master, signal.SIGCONT)
+        assert told("on g2 ended", time.monotonic())
+        to_all(master, signal.SIGKILL)
+        assert told("locust ended", time.monotonic())
         out, _ = program.communicate(timeout=30)
-        assert time.monotonic() - killed < 10
     assert program.returncode == 3
     assert figures(out)["load"]["state"] == "failed"
     # The machine without a network ends what it runs by itself, 15 s after the last sign of life.
     assert until(lambda: not living(stand.mark), 30), [line_of(pid) for pid in living(stand.mark)]
     assert not list(tmp_path.glob("loadtop.*"))
+
+
+def to_all(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        os.kill(pid, number)
 
 
 def leaves(mark: str) -> list[int]:

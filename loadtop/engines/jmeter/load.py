@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
+import socket
 import time
 from dataclasses import replace
 
 from loadtop.commands import Command, SetConcurrency, StopLoad
 from loadtop.engines.jmeter.plan import jmx
 from loadtop.engines.jmeter.results import Results, Rows
+from loadtop.engines.jmeter.servers import Servers, own_address
 from loadtop.engines.jmeter.settings import JmeterSettings, part_of, users_of
-from loadtop.engines.jmeter.words import begun, over, problem
+from loadtop.engines.jmeter.words import begun, ear, has_ended, over, problem, refused
 from loadtop.engines.member import Member
 from loadtop.engines.parts import own_part
 from loadtop.load.plan import Plan
@@ -25,6 +27,12 @@ LATE_S = 3.0
 STOP_S = 3.0
 """How long JMeter may take to end once it was asked to."""
 
+TIDY_S = 8.0
+"""How long it may take to begin a JVM that tells jmeter-servers to stop, where their client is gone."""
+
+SILENT_S = 5.0
+"""Where a jmeter-server is lost and no other has sent a result for so long, they have ended."""
+
 SAVE = """
     output_format=csv default_delimiter=, print_field_names=true autoflush=true timestamp_format=ms time=true label=true
     response_code=true response_message=true thread_name=true successful=true bytes=true sent_bytes=true
@@ -32,6 +40,9 @@ SAVE = """
     subresults=false url=false filename=false hostname=false sample_count=false idle_time=false
 """
 """What its results are to hold, and at once: otherwise they come when a buffer is full."""
+
+AT_ONCE = ("-Jmode=StrippedBatch", "-Jnum_sample_threshold=100", "-Jtime_threshold=300")
+"""What jmeter-servers send results with: every 0.3 s, without the bodies."""
 
 USAGE_S = 0.5
 """Between two looks at the processor time it takes here."""
@@ -50,6 +61,9 @@ class JmeterLoad:
         self._settings = settings
         self._plan = settings.plan
         self._results = Results()
+        self._servers = Servers(settings.servers)
+        self._heard, self._heard_at = 0, 0.0
+        self._ear: int | None = None
         self._members: list[tuple[Member, Rows]] = []
         self._state = LoadState.STARTING
         self._message = ""
@@ -75,8 +89,11 @@ class JmeterLoad:
         if isinstance(command, StopLoad):
             self._stop.set()
         elif isinstance(command, SetConcurrency) and not self._state.ended:
-            if command.connections < len(self._settings.generators):
+            machines = self._settings.machines
+            if command.connections < machines:
                 self._message = "JMeter needs a thread on each machine"
+            elif self._settings.servers and command.connections % machines:
+                self._message = f"every jmeter-server does the same: give a multiple of {machines}"
             elif self._settings.can_change:
                 self._wanted = command.connections
             else:
@@ -132,7 +149,7 @@ class JmeterLoad:
         if self._settings.own is None or (self._settings.counted and self._settings.own.threads):
             return self._users
         known = [rows.threads for _, rows in self._members if rows.threads is not None]
-        return sum(known) if known else None
+        return sum(known) if known and not self._settings.servers else None
 
     async def _conduct(self) -> None:
         try:
@@ -152,6 +169,7 @@ class JmeterLoad:
             again = await self._follow()
         finally:
             usage.cancel()
+            await self._servers.close()
             self._passed, self._began = self._elapsed(self._ended_at or time.monotonic()), 0.0
             self._used = () if self._generator is None else self._generator.worker_cpu_s
         await self._end_members()
@@ -160,21 +178,30 @@ class JmeterLoad:
     async def _begin(self) -> None:
         """Start it everywhere, and wait until the load has begun everywhere."""
         script, settings = own_part("jmeter", "tool"), self._settings
-        self._members = []
+        if reason := await self._servers.unreachable():
+            raise JmeterError(reason)
+        self._members, self._ear = [], None
         files: list[dict[str, str]] = []
         for number, generator in enumerate(settings.generators):
             plan = self._part(number)
             own = "-" if settings.own is None or generator.far else str(settings.own.file)
             program = "jmeter" if generator.far else settings.program
-            words = (program, own, *_properties(settings, plan))
+            words = (program, own, ",".join(settings.servers) or "-", *_properties(settings, plan))
             rows = Rows(self._results)
-            self._members.append((Member(generator, script, words, rows.feed), rows))
-            files.append({"plan.jmx": jmx(plan) if settings.own is None else settings.own.text})
+            patience_s = TIDY_S if settings.servers else 1.0
+            self._members.append((Member(generator, script, words, rows.feed, patience_s), rows))
+            files.append(
+                {
+                    "plan.jmx": jmx(plan) if settings.own is None else settings.own.text,
+                    "beside.bsh": own_part("jmeter", "beside"),
+                }
+            )
         members = [member for member, _ in self._members]
         await asyncio.gather(*(member.start(each) for member, each in zip(members, files, strict=True)))
         end = time.monotonic() + READY_S
         while not self._stop.is_set() and not all(begun(member.words) for member in members):
             gone = next((member for member in members if member.ended and not begun(member.words)), None)
+            gone = gone or next((member for member in members if refused(member.words)), None)
             if gone is not None:
                 raise JmeterError(problem(gone))
             if time.monotonic() > end:
@@ -182,6 +209,7 @@ class JmeterLoad:
             await asyncio.sleep(LOOK_S)
         self._began = time.monotonic()
         self._state = LoadState.RUNNING
+        self._servers.watch()
 
     def _part(self, number: int) -> Plan:
         """What one machine is to do: of a load that goes on, what is left of it."""
@@ -190,7 +218,7 @@ class JmeterLoad:
             left = None if step.duration_s is None else max(1.0, step.duration_s - passed)
             step = replace(step, concurrency=self._users, duration_s=left)
         plan = replace(self._plan, steps=(step, *more), warmup_s=0.0 if passed else self._plan.warmup_s)
-        return part_of(plan, number, len(self._settings.generators)) if self._shares() else plan
+        return part_of(plan, number, self._settings.machines) if self._shares() else plan
 
     def _shares(self) -> bool:
         """Whether the machines share the plan; one of the user's that says itself what it does is run by each."""
@@ -209,18 +237,32 @@ class JmeterLoad:
             now = time.monotonic()
             if self._state is LoadState.WARMUP and (now >= warm_until or self._results.requests):
                 self._state, self._began, self._results.counting = LoadState.RUNNING, now, True
-            if self._is_time(now):
+            if self._is_time(now) or self._is_silent(now):
                 break
             if self._wanted != self._users:
-                await self._ask_to_end()
+                await (self._ask_servers_to_end() if self._settings.servers else self._ask_to_end())
                 return True
+            if (refusing := next((member for member, _ in self._members if refused(member.words)), None)) is not None:
+                raise JmeterError(problem(refusing))
+            self._ear = self._ear or ear(self._members[0][0].words)
             self._note_lost()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), LOOK_S)
         self._ended_at = time.monotonic()
-        await self._ask_to_end()
-        self._judge()
+        broken = [member for member, _ in self._members if _is_lost(member)]
+        self._note_lost()
+        if not self._settings.servers:
+            await self._ask_to_end()
+        elif self._servers.left:
+            await self._ask_servers_to_end()
+        self._judge(broken)
         return False
+
+    def _is_silent(self, now: float) -> bool:
+        """Whether jmeter-servers are lost and the others have ended, which their client does not see."""
+        if self._results.requests != self._heard:
+            self._heard, self._heard_at = self._results.requests, now
+        return bool(self._servers.lost) and (not self._servers.left or now - self._heard_at > SILENT_S)
 
     def _is_time(self, now: float) -> bool:
         """Whether a plan of the user has run for as long as was asked for; plans of ours end by themselves."""
@@ -238,20 +280,31 @@ class JmeterLoad:
         for task in waiting:
             task.cancel()
 
+    async def _ask_servers_to_end(self) -> None:
+        """Let their client tell them, which runs already; where it does not, they are told when it is ended."""
+        if self._ear is not None:
+            with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                sender.sendto(b"StopTestNow", ("127.0.0.1", self._ear))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._members[0][0].wait(), STOP_S)
+
     def _note_lost(self) -> None:
         """Say which machine is lost while the others go on."""
         lost = [member for member, _ in self._members if _is_lost(member)]
-        left = len([member for member, _ in self._members if not member.ended])
+        left = len([member for member, _ in self._members if not has_ended(member)])
         if lost and left:
             self._message = f"{problem(lost[0])}; {left} of {len(self._members)} go on"
+        if self._servers.lost:
+            self._message = f"{self._servers.lost}; {self._servers.left} of {self._settings.machines} go on"
 
-    def _judge(self) -> None:
+    def _judge(self, broken: list[Member]) -> None:
         """Raise JmeterError where it broke everywhere, or measured nothing although nobody stopped it."""
-        members = [member for member, _ in self._members]
         if self._stop.is_set():
             return
-        if all(_is_lost(member) for member in members) and self._settings.own is None:
-            raise JmeterError(problem(members[0]))
+        if len(broken) == len(self._members):
+            raise JmeterError(problem(broken[0]))
+        if self._servers.lost and not self._servers.left:
+            raise JmeterError(self._servers.lost)
         results = self._results
         if results.requests and results.failures.connect == results.requests:
             raise JmeterError(f"nothing can be connected to: {results.error}")
@@ -286,11 +339,11 @@ class JmeterError(Exception):
 
 def _is_lost(member: Member) -> bool:
     """Whether it has ended without saying that its run was over."""
-    return member.ended and not over(member.words)
+    return has_ended(member) and not over(member.words)
 
 
 def _has_ended(member: Member) -> bool:
-    return member.ended or over(member.words)
+    return has_ended(member) or over(member.words)
 
 
 def _properties(settings: JmeterSettings, plan: Plan) -> list[str]:
@@ -299,15 +352,20 @@ def _properties(settings: JmeterSettings, plan: Plan) -> list[str]:
         "-Jsummariser.name=summary",
         "-Jjmeter.exit.check.pause=0",
     ]
+    where = "-G" if settings.servers else "-J"
+    if settings.servers:
+        words += AT_ONCE
+        if (address := own_address(settings.servers[0])) is not None:
+            words.append(f"-Djava.rmi.server.hostname={address}")
     if settings.own is None:
         # Otherwise connections would be closed after each round of the plan.
-        words.append("-Jhttpclient.reset_state_on_thread_group_iteration=false")
+        words.append(f"{where}httpclient.reset_state_on_thread_group_iteration=false")
         return words
     step = plan.steps[0]
     if settings.own.threads and settings.counted:
-        words.append(f"-Jthreads={users_of(step)}")
+        words.append(f"{where}threads={users_of(step)}")
     if settings.own.duration and settings.timed and step.duration_s is not None:
-        words.append(f"-Jduration={max(1, round(step.duration_s))}")
+        words.append(f"{where}duration={max(1, round(step.duration_s))}")
     return words
 
 

@@ -30,7 +30,8 @@ class OwnPlan:
 
 @dataclass(frozen=True, slots=True)
 class JmeterSettings:
-    """A whole load by JMeter. ``timed`` and ``counted``: whether -t and -c were given, where the plan is the user's."""
+    """A whole load by JMeter. ``timed`` and ``counted``: whether -t and -c were given, where the plan is the user's.
+    ``servers`` are jmeter-servers that make the load: JMeter runs here then, as their client."""
 
     plan: Plan
     generators: tuple[Generator, ...]
@@ -38,6 +39,12 @@ class JmeterSettings:
     own: OwnPlan | None = None
     timed: bool = True
     counted: bool = True
+    servers: tuple[str, ...] = ()
+
+    @property
+    def machines(self) -> int:
+        """How many make the load."""
+        return len(self.servers or self.generators)
 
     @property
     def can_change(self) -> bool:
@@ -84,6 +91,14 @@ def check(plan: Plan) -> None:
     uneven = (step for step in plan.steps if step.requests is not None and step.requests % users_of(step))
     if in_turn(plan) and (step := next(uneven, None)) is not None:
         raise PlanError(f"-n {step.requests}: with --engine jmeter a multiple of each step's {users_of(step)} threads")
+
+
+def check_even(plan: Plan, servers: int) -> None:
+    """Raise PlanError where jmeter-servers, which all run the same plan, cannot share it out."""
+    for step in plan.steps:
+        for option, whole in (("-c", step.concurrency), ("-n", step.requests)):
+            if whole is not None and whole % servers:
+                raise PlanError(f"{option} {whole}: give a multiple of {servers}, every server of -R does the same")
 
 
 def in_turn(plan: Plan) -> bool:

@@ -1,21 +1,40 @@
 """What JMeter says of itself: that the load has begun, and why there is none."""
 
+import re
 from collections.abc import Sequence
 
 from loadtop.engines.member import Member
 
-_BEGUN = ("Starting standalone test @", "Starting the test @", "Starting the test on host")
+_BEGUN = ("Starting standalone test @", "Starting the test @", "Remote engines have been started:")
+_REFUSED = "The following remote engines have not started"
 _NOISE = (
     "loadtop:", "Picked up ", "WARN ", "WARNING", "INFO", "Creating summariser", "Created the tree", "Tidying up",
     "Waiting for possible", "at ", "java.lang.Throwable: Could not access", "An error occurred", "Detail:", "----",
     "Error in NonGUIDriver", "... end", "summary", *_BEGUN,
 )  # fmt: skip
+_EAR = re.compile(r"Waiting for possible .* message on port (\d+)")
 _DAMAGED = "ForbiddenClassException"
+
+
+def refused(words: Sequence[str]) -> bool:
+    """Whether a jmeter-server does not make the load."""
+    return any(word.startswith(_REFUSED) for word in words)
+
+
+def has_ended(member: Member) -> bool:
+    """Whether JMeter has ended, though what it leaves elsewhere may still have to."""
+    return member.ended or any(word.startswith("loadtop: ended") for word in member.words)
 
 
 def begun(words: Sequence[str]) -> bool:
     """Whether the load has begun."""
     return any(word.startswith(_BEGUN) for word in words)
+
+
+def ear(words: Sequence[str]) -> int | None:
+    """The UDP port here on which it can be told to stop, once it has said so."""
+    found = next((found for word in words if (found := _EAR.match(word))), None)
+    return None if found is None else int(found[1])
 
 
 def over(words: Sequence[str]) -> bool:
@@ -32,9 +51,13 @@ def problem(member: Member) -> str:
         return f"jmeter is not installed{where}: unpack Apache JMeter there, so that `jmeter` is on PATH"
     if any("loadtop: no java" in word for word in words):
         return f"jmeter{where} needs Java: install a Java runtime there, for example default-jre-headless"
+    if refused(words):
+        said = next((word for word in words if "busy" in word), "")
+        place = next(word for word in words if word.startswith(_REFUSED)).partition(":")[2]
+        return f"jmeter-server {place.strip('[] ')} does not make the load" + (f": {said}" if said else "")
     said = _reason(words)
     if _DAMAGED in said:
-        said += " (Debian's JMeter 2.13 cannot read any plan with its XStream: use Apache JMeter 5)"
+        said += " (Debian's JMeter 2.13 reads plans only with libbsh-java: install that there)"
     return f"jmeter{where} ended" + (f": {said}" if said else "")
 
 

@@ -53,9 +53,9 @@ class Master:
     def __init__(self, port: int) -> None:
         self._base = f"http://127.0.0.1:{port}"
 
-    async def status(self) -> Status:
-        """Raises MasterError."""
-        return _status(json.loads(await self._call("/loadtop")))
+    async def status(self, patience_s: float = TIMEOUT_S) -> Status:
+        """Raises MasterError, at the latest after that time."""
+        return _status(json.loads(await self._call("/loadtop", patience_s)))
 
     async def swarm(self, users: int) -> None:
         """Let that many users run, from now on. Raises MasterError."""
@@ -69,11 +69,11 @@ class Master:
         """Stop all users. Raises MasterError."""
         await self._call("/loadtop/stop", now="yes")
 
-    async def _call(self, path: str, **form: str) -> str:
+    async def _call(self, path: str, patience_s: float = TIMEOUT_S, **form: str) -> str:
         data = urllib.parse.urlencode(form).encode() if form else None
 
         def fetch() -> str:
-            with _DIRECT.open(self._base + path, data, TIMEOUT_S) as answer:
+            with _DIRECT.open(self._base + path, data, patience_s) as answer:
                 text: str = answer.read().decode("utf-8", "replace")
                 return text
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 from loadtop.commands import Command, SetConcurrency, StopLoad
 from loadtop.engines.generator import HERE
-from loadtop.engines.locust.api import PERCENTS, Master, MasterError, Status
+from loadtop.engines.locust.api import PERCENTS, TIMEOUT_S, Master, MasterError, Status
 from loadtop.engines.locust.settings import LocustSettings, far_plan, rate_per_user, users_of
 from loadtop.engines.member import Member
 from loadtop.engines.parts import own_part
@@ -24,7 +24,10 @@ LAST_WORDS_S = 3.0
 QUIET_S = 0.25
 """After so long without a change, once all have stopped, there is nothing more to come."""
 
-SILENT = 5
+ANSWER_S = 2.0
+"""How long the master may take to answer before it is told that it does not."""
+
+SILENT = 10
 """Answers in a row that the master may owe before it is given up."""
 
 _NO_REASON = ("Traceback", "loadtop:", "File ", "Warning: Perm")
@@ -198,13 +201,14 @@ class LocustLoad:
         silent = 0
         while not self._stop.is_set() and (left := end - time.monotonic()) > 0:
             try:
-                await self._look()
+                await self._look(ANSWER_S)
                 silent = 0
-            except MasterError:
+                self._note_workers()
+            except MasterError as error:
                 silent += 1
+                self._message = str(error)
                 if silent >= SILENT or self._leader.ended:
                     raise
-            self._note_workers()
             if all(worker.ended for worker in self._workers):
                 raise MasterError(problem(self._workers[0]))
             try:
@@ -227,9 +231,9 @@ class LocustLoad:
                 return
             await asyncio.sleep(0.1)
 
-    async def _look(self) -> None:
+    async def _look(self, patience_s: float = TIMEOUT_S) -> None:
         before = self._status
-        status = await self._master.status()
+        status = await self._master.status(patience_s)
         now = time.monotonic()
         if before is None or status.requests != before.requests:
             self._counted_at = now

@@ -32,7 +32,9 @@ def plan(*steps: Step, **settings: Any) -> Plan:
 
 
 def chosen(**given: Any) -> Any:
-    return engine_choice(SimpleNamespace(**{"engine": "locust", "generator": [], "plan": None, **given}))
+    return engine_choice(
+        SimpleNamespace(**{"engine": "locust", "generator": [], "plan": None, "remote": None, **given})
+    )
 
 
 def test_the_plan_goes_over_whole() -> None:

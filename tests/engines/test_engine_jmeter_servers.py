@@ -1,0 +1,139 @@
+"""``--engine jmeter -R``: jmeter-servers that run already, in network namespaces as machines. Needs root."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.lab.machines import Machine, machines
+from tests.loads.engines import figures, line_of, living, loadtop, mark_processes, started, until
+from tests.loads.waiting import PORT, WAIT_S, waiting_server
+from tests.servers.program import Program, answers
+
+pytestmark = [pytest.mark.engines, pytest.mark.timeout(180)]
+
+JMETER = Path(sys.prefix) / "jmeter" / "bin"
+RMI = 1099
+TOLD_S = 5.0
+
+
+class Stand:
+    """Two jmeter-servers and the server under load."""
+
+    def __init__(self, mark: str, hosts: list[Machine], servers: list[Program], url: str, log: Path) -> None:
+        self.mark, self.hosts, self.servers, self.url, self._log = mark, hosts, servers, url, log
+        self.remote = ("--engine", "jmeter", "-k", "-R", ",".join(host.address for host in hosts))
+
+    def served(self) -> int:
+        return len(self._log.read_text().splitlines())
+
+    def calm(self) -> bool:
+        """Whether nothing is asked for any more."""
+        before = self.served()
+        time.sleep(1)
+        return self.served() == before
+
+
+@pytest.fixture
+def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
+    if not (JMETER / "jmeter").exists():
+        pytest.fail("this test needs JMeter: make test-engines", pytrace=False)
+    mark = mark_processes(monkeypatch, tmp_path, JMETER)
+    log = tmp_path / "web.log"
+    with ExitStack() as tidy:
+        *hosts, web = tidy.enter_context(machines(("s1", "s2", "web")))
+        server = tidy.enter_context(waiting_server(web.launcher, log))
+        server.wait_until(lambda: answers(PORT, web.address))
+        # Not in this test's environment: they are the user's, and stay.
+        monkeypatch.delenv("TESTS_MARK")
+        servers = [tidy.enter_context(jmeter_server(host, tmp_path)) for host in hosts]
+        monkeypatch.setenv("TESTS_MARK", mark)
+        for each, host in zip(servers, hosts, strict=True):
+            each.wait_until(partial(answers, RMI, host.address))
+        yield Stand(mark, hosts, servers, f"http://{web.address}:{PORT}/", log)
+
+
+def jmeter_server(host: Machine, directory: Path) -> Program:
+    words = ("-s", f"-Djava.rmi.server.hostname={host.address}", "-j", str(directory / f"{host.name}.jmeter.log"))
+    return Program([*host.launcher, str(JMETER / "jmeter"), *words], log=directory / f"{host.name}.log")
+
+
+def test_two_servers_share_the_load(stand: Stand) -> None:
+    done = loadtop(*stand.remote, "-n", "60", "-c", "6", "--json", "-", stand.url)
+    assert done.returncode == 0, done.stderr
+    load = figures(done.stdout)["load"]
+    assert (load["state"], load["requests"], load["failed"], stand.served()) == ("done", 60, 0, 60)
+    done = loadtop(*stand.remote, "-t", "4", "-c", "6", "--json", "-", stand.url)
+    load = figures(done.stdout)["load"]
+    assert (load["requests"], load["failed"]) == (stand.served() - 60, 0)
+    assert load["requests"] / 4 == pytest.approx(6 / WAIT_S, rel=0.2)
+    assert load["latency_ms"]["p50"] == pytest.approx(1000 * WAIT_S, rel=0.2)
+    assert stand.calm()
+    assert until(lambda: not living(stand.mark), 10), [line_of(pid) for pid in living(stand.mark)]
+
+
+def test_what_is_lost_is_told_and_the_rest_goes_on(stand: Stand) -> None:
+    with started(*stand.remote, "-t", "20", "-c", "4", stand.url) as program:
+
+        def told(text: str, since: float) -> bool:
+            line = ""
+            while text not in line and time.monotonic() < since + 20:
+                line = program.stderr.readline() if program.stderr is not None else ""
+            return time.monotonic() < since + TOLD_S
+
+        assert until(lambda: stand.served() > 40)
+        stand.hosts[1].cut()
+        assert told(f"jmeter-server {stand.hosts[1].address} is lost", time.monotonic())
+        before = stand.served()
+        assert until(lambda: stand.served() > before + 20, 10)
+        stand.servers[0].kill()
+        assert told(f"jmeter-server {stand.hosts[0].address} is lost: Connection refused", time.monotonic())
+        out, _ = program.communicate(timeout=30)
+    assert program.returncode == 3
+    assert figures(out)["load"]["state"] == "failed"
+    assert until(lambda: not living(stand.mark), 10), [line_of(pid) for pid in living(stand.mark)]
+
+
+@pytest.mark.parametrize("ended", ["SIGINT", "SIGKILL", "client"])
+def test_the_servers_stop_with_us(stand: Stand, tmp_path: Path, ended: str) -> None:
+    with started(*stand.remote, "-t", "60", "-c", "4", stand.url) as program:
+        assert until(lambda: stand.served() > 40)
+        if ended == "client":
+            (client,) = living(stand.mark, "java\0", "-R\0")
+            os.kill(client, signal.SIGKILL)
+            killed = time.monotonic()
+            assert any("jmeter ended" in line for line in program.stderr or ())
+            assert time.monotonic() < killed + TOLD_S
+        else:
+            program.send_signal(getattr(signal, ended))
+        out, told = program.communicate(timeout=30)
+    assert program.returncode == {"SIGINT": 130, "SIGKILL": -9, "client": 3}[ended], told
+    assert until(stand.calm, 20)
+    assert until(lambda: not living(stand.mark), 20), [line_of(pid) for pid in living(stand.mark)]
+    assert not list(tmp_path.glob("loadtop.*"))
+    if ended == "client":
+        assert figures(out)["load"]["state"] == "failed"
+    if ended == "SIGINT":
+        assert 0.5 * stand.served() < figures(out)["load"]["requests"] <= stand.served()
+    # They are the user's: they go on, and make the next load.
+    assert loadtop(*stand.remote, "-n", "8", "-c", "2", stand.url).returncode == 0
+
+
+def test_servers_that_make_no_load(stand: Stand) -> None:
+    remote = ("--engine", "jmeter", "-R", f"{stand.hosts[0].address}:1")
+    gone = loadtop(*remote, "-n", "2", stand.url)
+    assert gone.returncode == 3
+    assert "cannot be reached: Connection refused. Start jmeter-server there" in gone.stdout + gone.stderr
+    with started(*stand.remote, "-t", "60", "-c", "4", stand.url):
+        assert until(lambda: stand.served() > 20)
+        busy = loadtop(*stand.remote, "-n", "8", "-c", "2", stand.url)
+        assert busy.returncode == 3
+        assert "Engine is busy" in busy.stdout + busy.stderr
+        before = stand.served()
+        assert until(lambda: stand.served() > before + 20, 10)

@@ -1,0 +1,72 @@
+"""jmeter-servers: which can be reached, how a load is shared out among them, and what is no list of them."""
+
+import asyncio
+import socket
+
+import pytest
+
+from loadtop.engines.jmeter.servers import Servers, own_address
+from loadtop.engines.jmeter.settings import check_even
+from loadtop.engines.jmeter.words import ear, refused
+from loadtop.load.plan import Plan, PlanError, Step, Target
+from loadtop.load_options import UsageError
+from loadtop.options import parse
+
+URL = "http://127.0.0.1:9/"
+
+
+async def test_a_server_that_cannot_be_reached_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        port = there.getsockname()[1]
+        both = f"127.0.0.1:{port}", "127.0.0.1:1"
+        assert await Servers(both[:1]).unreachable() == ""
+        assert (await Servers(both).unreachable()).startswith("jmeter-server 127.0.0.1:1 cannot be reached: Connection")
+
+
+async def test_a_server_that_ends_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadtop.engines.jmeter.servers.EVERY_S", 0)
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        name = f"127.0.0.1:{there.getsockname()[1]}"
+        servers = Servers([name])
+        assert (servers.left, servers.lost) == (1, "")
+    servers.watch()
+    for _ in range(10_000):
+        await asyncio.sleep(0)
+        if not servers.left:
+            break
+    assert servers.lost == f"jmeter-server {name} is lost: Connection refused"
+    await servers.close()
+
+
+def test_the_address_that_servers_answer_to() -> None:
+    assert own_address("127.0.0.1") == "127.0.0.1"
+
+
+def test_every_server_does_the_same() -> None:
+    target = (Target.parse(URL),)
+    check_even(Plan(target, (Step(concurrency=4, requests=10),)), 2)
+    with pytest.raises(PlanError, match="-c 3: give a multiple of 2"):
+        check_even(Plan(target, (Step(concurrency=3, duration_s=1),)), 2)
+
+
+def test_the_servers_are_read_from_the_command_line() -> None:
+    options = parse(["--engine", "jmeter", "-R", "g1,g2:1100", "-c", "2", URL])
+    assert options.engine.servers == ("g1", "g2:1100")
+    assert options.engine.generators == ()
+    for words, expected in (
+        (["--engine", "jmeter", "-R", "g1,,g2"], "HOST,HOST"),
+        (["--engine", "jmeter", "-R", "g1,g1"], "each of them once"),
+        (["--engine", "jmeter", "-R", "-x"], "expected one argument"),
+        (["--engine", "locust", "-R", "g1"], "add --engine jmeter"),
+        (["-R", "g1"], "add --engine jmeter"),
+    ):
+        with pytest.raises(UsageError, match=expected):
+            parse([*words, URL])
+
+
+def test_what_their_client_says() -> None:
+    assert ear(["x", "Waiting for possible Shutdown/StopTestNow/HeapDump/ThreadDump message on port 4446"]) == 4446
+    assert ear(["Waiting for possible shutdown message on port 4445"]) == 4445
+    assert ear([]) is None
+    assert refused(["The following remote engines have not started:[127.0.0.1:12099]"])
+    assert not refused(["Remote engines have been started:[127.0.0.1:12099]"])
