@@ -59,13 +59,15 @@ def shape(load: Json, steps: Sequence[Json] = ()) -> str:
 def _of_load(load: Json | None) -> Iterator[Table]:
     if load is None:
         return
-    classes = ", ".join(f"{name} {count}" for name, count in load["failures"].items() if count)
+    failures: Json = load["failures"] or {}
+    classes = ", ".join(f"{name} {count}" for name, count in failures.items() if count)
+    received: int | None = load["received_bytes"]
     row = (
         figure(load["requests"]),
         f"{figure(load['failed'])}{f' ({classes})' if classes else ''}",
         figure(load["non_2xx"]),
         figure(load["rps"]),
-        f"{load['received_bytes'] / 1e6:.2f}",
+        "-" if received is None else f"{received / 1e6:.2f}",
     )
     yield Table("Load", ("requests", "failed", "not 2xx", "requests/s", "MB received"), [row])
     if load["latency_ms"] is not None:

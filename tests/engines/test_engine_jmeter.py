@@ -166,6 +166,25 @@ def test_the_concurrency_is_turned_by_tune(apache: ApacheFactory) -> None:
     assert summary["knee"] is not None
 
 
+@pytest.mark.usefixtures("mark")
+def test_a_cell_of_an_experiment(apache: ApacheFactory, tmp_path: Path) -> None:
+    server = apache(workers=12)
+    (tmp_path / "plan.toml").write_text(
+        f"""
+        options = ["--engine", "jmeter", "-k"]
+        requests = 40
+        concurrencies = [1, 2]
+        urls = {{page = "{server.url}"}}
+        variants = [{{name = "as it is", apply = ["true"]}}]
+        """
+    )
+    done = loadtop("experiment", "--headless", "--out", str(tmp_path / "out"), str(tmp_path / "plan.toml"))
+    assert done.returncode == 0, done.stderr
+    cells = [json.loads(line) for line in (tmp_path / "out" / "cells.jsonl").read_text().splitlines()]
+    assert len(cells) == 2
+    assert len(server.logged()) == 80
+
+
 def test_plans_that_are_broken(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
     url = apache().url
     (tmp_path / "wrong.jmx").write_text("<x")

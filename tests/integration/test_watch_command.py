@@ -42,6 +42,12 @@ def printed(pattern: str, text: str) -> float:
     return float(found[1])
 
 
+def report_of(*words: str) -> str:
+    done = subprocess.run([*LOADTOP, "report", *words], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
     end = time.monotonic() + seconds
     while not holds() and time.monotonic() < end:
@@ -93,11 +99,22 @@ def test_figures_of_wrk_are_those_it_prints_and_are_recorded(apache: ApacheFacto
     assert last.in_flight is None
     assert last.generator is not None
     assert sum(last.generator.worker_cpu_s) > 0
-    report = subprocess.run(
-        [*LOADTOP, "report", str(next(state.glob("*.loadtop")))], capture_output=True, text=True, timeout=30
-    )
-    assert "Load by wrk" in report.stdout
-    assert "as wrk states them" in report.stdout
+    recording = str(next(state.glob("*.loadtop")))
+    report = report_of("--text", recording)
+    assert "Load by wrk" in report
+    assert "as wrk states them" in report
+
+
+def test_what_a_tool_does_not_say_is_in_no_report(apache: ApacheFactory, state: Path, tmp_path: Path) -> None:
+    assert watch("-q", "--", "hey", "-n", "40", "-c", "2", apache().url).returncode == 0
+    recording = str(next(state.glob("*.loadtop")))
+    text = report_of("--text", recording)
+    assert "received - kB" in text
+    assert re.search(r"connect +not measured", text)
+    assert re.search(r"\| *40 \| *0 \| *0 \|[^|]+\| *- *\|", report_of("--markdown", recording))
+    assert "Total transferred" not in report_of("--ab", recording)
+    report_of("--html", str(tmp_path / "page.html"), recording)
+    assert "<td>-</td>" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize("words", [("siege", "-c", "3", "-r", "20", "-b"), ("hey", "-n", "300", "-c", "3")])

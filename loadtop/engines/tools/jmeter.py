@@ -41,10 +41,12 @@ class Jmeter:
         mean, low, high, wrong = map(int, rest)
         if sign == "=":
             self._count(int(requests), wrong)
+            rps = float(rate.replace(",", "."))
+            # It says whole seconds, so of a short run 0; its rate is computed from milliseconds.
             self.figures = replace(
                 self.figures,
-                seconds=_seconds(took),
-                rps=float(rate.replace(",", ".")),
+                seconds=_seconds(took) or (int(requests) / rps if rps else None),
+                rps=rps,
                 times=(StatedTimes("total", min_ms=float(low), mean_ms=float(mean), max_ms=float(high)),),
             )
         elif self.figures.requests is None:

@@ -147,6 +147,8 @@ def test_jmeter() -> None:
     assert (found.concurrency, found.final) == (10, False)
     tool.read("... end of run")
     assert tool.figures.final
+    tool.read("summary =     50 in 00:00:00 =  125.0/s Avg:     5 Min:     2 Max:    54 Err:     0 (0.00%)")
+    assert tool.figures.seconds == 0.4
 
 
 @pytest.mark.parametrize("name", ["ab", "wrk", "hey", "oha", "k6", "siege"])
