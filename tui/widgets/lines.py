@@ -7,7 +7,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.drawing.line import Line, changed, fit, length
+from tui.drawing.line import Line, changed, fit
 from tui.look import Look
 from tui.steady import SteadyScreen
 
@@ -65,12 +65,12 @@ class Lines(Widget, inherit_bindings=False):
         known = self._strips.get(y)
         if known is None or known[0] is not line:
             palette = self.look.palette
-            known = line, Strip([Segment(text, palette[role]) for text, role in line], length(line))
+            known = line, Strip([Segment(text, palette[role]) for text, role in line])
             self._strips[y] = known
         return known[1]
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines in ``crop``. Textual would look up borders, padding and filters for each: there are none here."""
         lines = [self.render_line(y) for y in crop.line_range]
-        whole = crop.x == 0 and crop.width >= self.size.width
+        whole = crop.x == 0 and crop.width >= self.outer_size.width
         return lines if whole else [strip.crop(crop.x, crop.right) for strip in lines]
