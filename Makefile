@@ -60,7 +60,7 @@ experiments: setup servers ## the five field reports of docs/experiments, measur
 	done
 	@docs/experiments/beside_ab.sh
 
-bench-cockpit: setup ## what the cockpit costs, beside htop, top, btop and glances where they are installed
+bench-cockpit: setup servers ## what the cockpit costs, beside htop, top, btop and glances where they are installed
 	@$(PYTHON_BIN)/python -m benchmarks.cockpit
 
 monkey: setup ## 10 000 random keys, clicks and sizes in the cockpit (LOADTOP_MONKEY_SEED=n for others)

@@ -65,9 +65,9 @@ class Terminal:
         """Type something."""
         os.write(self._fd, keys.encode())
 
-    def answer_s(self, keys: str, limit_s: float = 2.0) -> float:
+    def answer_s(self, keys: str, limit_s: float = 2.0, quiet_s: float = 0.05) -> float:
         """Seconds from typing something to the first byte of the screen's answer; silence before is waited for."""
-        while self._read(0.05):
+        while self._read(quiet_s):
             pass
         began = time.perf_counter()
         self.press(keys)

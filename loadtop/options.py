@@ -49,7 +49,7 @@ loadtop report SESSION              the report: --text, --ab, --markdown, --html
 loadtop compare SESSION SESSION ... runs side by side, with direction and significance
 loadtop export SESSION              for other tools: --csv DIR, --jsonl FILE, --sar, --cast FILE
 loadtop mark TEXT                   note a moment in a test that runs: --session FILE where there are several
-loadtop sessions [rename | prune]   list the recordings, rename one, remove old ones
+loadtop sessions [list | rename | prune]   choose a recording to replay or compare; list, rename, remove
 loadtop doctor [--host ...]         say what can be read of each machine, what cannot, and the fix
 loadtop help [TOPIC]                how it differs from ab, how it makes load
 

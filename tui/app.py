@@ -23,7 +23,6 @@ from tui.screens.live import LiveScreen
 from tui.terminal import TerminalDriver, abandon, terminals
 from tui.view import View
 from tui.widgets.keybar import KeyBar
-from tui.widgets.lines import Lines
 from tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -257,16 +256,9 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
 
     def action_picture(self) -> None:
         """Save the screen as a file."""
-        from tui.picture import compose, file_name, svg
+        from tui.picture import saved
 
-        parts = [(w.region.x, w.region.y, w.lines) for w in self.screen.query(Lines) if w.region]
-        path = file_name(self.follower.feed.title)
-        try:
-            path.write_text(svg(compose(parts, *self.size), self.look, "loadtop"), encoding="utf-8")
-        except OSError as error:
-            self.say(tr("no picture: {error}", error=error), Role.WARN)
-        else:
-            self.say(tr("picture saved: {path}", path=path.resolve()))
+        self.say(*saved(self.screen, self.look, self.follower.feed.title))
 
     async def on_key_bar_pressed(self, event: KeyBar.Pressed) -> None:
         """A click on a key does what the key does."""

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from loadtop.comparing.comparison import Comparison
 from loadtop.comparing.run import Run
@@ -21,9 +19,7 @@ from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import milliseconds, per_second
 from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
 from tui.look import Look
-from tui.screens.page import Page
-from tui.steady import SteadyScreen
-from tui.terminal import TerminalDriver
+from tui.page_app import PageApp
 from tui.text import clip, safe, width
 from tui.words import LETTERS
 
@@ -38,72 +34,38 @@ FINE = (0.1, 0.2, 0.5)
 """Seconds that a cell stands for in a comparison of short runs."""
 
 
-class ComparisonApp(App[None], inherit_bindings=False):
-    """One page that can be scrolled."""
+class ComparisonApp(PageApp[None], inherit_bindings=False):
+    """The comparison on a page."""
 
-    ALLOW_SELECT = False
-    ENABLE_COMMAND_PALETTE = False
-    TITLE = "loadtop"
+    HEADING = "compare"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,escape,ctrl+c,ctrl+q", "leave", "quit", priority=True),
+        *PageApp.BINDINGS,
         Binding("a", "everything", "all numbers"),
         Binding("down,j", "scroll_by(1)", "down"),
         Binding("up,k", "scroll_by(-1)", "up"),
-        Binding("pagedown,space", "scroll_by(15)", "down"),
-        Binding("pageup", "scroll_by(-15)", "up"),
-        Binding("home", "scroll_by(-100000)", "top"),
-        Binding("end", "scroll_by(100000)", "end"),
+        Binding("space", "scroll_by(15)", "down"),
     ]
 
     def __init__(self, comparison: Comparison, *, look: Look | None = None) -> None:
-        super().__init__(driver_class=TerminalDriver, ansi_color=True)
-        self.animation_level = "none"
-        self.look = look or Look.of_terminal()
-        self.page = Page(self.look)
+        super().__init__(look=look)
         self._comparison = comparison
         self._everything = False
-
-    def get_default_screen(self) -> Screen[None]:
-        """One that redraws little."""
-        return SteadyScreen()
-
-    def compose(self) -> ComposeResult:
-        """The page."""
-        yield self.page
-
-    def on_mount(self) -> None:
-        """Draw once the page has its size."""
-        self.call_after_refresh(self._draw)
-
-    def on_resize(self) -> None:
-        """Draw anew."""
-        self.call_after_refresh(self._draw)
-
-    def hang_up(self) -> None:
-        """The terminal is gone."""
-        self.exit()
-
-    def action_leave(self) -> None:
-        """Back to the shell."""
-        self.exit()
 
     def action_everything(self) -> None:
         """Show also the numbers that do not differ, or hide them again."""
         self._everything = not self._everything
-        self._draw()
+        self.draw()
 
-    def action_scroll_by(self, lines: int) -> None:
-        """Scroll by so many lines."""
-        self.page.top += lines
-        self._draw()
-
-    def _draw(self) -> None:
-        cells = self.page.size.width - 4
+    def text(self, cells: int) -> Sequence[Line]:
+        """What was compared, the curves, every number."""
         lines = _coloured(head(self._comparison), cells)
         lines += [(), *curves(self._comparison.runs, cells, self.look), ()]
-        lines += _coloured(body(self._comparison, everything=self._everything), cells)
+        return [*lines, *_coloured(body(self._comparison, everything=self._everything), cells)]
+
+    def footer(self) -> str:
+        """The keys of this page."""
         more = tr("a what differs" if self._everything else "a all numbers")
-        self.page.draw(tr("compare"), lines, f"{tr('q quit   up, down scroll')}   {more}")
+        return f"{tr('q quit   up, down scroll   p picture')}   {more}"
 
 
 def curves(runs: Sequence[Run], cells: int, look: Look) -> list[Line]:

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from rich.style import Style
 from rich.terminal_theme import TerminalTheme
+from textual.screen import Screen
 
+from loadtop.words import tr
 from tui.drawing.glyphs import UNICODE
 from tui.drawing.line import Cell, Line, Role, cells_of
 from tui.look import Look
+from tui.widgets.lines import Lines
 
 THEME = TerminalTheme(
     (16, 20, 27),
@@ -91,6 +95,17 @@ def svg(canvas: list[list[Cell]], look: Look, title: str) -> str:
             "</svg>\n",
         ]
     )
+
+
+def saved(screen: Screen[Any], look: Look, title: str) -> tuple[str, Role]:
+    """Save what the screen shows as a file in the working directory, named after ``title``; what to say of that."""
+    parts = [(widget.region.x, widget.region.y, widget.lines) for widget in screen.query(Lines) if widget.region]
+    path = file_name(title)
+    try:
+        path.write_text(svg(compose(parts, *screen.size), look, "loadtop"), encoding="utf-8")
+    except OSError as error:
+        return tr("no picture: {error}", error=error), Role.WARN
+    return tr("picture saved: {path}", path=path.resolve()), Role.VALUE
 
 
 def file_name(title: str, wall: float | None = None) -> Path:

@@ -1,9 +1,10 @@
-"""``loadtop sessions``: the recordings in the state directory: list, rename, prune."""
+"""``loadtop sessions``: the recordings in the state directory: choose one, list, rename, prune."""
 
 import sys
 import time
 from pathlib import Path
 
+from loadtop.cli import compare, replay
 from loadtop.cli.ends import DONE, FileError
 from loadtop.cli.recordings import find
 from loadtop.load_options import UsageError, positive
@@ -21,15 +22,17 @@ def main(verb: str, words: list[str]) -> int:
         return _rename(arguments.session, arguments.name)
     if arguments.do == "prune":
         return _prune(arguments.older_than, arguments.keep, dry_run=arguments.dry_run)
+    if arguments.do == "choose" and sys.stdout.isatty() and sys.stdin.isatty():
+        return _choose()
     return _list()
 
 
 def _parser(verb: str) -> Parser:
     about = "The recordings in the state directory."
     parser = Parser(prog=f"loadtop {verb}", description=about, allow_abbrev=False)
-    parser.set_defaults(do="list")
-    verbs = parser.add_subparsers(metavar="DO", title="what to do (default: list them)")
-    verbs.add_parser("list", help="list them, newest last")
+    parser.set_defaults(do="choose")
+    verbs = parser.add_subparsers(metavar="DO", title="what to do (default: on a terminal, choose one to replay)")
+    verbs.add_parser("list", help="list them, newest last").set_defaults(do="list")
     renaming = verbs.add_parser("rename", help="give one another name", allow_abbrev=False)
     renaming.add_argument("session", type=Path, metavar="SESSION")
     renaming.add_argument("name", metavar="NAME", help="the new name, with or without .loadtop")
@@ -40,6 +43,24 @@ def _parser(verb: str) -> Parser:
     pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
     pruning.set_defaults(do="prune")
     return parser
+
+
+def _choose() -> int:
+    """Show the recordings on the screen, and do what is chosen there until it is left."""
+    from tui.sessions import SessionsApp
+
+    at: Path | None = None
+    while found := list(recordings()):
+        chosen = SessionsApp(found, at=at).run()
+        if chosen is None:
+            return DONE
+        at = chosen.paths[0]
+        VERBS[chosen.verb](chosen.verb, [str(path) for path in chosen.paths])
+    return _list()
+
+
+VERBS = {"replay": replay.main, "compare": compare.main}
+"""What can be chosen on the page."""
 
 
 def _list() -> int:

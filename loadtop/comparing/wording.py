@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from loadtop.comparing.comparison import MAIN, Change, Comparison, Row, Table
+from loadtop.comparing.comparison import MAIN, Change, Comparison, Period, Row, Table
 from loadtop.comparing.run import Run
 from loadtop.comparing.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.reporting.settings import LOAD
@@ -70,7 +70,7 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
         of_load = [(table, row) for table in comparison.judged for row in table.rows if row.of == LOAD]
         for table, row in of_load:
             change = row.changes[number - 1]
-            where = tr(" at {period}", period=table.period.title) if comparison.by == "step" else ""
+            where = tr(" at {period}", period=_called(table.period)) if comparison.by == "step" else ""
             told = f"   {tr(row.metric.title)}{where}: {_values(row, number)} ({percent(change)})"
             if change.direction in TELLING:
                 yield f"{told}, {tr(change.direction)}"
@@ -112,7 +112,7 @@ def _settings(comparison: Comparison) -> Iterator[str]:
 def _table(comparison: Comparison, table: Table, *, everything: bool) -> Iterator[str]:
     wide, narrow, _ = WIDTHS
     heads = "".join(f"{letter(i):>{narrow}}" for i in range(len(comparison.runs)))
-    yield f"{pad(tr(plain(table.period.title)), wide)}{heads}   {_against(len(comparison.runs))}".rstrip()
+    yield f"{pad(_called(table.period), wide)}{heads}   {_against(len(comparison.runs))}".rstrip()
     of = LOAD
     hidden = 0
     for row in table.rows:
@@ -127,6 +127,12 @@ def _table(comparison: Comparison, table: Table, *, everything: bool) -> Iterato
     yield f"{pad('  ' + tr('limit'), wide)}{limits}"
     if hidden:
         yield tr("  and {number} numbers of machines that do not differ (--all shows them)", number=hidden)
+
+
+def _called(period: Period) -> str:
+    """A step, or a part of the time."""
+    start, end, step = period.stretches[-1]
+    return plain(period.title) if step is not None else tr("{a} to {b} s", a=f"{max(0.0, start):.0f}", b=f"{end:.0f}")
 
 
 def _against(count: int) -> str:
@@ -182,7 +188,7 @@ def _periods(comparison: Comparison, tables: Sequence[Table]) -> Iterator[str]:
         limits = list(dict.fromkeys(limit or "-" for limit in table.limits))
         told = sorted({change.direction for row in rows.values() for change in row.changes} & {"better", "worse"})
         better = "   " + ", ".join(map(tr, told)) if told else ""
-        yield f"{pad(tr(table.period.title), 22)}{cells}   {plain(', '.join(map(tr, limits)))}{better}"
+        yield f"{pad(_called(table.period), 22)}{cells}   {plain(', '.join(map(tr, limits)))}{better}"
 
 
 def _method(comparison: Comparison) -> Iterator[str]:

@@ -11,6 +11,7 @@ from loadtop.monitor import Clock, SystemClock
 from loadtop.session.reader import Session
 from loadtop.session.track import Seen, Track
 from loadtop.summary.timeline import Span
+from loadtop.words import tr
 
 WINDOW = 600
 """Intervals before a moment that are computed again with it: what graphs show, and the memory of the diagnosis. In
@@ -36,7 +37,7 @@ class SessionPlayer:
     unless the recording is still being written."""
 
     def __init__(self, session: Session, *, stay: bool = False, clock: Clock | None = None) -> None:
-        self.title = f"replay of {session.path.name}"
+        self.title = tr("replay of {name}", name=session.path.name)
         self.interval_s = session.meta.interval_s
         self.recording = ""
         self.playing = True

@@ -93,7 +93,7 @@ PAGES = {
     # compare
     "a what differs": "a 違いのみ",
     "a all numbers": "a 全項目",
-    "q quit   up, down scroll": "q 終了   上下 スクロール",
+    "q quit   up, down scroll   p picture": "q 終了   上下 スクロール   p 画像",
     "  up to {most} {unit}": "  0～{most} {unit}",
     "watched": "監視のみ",
     "{number} requests, {rps}/s": "{number} リクエスト、{rps}/s",
@@ -151,7 +151,15 @@ PAGES = {
     "runs": "回数",
     "time s": "時間 秒",
     "spread%": "ばらつき%",
+    "{a} to {b} s": "{a}～{b} 秒",
+    "replay of {name}": "再生: {name}",
     # sessions
+    "sessions": "記録一覧",
+    "started": "開始",
+    "lasted": "長さ",
+    "target": "対象",
+    "enter replay   space mark   c compare   p picture   q quit": "enter 再生   space 印   c 比較   p 画像   q 終了",
+    "mark two or more with space: the others are compared with the first": "space で 2 つ以上に印を付けてください。最初の記録と比べます",
     "No recordings yet: every test is recorded, unless --no-record is given.": "記録はまだありません。--no-record を付けない限り、すべての測定が記録されます。",
     "s": "秒",
     # the screen of a command

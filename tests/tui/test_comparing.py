@@ -1,5 +1,6 @@
 """The comparison on the screen."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,19 @@ async def test_worse_is_said_in_words_and_in_colour(comparison: Comparison, look
         await pilot.pause()
         bad = [span.text for line in app.page.lines for span in line if span.role is Role.BAD]
     assert "worse" in bad
+
+
+async def test_a_picture_of_it_can_be_saved(
+    comparison: Comparison, look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = ComparisonApp(comparison, look=look)
+    async with app.run_test(size=(120, 40)) as pilot:
+        for keys in ((), ("p",)):
+            await pilot.press(*keys)
+            await pilot.pause()
+        assert "picture saved" in text_of(app.page.lines[-1])
+        await pilot.press("down")
+        await pilot.pause()
+        assert "q quit" in text_of(app.page.lines[-1])
+    assert len(os.listdir(tmp_path)) == 1  # noqa: PTH208 (pathlib's blocks)

@@ -1,6 +1,5 @@
 """Text from outside: whatever servers, processes and machines are called, the screen stays whole and plain."""
 
-import random
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
@@ -75,25 +74,3 @@ async def test_hostile_names(
             assert [cell_len(line) for line in lines] == [size[0]] * size[1]
             assert all(unicodedata.category(character)[0] != "C" for line in lines for character in line)
         assert "[bold red]" in "".join(lines) or size != (80, 24)
-
-
-async def test_a_monkey_does_no_harm(look: Look, screen_text: Text) -> None:
-    """Random keys, clicks and sizes: no exception, and a screen that is whole at the end."""
-    choice = random.Random(7)  # noqa: S311 (a monkey needs no secrets)
-    keys = ["space", "+", "-", "s", "h", "e", "z", "m", "question_mark", "tab", "shift+tab", "escape", "down", "enter"]
-    app = Cockpit(FakeFeed(cpu_then_swap(), pause_s=0.001), look=look)
-    async with app.run_test(size=(80, 24)) as pilot:
-        for _ in range(120):
-            what = choice.random()
-            if what < 0.8:
-                await pilot.press(choice.choice(keys))
-            elif what < 0.9:
-                await pilot.click(offset=(choice.randrange(app.size.width), choice.randrange(app.size.height)))
-            else:
-                await pilot.resize_terminal(choice.randrange(1, 150), choice.randrange(1, 60))
-        await pilot.resize_terminal(80, 24)
-        await pilot.press("escape", "escape", "escape")
-        for _ in range(3):
-            await pilot.pause()
-        assert app.is_running
-        assert [cell_len(line) for line in screen_text(app)] == [80] * 24

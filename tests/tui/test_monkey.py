@@ -102,8 +102,12 @@ async def one_run(moments: list[Moment], look: Look, chance: random.Random, most
                 await asyncio.sleep(0)
             if chance.random() < 0.1:
                 await pilot.pause()
-        for _ in range(3 if app.is_running else 0):
-            await pilot.pause()
+        if app.is_running:
+            await pilot.resize_terminal(80, 24)
+            for _ in range(3):
+                await pilot.pause()
+            strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+            assert [strip.cell_length for strip in strips] == [80] * 24, monkey.done[-20:]
     await app.follower.close()
     assert app.follower.failure is None, monkey.done[-20:]
     assert not feed.running

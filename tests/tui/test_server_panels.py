@@ -1,11 +1,6 @@
-"""The panels of php-fpm and HAProxy: pictures, and when they are there at all."""
+"""The panels of php-fpm and HAProxy: zoomed, and when they are there at all."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
-
-import pytest
-from rich.cells import cell_len
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.server_scenes import with_servers
@@ -13,7 +8,6 @@ from tui.app import Cockpit
 from tui.look import Look
 from tui.screens.cockpit import CockpitScreen
 
-PICTURES = Path(__file__).parent / "pictures"
 ScreenText = Callable[[Cockpit], list[str]]
 
 
@@ -21,26 +15,6 @@ def cockpit_of(app: Cockpit) -> CockpitScreen:
     screen = app.screen
     assert isinstance(screen, CockpitScreen)
     return screen
-
-
-@pytest.mark.parametrize("size", [(80, 24), (200, 60), (60, 20)], ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("panel", ["fpm", "fpm-silent", "haproxy"])
-async def test_picture(panel: str, size: tuple[int, int], look: Look, screen_text: ScreenText) -> None:
-    app = Cockpit(FakeFeed(with_servers(silent=panel == "fpm-silent")), look=look)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        cockpit_of(app).choose(panel.removesuffix("-silent"))
-        await pilot.pause()
-        await pilot.pause()
-        lines = screen_text(app)
-        left, top, width, height = cockpit_of(app).panels[panel.removesuffix("-silent")].region
-    assert [cell_len(line) for line in lines] == [size[0]] * size[1]
-    lines = [line[left : left + width] for line in lines[top : top + height]]
-    stored = PICTURES / f"server-{panel}-{size[0]}x{size[1]}.txt"
-    text = "\n".join(line.rstrip() for line in lines) + "\n"
-    if os.environ.get("LOADTOP_PICTURES") == "write":
-        stored.write_text(text, encoding="utf-8")
-    assert text == stored.read_text(encoding="utf-8")
 
 
 async def test_zoomed(look: Look, screen_text: ScreenText) -> None:

@@ -40,7 +40,7 @@ class VerdictPanel(Panel):
 
     def frame_role(self, view: View) -> Role:
         role = self._headline(view)[0]
-        return super().frame_role(view) if role is Role.GOOD else role
+        return super().frame_role(view) if role is Role.GOOD or self.chosen else role
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         load, verdict = view.load, _verdict(view)

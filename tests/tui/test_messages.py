@@ -1,0 +1,156 @@
+"""The sequence of messages for every action: the same by key, by a click on the footer and from the palette."""
+
+from pathlib import Path
+
+import pytest
+from textual.message import Message
+
+from loadtop.commands import Command
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
+from tui.app import Cockpit
+from tui.drawing.line import Role
+from tui.keys import KEYS, Key
+from tui.look import Look
+from tui.widgets.keybar import KeyBar, arrange
+from tui.widgets.palette import Palette
+from tui.widgets.panel import Panel
+from tui.widgets.question import Question
+
+DONE = {
+    "leave": ["says load is running"],
+    "pause": ["shows paused"],
+    "more": ["SetConcurrency(connections=25)", "says 20 to 25"],
+    "less": ["SetConcurrency(connections=15)", "says 20 to 15"],
+    "type_load": ["asks load"],
+    "stop_load": ["StopLoad()", "says stopping"],
+    "restart_load": ["RestartLoad()", "says beginning"],
+    "next_step": ["says "],
+    "evidence": ["opens EvidenceScreen"],
+    "mark": ["asks mark"],
+    "picture": ["says picture saved"],
+    "screen.zoom": ["shows load alone"],
+    "next_host": ["says only one machine"],
+    "screen.order": ["shows processes by rss"],
+    "screen.reverse": ["shows processes turned"],
+    "screen.filter": ["asks filter"],
+    "copy": ["says copied"],
+    "palette": ["offers"],
+    "help": ["opens HelpScreen"],
+}
+"""What each action leads to, in this order, after the message that asked for it. What is said: how it begins."""
+
+
+class Recorded:
+    """A cockpit, and what happened in it."""
+
+    def __init__(self, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.happened: list[str] = []
+        feed = FakeFeed(SCENES["headroom"]())
+
+        def command(given: Command) -> None:
+            self.happened.append(str(given))
+
+        def told(text: str, role: Role = Role.VALUE) -> None:
+            self.happened.append(f"says {text}")
+            say(text, role)
+
+        monkeypatch.setattr(feed, "command", command)
+        self.app = Cockpit(feed, look=look)
+        say = self.app.say
+        monkeypatch.setattr(self.app, "say", told)
+
+    def hear(self, message: Message) -> None:
+        """Every message that arrives anywhere; those of the cockpit's own are kept."""
+        if isinstance(message, KeyBar.Pressed):
+            self.happened.append(f"pressed {message.action}")
+        elif isinstance(message, Palette.Done):
+            self.happened.append(f"chosen {message.action}")
+        elif isinstance(message, Question.Answered):
+            self.happened.append(f"answered {message.purpose} {message.text} {message.final}")
+        elif isinstance(message, Panel.Picked):
+            self.happened.append(f"picked {message.panel}")
+
+    def shown(self) -> list[str]:
+        """What happened, and what is on the screen now that was not there before."""
+        cockpit = self.app._cockpit  # pyright: ignore[reportPrivateUsage]
+        found = list(dict.fromkeys(self.happened))
+        if self.app.screen is not cockpit:
+            found.append(f"opens {type(self.app.screen).__name__}")
+        if cockpit.asks:
+            found.append(f"asks {next(iter(self.app.screen.query(Question))).purpose}")
+        if cockpit.above is not None:
+            found.append("offers")
+        if cockpit.zoomed:
+            found.append(f"shows {cockpit.chosen} alone")
+        if self.app.follower.view.paused:
+            found.append("shows paused")
+        processes = cockpit.processes
+        if processes.chosen:
+            found.append("shows processes turned" if processes.turned else f"shows processes by {processes.column}")
+        return found
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.action)
+async def test_every_action_three_ways(key: Key, look: Look, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for way in ("key", "click", "palette"):
+        if (way == "click" and not key.footer) or (way == "palette" and key.action == "palette"):
+            continue
+        recorded = Recorded(look, monkeypatch)
+        app = recorded.app
+        async with app.run_test(size=(200, 60), message_hook=recorded.hear) as pilot:
+            for _ in range(3):
+                await pilot.pause()
+            asked: list[str] = []
+            if way == "key":
+                await pilot.press(key.key.split(",")[0])
+                asked = ["answered load 1 False"] if key.key == "1" else []
+            elif way == "click":
+                place = next(first for known, first, _ in arrange(200) if known.action == key.action)
+                await pilot.click(offset=(place, 59))
+                asked = [f"pressed {key.action}"]
+            else:
+                await pilot.press("colon", *key.help[:8], "enter")
+                asked = [f"chosen {key.action}"]
+            for _ in range(3):
+                await pilot.pause()
+            happened = recorded.shown()
+        wanted = [*asked, *DONE[key.action]]
+        assert len(happened) == len(wanted), (way, happened)
+        assert all(found.startswith(word) for found, word in zip(happened, wanted, strict=True)), (way, happened)
+
+
+@pytest.mark.parametrize(
+    ("keys", "wanted"),
+    [
+        (("4", "0", "enter"), ["answered load 4 False", "answered load 40 False", "answered load 40 True",
+                               "SetConcurrency(connections=40)", "says 20 to 40 connections"]),
+        (("m", "x", "enter"), ["answered mark x False", "answered mark x True", "Mark(text='x')", "says noted: x"]),
+        (("m", "x", "escape"), ["answered mark x False"]),
+        (("slash", "x", "enter"), ["answered filter x False", "answered filter x True"]),
+        (("colon", "escape"), ["chosen "]),
+    ],
+)  # fmt: skip
+async def test_questions(keys: tuple[str, ...], wanted: list[str], look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = Recorded(look, monkeypatch)
+    async with recorded.app.run_test(size=(120, 40), message_hook=recorded.hear) as pilot:
+        for key in ("", *keys):
+            await pilot.press(*([key] if key else []))
+            for _ in range(2):
+                await pilot.pause()
+    assert list(dict.fromkeys(recorded.happened)) == wanted
+
+
+async def test_a_click_on_a_panel_chooses_it_and_another_zooms(look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = Recorded(look, monkeypatch)
+    async with recorded.app.run_test(size=(80, 24), message_hook=recorded.hear) as pilot:
+        await pilot.pause()
+        for _ in range(2):
+            await pilot.click(offset=(50, 8))
+            await pilot.pause()
+        assert recorded.shown() == ["picked cpu", "shows cpu alone"]
+
+
+def test_every_key_is_listed() -> None:
+    assert {key.action for key in KEYS} == set(DONE)

@@ -1,0 +1,111 @@
+"""Pictures of the pages that other verbs show (tune, experiment, replay, compare, sessions), in every size, in colour
+and without, and in Japanese."""
+
+import time
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from loadtop.comparing.comparison import compare
+from loadtop.comparing.run import read
+from loadtop.experiment.plan import Cell, Level, Variant
+from loadtop.experiment.runner import Progress
+from loadtop.session import file
+from loadtop.session.listing import Recording
+from loadtop.session.meta import SessionMeta
+from loadtop.session.player import SessionPlayer
+from loadtop.session.reader import Session
+from loadtop.session.writer import Writer
+from loadtop.tuning.sweep import Sweep
+from tests.tui.conftest import Pictures
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
+from tui.app import Cockpit
+from tui.comparing import ComparisonApp
+from tui.look import Look
+from tui.replay import ReplayCockpit
+from tui.screens.experiment import ExperimentScreen
+from tui.screens.tune import TuneScreen
+from tui.sessions import SessionsApp
+
+AnyLook = tuple[str, Look]
+pytestmark = pytest.mark.parametrize("any_look", ["colour", "no-colour", "japanese"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def clock_of_nobody(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """Times are shown in UTC."""
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.parametrize("scene", ["headroom", "done"])
+async def test_tune(scene: str, any_look: AnyLook, pictures: Pictures) -> None:
+    suffix, look = any_look
+    sweep = Sweep()
+    for moment in SCENES["headroom"]():
+        sweep.add(moment)
+    step = sweep.running
+    assert step is not None
+    for c, rps in ((1, 70.0), (2, 131.0), (4, 212.0), (8, 214.0), (16, 180.0)):
+        sweep.results.append(replace(step, concurrency=c, requests=round(rps * step.seconds)))
+    app = Cockpit(
+        FakeFeed(SCENES[scene]()),
+        look=look,
+        first=lambda look, view: TuneScreen(look, view, sweep, lambda: "throughput falls at 16 connections"),
+    )
+    await pictures(app, f"tune-{scene}{suffix}", look)
+
+
+async def test_experiment(any_look: AnyLook, pictures: Pictures) -> None:
+    suffix, look = any_look
+    cell = Cell(Variant("10 プロセス", ("true",)), "", "http://web1/", Level(concurrency=20), 1, ("http://web1/",))
+    progress = Progress(3, 12, cell, 75.0)
+    rows = ["構成         req/s", "10 プロセス    212"]
+    app = Cockpit(
+        FakeFeed(SCENES["headroom"]()),
+        look=look,
+        first=lambda look, view: ExperimentScreen(look, view, lambda: progress, lambda _: rows),
+    )
+    await pictures(app, f"experiment{suffix}", look)
+
+
+@pytest.mark.parametrize("keys", [(), ("end",), ("a",)])
+async def test_compare(keys: tuple[str, ...], any_look: AnyLook, pictures: Pictures) -> None:
+    suffix, look = any_look
+    runs = [read(Path(f"{name}.loadtop"), "", (), SCENES[name]()) for name in ("headroom", "swap")]
+    name = "-".join(("compare", *keys))
+    await pictures(ComparisonApp(compare(runs, 10), look=look), f"{name}{suffix}", look, *keys)
+
+
+@pytest.mark.parametrize("key", ["v", "question_mark", "t"])
+async def test_replay(key: str, any_look: AnyLook, pictures: Pictures, tmp_path: Path) -> None:
+    suffix, look = any_look
+    path = tmp_path / "swap.loadtop"
+    file.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
+    writer = Writer(path)
+    for moment in SCENES["swap"]():
+        writer.take(moment)
+        writer.write()
+    writer.close()
+    with Session(path) as session:
+        app = ReplayCockpit(SessionPlayer(session, stay=True), look=look)
+        await pictures(app, f"replay-{key}{suffix}", look, "space", "end", key)
+        await app.follower.close()
+
+
+@pytest.mark.parametrize("keys", [("space", "space", "down"), ("end", "enter")], ids=["marked", "damaged"])
+async def test_sessions(keys: tuple[str, ...], any_look: AnyLook, pictures: Pictures) -> None:
+    suffix, look = any_look
+    limits = ("none", "swap", "apache-workers", "cpu", "fpm-workers")
+    found = [
+        Recording(Path(f"/state/run-{i}.loadtop"), 1.8e9 + 3600 * i, 17.0 * i, f"http://web{i}/", limits[i % 5])
+        for i in range(30)
+    ]
+    found.append(Recording(Path("/state/漢字.loadtop"), problem="it was written by a newer loadtop"))
+    await pictures(SessionsApp(found, look=look), f"sessions-{keys[0]}{suffix}", look, *keys)

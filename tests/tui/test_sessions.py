@@ -1,0 +1,63 @@
+"""The page of recordings: what is chosen by keys and by mouse."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from loadtop.session.listing import Recording
+from tui.drawing.line import text_of
+from tui.look import Look
+from tui.sessions import Chosen, SessionsApp
+
+FOUND = [Recording(Path(f"/state/{i}.loadtop"), float(i), 10.0, "http://web1/", "cpu") for i in range(40)]
+DAMAGED = Recording(Path("/state/damaged.loadtop"), problem="it is no recording")
+
+
+async def left_with(app: SessionsApp, *keys: str, click: int | None = None) -> Chosen | None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press(*keys)
+        if click is not None:
+            await pilot.click(offset=(10, click))
+            await settle(pilot)
+    return app.return_value
+
+
+async def settle(pilot: "Pilot[Chosen]") -> None:
+    for _ in range(3):
+        await pilot.pause()
+
+
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [
+        (("enter",), Chosen("replay", (Path("/state/39.loadtop"),))),
+        (("down", "down", "up", "r"), Chosen("replay", (Path("/state/38.loadtop"),))),
+        (("end", "enter"), Chosen("replay", (Path("/state/0.loadtop"),))),
+        (("space", "down", "space", "c"), Chosen("compare", (Path("/state/39.loadtop"), Path("/state/37.loadtop")))),
+        (("q",), None),
+    ],
+)
+async def test_chosen_by_keys(keys: tuple[str, ...], chosen: Chosen | None, look: Look) -> None:
+    assert await left_with(SessionsApp(FOUND, look=look), *keys) == chosen
+
+
+async def test_chosen_by_mouse(look: Look) -> None:
+    app = SessionsApp(FOUND, at=Path("/state/36.loadtop"), look=look)
+    assert await left_with(app, click=5) == Chosen("replay", (Path("/state/36.loadtop"),))
+    assert await left_with(SessionsApp(FOUND, look=look), "q", click=None) is None
+
+
+async def test_what_cannot_be_done_is_said(look: Look) -> None:
+    app = SessionsApp([*FOUND[:2], DAMAGED], look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("c")
+        assert "mark two or more" in text_of(app.page.lines[-1])
+        await pilot.press("end", "enter")
+        assert "it is no recording" in text_of(app.page.lines[-1])
+        await pilot.press("space", "space", "home")
+        assert "enter replay" in text_of(app.page.lines[-1])
+        await pilot.press("q")
+    assert app.return_value is None

@@ -1,0 +1,111 @@
+"""A page that is a program of its own: text in a frame, scrolled by keys and wheel, saved as a picture."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from loadtop.words import tr
+from tui.drawing.line import Line
+from tui.look import Look
+from tui.screens.page import Page
+from tui.steady import SteadyScreen
+from tui.terminal import TerminalDriver
+
+Answer = TypeVar("Answer")
+
+
+class _PageScreen(SteadyScreen):
+    """Draws the page once it has its size, and anew with each other size."""
+
+    def __init__(self, draw: Callable[[], None]) -> None:
+        super().__init__()
+        self._draw = draw
+
+    def fill(self) -> None:
+        """Draw the page."""
+        self._draw()
+
+
+class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
+    """Subclasses say what ``heading``, ``text`` and ``footer`` are. ``Answer`` is what the page is left with."""
+
+    ALLOW_SELECT = False
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "loadtop"
+    HEADING = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,escape,ctrl+c,ctrl+q", "leave", "quit", priority=True),
+        Binding("p,ctrl+s", "picture", "picture"),
+        Binding("pagedown", "scroll_by(15)", "down"),
+        Binding("pageup", "scroll_by(-15)", "up"),
+        Binding("home", "scroll_by(-100000)", "top"),
+        Binding("end", "scroll_by(100000)", "end"),
+    ]
+
+    def __init__(self, *, look: Look | None = None) -> None:
+        super().__init__(driver_class=TerminalDriver, ansi_color=True)
+        self.animation_level = "none"
+        self.look = look or Look.of_terminal()
+        self.page = Page(self.look)
+        self._said = ""
+
+    def get_default_screen(self) -> Screen[None]:
+        """One that redraws little, and draws the page for every size it gets."""
+        return _PageScreen(self.draw)
+
+    def compose(self) -> ComposeResult:
+        """The page."""
+        yield self.page
+
+    def text(self, cells: int) -> Sequence[Line]:
+        """The lines to show in this width."""
+        raise NotImplementedError
+
+    def footer(self) -> str:
+        """The keys."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Show the page as it is now."""
+        cells = self.page.size.width - 4
+        self.page.draw(tr(self.HEADING), self.text(cells), self._said or self.footer())
+
+    def say(self, text: str) -> None:
+        """Show a message in the last line, until the next key."""
+        self._said = text
+        self.draw()
+
+    def hang_up(self) -> None:
+        """The terminal is gone."""
+        self.exit()
+
+    def on_key(self) -> None:
+        """What was said has been read."""
+        self._said = ""
+
+    def action_leave(self) -> None:
+        """Back to the shell."""
+        self.exit()
+
+    def action_scroll_by(self, lines: int) -> None:
+        """Scroll by so many lines."""
+        self.page.top += lines
+        self.draw()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.action_scroll_by(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.action_scroll_by(-3)
+
+    def action_picture(self) -> None:
+        """Save the page as a file."""
+        from tui.picture import saved
+
+        self.say(saved(self.screen, self.look, self.HEADING)[0])

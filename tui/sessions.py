@@ -1,0 +1,131 @@
+"""The recordings on the screen: chosen to be replayed or compared."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from textual import events
+from textual.binding import Binding, BindingType
+
+from loadtop.session.listing import Recording
+from loadtop.words import pad, tr, translated
+from tui.drawing.line import Line, Role, Span, fit, line
+from tui.drawing.numbers import duration
+from tui.look import Look
+from tui.page_app import PageApp
+from tui.text import clip_middle, safe
+
+STARTED, LASTED, LIMIT = 18, 14, 16
+"""Cells of the columns; what was tested has the rest."""
+
+ROOMY = 70
+"""Cells from which on there is room for how long a test lasted."""
+
+AROUND = 3
+"""Lines of the page that are not recordings: the heads, a blank line, the path."""
+
+
+class Chosen(NamedTuple):
+    """What to do, as a verb of the command line, and with which recordings."""
+
+    verb: str
+    paths: tuple[Path, ...]
+
+
+class SessionsApp(PageApp[Chosen], inherit_bindings=False):
+    """Recordings, newest first. ``at``: the one that is chosen at the beginning."""
+
+    HEADING = "sessions"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(binding for binding in PageApp.BINDINGS if isinstance(binding, Binding) and "scroll" not in binding.action),
+        Binding("enter,r", "replay", "replay"),
+        Binding("space", "mark", "mark"),
+        Binding("c", "compare", "compare"),
+        Binding("down,j", "scroll_by(1)", "down"),
+        Binding("up,k", "scroll_by(-1)", "up"),
+        Binding("pagedown", "scroll_by(10)", "down"),
+        Binding("pageup", "scroll_by(-10)", "up"),
+        Binding("home", "scroll_by(-1000000)", "newest"),
+        Binding("end", "scroll_by(1000000)", "oldest"),
+    ]
+
+    def __init__(self, found: Sequence[Recording], *, at: Path | None = None, look: Look | None = None) -> None:
+        super().__init__(look=look)
+        self._found = sorted(found, key=lambda entry: entry.started, reverse=True)
+        self._at = next((index for index, entry in enumerate(self._found) if entry.path == at), 0)
+        self._top = 0
+        self._marked: list[Path] = []
+
+    def text(self, cells: int) -> Sequence[Line]:
+        """The heads, as many recordings as there is room for, and where the chosen one is."""
+        room = max(1, self.page.size.height - 3 - AROUND)
+        self._top = max(self._at - room + 1, min(self._top, self._at), 0)
+        lasted = pad(tr("lasted"), LASTED) if cells >= ROOMY else ""
+        heads = f"  {pad(tr('started'), STARTED)}{lasted}{pad(tr('limit'), LIMIT)}{tr('target')}"
+        lines: list[Line] = [line(Span(heads, Role.DIM))]
+        shown = range(self._top, self._top + room)
+        lines += [self._row(index, cells) if index < len(self._found) else () for index in shown]
+        path = clip_middle(safe(str(self._found[self._at].path)), cells - 2, self.look.glyphs.ellipsis)
+        return [*lines, (), line(Span(f"  {path}", Role.DIM))]
+
+    def _row(self, index: int, cells: int) -> Line:
+        entry = self._found[index]
+        number = self._marked.index(entry.path) if entry.path in self._marked else None
+        mark = "  " if number is None else f"{'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[number % 26]} "
+        if entry.problem:
+            row = line(Span(mark), Span(safe(entry.path.name)), Span(f"  {safe(translated(entry.problem))}", Role.WARN))
+        else:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.started))
+            calm = entry.verdict in ("", "none")
+            row = line(
+                Span(mark, Role.ACCENT), Span(pad(when, STARTED)),
+                Span(pad(duration(entry.duration_s), LASTED) if cells >= ROOMY else ""),
+                Span(pad(tr(safe(entry.verdict)), LIMIT), Role.GOOD if calm else Role.BAD), Span(safe(entry.what)),
+            )  # fmt: skip
+        if index != self._at:
+            return row
+        return tuple(Span(span.text, Role.SELECTED) for span in fit(row, cells, self.look.glyphs.ellipsis))
+
+    def footer(self) -> str:
+        """The keys of this page."""
+        return tr("enter replay   space mark   c compare   p picture   q quit")
+
+    def action_scroll_by(self, lines: int) -> None:
+        """Choose another one."""
+        self._at = max(0, min(self._at + lines, len(self._found) - 1))
+        self.draw()
+
+    def action_replay(self) -> None:
+        """Leave, to replay the chosen one."""
+        entry = self._found[self._at]
+        if entry.problem:
+            self.say(translated(entry.problem))
+        else:
+            self.exit(Chosen("replay", (entry.path,)))
+
+    def action_mark(self) -> None:
+        """Mark the chosen one for a comparison, or take its mark back."""
+        entry = self._found[self._at]
+        if entry.path in self._marked:
+            self._marked.remove(entry.path)
+        elif not entry.problem:
+            self._marked.append(entry.path)
+        self.action_scroll_by(1)
+
+    def action_compare(self) -> None:
+        """Leave, to compare those that are marked, the others with the first."""
+        if len(self._marked) < 2:
+            self.say(tr("mark two or more with space: the others are compared with the first"))
+        else:
+            self.exit(Chosen("compare", tuple(self._marked)))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses, a click on the chosen one replays it."""
+        index = self._top + event.screen_y - 2
+        if not self._top <= index < min(len(self._found), self._top + self.page.size.height - 3 - AROUND):
+            return
+        if index == self._at:
+            self.action_replay()
+        self._at = index
+        self.draw()
