@@ -19,7 +19,7 @@ test: setup servers engines ## every test, with real servers (PYTEST_ARGS="-k wo
 lab: setup servers ## real servers driven into known limits (LAB_REPEATS=3: each so often); needs root on Linux
 	@LOADTOP_LAB_REPEATS=$(LAB_REPEATS) $(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
 
-lab-calm: setup servers ## a calm load for LAB_CALM_S seconds (3600), in which nothing may be found full; root on Linux
+lab-calm: setup servers ## four calm servers for LAB_CALM_S seconds in sum (3600): nothing may be found full; root on Linux
 	@LOADTOP_LAB_CALM_S=$(LAB_CALM_S) $(PYTHON_BIN)/python -m pytest -m lab tests/lab/test_calm.py $(PYTEST_ARGS)
 
 test-engines: setup servers engines ## the tests that need JMeter, which Maven fetches

@@ -5,6 +5,18 @@ SHORTLY = "<?php usleep(60000); echo 'waited a little';"
 COMPUTING = "<?php for ($i = 0; $i < 600000; $i++) { $x = sqrt($i); } echo 'computed';"
 """The same work each time, however busy the processor is: about 5 ms."""
 
+ALLOCATING = """<?php
+ini_set('memory_limit', '-1');
+$size = 12 << 20;
+$text = str_repeat('x', $size);
+for ($pass = 0; $pass < 3; $pass++) {
+    usleep(30000);
+    for ($at = $pass; $at < $size; $at += 4096) { $text[$at] = 'y'; }
+}
+echo strlen($text);
+"""
+"""12 MB for about 0.1 s, touched three times: what swapping is made of."""
+
 LOCKED = """<?php
 $lock = fopen(__DIR__ . '/lock' . random_int(1, LOCKS), 'c');
 flock($lock, KIND);

@@ -13,6 +13,7 @@ from tests.lab.case import kept_as
 from tests.lab.counters import Change, Counters
 from tests.lab.load import Run, Span, run_ab, run_loadtop
 from tests.lab.memory import memory_group, swap_file
+from tests.lab.pages import ALLOCATING
 from tests.lab.table import Report, Result
 from tests.servers.apache import Apache, ApacheFactory, Mpm, Php
 
@@ -25,16 +26,6 @@ MOST_SECONDS_TO_VERDICT = 6.0
 COMPUTING = "<?php $until = hrtime(true) + 15e6; while (hrtime(true) < $until) { sqrt(2); } echo 'computed';"
 WAITING = "<?php usleep(200000); echo 'waited';"
 CHEAP = "<?php usleep(40000); echo 'waited a little';"
-ALLOCATING = """<?php
-ini_set('memory_limit', '-1');
-$size = 12 << 20;
-$text = str_repeat('x', $size);
-for ($pass = 0; $pass < 3; $pass++) {
-    usleep(30000);
-    for ($at = $pass; $at < $size; $at += 4096) { $text[$at] = 'y'; }
-}
-echo strlen($text);
-"""
 
 
 @dataclass(frozen=True, slots=True)

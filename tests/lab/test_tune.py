@@ -1,5 +1,6 @@
 """`loadtop tune` on a server whose limit is known: what it names, and what it says to set."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -8,14 +9,18 @@ from typing import Any
 
 import pytest
 
-from tests.lab.pages import COMPUTING, WAITING
+from tests.lab.load import watch_load
+from tests.lab.memory import memory_group, swap_file
+from tests.lab.pages import ALLOCATING, COMPUTING, WAITING
 from tests.lab.table import Report, Result
-from tests.servers.apache import ApacheFactory
+from tests.servers.apache import Apache, ApacheFactory
 
 pytestmark = [
     pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120), pytest.mark.full,
 ]  # fmt: skip
 
+SWAP_MB, GROUP_MB, ABOVE = 512, 96, 20
+NO_TRAFFIC_KB_S, AS_GOOD = 40, 0.95
 SWEEP = ("--step-time", "4", "--most-step-time", "8", "--finer", "0", "-t", "36")
 
 
@@ -63,3 +68,37 @@ def test_says_that_more_workers_will_not_help_a_full_processor(
     report(Result(f"tune: {name} page", "cpu", found, None))
     assert "[cpu]" in said, said
     assert "more workers will not help" in " ".join(said.split())
+
+
+def test_recommends_a_limit_that_memory_holds(apache: ApacheFactory, tmp_path: Path, report: Report) -> None:
+    """The run that follows, on that many workers and with more connections than they are, has no swap traffic."""
+
+    def serve(workers: int) -> Apache:
+        pages = {"page.php": ALLOCATING}
+        return apache(mpm="prefork", php="mod", workers=workers, pages=pages, launcher=group.launcher)
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(swap_file(SWAP_MB))
+        group = stack.enter_context(memory_group(GROUP_MB))
+        server = serve(ABOVE)
+        stack.callback(server.program.stop)
+        figures, _ = tune(
+            f"{server.url}page.php", "--apache", server.status_url, "-c", str(ABOVE), "-t", "75", "--finer", "2",
+            directory=tmp_path,
+        )  # fmt: skip
+        server.program.stop()
+        sizing: dict[str, Any] = figures["sizing"] or {}
+        assert sizing["setting"] == "MaxRequestWorkers"
+        limited = serve(int(sizing["value"]))
+        stack.callback(limited.program.stop)
+        run = watch_load(
+            f"{limited.url}page.php", ("-c", str(ABOVE), "-t", "10", "--warmup", "2", "--apache", limited.status_url),
+            directory=tmp_path, seconds=12,
+        )  # fmt: skip
+    best = max(step["rps"] for step in figures["steps"])
+    rps, swap = run.summary["load"]["rps"], run.summary["hosts"][0]["swap"]
+    traffic = swap["in_kb_s"]["mean"] + swap["out_kb_s"]["mean"]
+    report(Result(f"tune: {GROUP_MB} MB, {rps:.1f} of {best:.1f} req/s", "memory", str(sizing["binding"]), None))
+    assert sizing["binding"] == "memory"
+    assert traffic < NO_TRAFFIC_KB_S, swap
+    assert rps >= AS_GOOD * best
