@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_a_calm_load_has_no_alarm(tmp_path: Path, report: Report) -> None:
     with contextlib.ExitStack() as stack, Counters() as counters:
         stands = [build(Bench(stack)) for build in BUILDS]
         with ThreadPoolExecutor(len(stands)) as threads:
-            runs = list(threads.map(lambda stand: load(stand, tmp_path), stands))
+            runs = list(threads.map(partial(load, tmp_path), stands))
     false: list[str] = []
     for stand, run in zip(stands, runs, strict=True):
         alarms = begun(run)
@@ -87,7 +88,7 @@ def test_a_calm_load_has_no_alarm(tmp_path: Path, report: Report) -> None:
     assert not false, false
 
 
-def load(stand: Calm, directory: Path) -> Run:
+def load(directory: Path, stand: Calm) -> Run:
     """The stand's load, in a directory of its own."""
     own = directory / stand.name
     own.mkdir()
