@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loadtop.load.target import PlanError
-from loadtop.load_options import UsageError
+from loadtop.load_options import UnreadableError, UsageError
 
 NAMES = ("builtin", "locust", "jmeter")
 _PLACE = re.compile(r"local|ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?", re.ASCII)
@@ -107,6 +107,7 @@ def _check_own_plan(arguments: Any, file: Path) -> None:
     for option, name in OF_THE_PLAN.items():
         if getattr(arguments, name):
             raise UsageError(f"{option} is for plans made here: what is requested is said by {file}, leave it out")
+    _read(file)
 
 
 def _generator(text: str) -> tuple[str, str]:
@@ -126,15 +127,19 @@ def _servers(text: str | None) -> tuple[str, ...]:
     return servers
 
 
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableError(f"cannot read the plan {file}: {getattr(error, 'strerror', None) or error}") from None
+
+
 def _own(file: Path | None) -> str | None:
     if file is None:
         return None
     if file.suffix != ".py":
         raise UsageError(f"--plan {file}: with --engine locust it is a locustfile, FILE.py")
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the plan {file}: {getattr(error, 'strerror', None) or error}") from None
+    text = _read(file)
     try:
         compile(text, str(file), "exec")
     except (SyntaxError, ValueError) as error:

@@ -247,7 +247,7 @@ def positive(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds") from None
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
     if not 0 < number < 1e7:
-        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number above 0")
     return number

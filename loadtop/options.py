@@ -328,7 +328,9 @@ def _output(arguments: Any, watching: Watching) -> Output:
     names = [name for name, _ in watching.hosts]
     for condition in conditions:
         if condition.host is not None and condition.host not in names:
-            raise UsageError(f"--fail-if '{condition.text}': no host is called {condition.host}, but {names}")
+            raise UsageError(
+                f"--fail-if '{condition.text}': no host is called {condition.host}, but {', '.join(names)}"
+            )
     return Output(
         headless=arguments.headless or getattr(arguments, "verbosity", 0) >= 2,
         json=arguments.json,

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from loadtop.cli.ends import FILE, INTERRUPTED, USAGE, EndError
+from loadtop.cli.ends import DONE, FILE, INTERRUPTED, USAGE, EndError
 from loadtop.load_options import UnreadableError, UsageError
 from loadtop.words import LANGUAGES, language_of, plain, speak
 
@@ -36,7 +36,9 @@ CHOICES = {"--lang": LANGUAGES, "--theme": THEMES}
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run loadtop; returns the exit code of the contract."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        return _run_alone(sys.argv[1:])
+    words = list(argv)
     try:
         words = _spoken(words)
     except UsageError as error:
@@ -52,6 +54,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FILE if isinstance(error, UnreadableError) else USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
+    return code
+
+
+def _run_alone(words: list[str]) -> int:
+    """Run loadtop as a program of its own, with the standard streams that it was given."""
+    from loadtop.cli.streams import keep_streams
+
+    out = keep_streams()
+    try:
+        code = main(words)
+    except SystemExit as end:  # --help and --version
+        code = int(end.code or DONE)
+    out.flush()
+    if out.problem:
+        print(f"loadtop: cannot write to standard output: {out.problem}", file=sys.stderr)
+        return code or FILE
     return code
 
 

@@ -5,7 +5,6 @@ import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -236,9 +235,8 @@ def _write(plan: ExperimentPlan, ledger: Ledger, results: dict[str, CellResult])
         ("table.json", table.json_text(plan, found)),
     ):
         (ledger.directory / name).write_text(content, encoding="utf-8")
-    with suppress(BrokenPipeError):
-        print(table.text(plan, found), end="", flush=True)
-        print(f"\nRecordings and tables (txt, md, csv, json) are in {ledger.directory}", file=sys.stderr)
+    print(table.text(plan, found), end="", flush=True)
+    print(f"\nRecordings and tables (txt, md, csv, json) are in {ledger.directory}", file=sys.stderr)
 
 
 def _duration(seconds: float) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loadtop.cli.ends import DONE, FileError
 from loadtop.cli.recordings import opened
+from loadtop.cli.streams import reader_is_gone
 from loadtop.load_options import UsageError
 from loadtop.options import Parser
 from loadtop.session.reader import Session, SessionError
@@ -37,8 +38,6 @@ def main(verb: str, words: list[str]) -> int:
                 asyncio.run(_cast(session, arguments.cast, size))
         except SessionError as error:
             raise FileError(str(error)) from None
-        except BrokenPipeError:
-            sys.stderr.close()  # whoever read the output has enough; nothing more is to be said
         except OSError as error:
             raise FileError(f"cannot write the export to {error.filename or 'it'}: {error.strerror}") from None
     return DONE
@@ -102,6 +101,8 @@ def plain_tabs(line: str) -> str:
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
         sys.stdout.write(line)
+        if reader_is_gone():
+            return
     sys.stdout.flush()
 
 

@@ -2,7 +2,6 @@
 
 import importlib
 import sys
-from contextlib import suppress
 from importlib.resources import files
 
 from loadtop.load_options import UsageError
@@ -40,5 +39,4 @@ def _overview() -> str:
 
 
 def _print(text: str) -> None:
-    with suppress(BrokenPipeError):
-        print(text, end="", file=sys.stdout, flush=True)
+    print(text, end="", file=sys.stdout, flush=True)

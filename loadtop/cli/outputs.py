@@ -2,7 +2,6 @@
 
 import json
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -29,14 +28,12 @@ def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Opti
         from loadtop.summary.text import report
 
         text = report(figures)
-    with suppress(BrokenPipeError):
-        print(text, end="", file=out, flush=True)
+    print(text, end="", file=out, flush=True)
 
 
 def tell(options: Options, text: str) -> None:
     """Print what is sent and received (-v) while the load runs."""
-    with suppress(BrokenPipeError):
-        print(text, end="", file=sys.stderr if options.output.json == "-" else sys.stdout, flush=True)
+    print(text, end="", file=sys.stderr if options.output.json == "-" else sys.stdout, flush=True)
 
 
 def open_journals(options: Options) -> "JournalFiles | None":

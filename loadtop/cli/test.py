@@ -14,6 +14,7 @@ from loadtop.cli.screen import show, with_screen
 from loadtop.commands import Mark
 from loadtop.condition import Watchdog
 from loadtop.feed import Feed, PreparedFeed
+from loadtop.model import LoadSample, LoadState
 from loadtop.moment import Moment
 from loadtop.monitor import Monitor
 from loadtop.options import Options, parse
@@ -152,12 +153,17 @@ class LiveTest:
         if program is not None and (code := program.failure):
             print(f"loadtop: {plain(program.complaint)}", file=sys.stderr)
             return code
-        if last is not None and last.state == "failed":
+        if last is not None and (last.state is LoadState.FAILED or _never_connected(last)):
             return UNREACHABLE
         if self._options.output.strict and figures["verdict"]["bottleneck"] == "generator":
             print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
             return INVALID
         return FAILED_IF if self._watchdog.broken(figures) else DONE
+
+
+def _never_connected(load: LoadSample) -> bool:
+    """Whether no request got as far as a connection (with -r, which goes on all the same)."""
+    return bool(load.requests) and load.failures is not None and load.failures.connect == load.requests
 
 
 def _title(options: Options, words: list[str], url: str | None, program: "CommandLoad | None") -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE
@@ -133,8 +132,7 @@ def _leave(options: Options, outcome: Outcome, figures: dict[str, Any], story: "
 
         write(html(story), options.output.html, "the page")
     out = sys.stderr if options.output.json == "-" else sys.stdout
-    with suppress(BrokenPipeError):
-        print(report(outcome), end="", file=out, flush=True)
+    print(report(outcome), end="", file=out, flush=True)
     if options.output.json is not None:
         write_json(figures, options.output.json)
 

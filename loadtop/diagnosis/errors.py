@@ -2,6 +2,7 @@
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.model import LoadSample, LoadState
 from loadtop.moment import Measured
 
 ERRORS_PCT = 50.0
@@ -10,7 +11,8 @@ ERRORS_CLEAR_PCT = 20.0
 
 
 def assess(measured: Measured) -> Assessment | None:
-    """``errors``: most requests of the interval failed or were answered with something else than 2xx."""
+    """``errors``: most requests of the interval failed or were answered with something else than 2xx. When the load has
+    ended, those of the whole load are enough, however short it was."""
     rates = measured.load_rates
     if rates is None or (rates.failed_share is None and rates.non_2xx_share is None):
         return None
@@ -26,4 +28,11 @@ def assess(measured: Measured) -> Assessment | None:
         evidence=(Evidence(kind, "load", share, ERRORS_PCT, "%", "loadtop: most requests"),),
         advice=f"Most answers are errors, so the figures measure failures: mend that first.{said}",
         confidence=agreement(),
+        certain=measured.load is not None and _failed_in_all(measured.load),
     )
+
+
+def _failed_in_all(load: LoadSample) -> bool:
+    """Whether the load has ended, and most of all its requests were errors."""
+    wrong = max(load.failed or 0, load.non_2xx or 0)
+    return load.state in (LoadState.DONE, LoadState.STOPPED) and 100.0 * wrong > ERRORS_PCT * (load.requests or 0)

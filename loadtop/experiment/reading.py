@@ -12,7 +12,7 @@ from loadtop.experiment.locate import line_of
 from loadtop.experiment.plan import COMMAND_S, READY_S, ExperimentPlan, Level, Variant
 from loadtop.load.plan import PlanError
 from loadtop.load.target import Target
-from loadtop.load_options import UsageError
+from loadtop.load_options import UnreadableError, UsageError
 
 TOP = (
     "title", "options", "time", "requests", "warmup", "repeats", "shuffle", "seed", "concurrencies", "rates", "finish",
@@ -144,7 +144,9 @@ def read_plan(file: Path) -> ExperimentPlan:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is no UTF-8 text'}") from None
+        raise UnreadableError(
+            f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is no UTF-8 text'}"
+        ) from None
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -172,6 +172,7 @@ class TestTroubles:
         done = loadtop("-n", "10", f"http://127.0.0.1:{port}/")
         assert done.returncode == 3
         assert f"is the server running on 127.0.0.1:{port}?" in " ".join(done.stdout.split())
+        assert loadtop("-r", "-n", "10", f"http://127.0.0.1:{port}/").returncode == 3, "-r reaches nothing either"
 
     def test_an_unknown_host(self) -> None:
         done = loadtop("-n", "10", "http://no-such-host.invalid/")
@@ -277,3 +278,27 @@ def test_whatever_ends_it_ends_the_load(apache: ApacheFactory, state: Path, name
         assert 0 < recorded[-1] <= in_all
     time.sleep(0.3)
     assert served(server) == in_all
+
+
+class TestStreams:
+    """Whatever becomes of the standard streams, a test goes on to its end and says nothing of the program's inside."""
+
+    @pytest.mark.parametrize(
+        ("shell", "code"),
+        [
+            (">&-", 0),
+            ("<&- >&- 2>&-", 0),
+            ("| true; exit ${PIPESTATUS[0]}", 0),
+            ("2>&1 | true; exit ${PIPESTATUS[0]}", 0),
+            *([(">/dev/full", 4)] if sys.platform == "linux" else []),
+        ],
+    )
+    def test_nobody_reads(self, tmp_path: Path, apache: ApacheFactory, shell: str, code: int) -> None:
+        server, page = apache(pages={"index.html": "x"}), tmp_path / "page.html"
+        words = f"{sys.executable} -m loadtop -n 20 --json - --html {page} --no-record {server.url} {shell}"
+        done = subprocess.run(
+            ["bash", "-c", words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+        assert len(server.requests()) == 20
+        assert page.stat().st_size > 1000

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.diagnosis.assessment import Assessment, Latch
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Finding
 from loadtop.diagnosis.verdict import ORDER, Diagnoser
-from loadtop.model import Frame, Listener, Outcome, ServerSeen, State, Tcp
+from loadtop.model import Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
 from loadtop.moment import Measurer
 from tests.unit.course import Course
 
@@ -137,6 +138,13 @@ def test_answers_that_are_mostly_errors_are_said_before_any_resource(course: Cou
     assert verdict.bottleneck is Bottleneck.ERRORS
     assert "404 to every request" in verdict.advice
     assert verdict.evidence[0].value == 90.0
+
+
+@pytest.mark.parametrize(("state", "non_2xx"), [(LoadState.DONE, 60), (LoadState.DONE, 40), (LoadState.RUNNING, 60)])
+def test_of_a_load_that_was_over_at_once_the_whole_counts(course: Course, state: LoadState, non_2xx: int) -> None:
+    course.go(load={"requests": 0})
+    verdict = course.go(load={"state": state, "requests": 100, "non_2xx": non_2xx}).verdict
+    assert (verdict.bottleneck is Bottleneck.ERRORS) == (state is LoadState.DONE and non_2xx > 50)
 
 
 def test_some_errors_are_not_the_limit(course: Course) -> None:
