@@ -110,7 +110,7 @@ def record(path: Path, moments: Sequence[Moment]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(moments=sessions())
 def test_everything_comes_back(moments: list[Moment]) -> None:
     with TemporaryDirectory() as folder:
