@@ -25,6 +25,7 @@ CASES = (
     ("nginx", "100k", False, 30_000),
     ("apache", "1k", True, 300_000),
     ("apache", "1k", False, 40_000),
+    ("return", "2", True, 300_000),
 )
 CPU_GOAL = 1.15
 RATE_GOALS = {True: 0.95, False: 0.9}
@@ -37,7 +38,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="compare loadtop's generator with other load tools")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cases", type=int, default=len(CASES), help="only the first of the cases")
-    parser.add_argument("--server", choices=["nginx", "apache"], help="only the cases of this server")
+    parser.add_argument("--server", choices=["nginx", "apache", "return"], help="only the cases of this server")
     parser.add_argument("--quick", action="store_true", help="a tenth of the requests")
     parser.add_argument("--only", choices=["ab"], help="only this tool beside loadtop")
     parser.add_argument("--workers", type=int, default=1, help="loadtop's processes, and wrk's threads")
@@ -61,6 +62,7 @@ def main() -> int:
             flush=True,
         )
         _print_table(tools, rounds)
+        _print_beside(rounds)
         if page == "1k":
             met &= _meets(rounds, keepalive=keepalive)
     return 0 if met else 1
@@ -79,8 +81,8 @@ def _round(tools: list[str], number: int, load: Load) -> Round:
     return {tool: result for tool, result in found.items() if result is not None}
 
 
-def _ratios(rounds: list[Round], tool: str, figure: str) -> list[float]:
-    return [getattr(each[tool], figure) / getattr(each["ab"], figure) for each in rounds]
+def _ratios(rounds: list[Round], tool: str, figure: str, other: str = "ab") -> list[float]:
+    return [getattr(each[tool], figure) / getattr(each[other], figure) for each in rounds]
 
 
 def _print_table(tools: list[str], rounds: list[Round]) -> None:
@@ -110,6 +112,14 @@ def _figures(tool: str, rounds: list[Round]) -> list[str]:
 
 def _spread(ratios: list[float]) -> str:
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def _print_beside(rounds: list[Round]) -> None:
+    for tool in rounds[0]:
+        if tool not in ("loadtop", "ab"):
+            rate = _spread(_ratios(rounds, "loadtop", "requests_s", tool))
+            cpu = _spread(_ratios(rounds, tool, "cpu_us", "loadtop"))
+            print(f"loadtop beside {tool}: requests/s x {rate}; requests for the same CPU time x {cpu}")
 
 
 def _meets(rounds: list[Round], *, keepalive: bool) -> bool:

@@ -1,6 +1,11 @@
-"""The servers that load tools are measured against: nginx and Apache on free loopback ports, with private files."""
+"""The servers that load tools are measured against: nginx and Apache on free loopback ports, with private files.
+
+``return`` is an nginx that answers everything with two bytes from its configuration, on as many processes as there are
+cores: the cheapest answers that a real server gives, where more than one core of load is to be seen.
+"""
 
 import contextlib
+import os
 import shutil
 import socket
 import subprocess
@@ -15,7 +20,7 @@ PAGES = {"1k": 1024, "100k": 102400}
 
 NGINX = """
 daemon off;
-worker_processes 1;
+worker_processes {processes};
 pid {directory}/pid;
 error_log {directory}/error.log;
 events {{ worker_connections 20000; }}
@@ -30,7 +35,7 @@ http {{
     sendfile on;
     tcp_nopush on;
     keepalive_requests 1000000000;
-    server {{ listen 127.0.0.1:{port} backlog=4096; root {directory}/pages; }}
+    server {{ listen 127.0.0.1:{port} backlog=4096; {content}; }}
 }}
 """
 
@@ -61,7 +66,8 @@ MaxSpareThreads 128
 
 @contextlib.contextmanager
 def server(name: str) -> Generator[str]:
-    """Run ``nginx`` or ``apache``; the URL of its pages, ending in a slash. ``SystemExit`` where it is missing."""
+    """Run ``nginx``, ``return`` or ``apache``; the URL of its pages, ending in a slash. ``SystemExit`` where it is
+    missing."""
     with tempfile.TemporaryDirectory(prefix="loadtop-bench-") as place:
         directory = Path(place)
         directory.chmod(0o755)
@@ -83,11 +89,14 @@ def server(name: str) -> Generator[str]:
 
 def _command(name: str, directory: Path, port: int) -> list[str]:
     configuration = directory / "server.conf"
-    if name == "nginx":
+    if name in ("nginx", "return"):
         binary = shutil.which("nginx", path=SEARCH_PATH)
         if binary is None:
             raise SystemExit("this benchmark needs nginx: apt-get install nginx-light")
-        configuration.write_text(NGINX.format(directory=directory, port=port))
+        cheap = name == "return"
+        content = "return 200 ok" if cheap else f"root {directory}/pages"
+        processes = os.cpu_count() if cheap else 1
+        configuration.write_text(NGINX.format(directory=directory, port=port, processes=processes, content=content))
         return [binary, "-c", str(configuration), "-e", str(directory / "error.log")]
     apache = find_apache()
     if apache is None:

@@ -18,7 +18,7 @@ def check_together(arguments: Any, plan: Plan) -> None:
 
 
 def _check_headers(arguments: Any) -> None:
-    given = {line.partition(":")[0].strip().lower() for line in arguments.header}
+    given = {_name(line) for line in arguments.header}
     for header, option, value in (
         ("authorization", "-A", arguments.auth),
         ("content-type", "-T", arguments.content_type),
@@ -26,8 +26,15 @@ def _check_headers(arguments: Any) -> None:
     ):
         if value is not None and header in given:
             raise PlanError(f"{option} and -H '{header.title()}: ...' contradict each other: give one of them")
+    values = [line.partition(":")[2].strip().lower() for line in arguments.header if _name(line) == "connection"]
+    if arguments.keepalive and "close" in values:
+        raise PlanError("-k and -H 'Connection: close' contradict each other: give one of them")
     if arguments.head and arguments.method not in (None, "HEAD"):
         raise PlanError(f"-i and -m {arguments.method} contradict each other: -i is -m HEAD; give one of them")
+
+
+def _name(line: str) -> str:
+    return line.partition(":")[0].strip().lower()
 
 
 def _check_numbers(arguments: Any, plan: Plan) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from time import perf_counter_ns
 from typing import cast
@@ -48,7 +49,10 @@ class Dialer:
         family = socket.AF_UNSPEC
         if self._plan.bind is not None:
             family = socket.AF_INET6 if ":" in self._plan.bind else socket.AF_INET
-        found = await self._loop.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+        ask = partial(socket.getaddrinfo, host, port, family=family, type=socket.SOCK_STREAM)
+        # A thread that ends with the answer: while there are two, the kernel locks each file that one of them uses.
+        with ThreadPoolExecutor(1) as thread:
+            found = await self._loop.run_in_executor(thread, ask)
         return [(each[0], cast("Address", each[4])) for each in found]
 
     @property

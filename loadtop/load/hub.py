@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _Ts = TypeVarTuple("_Ts")
 
-_READ_BYTES = 1 << 18
+READ_BYTES = 1 << 18
 _BATCH = 256
 """Events that are taken from the kernel at once."""
 
@@ -42,7 +42,7 @@ class Hub(BaseSelector):
         self._epoll = select.epoll()
         self._keys: dict[int, SelectorKey] = {}
         self.asked = False
-        self.buffer = bytearray(_READ_BYTES)
+        self.buffer = bytearray(READ_BYTES)
         self.seen = memoryview(self.buffer)
         self.handlers: dict[int, Handler] = {}
         """By descriptor; an entry may be of a socket that is closed, of which epoll never speaks again."""

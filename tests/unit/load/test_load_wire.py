@@ -179,6 +179,27 @@ def test_a_large_request_waits_for_room(loop: HubLoop, listener: socket.socket) 
     wired.end()
 
 
+@pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n"])
+@pytest.mark.parametrize("before", [0, 1])
+def test_what_is_there_at_once_is_read_to_its_end_in_several_reads(
+    loop: HubLoop, listener: socket.socket, monkeypatch: pytest.MonkeyPatch, start: bytes, before: int
+) -> None:
+    monkeypatch.setattr("loadtop.load.wire.READ_BYTES", 1000)
+    loop.hub.buffer = bytearray(1000)
+    loop.hub.seen = memoryview(loop.hub.buffer)
+    wired = Wired(loop, listener, left=before)
+    for _ in range(before):
+        wired.feed(OK)
+    wired.heard()
+    wired.peer.sendall(start + bytes(9000))
+    wired.peer.close()
+    for _ in range(10):
+        wired.turn()
+    assert wired.ear.answers == [(200, 2, False)] * before + [(200, 9000, False)]
+    assert len(wired.ear.losses) == 1
+    assert wired.ear.failures == []
+
+
 @pytest.mark.parametrize("eager", [True, False])
 def test_a_refused_connect_is_told(loop: HubLoop, eager: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
