@@ -92,11 +92,11 @@ def curves(runs: Sequence[Run], cells: int, look: Look) -> list[Line]:
 def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float | None]:
     """The mean of the intervals that end in each of so many equal parts of the time; before there is a new one, the
     last."""
-    known = run.values.get((LOAD, name))
+    known = run.course.series((LOAD, name))
     found: list[float | None] = [None] * points
     if known is None or not points:
         return found
-    at, values = np.asarray(run.at), np.asarray(known)
+    at, values = np.asarray(run.course.at), np.asarray(known)
     places = np.minimum((at / seconds * points).astype(int), points - 1)
     for place in np.unique(places):
         here = values[places == place]
@@ -111,7 +111,7 @@ def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float |
 def _strip(run: Run, cells: int, per_cell: float, look: Look) -> Line:
     calm = Bottleneck.NONE.value
     stretches = [
-        Stretch(max(0.0, span["from_s"] - run.began), span["to_s"] - run.began, str(span["bottleneck"]))
+        Stretch(max(0.0, span["from_s"] - run.course.began), span["to_s"] - run.course.began, str(span["bottleneck"]))
         for span in run.figures["timeline"]
     ]
     spans: list[Span] = []
@@ -129,7 +129,7 @@ def _marks(run: Run, cells: int, per_cell: float, look: Look) -> list[Line]:
     """What was noted while the run lasted, each under its time as far as there is room."""
     drawn = ""
     for mark in run.figures["marks"]:
-        place = int(max(0.0, mark["at_s"] - run.began) / per_cell)
+        place = int(max(0.0, mark["at_s"] - run.course.began) / per_cell)
         if place >= width(drawn) + bool(drawn):
             note = f"{look.glyphs.mark} {safe(mark['text'])}"
             drawn += " " * (place - width(drawn)) + clip(note, max(0, cells - place), look.glyphs.ellipsis)

@@ -1,18 +1,26 @@
 """``loadtop compare``: runs side by side, with direction and significance."""
 
 import sys
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from loadtop.cli.ends import DONE
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
-from loadtop.comparing.comparison import Comparison, compare
+from loadtop.comparing.comparison import By, Comparison, alignment, common, compare
+from loadtop.comparing.course import Course
 from loadtop.comparing.margin import DEFAULT_PERCENT
-from loadtop.comparing.run import Run, read
+from loadtop.comparing.run import Run, told
 from loadtop.comparing.wording import as_json, text
 from loadtop.load_options import UsageError, positive
 from loadtop.options import Parser
+from loadtop.session.reader import Session
 from loadtop.session.replay import moments
+from loadtop.session.retelling import digest_of
+
+FEW = 60
+"""Points of a long run within the time that all have, below which its intervals are read again: ten for each part."""
 
 
 def main(verb: str, words: list[str]) -> int:
@@ -21,6 +29,7 @@ def main(verb: str, words: list[str]) -> int:
     if len(arguments.sessions) < 2:
         raise UsageError("compare needs two recordings or more: loadtop sessions lists them")
     runs = [_read(path) for path in arguments.sessions]
+    _refine(runs, arguments.by)
     try:
         comparison = compare(runs, arguments.margin, arguments.by)
     except ValueError as error:
@@ -48,8 +57,26 @@ def _parser(verb: str) -> Parser:
 
 def _read(path: Path) -> Run:
     with opened(path) as session:
-        meta = session.meta
-        return read(session.path, meta.url, meta.command_line, moments(session.frames()))
+        digest = digest_of(session)
+        story = digest.story
+        return told(session.path, story.command_line, story.summary, story.settings, digest.course)
+
+
+def _refine(runs: Sequence[Run], by: By | None) -> None:
+    """A long run beside a short one: what they have in common is read interval by interval."""
+    end = common(runs)
+    for run in runs if alignment(runs, by) == "time" else ():
+        if run.course.width > 1 and sum(at <= end for at in run.course.at) < FEW:
+            with opened(Path(run.path)) as session:
+                run.beginning = _beginning(session, end)
+
+
+def _beginning(session: Session, end: float) -> Course:
+    """The first ``end`` seconds of load."""
+    course = Course()
+    for moment in takewhile(lambda _: not course.at or course.at[-1] < end, moments(session.frames())):
+        course.add(moment)
+    return course
 
 
 def _show(comparison: Comparison, *, everything: bool, on_screen: bool) -> None:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from loadtop.comparing.course import JUDGED, Key
 from loadtop.comparing.margin import CARRIED, margin
-from loadtop.comparing.run import JUDGED, Key, Run
-from loadtop.comparing.significance import LEVEL, Sample, holm, needed, p_value, sample
+from loadtop.comparing.run import Run
+from loadtop.comparing.significance import LEVEL, Sample, holm, needed, p_value
 from loadtop.metrics import HOST_METRICS, LOAD_METRICS, HostMetric, LoadMetric
 from loadtop.reporting.settings import LOAD
 
@@ -105,12 +106,12 @@ class Comparison:
 
 
 def compare(runs: Sequence[Run], percent: float, by: By | None = None) -> Comparison:
-    """Compare runs with the first. Aligned by step where all have the same ones, unless ``by`` says otherwise.
+    """Compare runs with the first, aligned as :func:`alignment` says.
 
     Raises ValueError, with the reason, where there is nothing in common to compare.
     """
     _align_machines(runs)
-    chosen: By = by or ("step" if len(_common_steps(runs)) > 1 else "time")
+    chosen = alignment(runs, by)
     periods = list(_steps(runs) if chosen == "step" else _times(runs))
     if not periods:
         raise ValueError(
@@ -120,6 +121,16 @@ def compare(runs: Sequence[Run], percent: float, by: By | None = None) -> Compar
         )
     tables = tuple(_table(runs, period, percent) for period in periods)
     return Comparison(tuple(runs), chosen, percent, tuple(_differing(runs)), tables)
+
+
+def alignment(runs: Sequence[Run], by: By | None = None) -> By:
+    """By step where all have the same ones, unless ``by`` says otherwise."""
+    return by or ("step" if len(_common_steps(runs)) > 1 else "time")
+
+
+def common(runs: Sequence[Run]) -> float:
+    """Seconds of load that all have."""
+    return min(run.duration for run in runs)
 
 
 def _align_machines(runs: Sequence[Run]) -> None:
@@ -133,20 +144,20 @@ def _align_machines(runs: Sequence[Run]) -> None:
 
 
 def _common_steps(runs: Sequence[Run]) -> list[str]:
-    first, *others = [list(dict.fromkeys(run.shapes.values())) for run in runs]
+    first, *others = [list(dict.fromkeys(run.course.shapes.values())) for run in runs]
     return [shape for shape in first if all(shape in other for other in others)]
 
 
 def _steps(runs: Sequence[Run]) -> Iterator[Period]:
     """The same load in all runs, in the order of the first."""
     for shape in _common_steps(runs):
-        numbers = [next(step for step, known in run.shapes.items() if known == shape) for run in runs]
+        numbers = [next(step for step, known in run.course.shapes.items() if known == shape) for run in runs]
         yield Period(shape, tuple((-1.0, float("inf"), number) for number in numbers))
 
 
 def _times(runs: Sequence[Run]) -> Iterator[Period]:
     """The time that all have since their load began: as a whole, then in parts."""
-    end = min(run.duration for run in runs)
+    end = common(runs)
     if end <= 0:
         return
     yield Period(f"0 to {end:.0f} s", tuple((-1.0, end, None) for _ in runs))
@@ -160,7 +171,7 @@ def _table(runs: Sequence[Run], period: Period, percent: float) -> Table:
     found: list[tuple[str, HostMetric | LoadMetric, tuple[Sample | None, ...], list[float | None]]] = []
     for (of, name), metric in _metrics(runs):
         pairs = zip(runs, period.stretches, strict=True)
-        samples = tuple(sample(run.series((of, name), *stretch)) for run, stretch in pairs)
+        samples = tuple(run.sample((of, name), *stretch) for run, stretch in pairs)
         if any(samples):
             found.append((of, metric, samples, [_p(metric, samples[0], other, percent) for other in samples[1:]]))
     chances = [p for entry in found for p in entry[3]]
@@ -227,12 +238,12 @@ def _limit(run: Run, stretch: tuple[float, float, int | None]) -> str | None:
     """The verdict that held longest there."""
     first, last, step = stretch
     if step is not None:
-        shape = run.shapes[step]
-        order = list(run.shapes.values()).index(shape)
+        shape = run.course.shapes[step]
+        order = list(run.course.shapes.values()).index(shape)
         steps = run.figures["steps"]
         return str(steps[order]["bottleneck"]) if order < len(steps) and steps[order]["bottleneck"] else None
     held: dict[str, float] = {}
-    began = run.began
+    began = run.course.began
     for span in run.figures["timeline"]:
         seconds = min(span["to_s"] - began, last) - max(span["from_s"] - began, first, 0.0)
         name = span["bottleneck"] + (f" on {span['host']}" if span["host"] else "")

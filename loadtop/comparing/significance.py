@@ -40,22 +40,29 @@ METHOD = "Welch's t test, equivalent sample sizes (Zwiers and von Storch 1995), 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A series as the test sees it: mean, variance, intervals, and how many independent ones they are worth."""
+    """A series as the test sees it: mean, variance, how many values, and how many independent ones they are worth.
+    Each is the mean of ``width`` intervals."""
 
     mean: float
     variance: float
     count: int
     worth: float
+    width: int = 1
+
+    @property
+    def intervals(self) -> int:
+        """That were measured."""
+        return self.count * self.width
 
 
-def sample(values: Series) -> Sample | None:
+def sample(values: Series, width: int = 1) -> Sample | None:
     """What is known of a series (NaN is not measured); ``None`` where nothing was measured."""
     known = values[~np.isnan(values)]
     count = int(known.size)
     if not count:
         return None
     variance = float(known.var(ddof=1)) if count > 1 else 0.0
-    return Sample(float(known.mean()), variance, count, count / _inflation(known))
+    return Sample(float(known.mean()), variance, count, count / _inflation(known), width)
 
 
 def p_value(before: Sample, after: Sample, margin: float) -> float | None:
@@ -82,9 +89,11 @@ def needed(before: Sample, after: Sample, margin: float, level: float) -> int | 
     ``None`` where the means differ by no more than the margin, or where :data:`MOST` would not do.
     """
 
-    def enough(count: int) -> bool:
-        longer = [replace(each, count=count, worth=each.worth * count / each.count) for each in (before, after)]
-        p = p_value(longer[0], longer[1], margin)
+    def longer(known: Sample, intervals: int) -> Sample:
+        return replace(known, count=intervals // known.width, worth=known.worth * intervals / known.intervals)
+
+    def enough(intervals: int) -> bool:
+        p = p_value(longer(before, intervals), longer(after, intervals), margin)
         return p is not None and p < level
 
     if not enough(MOST):

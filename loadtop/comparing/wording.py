@@ -53,7 +53,7 @@ def body(comparison: Comparison, *, everything: bool) -> list[str]:
 def _runs(runs: Sequence[Run]) -> Iterator[str]:
     for number, run in enumerate(runs):
         load = run.figures["load"]
-        shapes = ", ".join(run.shapes.values())
+        shapes = ", ".join(run.course.shapes.values())
         done = tr("watched")
         if load is not None:
             done = tr("{number} requests, {rps}/s", number=load["requests"], rps=figure(load["rps"]))
@@ -90,7 +90,7 @@ def _values(row: Row, run: int) -> str:
 
 def _shortness(row: Row, run: int) -> str:
     """How many intervals there are, and how many would tell."""
-    counts = [0 if known is None else known.count for known in (row.samples[0], row.samples[run])]
+    counts = [0 if known is None else known.intervals for known in (row.samples[0], row.samples[run])]
     needed = row.changes[run - 1].needed
     if needed is None:
         few = min(counts) < LEAST
@@ -123,8 +123,8 @@ def _table(comparison: Comparison, table: Table, *, everything: bool) -> Iterato
             of = row.of
             yield f"{plain(of)}"
         yield _row(row)
-    limits = "".join(pad(tr(plain(limit or "-")), narrow, right=True) for limit in table.limits)
-    yield f"{pad('  ' + tr('limit'), wide)}{limits}"
+    limits = (f"{letter(i)} {tr(plain(limit or '-'))}" for i, limit in enumerate(table.limits))
+    yield f"{pad('  ' + tr('limit'), wide + narrow - 1)}{'   '.join(limits)}"
     if hidden:
         yield tr("  and {number} numbers of machines that do not differ (--all shows them)", number=hidden)
 
@@ -247,7 +247,9 @@ def _metric(row: Row) -> Json:
         "unit": row.metric.unit,
         "better": row.metric.better,
         "values": [
-            None if known is None else {"mean": known.mean, "intervals": known.count, "worth": round(known.worth, 2)}
+            None
+            if known is None
+            else {"mean": known.mean, "intervals": known.intervals, "worth": round(known.worth, 2)}
             for known in row.samples
         ],
         "changes": [

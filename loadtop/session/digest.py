@@ -1,4 +1,4 @@
-"""A recording added up as far as it goes, kept in it, so that a report need not read a day's frames again.
+"""A recording added up as far as it goes, kept in it: reports and comparisons need not read a day's frames again.
 
 It says nothing that the frames do not say: it is what reading them would give, and only the program that wrote it takes
 it at its word. Any other (a newer version, another diagnosis) reads the frames.
@@ -12,6 +12,7 @@ from typing import Any
 
 import loadtop
 from loadtop import model, moment, rate_model
+from loadtop.comparing import course
 from loadtop.diagnosis import assessment, finding, forecast, verdict, waiting
 from loadtop.model import Frame
 from loadtop.moment import Measurer, Moment
@@ -27,14 +28,15 @@ EVERY = 256
 
 _GRAPH = Graph(
     (
-        model, rate_model, moment, assessment, finding, forecast, verdict, waiting, curves, settings, story, builder,
-        hosts, load, processes, servers, statistic, steps, timeline, step,
+        model, rate_model, moment, assessment, course, finding, forecast, verdict, waiting, curves, settings, story,
+        builder, hosts, load, processes, servers, statistic, steps, timeline, step,
     ),
     text=url_without_secrets,
 )  # fmt: skip
 
 _MAKERS = (
     "model",
+    "comparing",
     "diagnosis",
     "summary",
     "reporting",
@@ -52,18 +54,20 @@ class Digest:
 
     def __init__(self) -> None:
         self.frame = 0
-        self.story = story.Story()
+        self.story, self.course = story.Story(), course.Course()
         self._measurer, self._diagnoser = Measurer(), verdict.Diagnoser()
 
     def add(self, frame: Frame) -> None:
         """Measure, diagnose and count the next one."""
         measured = self._measurer.measure(frame)
-        self.story.add(Moment(measured, self._diagnoser.diagnose(measured)))
+        seen = Moment(measured, self._diagnoser.diagnose(measured))
+        self.story.add(seen)
+        self.course.add(seen)
         self.frame += 1
 
     def row(self) -> Row:
         """What is written, without secrets."""
-        parts = (self.story, self._measurer, self._diagnoser)
+        parts = (self.story, self.course, self._measurer, self._diagnoser)
         return summed((1, self.frame, maker(), zlib.compress(_GRAPH.written(parts).encode(), 3)))
 
     @classmethod
@@ -75,7 +79,8 @@ class Digest:
         try:
             parts: Any = _GRAPH.read(zlib.decompress(stored).decode())
             digest = cls()
-            digest.frame, (digest.story, digest._measurer, digest._diagnoser) = frame, parts
+            digest.frame = frame
+            digest.story, digest.course, digest._measurer, digest._diagnoser = parts
         except (zlib.error, ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return None
         return digest

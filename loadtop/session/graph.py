@@ -1,10 +1,14 @@
 """Objects of known classes as one text, and back: what is needed to go on adding where somebody stopped.
 
-The text is JSON. A list in it is ``[kind, ...]``; an object is the number of its class and the values of its fields.
+The text is JSON. A list in it is ``[kind, ...]``; an object is the number of its class and the values of its fields, an
+array (of floats or whole numbers) its bytes.
 Nothing but the classes it is told of is ever made of a text, and none of their code runs meanwhile.
 """
 
 import json
+import sys
+from array import array
+from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -66,6 +70,8 @@ class _Writing:
             return ["d", *(self.value(each) for pair in thing.items() for each in pair)]
         if kind is deque:
             return ["q", thing.maxlen, *self._values(thing)]
+        if kind is array:
+            return ["a", thing.typecode, b64encode(_little(thing).tobytes()).decode()]
         if isinstance(thing, Enum):
             return ["e", self._shape(thing)[0], thing.value]
         # What numpy computes is a float and more.
@@ -114,6 +120,10 @@ class _Reading:
             return dict(zip(values[::2], values[1::2], strict=True))
         if kind == "q":
             return deque(self._values(rest[1:]), maxlen=rest[0])
+        if kind == "a":
+            stored: array[Any] = array("d") if rest[0] == "d" else array("q")
+            stored.frombytes(b64decode(rest[1]))
+            return _little(stored)
         if kind == "r":
             return self._objects[rest[0]]
         number: int = rest[0]
@@ -130,6 +140,14 @@ class _Reading:
 
     def _values(self, stored: list[Any]) -> list[Any]:
         return [self.value(each) if type(each) is list else each for each in stored]
+
+
+def _little(values: "array[Any]") -> "array[Any]":
+    """With the least byte first, as they are written, or back."""
+    if sys.byteorder == "big":
+        values = values[:]
+        values.byteswap()
+    return values
 
 
 def _class(thing: object) -> type:

@@ -67,7 +67,7 @@ def test_slower_run_is_worse_and_the_faster_better(moments: list[Moment]) -> Non
 def test_a_great_difference_in_few_intervals_is_not_called_none(moments: list[Moment]) -> None:
     runs = [_run("a", moments[:4]), _run("b", moments[:4])]
     for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
-        run.values[LOAD, "rps"] = array("d", speeds)
+        run.course.values[LOAD, "rps"] = array("d", speeds)
     comparison = compare(runs, 10)
     (row,) = [row for row in comparison.tables[0].rows if (row.of, row.metric.name) == (LOAD, "rps")]
     (change,) = row.changes
@@ -82,9 +82,9 @@ def test_a_great_difference_in_few_intervals_is_not_called_none(moments: list[Mo
     # As many intervals as it asks for, of the same kind, do tell.
     times = -(-change.needed // 4)
     for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
-        run.at, run.steps = array("d", range(1, 4 * times + 3)), array("l", [1] * (4 * times + 2))
-        run.values = {(LOAD, "rps"): array("d", [0.0, *(speeds * times), 0.0])}
-        run.ended = True
+        run.course.at, run.course.steps = array("d", range(1, 4 * times + 3)), array("q", [1] * (4 * times + 2))
+        run.course.values = {(LOAD, "rps"): array("d", [0.0, *(speeds * times), 0.0])}
+        run.course.ended = True
     assert compare(runs, 10).overall(1) == "better"
 
 
@@ -104,7 +104,7 @@ def test_steps_are_compared_with_their_like(moments: list[Moment]) -> None:
 
 def test_nothing_in_common_is_said(moments: list[Moment]) -> None:
     other = _run("b", moments[:20], step_s=30)
-    other.shapes = {1: "c=77"}
+    other.course.shapes = {1: "c=77"}
     with pytest.raises(ValueError, match="no step in common"):
         compare([_run("a", moments, step_s=15), other], 10, "step")
 

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 import zlib
+from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from loadtop.comparing.course import Course
 from loadtop.diagnosis import finding
 from loadtop.moment import Moment
 from loadtop.reporting.html import html
@@ -24,7 +26,7 @@ from loadtop.session.graph import Graph, UnknownClassError
 from loadtop.session.meta import SessionMeta
 from loadtop.session.reader import Session
 from loadtop.session.replay import moments
-from loadtop.session.retelling import story_of
+from loadtop.session.retelling import digest_of, story_of
 from loadtop.session.schema import TABLES
 from loadtop.session.writer import Writer
 from tests.lab.keeping import SUFFIX, unpack
@@ -48,6 +50,12 @@ def told(story: Story) -> tuple[Any, ...]:
     return figures, story.settings.all(), story.curves.times, html(story), markdown(story)
 
 
+def numbers(course: Course) -> tuple[Any, ...]:
+    """All that a comparison reads, NaN as words."""
+    values = {key: repr(course.series(key)) for key in course.values}
+    return course.began, course.ended, course.width, course.at, course.steps, course.shapes, values
+
+
 @pytest.mark.parametrize("kept", LAB, ids=lambda path: path.name.removesuffix(SUFFIX))
 def test_real_recordings_are_told_the_same_both_ways(kept: Path, tmp_path: Path, record: Record) -> None:
     with Session(unpack(kept, tmp_path)) as session:
@@ -56,6 +64,10 @@ def test_real_recordings_are_told_the_same_both_ways(kept: Path, tmp_path: Path,
     with Session(tmp_path / "again.loadtop") as session:
         assert session.digest() is not None
         assert told(story_of(session)) == told(read_through(session))
+        course = Course()
+        for moment in moments(session.frames()):
+            course.add(moment)
+        assert numbers(digest_of(session).course) == numbers(course)
 
 
 @pytest.mark.parametrize("count", [1, 12, 25, 70])
@@ -176,6 +188,14 @@ def test_only_classes_that_are_known_are_written_or_read() -> None:
     assert graph.read(text) == finding.Forecast(finding.Bottleneck.CPU, None, 1.5, float("inf"), 2.0)
     with pytest.raises(KeyError):
         graph.read(text.replace("loadtop.diagnosis.finding.Forecast", "subprocess.Popen"))
+
+
+def test_arrays_come_back_to_the_bit() -> None:
+    graph = Graph(())
+    values = array("d", [0.1, float("inf"), -0.0, float("nan")])
+    whole, real = graph.read(graph.written([array("q", [-1, 1 << 40]), values]))
+    assert whole == array("q", [-1, 1 << 40])
+    assert (real.typecode, real.tobytes()) == ("d", values.tobytes())
 
 
 def test_an_object_that_is_met_twice_is_one_again() -> None:
