@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from loadtop.commands import Command
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.moment import Moment
 from loadtop.monitor import Clock, SystemClock
-from loadtop.session.reader import Session
+from loadtop.session.reader import Session, SessionError
 from loadtop.session.track import Seen, Track
 from loadtop.summary.timeline import Span
 from loadtop.words import tr
@@ -25,6 +26,9 @@ AT_ONCE = 4
 
 NEAR = 50
 """Intervals that are computed before anything is shown of a moment far away."""
+
+LEARNT = 2000
+"""Intervals whose verdicts are read at once: some milliseconds."""
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -84,6 +88,13 @@ class SessionPlayer:
     async def run(self, show: Callable[[Moment], None]) -> None:
         self._show = show
         self._shown_at = self._clock.monotonic()
+        learning = asyncio.create_task(self._learn())
+        try:
+            await self._play()
+        finally:
+            learning.cancel()
+
+    async def _play(self) -> None:
         while True:
             if self._wanted is not None:
                 wanted, self._wanted = self._wanted, None
@@ -98,6 +109,14 @@ class SessionPlayer:
                 due = self._shown_at + (self._kept[self._place + 1].at - self.at) / self.speed
                 if await self._pause(due - self._clock.monotonic()):
                     self._advance()
+
+    async def _learn(self) -> None:
+        """Read the verdicts of a long recording before they are asked for, a few at a time."""
+        with suppress(SessionError):  # whoever asks for them is told
+            more = True
+            while more:
+                more = self._session.learn_changes(LEARNT)
+                await asyncio.sleep(0)
 
     def toggle(self) -> None:
         """Pause, or play on."""
@@ -203,7 +222,8 @@ class SessionPlayer:
     async def _glance(self, index: int) -> None:
         """Show the moment itself at once; what was before it takes longer."""
         glance = Track(self._session, max(1, index - 1))
-        self._forget(self._session.time_of(max(1, index - 1)))
+        # What was before is told right after: the verdicts of a day may not have been read yet.
+        self.restarted(self._session.time_of(max(1, index - 1)), (), ())
         for _ in range(2):
             seen = glance.next()
             if seen is not None:

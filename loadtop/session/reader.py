@@ -12,6 +12,7 @@ from typing import Self
 from loadtop.diagnosis.finding import Diagnosis
 from loadtop.model import Frame
 from loadtop.session.block_reading import Block, Blocks, UnknownError
+from loadtop.session.changes import Changes
 from loadtop.session.definitions import DamagedError, Definitions, checked, checksum, loaded_text
 from loadtop.session.digest import Digest
 from loadtop.session.frame_reading import FrameReader
@@ -37,14 +38,12 @@ class Session:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damage: list[str] = []
-        # What was shown never changes, so it is read once; a recording that grows is read on.
-        self._changes: list[tuple[float, str, str | None]] = []
-        self._changes_to = 0
         self._connection = connection_to(path)
         try:
             self.meta = self._meta()
             self._definitions = Definitions(self._connection)
             self._blocks = Blocks(self._connection, self._definitions)
+            self._changes = Changes(self._connection, self._definitions, self._at)
         except UnknownError as error:
             self._connection.close()
             raise SessionError(f"{path}: written by a newer loadtop (this one does not know {error})") from None
@@ -128,20 +127,15 @@ class Session:
 
     def verdict_changes(self) -> list[tuple[float, str, str | None]]:
         """When another verdict began to be shown, in seconds, and which: its name and machine. Raises SessionError."""
-        query = "SELECT frame, claim FROM finding WHERE position = 0 AND frame > ? ORDER BY frame"
-        shown: dict[int, tuple[str, str | None]] = {}
+        self.learn_changes()
+        return list(self._changes.found)
+
+    def learn_changes(self, most: int = -1) -> bool:
+        """Read ahead for that, so many intervals at most; the result says whether there may be more."""
         try:
-            for number, claim in self._connection.execute(query, (self._changes_to,)):
-                name = shown.get(claim)
-                if name is None:
-                    bottleneck, host = self._definitions.values("claim", claim)[:2]
-                    name = shown[claim] = str(bottleneck), None if host is None else loaded_text(host)
-                if not self._changes or self._changes[-1][1:] != name:
-                    self._changes.append((self._at(number) or 0.0, *name))
-                self._changes_to = number
+            return self._changes.learn(most)
         except UNREADABLE as error:
             raise SessionError(f"{self.path}: the verdicts are damaged ({error})") from None
-        return list(self._changes)
 
     def time_of(self, index: int) -> float:
         """The time of the ``index``-th frame in seconds, of the first or last one where there are not so many."""

@@ -97,7 +97,7 @@ class Recorder:
                     return
             self._queue.task_done()
             if writer.waiting:
-                self._write(writer)
+                self._write(writer, last=True)
         finally:
             writer.close()
             with suppress(queue.Empty):
@@ -105,7 +105,7 @@ class Recorder:
                     self._queue.get_nowait()
                     self._queue.task_done()
 
-    def _write(self, writer: Writer) -> bool:
+    def _write(self, writer: Writer, *, last: bool = False) -> bool:
         """Write what waits; the result says whether it makes sense to go on."""
         try:
             writer.write()
@@ -114,7 +114,7 @@ class Recorder:
             return False
         except (OSError, sqlite3.Error) as error:
             missing = f"cannot write to {self.path}: {file.reason(error)}; {_intervals(writer.waiting)} not recorded"
-            going_on = writer.waiting < PATIENCE
+            going_on = writer.waiting < PATIENCE and not last
             self.problem = f"{missing} yet" if going_on else f"{missing}, the recording has ended"
             return going_on
         self.problem = f"{_intervals(self._dropped)} missing in {self.path}" if self._dropped else ""
