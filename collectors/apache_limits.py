@@ -3,9 +3,10 @@ which of them is under test."""
 
 import asyncio
 import contextlib
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from collectors import apache_config
+from collectors import apache_config, haproxy_finder
 from collectors.config_files import FILE_BYTES, Config, arguments, read_config
 from collectors.fpm_finder import FpmFinder
 from collectors.machine import Endpoint, Machine
@@ -13,7 +14,7 @@ from collectors.namespaces import Home, as_seen_by, home_of
 from collectors.problem import TransportError
 from collectors.reading import Wanted
 from collectors.search import Search
-from collectors.tested import Server, not_asked, note, others, port_of
+from collectors.tested import Server, behind, not_asked, note, port_of, serving
 from loadtop.model import ApacheStatus, Group
 
 
@@ -74,15 +75,25 @@ class ApacheLimits:
             for pid in sorted(servers, key=lambda pid: pid in self._servers):
                 self._servers[pid] = await self._read(pid)
             if self._target_url is not None:
-                self._machine.set_aside(await self._others(self._target_url))
+                self._machine.set_aside(await self._others())
         except TransportError:
             return  # the machine's own samples say so
         finally:
             self._looked.set()
 
-    async def _others(self, target_url: str) -> frozenset[int]:
+    async def chosen(self, places: Mapping[int, Collection[Endpoint]]) -> tuple[frozenset[int], bool]:
+        """Those under test of the servers that listen at these places (none where that is not known), and whether the
+        load comes to them through a HAProxy of this machine. Raises ``TransportError``."""
+        if self._target_url is None:
+            return frozenset(), False
+        direct = serving(places, self._target_url)
+        asked = None if direct else await haproxy_finder.backends(self._machine, port_of(self._target_url))
+        return (direct, False) if asked is None else (behind(places, asked), True)
+
+    async def _others(self) -> frozenset[int]:
         """The web servers that are not under test, and the masters of php-fpm that the one under test does not ask."""
-        found = others(self._servers, target_url)
+        chosen, _ = await self.chosen({pid: server.endpoints for pid, server in self._servers.items()})
+        found = frozenset(self._servers.keys() - chosen) if chosen else chosen
         masters = self._machine.servers(Group.FPM)
         if not found or len(masters) < 2:
             return found

@@ -1,14 +1,14 @@
 """Finds and follows the status pages of the Apache servers on one machine.
 
 A URL that the user gave is followed whatever it answers. Without one, pages are looked for: where the load's target is,
-and where the listening sockets of the machine's httpd processes are (of the server under test, where that is one of
-them); the first that answers as mod_status is followed.
+and where the listening sockets of the machine's httpd processes are (of those under test, where these are known); the
+first that answers as mod_status is followed, or where a HAProxy stands before several, that of each.
 """
 
 import asyncio
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from collectors import apache
@@ -127,8 +127,10 @@ class ApacheWatch:
             await page.close()
 
     async def _look(self, servers: tuple[int, ...]) -> None:
-        groups = [[apache.status_url_of_target(self._target_url)]] if self._target_url else []
-        tested = self._tested([await self._endpoints(pid) for pid in servers])
+        places = {pid: await self._endpoints(pid) for pid in servers}
+        chosen, proxied = await self._chosen(places)
+        groups = [[apache.status_url_of_target(self._target_url)]] if self._target_url and not proxied else []
+        tested = (endpoints for pid, endpoints in places.items() if pid in chosen or not chosen)
         groups.extend([_url(endpoint) for endpoint in endpoints][:_CANDIDATES] for endpoints in tested)
         followed: list[StatusPage] = []
         problems: list[_Problem] = []
@@ -139,7 +141,7 @@ class ApacheWatch:
                     followed.append(self._page(url))
                     break
                 problems.append(problem)
-            if followed and self._target_url:
+            if followed and self._target_url and not proxied:
                 break
         left, self._pages = self._pages, followed
         for page in left:
@@ -164,14 +166,14 @@ class ApacheWatch:
         except TransportError:
             return ()
 
-    def _tested(self, servers: list[tuple[Endpoint, ...]]) -> list[tuple[Endpoint, ...]]:
-        """The server that listens where the load goes, if it is one of these: another one's page would be shown under
-        the wrong name. Otherwise all: the load may go through a proxy."""
-        if not self._target_url:
-            return servers
-        port = port_of(self._target_url)
-        tested = [endpoints for endpoints in servers if any(endpoint.port == port for endpoint in endpoints)]
-        return tested or servers
+    async def _chosen(self, places: Mapping[int, tuple[Endpoint, ...]]) -> tuple[frozenset[int], bool]:
+        """The servers under test, if that is known (another one's page would be shown under the wrong name), and
+        whether the load comes through a HAProxy here: a page asked for there would be now one server's, now another's.
+        """
+        try:
+            return await self._limits.chosen(places)
+        except TransportError:
+            return frozenset(), False
 
     async def _try(self, url: str) -> _Problem | None:
         """Why the page cannot be followed; ``None`` where it can. Where the accept queue of its port is full it is not

@@ -1,4 +1,4 @@
-"""Where HAProxy's statistics are, from its command line and its configuration.
+"""Where HAProxy's statistics are, and where its requests go, from its command line and its configuration.
 
 Source: HAProxy's configuration manual, sections 3.1 (``stats socket``) and 4.2 (``bind``, ``stats enable``, ``stats
 uri``). A page is there on every ``bind`` of a section that has statistics, or of all where ``defaults`` has them.
@@ -6,7 +6,7 @@ uri``). A page is there on every ``bind`` of a section that has statistics, or o
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from collectors.haproxy import STATS_URI
@@ -32,8 +32,12 @@ _PORT = re.compile(r"(.*):(\d{1,5})", re.ASCII)
 @dataclass(slots=True)
 class _Section:
     kind: str
+    name: str = ""
     binds: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
     uri: str = ""
+    default: str = ""
+    backends: list[str] = field(default_factory=list[str])
+    servers: list[str] = field(default_factory=list[str])
 
 
 def files_of(command: Sequence[str]) -> list[str]:
@@ -54,6 +58,29 @@ def parse(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*sockets, *pages)))
 
 
+def servers(lines: Iterable[str], port: int) -> tuple[tuple[str, int], ...] | None:
+    """Address and port of each server that requests at this port can reach; ``None`` where nothing is bound to it. A
+    backend whose name is computed (``%[...]``) can be any. Source: sections 4.2 (``default_backend``, ``use_backend``,
+    ``server``); a server without a port gets the requests at that of the client."""
+    sections = list(_sections(lines, []))
+    ends = f":{port}"
+    entries = [each for each in sections if any(_address(bind).endswith(ends) for bind, _ in each.binds)]
+    if not entries:
+        return None
+    names = {name for entry in entries for name in (entry.default, *entry.backends)}
+    computed = any("%" in name for name in names)
+    reached = [each for each in sections if computed or each in entries or each.name in names]
+    found = (
+        _address(text) or _address(f"{text}{ends}") for each in reached for text in each.servers if "/" not in text
+    )
+    pairs = (address.rpartition(":") for address in found if address)
+    return tuple(dict.fromkeys((_bare(host), int(number)) for host, _, number in pairs))
+
+
+def _bare(host: str) -> str:
+    return "127.0.0.1" if host == "localhost" else host.strip("[]")
+
+
 def _sections(lines: Iterable[str], sockets: list[str]) -> Iterator[_Section]:
     section, defaults = _Section(""), _Section("defaults")
     for line in lines:
@@ -65,9 +92,16 @@ def _sections(lines: Iterable[str], sockets: list[str]) -> Iterator[_Section]:
             if words[0] == "defaults":
                 section = defaults = _Section("defaults")
             else:
-                section = replace(_Section(words[0]), uri="" if words[0] == "global" else defaults.uri)
+                section = _Section(words[0], words[1] if len(words) > 1 else "", default=defaults.default)
+                section.uri = "" if words[0] == "global" else defaults.uri
         elif words[0] == "bind" and len(words) > 1:
             section.binds += [(bind, "ssl" in words[2:]) for bind in words[1].split(",")]
+        elif words[0] == "default_backend" and len(words) > 1:
+            section.default = words[1]
+        elif words[0] == "use_backend" and len(words) > 1:
+            section.backends.append(words[1])
+        elif words[0] == "server" and len(words) > 2:
+            section.servers.append(words[2])
         elif words[0] == "stats" and len(words) > 1:
             _note_stats(section, words[1:], sockets)
     yield section

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from collectors import haproxy, haproxy_config
-from collectors.config_files import arguments, read_config
+from collectors.haproxy_finder import config_of
 from collectors.machine import Machine
-from collectors.namespaces import as_seen_by, home_of
 from collectors.page import Page
 from collectors.problem import AbsentError, FetchError, TransportError
 from collectors.search import Search
@@ -122,15 +121,14 @@ class HaproxyWatch:
 
     async def _candidates(self, pid: int) -> tuple[list[str], str]:
         """Where the statistics of one HAProxy may be, and the reason if they are nowhere."""
-        home = await home_of(self._machine, pid)
-        if home.apart:
+        read = await config_of(self._machine, pid)
+        if read is None:
             return [], "haproxy runs in a container with a network of its own: name its statistics with --haproxy URL"
-        paths = haproxy_config.files_of(await arguments(self._machine, pid)) or [haproxy_config.LAYOUT]
-        config = await read_config(as_seen_by(self._machine, home), paths)
+        config, file = read
         found = list(haproxy_config.parse(config.lines()))
         if config.found:
             return found, (
-                f"HAProxy runs here without statistics: add this to the section `global` of {paths[0]}, and reload"
+                f"HAProxy runs here without statistics: add this to the section `global` of {file}, and reload"
                 f" it:\n{haproxy.FIX}"
             )
         ports = [endpoint.port for endpoint in await self._machine.listening(pid)]

@@ -88,7 +88,7 @@ class HostCollector:
             return self._newest, f"sampling has stopped: {self._task.exception()!r}"
         missing_s = _now() - self._since if self._task is not None else 0.0
         if missing_s > max(1.0, _STALE_INTERVALS * self._interval_s):
-            return self._newest, f"no sample for {missing_s:.0f} s"
+            return self._newest, f"the newest reading has not been answered for {missing_s:.0f} s"
         return self._newest, ""
 
     async def refresh(self, *, later: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Tells the web server under test, and the php-fpm that it asks, from others of their kind on the same machine."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -9,6 +9,7 @@ from collectors.config_files import Config
 from collectors.fpm_config import PoolConfig
 from collectors.machine import Endpoint
 
+_ANY = ("0.0.0.0", "::")  # noqa: S104 - as read
 _ASKED = re.compile(r"unix:([^|\"'\s]+)\||fcgi://[\w.\[\]:-]*:(\d{1,5})")
 
 
@@ -31,22 +32,34 @@ def port_of(url: str) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def others(servers: Mapping[int, Server], target_url: str) -> frozenset[int]:
-    """Those that do not listen where the load goes; none where it is not known which of them does."""
+def serving(places: Mapping[int, Collection[Endpoint]], target_url: str) -> frozenset[int]:
+    """Those that listen where the load goes; none where it is not known which of them does. ``places`` is where each
+    listens."""
     port, host = port_of(target_url), urlsplit(target_url).hostname or ""
-    serving = {pid for pid, server in servers.items() if server.has(port)}
-    exactly = {pid for pid in serving if Endpoint(host, port) in servers[pid].endpoints}
-    return frozenset(servers.keys() - (exactly or serving)) if serving else frozenset()
+    found = {pid for pid, endpoints in places.items() if any(each.port == port for each in endpoints)}
+    return frozenset({pid for pid in found if Endpoint(host, port) in places[pid]} or found)
+
+
+def behind(places: Mapping[int, Collection[Endpoint]], backends: Iterable[Endpoint]) -> frozenset[int]:
+    """Those that listen where a proxy on the same machine sends its requests."""
+    asked = frozenset(backends)
+    ports = {each.port for each in asked}
+    return frozenset(
+        pid
+        for pid, endpoints in places.items()
+        if any(each in asked or (each.address in _ANY and each.port in ports) for each in endpoints)
+    )
 
 
 def not_asked(masters: Mapping[int, Iterable[PoolConfig]], lines: Iterable[str]) -> frozenset[int]:
     """The masters of php-fpm none of whose pools a web server with this configuration asks; none where it names no pool
-    of any of them. A master whose pools are not known can be the one."""
+    of any of them. A master whose pools are not known can be the one, unless all that is named is another's."""
     asked = {path or port for line in lines for path, port in _ASKED.findall(line)}
     pools = {pid: {_short(pool.address) for pool in configs} for pid, configs in masters.items()}
-    if not any(addresses & asked for addresses in pools.values()):
+    known = frozenset[str]().union(*pools.values())
+    if not known & asked:
         return frozenset()
-    return frozenset(pid for pid, addresses in pools.items() if addresses and not addresses & asked)
+    return frozenset(pid for pid, names in pools.items() if not names & asked and (names or asked <= known))
 
 
 def note(servers: Mapping[int, Server]) -> str:

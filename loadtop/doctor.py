@@ -127,7 +127,7 @@ def _apart(reason: str) -> tuple[str, str]:
 
 def _known_fix(missing: str, sample: HostSample) -> str:
     far = sample.facts.source != "local"
-    as_root = f"--host NAME=ssh://root@{sample.facts.source.removeprefix('ssh://').rpartition('@')[2]}"
+    as_root = f"--host {sample.host}=ssh://root@{sample.facts.source.removeprefix('ssh://').rpartition('@')[2]}"
     root = as_root if far else "sudo loadtop ..."
     if "hidepid" in missing or "by root only" in missing or "may not be read" in missing:
         return root
@@ -135,6 +135,8 @@ def _known_fix(missing: str, sample: HostSample) -> str:
         return 'GRUB_CMDLINE_LINUX="psi=1"   (in /etc/default/grub; then update-grub and reboot)'
     if "not permitted: this user" in missing or "takes no connection" in missing:
         return f"{root}   (or add the user to the group that owns that socket: usermod -aG GROUP USER)"
+    if "groups of the web server are not mounted" in missing:
+        return "sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup"
     if "AllowTcpForwarding" in missing:
         return "AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"
     return ""

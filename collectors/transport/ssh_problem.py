@@ -40,6 +40,8 @@ def explain(place: str, messages: Sequence[str], status: int | None, printed: st
             return reason
     if "awk" in said and "not found" in said:
         return "there is no awk, which reads everything: install mawk, gawk or busybox there"
+    if status is not None and 128 < status < 160:
+        return f"its shell, or what that started there, was ended by signal {status - 128}"
     if status is not None and status >= 0 and status != 255:
         last = clean(printed.strip() or said.strip())[-100:]
         return f"its shell ended with status {status}{f' ({last})' if last else ''}: is it a POSIX shell? try {ssh} sh"

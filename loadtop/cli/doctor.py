@@ -1,6 +1,7 @@
 """``loadtop doctor``: for each machine and panel what can be read, what cannot, and the line to paste that fixes it."""
 
 import asyncio
+import shutil
 import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ LEAST_S = 2.0
 
 MOST_S = 8.0
 WIDTH = 100
+"""Lines are no longer than that, nor than the terminal is wide."""
+
 _NOT_YET = ("yet", "waiting for the page")
 
 
@@ -131,7 +134,11 @@ def _fix(fix: str) -> list[str]:
     return [f"{'':21}{'fix: ' if number == 0 else '     '}{plain(line)}" for number, line in lines]
 
 
+def _width() -> int:
+    return max(60, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
+
+
 def _wrapped(words: str) -> str:
     return f"\n{'':21}".join(
-        textwrap.wrap(plain(words), WIDTH - 21, break_long_words=False, break_on_hyphens=False) or [""]
+        textwrap.wrap(plain(words), _width() - 21, break_long_words=False, break_on_hyphens=False) or [""]
     )

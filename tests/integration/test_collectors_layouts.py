@@ -51,9 +51,14 @@ class RedHat:
         command = [f"{self.directory}/bin/httpd", "-DFOREGROUND"]
         return Program(command, log=self.directory / "log/httpd", launcher=self.launcher(*namespaces))
 
-    def php_fpm(self) -> Program:
+    def php_fpm(self, *namespaces: str) -> Program:
         command = [f"{self.directory}/bin/php-fpm", "--nodaemonize", "--fpm-config", "/etc/php-fpm.conf"]
-        return Program(command, log=self.directory / "log/php-fpm", launcher=self.launcher())
+        return Program(command, log=self.directory / "log/php-fpm", launcher=self.launcher(*namespaces))
+
+    def haproxy(self, *namespaces: str) -> Program:
+        binary = find_program("haproxy", install="apt-get install haproxy")
+        command = [binary, "-db", "-f", "/etc/haproxy/haproxy.cfg"]
+        return Program(command, log=self.directory / "log/haproxy", launcher=self.launcher(*namespaces))
 
     def forget_debian(self) -> None:
         shutil.rmtree(self.directory / "etc/apache2")
@@ -78,6 +83,8 @@ class RedHat:
             f"error_log = {self.directory}/log/fpm\n",
             "php-fpm.d/www.conf": f"[www]\nuser = {user.pw_name}\ngroup = {user.pw_gid}\n"
             f"listen = 127.0.0.1:{self.fpm_port}\npm = static\npm.max_children = 3\npm.status_path = /status\n",
+            "haproxy/haproxy.cfg": f"defaults\n    mode http\n    timeout connect 5s\n    timeout client 5s\n"
+            f"    timeout server 5s\nlisten stats\n    bind 127.0.0.1:{self.port}\n    stats enable\n",
         }
         for name, text in texts.items():
             path = etc / name
@@ -130,21 +137,35 @@ async def test_the_layout_of_red_hat_is_found_without_options() -> None:
         assert (pool.pool, pool.max_children, pool.active, pool.total) == ("www", 3, 1, 3)
 
 
+CONTAINER = ("--net", "--pid", "--fork", "--kill-child")
+
+
 @pytest.mark.lab
 @pytest.mark.servers
-async def test_a_server_in_a_container_is_told_as_that() -> None:
+@pytest.mark.parametrize(
+    ("kind", "group", "option", "processes"),
+    [
+        ("apache", Group.HTTPD, "--apache URL", 3),
+        ("fpm", Group.FPM, "--fpm URL", 4),
+        ("haproxy", Group.HAPROXY, "--haproxy URL", 1),
+    ],
+)
+async def test_a_server_in_a_container_is_told_as_that(kind: str, group: Group, option: str, processes: int) -> None:
     """Its configuration would be another's, and its port on this machine another server's: neither is shown."""
     with server_directory() as directory, contextlib.ExitStack() as servers:
         place = RedHat(directory)
-        program = servers.enter_context(place.httpd("--net", "--pid", "--fork", "--kill-child"))
+        start = {"apache": place.httpd, "fpm": place.php_fpm, "haproxy": place.haproxy}[kind]
+        program = servers.enter_context(start(*CONTAINER))
         children = psutil.Process(program.pid).children
-        program.wait_until(lambda: len(children(recursive=True)) > 2, directory / "log/error_log")
+        program.wait_until(lambda: len(children(recursive=True)) >= processes)
         sample = await settled(
-            program.pid, lambda s: "container" in next(o.reason for o in s.outcomes if o.collector == "apache")
+            program.pid, lambda s: "container" in next(o.reason for o in s.outcomes if o.collector == kind)
         )
-        assert sample.apache is None
-        assert sum(row.group is Group.HTTPD for row in sample.processes or ()) == len(children(recursive=True))
-        apache = next(check for check in examine(sample) if check.panel == "apache")
-        assert str(apache.health) == "missing"
-        assert "runs in a container with a network of its own" in apache.missing
-        assert "--apache URL" in apache.missing
+        alive = len(children(recursive=True))
+        program.kill()  # what forked a process namespace does not heed a gentle end
+        assert (sample.apache, sample.fpm, sample.haproxy) == (None, None, None)
+        assert sum(row.group is group for row in sample.processes or ()) == alive >= processes
+        check = next(check for check in examine(sample) if check.panel == kind.replace("fpm", "php-fpm"))
+        assert str(check.health) == "missing"
+        assert "runs in a container with a network of its own" in check.missing
+        assert option in check.missing

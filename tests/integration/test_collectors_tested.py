@@ -13,9 +13,10 @@ from collectors.host import HostCollector, far_host, local_host
 from collectors.transport.ssh import SshTransport
 from loadtop.model import Group, HostSample
 from tests.servers.apache import Apache, ApacheFactory
+from tests.servers.haproxy import Haproxy, HaproxyFactory
 from tests.servers.sshd import Sshd, SshdFactory
 
-Watch = Callable[[str, Apache], Awaitable[HostCollector]]
+Watch = Callable[[str, Apache | Haproxy], Awaitable[HostCollector]]
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ async def watch(sshd: SshdFactory) -> AsyncIterator[Watch]:
     """``watch(how, server)``: this machine, near, far or through psutil, as a load on that server has it watched."""
     async with contextlib.AsyncExitStack() as opened:
 
-        async def start(how: str, server: Apache) -> HostCollector:
+        async def start(how: str, server: Apache | Haproxy) -> HostCollector:
             if how == "far":
                 place: Sshd = await asyncio.to_thread(sshd)
                 transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(place.config)))
@@ -74,6 +75,24 @@ async def test_only_the_server_under_test_counts(apache: ApacheFactory, watch: W
     assert [
         f":{server.port}/" in found.url for found in (await until(host, lambda s: bool(s.apache))).apache or ()
     ] == [True]
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("how", ["near", "far"])
+async def test_behind_haproxy_the_servers_that_it_asks_count(
+    apache: ApacheFactory, haproxy: HaproxyFactory, watch: Watch, how: str
+) -> None:
+    """Each with its own page: one asked for through HAProxy would be now of one, now of the other."""
+    foreign = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
+    first = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
+    second = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=2))
+    proxy = await asyncio.to_thread(lambda: haproxy([first.port, second.port]))
+    assert foreign.pid
+    host = await watch(how, proxy)
+    await until(host, lambda sample: of(sample, Group.HTTPD) == family(first.pid) | family(second.pid))
+    sample = await until(host, lambda sample: len(sample.apache or ()) == 2)
+    pages = {f"http://127.0.0.1:{server.port}/server-status?auto" for server in (first, second)}
+    assert {page.url for page in sample.apache or ()} == pages
 
 
 @pytest.mark.servers

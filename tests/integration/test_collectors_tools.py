@@ -1,10 +1,12 @@
 """One stretch of time, seen near, over SSH, and by sar, vmstat and ss: within the tools' rounding they agree."""
 
 import asyncio
+import os
 import re
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,7 @@ from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
 
 SECONDS = 4
+SAR = ("-u", "-P", "ALL", "-q", "ALL", "-B", "-W", "-r", "-S", "-d", "-n", "DEV,TCP,ETCP")
 SYSSTAT = "apt-get install sysstat"
 PROCPS = "apt-get install procps"
 
@@ -63,21 +66,21 @@ async def run(*command: str) -> str:
 
 
 @pytest.fixture
-async def seen(sshd: SshdFactory) -> Seen:
-    """Something happens meanwhile: half a core of this process."""
+async def seen(sshd: SshdFactory, tmp_path: Path) -> Seen:
+    """Something happens meanwhile: half a core of this process, and 4 MB/s that go to a disk."""
     server = sshd()
     transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(server.config)))
     await transport.connect()
     near, far = ProcMachine(LocalTransport()), ProcMachine(transport)
     sar, vmstat = find_program("sar", install=SYSSTAT), find_program("vmstat", install=PROCPS)
     end = threading.Event()
-    worker = threading.Thread(target=_work, args=(end,))
+    worker = threading.Thread(target=_work, args=(end, tmp_path / "written"))
     worker.start()
     try:
         for machine in (near, far):
             await machine.sample()
         tools = asyncio.gather(
-            run(sar, "-u", "-B", "-W", "-r", "-S", "-d", "-n", "DEV", "-n", "TCP", str(SECONDS), "1"),
+            run(sar, *SAR, str(SECONDS), "1"),
             run(vmstat, "-n", "-w", str(SECONDS), "2"),
         )
         before = await asyncio.gather(near.sample(), far.sample())
@@ -94,11 +97,16 @@ async def seen(sshd: SshdFactory) -> Seen:
     return Seen(rates[0], rates[1], after[0], *printed)
 
 
-def _work(end: threading.Event) -> None:
-    while not end.wait(0.01):
-        until = time.thread_time() + 0.01
-        while time.thread_time() < until:
-            pass
+def _work(end: threading.Event, file: Path) -> None:
+    written = 0
+    with file.open("wb", buffering=0) as sink:
+        while not end.wait(0.01):
+            until = time.thread_time() + 0.01
+            while time.thread_time() < until:
+                pass
+            written += sink.write(b"x" * 80_000)
+            if written % 4_000_000 == 0:
+                os.fsync(sink.fileno())
 
 
 async def test_one_stretch_of_time(seen: Seen) -> None:
@@ -120,8 +128,19 @@ async def test_one_stretch_of_time(seen: Seen) -> None:
         assert loopback.rx_kb == pytest.approx(seen.average("rxkB/s", "lo"), rel=0.3, abs=40)
         assert rates.tcp is not None
         assert rates.tcp.passive_opens == pytest.approx(seen.average("passive/s"), rel=0.3, abs=10)
-        for disk in rates.disks or ():
+        assert rates.tcp.retransmits == pytest.approx(seen.average("retrans/s"), rel=0.3, abs=5)
+        assert rates.disks
+        assert sum(disk.write_kb for disk in rates.disks) > 100
+        for disk in rates.disks:
             assert disk.util == pytest.approx(seen.average("%util", disk.name), abs=15.0)
+            assert disk.write_kb == pytest.approx(seen.average("wkB/s", disk.name), rel=0.4, abs=2000)
+        for core in rates.cores:
+            assert core.shares.idle == pytest.approx(seen.average("%idle", str(core.id)), abs=10.0)
+        if rates.pressure is not None:
+            for ours, column in (("cpu_some", "%scpu"), ("io_some", "%sio"), ("memory_some", "%smem")):
+                assert getattr(rates.pressure, ours) == pytest.approx(seen.average(column), abs=12.0), column
+    assert seen.newest.scheduler is not None
+    assert seen.newest.scheduler.load1 == pytest.approx(seen.average("ldavg-1"), abs=1.0)
     memory, swap = seen.newest.memory, seen.newest.swap
     assert memory is not None
     assert swap is not None

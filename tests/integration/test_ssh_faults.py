@@ -95,41 +95,56 @@ async def test_sshd_killed_and_back(sshd: SshdFactory, servers: object) -> None:
     assert servers is not None
 
 
-async def test_a_frozen_shell_delays_its_samples_and_bends_none(sshd: SshdFactory) -> None:
-    """Frozen for a while: nothing is shown as measured meanwhile, and afterwards it goes on by itself."""
-    server = sshd()
+FROZEN_S = 10.0
+
+
+async def frozen(server: Sshd, name: str) -> None:
+    """Ten seconds in which the far shell, or the awk that it feeds, stands still: nothing is shown as measured
+    meanwhile, and afterwards it goes on by itself, over the same connection."""
     transport = transport_to(server)
     await transport.connect()
     host = far_host("web1", "target", transport, find_servers=False)
     await host.start(0.2)
     await asyncio.sleep(0.7)
-    frozen_there = [pid for pid, name in below(server.pid) if name == "sh"]
-    for pid in frozen_there:
+    stopped = [pid for pid, comm in await asyncio.to_thread(below, server.pid) if comm == name]
+    assert stopped
+    for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
     try:
-        await asyncio.sleep(2.5)
-        frozen, problem = host.latest()
-        assert problem.startswith("no sample for")
+        await asyncio.sleep(FROZEN_S)
+        before, problem = host.latest()
+        assert before is not None
+        assert problem.startswith("the newest reading has not been answered for")
     finally:
-        for pid in frozen_there:
+        for pid in stopped:
             os.kill(pid, signal.SIGCONT)
-    await asyncio.sleep(1.0)
+    end = time.monotonic() + 10.0
     sample, problem = host.latest()
+    while problem and time.monotonic() < end:
+        await asyncio.sleep(0.05)
+        sample, problem = host.latest()
+    there = [pid for pid, comm in await asyncio.to_thread(below, server.pid) if comm == name]
     await host.close()
     assert problem == ""
     assert sample is not None
-    assert frozen is not None
-    assert sample.at - frozen.at > 2.0
+    assert sample.at - before.at > FROZEN_S - 1.0
+    assert there == stopped
 
 
-async def test_a_perl_that_is_killed_costs_a_reconnection(sshd: SshdFactory) -> None:
+async def test_a_frozen_machine_delays_its_samples_and_bends_none(sshd: SshdFactory) -> None:
+    shell, awk = sshd(), sshd()
+    await asyncio.gather(frozen(shell, "sh"), frozen(awk, "awk"))
+
+
+@pytest.mark.parametrize("name", ["perl", "awk"])
+async def test_one_that_is_killed_there_costs_a_reconnection(sshd: SshdFactory, name: str) -> None:
     server = sshd()
     transport = transport_to(server)
     await transport.connect()
     host = far_host("web1", "target", transport, find_servers=False)
     await host.start(0.2)
-    (perl,) = [pid for pid, name in below(server.pid) if name == "perl"]
-    os.kill(perl, signal.SIGKILL)
+    (victim,) = [pid for pid, comm in below(server.pid) if comm == name]
+    os.kill(victim, signal.SIGKILL)
     problems: set[str] = set()
     end = time.monotonic() + 10.0
     while time.monotonic() < end and not (problems and not host.latest()[1]):

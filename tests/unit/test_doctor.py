@@ -90,6 +90,7 @@ def test_what_is_known_without_a_page_is_part_of_it(sample: HostSample) -> None:
         ("processes are hidden here (hidepid): read as root", "ssh://bob@web1", "ssh://root@web1"),
         ("PSI is switched off in this kernel: boot it with psi=1", "local", "GRUB_CMDLINE_LINUX"),
         ("unix:/x: not permitted: this user may not use that socket", "local", "usermod -aG"),
+        ("the control groups of the web server are not mounted here", "ssh://web1", "mount -t cgroup2"),
         ("its sshd does not let pages through: AllowTcpForwarding yes in its sshd_config", "local", "sshd_config"),
     ],
 )

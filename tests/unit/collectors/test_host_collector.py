@@ -148,7 +148,7 @@ def test_why_samples_are_missing(instantly: Instantly, machine: FakeMachine) -> 
         assert host.latest()[1] == ""
         machine.takes_s = 60.0
         await asyncio.sleep(10.0)
-        assert host.latest()[1] == "no sample for 10 s"
+        assert host.latest()[1] == "the newest reading has not been answered for 10 s"
         machine.error = ZeroDivisionError("a mistake here")
         await asyncio.sleep(60.0)
         assert "a mistake here" in host.latest()[1]

@@ -11,6 +11,7 @@ from collectors import apache_config, fpm_config, haproxy_config
 from collectors.apache_config import Limits
 from collectors.config_files import Config, IncludeOf, entries, read_config
 from collectors.fpm_config import PoolConfig
+from collectors.haproxy_finder import own_addresses
 from collectors.machine import Endpoint
 from collectors.reading import Missing, Wanted
 
@@ -113,6 +114,7 @@ def test_any_text_is_a_configuration(text: str) -> None:
     fpm_config.parse(text.splitlines())
     fpm_config.parse(("[a]", *text.splitlines()))
     haproxy_config.parse(text.splitlines())
+    haproxy_config.servers(("frontend a", "bind :80", f"use_backend {text}", f"server {text}", f"bind {text}"), 80)
     haproxy_config.parse(("global", f"stats {text}", "listen a", f"bind {text}", f"stats uri {text}"))
     apache_config.parse(text.splitlines(), "event")
 
@@ -255,6 +257,73 @@ def test_where_haproxy_has_its_statistics() -> None:
 def test_statistics_in_defaults_are_on_every_frontend() -> None:
     text = "defaults\n stats enable\nfrontend a\n bind :81\nbackend b\ndefaults\nfrontend c\n bind :82\n"
     assert haproxy_config.parse(text.splitlines()) == ("http://127.0.0.1:81/haproxy?stats;csv",)
+
+
+BALANCED = """defaults
+    default_backend spare
+frontend www
+    bind *:80,[::]:8080
+    use_backend api if { path_beg /api }
+    default_backend shop
+frontend old
+    bind :81
+frontend any
+    bind :82
+    use_backend %[req.hdr(host)]
+listen own
+    bind 10.0.0.1:83
+    server o1 10.0.0.5
+backend shop
+    server s1 127.0.0.1:8001 check maxconn 10
+    server s2 ipv4@localhost:8002 check
+    server s3 unix@/run/s3.sock
+backend api
+    server a1 [::1]:8003
+    server a2 /run/a2.sock
+    server a3
+backend spare
+    server s1 web2.example:8004
+"""
+SHOP = (("127.0.0.1", 8001), ("127.0.0.1", 8002))
+API = (("::1", 8003),)
+SPARE = (("web2.example", 8004),)
+
+
+@pytest.mark.parametrize(
+    ("port", "servers"),
+    [
+        (80, {*API, *SHOP}),
+        (8080, {*API, *SHOP}),
+        (81, {*SPARE}),
+        (82, {*SPARE, *API, *SHOP, ("10.0.0.5", 82)}),
+        (83, {*SPARE, ("10.0.0.5", 83)}),
+        (84, None),
+    ],
+)
+def test_where_haproxy_sends_the_requests_of_a_port(port: int, servers: set[tuple[str, int]] | None) -> None:
+    found = haproxy_config.servers(BALANCED.splitlines(), port)
+    assert (found if found is None else set(found)) == servers
+
+
+ROUTES = """Main:
+  +-- 0.0.0.0/0 3 0 5
+     |-- 0.0.0.0
+        /0 universe UNICAST
+     +-- 10.77.1.0/24 2 0 2
+        |-- 10.77.1.2
+           /32 host LOCAL
+        |-- 10.77.1.255
+           /32 link BROADCAST
+     |-- 127.0.0.0
+        /8 host LOCAL
+"""
+ADDRESSES6 = "fe800000000000002c5d00fffe000001 02 40 20 80     eth0\n"
+
+
+def test_addresses_of_a_machine() -> None:
+    loopback = {"127.0.0.1", "::1"}
+    assert own_addresses(ROUTES, ADDRESSES6) == {*loopback, "10.77.1.2", "fe80::2c5d:ff:fe00:1"}
+    assert own_addresses(Missing("no such file"), Missing("no such file")) == loopback
 
 
 @pytest.mark.parametrize(

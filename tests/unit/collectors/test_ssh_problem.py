@@ -36,6 +36,10 @@ def test_each_problem_has_its_fix(said: str, part: str) -> None:
     assert line.isprintable()
 
 
+def test_a_shell_that_is_killed() -> None:
+    assert explain("ssh://web1", ["Killed"], 137) == "its shell, or what that started there, was ended by signal 9"
+
+
 def test_a_shell_that_ends_is_quoted() -> None:
     line = explain("ssh://web1", [], 1, "\x1b[31mThis account is currently not available.\r\n")
     assert "status 1" in line

@@ -3,7 +3,7 @@
 from collectors.config_files import Config
 from collectors.fpm_config import PoolConfig
 from collectors.machine import Endpoint
-from collectors.tested import Server, not_asked, note, others
+from collectors.tested import Server, behind, not_asked, note, serving
 
 NOTHING = Config((), lambda _: None)
 
@@ -12,23 +12,35 @@ def at(*places: tuple[str, int], apart: bool = False) -> Server:
     return Server(tuple(Endpoint(*place) for place in places), NOTHING, apart)
 
 
+def places(*each: tuple[tuple[str, int], ...]) -> dict[int, tuple[Endpoint, ...]]:
+    return {pid: tuple(Endpoint(*place) for place in listened) for pid, listened in enumerate(each, 1)}
+
+
 def test_the_one_that_listens_at_the_port_is_under_test() -> None:
-    servers = {1: at(("::", 80), ("::", 443)), 2: at(("127.0.0.1", 8080)), 3: at(("::", 9000))}
-    assert others(servers, "http://web1/") == {2, 3}
-    assert others(servers, "https://web1/") == {2, 3}
-    assert others(servers, "http://127.0.0.1:8080/x") == {1, 3}
+    found = places((("::", 80), ("::", 443)), (("127.0.0.1", 8080),), (("::", 9000),))
+    assert serving(found, "http://web1/") == {1}
+    assert serving(found, "https://web1/") == {1}
+    assert serving(found, "http://127.0.0.1:8080/x") == {2}
 
 
 def test_of_two_at_the_same_port_the_address_decides() -> None:
-    servers = {1: at(("10.0.0.1", 80)), 2: at(("10.0.0.2", 80)), 3: at(("::", 81))}
-    assert others(servers, "http://10.0.0.2/") == {1, 3}
-    assert others(servers, "http://web1/") == {3}
+    found = places((("10.0.0.1", 80),), (("10.0.0.2", 80),), (("::", 81),))
+    assert serving(found, "http://10.0.0.2/") == {2}
+    assert serving(found, "http://web1/") == {1, 2}
 
 
-def test_nobody_is_set_aside_where_nobody_listens_there() -> None:
+def test_none_is_under_test_where_nobody_listens_there() -> None:
     """The load goes through a proxy, or where they listen may not be read."""
-    assert others({1: at(("::", 81)), 2: at()}, "http://web1/") == frozenset()
-    assert others({1: at(("::", 80)), 2: at()}, "http://web1/") == {2}
+    assert serving(places((("::", 81),), ()), "http://web1/") == frozenset()
+    assert serving(places((("::", 80),), ()), "http://web1/") == {1}
+
+
+def test_those_behind_a_proxy() -> None:
+    found = places((("::", 8081),), (("127.0.0.1", 8082),), (("::1", 8083),), (("10.0.0.1", 8084),), ())
+    asked = [Endpoint("127.0.0.1", 8081), Endpoint("127.0.0.1", 8082), Endpoint("::1", 8083)]
+    assert behind(found, asked) == {1, 2, 3}
+    assert behind(found, [Endpoint("127.0.0.1", 8084)]) == frozenset()
+    assert behind(found, [Endpoint("10.0.0.1", 8084), Endpoint("10.0.0.1", 8082)]) == {4}
 
 
 def test_the_note_is_about_servers_that_hide_and_not_about_containers() -> None:
@@ -46,10 +58,15 @@ POOLS = {
 
 def test_pools_that_the_server_asks() -> None:
     unix = ['SetHandler "proxy:unix:/run/php/www.sock|fcgi://localhost"']
-    assert not_asked(POOLS, unix) == {8}
+    assert not_asked(POOLS, unix) == {8, 9}
     port = ["ProxyPassMatch ^/(.*[.]php)$ fcgi://127.0.0.1:9001/var/www/$1"]
-    assert not_asked(POOLS, port) == {7}
-    assert not_asked(POOLS, [*unix, *port]) == frozenset()
+    assert not_asked(POOLS, port) == {7, 9}
+    assert not_asked(POOLS, [*unix, *port]) == {9}
+
+
+def test_a_master_whose_pools_are_not_known_may_have_what_is_nobody_elses() -> None:
+    unix = ['SetHandler "proxy:unix:/run/php/www.sock|fcgi://localhost"']
+    assert not_asked(POOLS, [*unix, "ProxyPass / fcgi://127.0.0.1:9002/"]) == {8}
 
 
 def test_a_server_that_names_no_pool_says_nothing() -> None:
