@@ -137,8 +137,8 @@ async def test_one_stretch_of_time(seen: Seen) -> None:
         for core in rates.cores:
             assert core.shares.idle == pytest.approx(seen.average("%idle", str(core.id)), abs=10.0)
         if rates.pressure is not None:
-            for ours, column in (("cpu_some", "%scpu"), ("io_some", "%sio"), ("memory_some", "%smem")):
-                assert getattr(rates.pressure, ours) == pytest.approx(seen.average(column), abs=12.0), column
+            for name, column in (("cpu_some", "%scpu"), ("io_some", "%sio"), ("memory_some", "%smem")):
+                assert getattr(rates.pressure, name) == pytest.approx(seen.average(column), abs=12.0), column
     assert seen.newest.scheduler is not None
     assert seen.newest.scheduler.load1 == pytest.approx(seen.average("ldavg-1"), abs=1.0)
     memory, swap = seen.newest.memory, seen.newest.swap

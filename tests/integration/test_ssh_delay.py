@@ -96,8 +96,8 @@ async def test_samples_come_every_second_and_rates_are_not_bent(sshd: SshdFactor
     async with delayed(server.port) as port:
         transport = transport_to(server, port)
         await transport.connect()
-        found = await followed(transport, 6.5)
-    assert len(found) >= 5
+        found = await followed(transport, 5.5)
+    assert len(found) >= 4
     # One round trip for a sample, no more: two of them would take twice as long at least.
     took = [sample.took_s for _, sample in found]
     assert min(took) > 2 * (ONE_WAY_S - JITTER_S)

@@ -128,7 +128,8 @@ async def frozen(server: Sshd, name: str) -> None:
     assert problem == ""
     assert sample is not None
     assert sample.at - before.at > FROZEN_S - 1.0
-    assert there == stopped
+    assert there
+    assert set(there) <= set(stopped)
 
 
 async def test_a_frozen_machine_delays_its_samples_and_bends_none(sshd: SshdFactory) -> None:
