@@ -98,18 +98,17 @@ async def test_samples_come_every_second_and_rates_are_not_bent(sshd: SshdFactor
         await transport.connect()
         found = await followed(transport, 5.5)
     assert len(found) >= 4
-    # One round trip for a sample, no more: two of them would take twice as long at least.
-    took = [sample.took_s for _, sample in found]
-    assert min(took) > 2 * (ONE_WAY_S - JITTER_S)
-    assert median(took) < 4 * ONE_WAY_S
+    # One round trip for a sample: none is shorter than the shortest of them, and not all as long as two of those.
+    trip_s = 2 * (ONE_WAY_S - JITTER_S)
+    assert trip_s < min(sample.took_s for _, sample in found) < 2 * trip_s
     passed = [later.at - earlier.at for (_, earlier), (_, later) in pairwise(found)]
-    assert median(passed) == pytest.approx(1.0, abs=0.15)
+    assert median(passed) == pytest.approx(1.0, abs=0.25)
     assert sum(passed) == pytest.approx(found[-1][0] - found[0][0], abs=0.5)
     # A core has so many ticks a second: had the delay bent the time, each of these would be off by up to a tenth.
     rates = [_ticks(later) - _ticks(earlier) for (_, earlier), (_, later) in pairwise(found)]
     each = [ticks / seconds / TICKS_S for ticks, seconds in zip(rates, passed, strict=True)]
-    assert median(each) == pytest.approx(1.0, abs=0.03)
-    assert sum(rates) / sum(passed) / TICKS_S == pytest.approx(1.0, abs=0.05)
+    assert median(each) == pytest.approx(1.0, abs=0.05)
+    assert sum(rates) / sum(passed) / TICKS_S == pytest.approx(1.0, abs=0.08)
 
 
 def _ticks(sample: HostSample) -> float:

@@ -139,6 +139,7 @@ async def test_a_frozen_machine_delays_its_samples_and_bends_none(sshd: SshdFact
 
 @pytest.mark.parametrize("name", ["perl", "awk"])
 async def test_one_that_is_killed_there_costs_a_reconnection(sshd: SshdFactory, name: str) -> None:
+    """Seen at once, or when the far side has been silent for 30 s: an order that was read and not passed on is lost."""
     server = sshd()
     transport = transport_to(server)
     await transport.connect()
@@ -147,7 +148,7 @@ async def test_one_that_is_killed_there_costs_a_reconnection(sshd: SshdFactory, 
     (victim,) = [pid for pid, comm in below(server.pid) if comm == name]
     os.kill(victim, signal.SIGKILL)
     problems: set[str] = set()
-    end = time.monotonic() + 10.0
+    end = time.monotonic() + 40.0
     while time.monotonic() < end and not (problems and not host.latest()[1]):
         await asyncio.sleep(0.05)
         problems |= {host.latest()[1]} - {""}
