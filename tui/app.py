@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -137,6 +138,13 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         if isinstance(self.screen, LiveScreen):
             self.screen.show_view(self.follower.view)
 
+    async def on_key(self, event: events.Key) -> None:
+        """A question takes what was typed before it stood there; what is typed later never comes here."""
+        take = getattr(self.focused, "take_early", None)
+        if take is not None and event.is_printable and event.character:
+            event.prevent_default()
+            take(event.character)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While keys go to a command, ctrl+c is one of them."""
         typing = getattr(self.focused, "typing", False)
@@ -183,11 +191,11 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         elif self._cockpit.processes.only:
             self._cockpit.filter("")
 
-    def action_palette(self) -> None:
+    async def action_palette(self) -> None:
         """Everything that can be done."""
         from tui.offers import entries
 
-        self._cockpit_alone().offer(entries(self.follower.view, self._cockpit.at_hand))
+        await self._cockpit_alone().offer(entries(self.follower.view, self._cockpit.at_hand))
 
     def action_first_page(self) -> None:
         """Show the page that this feed begins with, where it has one."""
@@ -211,9 +219,9 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self._cockpit_alone()
         self.push_screen(screen, lambda _: self._draw_soon())
 
-    def action_mark(self) -> None:
+    async def action_mark(self) -> None:
         """Ask for a text, to note it."""
-        self.ask("mark", tr("what happens now? (enter notes it, escape goes back)"))
+        await self.ask("mark", tr("what happens now? (enter notes it, escape goes back)"))
 
     def action_copy(self) -> None:
         """Copy the report so far; the terminal puts it into its clipboard, also over SSH."""
@@ -225,9 +233,9 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         lines = len(text.splitlines())
         self.say(tr("copied: the report so far, {lines} lines (if the terminal allows it: OSC 52)", lines=lines))
 
-    def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
+    async def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
         """Ask for a line of text; :meth:`on_question_answered` gets it."""
-        self._cockpit_alone().ask(purpose, words, text, number=number)
+        await self._cockpit_alone().ask(purpose, words, text, number=number)
 
     def _cockpit_alone(self) -> CockpitScreen:
         """The cockpit, without a page over it."""

@@ -16,7 +16,7 @@ class LoadActions:
         """Show a message in the last line for a while."""
         raise NotImplementedError
 
-    def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
+    async def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
         """Ask for a line of text."""
         raise NotImplementedError
 
@@ -28,7 +28,7 @@ class LoadActions:
         """Less load."""
         self.say(self.dial.turn(self.follower.load, up=False))
 
-    def action_type_load(self, digit: str = "") -> None:
+    async def action_type_load(self, digit: str = "") -> None:
         """Ask for the load, beginning with a digit that was typed already."""
         load = self.follower.load
         problem = why_fixed(load)
@@ -36,7 +36,7 @@ class LoadActions:
             self.say(problem)
         else:
             words = tr("requests per second") if load.rate is not None else tr("connections")
-            self.ask("load", words, digit, number=True)
+            await self.ask("load", words, digit, number=True)
 
     def action_stop_load(self) -> None:
         """End the load; watching goes on."""

@@ -98,9 +98,9 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         """To that share of the recording."""
         self.player.seek(share * self.player.duration)
 
-    def action_ask_time(self) -> None:
+    async def action_ask_time(self) -> None:
         """Ask for a time."""
-        self.ask("time", tr("jump to (1:30, 95 or 50%)"))
+        await self.ask("time", tr("jump to (1:30, 95 or 50%)"))
 
     def action_mark_after(self) -> None:
         """The next mark."""

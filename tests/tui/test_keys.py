@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from loadtop.commands import Mark, SetConcurrency, StopLoad
@@ -201,6 +202,18 @@ async def test_mark(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
         await settle(pilot)
         assert screen_text(app)[-1].strip() == "noted: q [r]+"
     assert feed.commands == [Mark("q [r]+")]
+
+
+async def test_keys_that_come_at_once_are_not_lost(feed_of: FeedOf, look: Look) -> None:
+    """As typed over a slow line, or pasted: none waits for what the one before it has opened."""
+    feed = feed_of("headroom")
+    async with running(feed, look) as (app, pilot):
+        for keys in (("5", "0", "enter"), ("m", "x", "y", "enter")):
+            for key in keys:
+                app.post_message(events.Key(key, "\r" if key == "enter" else key))
+            for _ in range(3):
+                await settle(pilot)
+    assert feed.commands == [SetConcurrency(50), Mark("xy")]
 
 
 async def test_mark_taken_back(feed_of: FeedOf, look: Look, screen_text: Text) -> None:

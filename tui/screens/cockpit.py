@@ -152,9 +152,9 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.processes.reverse()
         self.choose("processes")
 
-    def action_filter(self) -> None:
+    async def action_filter(self) -> None:
         """Ask which processes to show."""
-        self.ask("filter", tr("only processes with"), self.processes.only)
+        await self.ask("filter", tr("only processes with"), self.processes.only)
 
     def filter(self, text: str) -> None:
         """Show only processes that contain this text; their table comes to the front."""
@@ -181,12 +181,13 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         """Whether a question waits for its answer."""
         return self._asking is not None
 
-    def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
+    async def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
         """Ask in the place of the keys; the answer comes as :class:`~tui.widgets.question.Question.Answered`."""
         from tui.widgets.question import Asking
 
         if self._asking is None and self.above is None:
             self._asking = Asking(self, self.look, purpose, words, text, number=number)
+            await self._asking.begin()
 
     def stop_asking(self) -> None:
         """Take the question back, and show the keys again."""
@@ -195,14 +196,14 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             self._asking = None
             self._arrange_anew()
 
-    def offer(self, entries: "list[Entry]") -> None:
+    async def offer(self, entries: "list[Entry]") -> None:
         """Show the command palette, or take it back."""
         from tui.widgets.palette import Palette
 
         if self.above is None and self._asking is None:
             self.above = Palette(self.look, entries)
-            self.mount(self.above)
-            self.above.focus()
+            await self.mount(self.above)
+            self.set_focus(self.above)
         else:
             self.stop_offering()
 

@@ -1,5 +1,7 @@
 """A question in the last line, answered with a line of text."""
 
+import re
+
 from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
@@ -33,6 +35,11 @@ class Question(Input):
         self.purpose = purpose
         self.cursor_blink = False
 
+    def take_early(self, character: str) -> None:
+        """A character that was typed before the question had the keys."""
+        if self.restrict is None or re.fullmatch(self.restrict, self.value + character):
+            self.insert_text_at_cursor(character)
+
     def on_input_changed(self, event: Input.Changed) -> None:
         """Tell what is typed so far."""
         event.stop()
@@ -64,8 +71,13 @@ class Asking:
     ) -> None:
         self._words = _Words(look, f"{words}:")
         self._question = Question(purpose, text, number=number)
-        screen.mount(self._words, self._question)
-        self._question.focus()
+        self._screen = screen
+
+    async def begin(self) -> None:
+        """Show both, and give the keys to the answer: the next key that was pressed is its."""
+        await self._screen.mount(self._words, self._question)
+        self._question.cursor_position = len(self._question.value)
+        self._screen.set_focus(self._question)
 
     def places(self, line: Region) -> list[tuple[Widget, Region]]:
         """Where question and answer are in this line."""
