@@ -49,6 +49,12 @@ class TerminalDriver(LinuxDriver):
         self._told = False
         self._file: Any = Outlet(sys.__stderr__ or sys.stderr, self._tell)
 
+    def _sigcont_application(self, *_: object) -> None:
+        """Start again only what was suspended. The kernel sends SIGCONT after SIGHUP too: a second thread that reads
+        keys, begun while the first is being ended, would outlive the app and keep the process alive."""
+        if self._must_signal_resume:
+            super()._sigcont_application()  # pyright: ignore[reportUnknownMemberType]
+
     def run_input_thread(self) -> None:
         """Read keys until there is nothing to read from."""
         try:

@@ -137,3 +137,26 @@ def test_a_dead_terminal_without_a_signal_ends_it_too(tmp_path: Path) -> None:
         assert opened.notes.read_text() == "SIGHUP False True"
     finally:
         opened.clean_up()
+
+
+def test_a_signal_to_go_on_begins_nothing_twice(window: Window) -> None:
+    """A closed window sends it after the hang-up: a second reader of keys would outlive the cockpit."""
+    threads = Path(f"/proc/{window.program.pid}/task")
+    before = len(list(threads.iterdir()))
+    os.kill(window.program.pid, signal.SIGCONT)
+    window.seen = b""
+    window.wait_for(b"\x1b[")  # something was drawn after the signal
+    assert len(list(threads.iterdir())) == before
+    os.kill(window.program.pid, signal.SIGTERM)
+    assert window.wait_for_end() < 2.0
+
+
+def test_it_goes_on_after_it_was_suspended(window: Window) -> None:
+    os.kill(window.program.pid, signal.SIGTSTP)
+    os.waitid(os.P_PID, window.program.pid, os.WSTOPPED)
+    window.read_rest()
+    os.kill(window.program.pid, signal.SIGCONT)
+    window.seen = b""
+    window.wait_for(b"\x1b[?1049h")
+    os.kill(window.program.pid, signal.SIGTERM)
+    assert window.wait_for_end() < 2.0
