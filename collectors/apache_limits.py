@@ -95,7 +95,7 @@ class ApacheLimits:
         chosen, _ = await self.chosen({pid: server.endpoints for pid, server in self._servers.items()})
         found = frozenset(self._servers.keys() - chosen) if chosen else chosen
         masters = self._machine.servers(Group.FPM)
-        if not found or len(masters) < 2:
+        if not chosen or not masters:
             return found
         pools = {pid: (await self._pools.configs((pid,)))[0] for pid in masters}
         lines = [line for pid, server in self._servers.items() if pid not in found for line in server.config.lines()]

@@ -52,8 +52,12 @@ def behind(places: Mapping[int, Collection[Endpoint]], backends: Iterable[Endpoi
 
 
 def not_asked(masters: Mapping[int, Iterable[PoolConfig]], lines: Iterable[str]) -> frozenset[int]:
-    """The masters of php-fpm none of whose pools a web server with this configuration asks; none where it names no pool
-    of any of them. A master whose pools are not known can be the one, unless all that is named is another's."""
+    """The masters of php-fpm none of whose pools a web server with this configuration (its ``lines``) asks. A master
+    whose pools are not known can be the one, unless all that is named is another's. A server that names none may be
+    told elsewhere (``.htaccess``), but only where its configuration speaks of FastCGI at all, if only to load it."""
+    lines = list(lines)
+    if lines and not any("fcgi" in line.lower() or "fastcgi" in line.lower() for line in lines):
+        return frozenset(masters)
     asked = {path or port for line in lines for path, port in _ASKED.findall(line)}
     pools = {pid: {_short(pool.address) for pool in configs} for pid, configs in masters.items()}
     known = frozenset[str]().union(*pools.values())

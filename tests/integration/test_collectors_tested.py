@@ -14,6 +14,7 @@ from collectors.transport.ssh import SshTransport
 from loadtop.model import Group, HostSample
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.haproxy import Haproxy, HaproxyFactory
+from tests.servers.php_fpm import FpmFactory
 from tests.servers.sshd import Sshd, SshdFactory
 
 Watch = Callable[[str, Apache | Haproxy], Awaitable[HostCollector]]
@@ -76,6 +77,21 @@ async def test_only_the_server_under_test_counts(apache: ApacheFactory, watch: W
     assert [
         f":{server.port}/" in found.url for found in (await until(host, lambda s: bool(s.apache))).apache or ()
     ] == [True]
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("how", ["near", "far"])
+async def test_a_server_that_runs_php_itself_has_no_pool(
+    apache: ApacheFactory, php_fpm: FpmFactory, watch: Watch, how: str
+) -> None:
+    """A pool on the same machine is another site's, however busy it is."""
+    foreign = await asyncio.to_thread(lambda: php_fpm(max_children=3))
+    server = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=3, php="mod"))
+    host = await watch(how, server)
+    sample = await until(host, lambda sample: bool(sample.apache) and not of(sample, Group.FPM))
+    assert of(sample, Group.HTTPD) == family(server.pid)
+    assert not sample.fpm
+    assert foreign.program.pid
 
 
 @pytest.mark.servers

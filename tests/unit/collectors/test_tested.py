@@ -71,5 +71,11 @@ def test_a_master_whose_pools_are_not_known_may_have_what_is_nobody_elses() -> N
 
 def test_a_server_that_names_no_pool_says_nothing() -> None:
     """It is told in a file that is not read, such as .htaccess, or asks another machine's."""
-    assert not_asked(POOLS, ["DocumentRoot /var/www"]) == frozenset()
+    loads = "LoadModule proxy_fcgi_module modules/mod_proxy_fcgi.so"
+    assert not_asked(POOLS, [loads, "DocumentRoot /var/www"]) == frozenset()
     assert not_asked(POOLS, ["ProxyPass / fcgi://10.0.0.9:9000/"]) == frozenset()
+
+
+def test_a_server_that_cannot_speak_to_a_pool_asks_none() -> None:
+    assert not_asked(POOLS, ["LoadModule php_module modules/libphp.so", "DocumentRoot /var/www"]) == {7, 8, 9}
+    assert not_asked(POOLS, []) == frozenset(), "its configuration could not be read"
