@@ -82,6 +82,14 @@ class Follower:
             self._held = None
         self._changed()
 
+    def freeze(self, on: bool) -> None:
+        """Let the picture stand still while what was before it is computed; or let it follow again."""
+        if on and self._held is None:
+            self._held = replace(self.view, history=self._history.copy())
+        elif not on and self._held is not None:
+            self._held = None
+            self._changed()
+
     def restart(self, start: float, spans: Sequence[Span], marks: Sequence[tuple[float, str]]) -> None:
         """Forget what was: what comes begins at ``start`` (seconds), after these verdicts and marks."""
         self._history = History(self.feed.interval_s, start)

@@ -68,6 +68,7 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         self.bar = ReplayBar(self.look, player)
         self._cockpit.keys = self.bar
         player.restarted = self.follower.restart
+        player.held = self.follower.freeze
         player.changed = self._draw_soon
 
     def _draw(self) -> None:

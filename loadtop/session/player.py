@@ -47,6 +47,8 @@ class SessionPlayer:
         self.playing = True
         self.speed = 1.0
         self.restarted: Restarted = lambda _, __, ___: None
+        self.held: Callable[[bool], None] = lambda _: None
+        """Told True before moments are shown that only lead to another one, and False after that one."""
         self.changed: Callable[[], None] = lambda: None
         self._session = session
         self._stay = stay
@@ -57,17 +59,18 @@ class SessionPlayer:
         self._place = -1
         self._shown_at = 0.0
         self._wanted: float | None = None
+        self._goal: float | None = None
         self._wake = asyncio.Event()
 
     @property
     def at(self) -> float:
-        """Seconds of the session that are shown."""
-        return self._kept[self._place].at if self._place >= 0 else 0.0
+        """Seconds of the session that are shown, or soon will be."""
+        return self._shown if self._goal is None else self._goal
 
     @property
     def live(self) -> str:
         """What was shown live at this moment, where the diagnosis is another one now; empty otherwise."""
-        return self._kept[self._place].live if self._place >= 0 else ""
+        return self._kept[self._place].live if self._place >= 0 and self._goal is None else ""
 
     @property
     def duration(self) -> float:
@@ -80,7 +83,7 @@ class SessionPlayer:
         if not self._kept:
             return False
         age = self._clock.wall() - self._kept[-1].moment.measured.frame.wall
-        return age < max(3.0, 3 * self.interval_s)
+        return abs(age) < max(3.0, 3 * self.interval_s)
 
     def command(self, command: Command) -> None:
         """Nothing can be changed in what has been."""
@@ -106,7 +109,7 @@ class SessionPlayer:
                     return
                 await self._pause(self.interval_s)
             else:
-                due = self._shown_at + (self._kept[self._place + 1].at - self.at) / self.speed
+                due = self._shown_at + (self._kept[self._place + 1].at - self._shown) / self.speed
                 if await self._pause(due - self._clock.monotonic()):
                     self._advance()
 
@@ -136,7 +139,7 @@ class SessionPlayer:
 
     def seek(self, at: float) -> None:
         """Show the first moment at or after ``at`` seconds."""
-        self._wanted = max(0.0, min(at, self.duration))
+        self._wanted = self._goal = max(0.0, min(at, self.duration))
         self._changed()
 
     def seek_mark(self, *, after: bool) -> bool:
@@ -152,6 +155,10 @@ class SessionPlayer:
         if found:
             self.seek(min(found) if after else max(found))
         return bool(found)
+
+    @property
+    def _shown(self) -> float:
+        return self._kept[self._place].at if self._place >= 0 else 0.0
 
     def _changed(self) -> None:
         self._shown_at = self._clock.monotonic()
@@ -191,36 +198,38 @@ class SessionPlayer:
         self._show(self._kept[self._place].moment)
 
     async def _go_to(self, wanted: float) -> None:
-        """Show the first moment at or after that time, with what was before it."""
-        if not (self._kept and self.at < wanted <= self._kept[-1].at + WINDOW * self.interval_s):
-            kept = bool(self._kept) and self._kept[0].at <= wanted <= self._kept[-1].at
-            await self._begin(wanted, kept=kept)
+        """Show the first moment at or after that time, with what was before it. The picture stands still meanwhile."""
+        index = self._session.index(wanted)
+        known = bool(self._kept) and self._kept[0].at <= wanted <= self._kept[-1].at + WINDOW * self.interval_s
+        onward = known and self._shown < wanted
+        first = self._session.index(self._kept[0].at) if known else max(1, index - WINDOW + 1)
+        if index - (self._session.index(self._shown) if onward else first) > NEAR:
+            onward = False
+            await self._glance(index)
+        self.held(True)
+        if not known:
+            self._track = Track(self._session, first)
+            self._kept = []
+        if not onward:
+            self._place = -1
+            self._forget(self._session.time_of(first))
+        await self._catch_up(wanted)
+
+    async def _catch_up(self, wanted: float) -> None:
+        """Go on to that time, unless another one is asked for meanwhile; then let the picture follow again."""
         count = 0
-        if self._wanted is not None:
-            return
-        while (self._place < 0 or self.at < wanted) and self._there_is_more():
+        while self._wanted is None and (self._place < 0 or self._shown < wanted) and self._there_is_more():
             self._advance()
             count += 1
             if count % AT_ONCE == 0:
                 await asyncio.sleep(0)
-                if self._wanted is not None:
-                    return
-
-    async def _begin(self, wanted: float, *, kept: bool) -> None:
-        """Begin again before that time: with the moments that are kept, or with others."""
-        if not kept:
-            index = self._session.index(wanted)
-            first = max(1, index - WINDOW + 1)
-            if index - first > NEAR:
-                await self._glance(index)
-            self._track = Track(self._session, first)
-            self._kept = []
-        self._place = -1
-        first = max(1, self._session.index(wanted) - WINDOW + 1)
-        self._forget(self._kept[0].at if self._kept else self._session.time_of(first))
+        if self._wanted is None:
+            self._goal = None
+            self.held(False)
 
     async def _glance(self, index: int) -> None:
         """Show the moment itself at once; what was before it takes longer."""
+        self.held(False)
         glance = Track(self._session, max(1, index - 1))
         # What was before is told right after: the verdicts of a day may not have been read yet.
         self.restarted(self._session.time_of(max(1, index - 1)), (), ())

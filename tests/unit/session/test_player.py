@@ -124,15 +124,26 @@ async def test_far_jumps_know_what_was_before(
         shown.clear()
         before.append((start, spans, marks))
 
+    frozen: list[Moment] = []
+    arrived = asyncio.Event()
+
+    def held(on: bool) -> None:
+        if on:
+            frozen.extend(shown[-1:])
+        elif frozen:
+            arrived.set()
+
     with Session(tmp_path / "a.loadtop") as session:
         player = SessionPlayer(session, stay=True, clock=FakeClock())
         player.restarted = restarted
+        player.held = held
         player.playing = False
         player.seek(moments[-1].at)
+        assert player.at == moments[-1].at, "the next key counts from there"
         task = asyncio.create_task(player.run(shown.append))
-        while player.at < moments[-1].at:  # noqa: ASYNC110 (the player tells nobody)
-            await asyncio.sleep(0)
+        await arrived.wait()
         task.cancel()
+        assert [m.measured.frame for m in frozen] == [moments[-1].measured.frame], "the moment itself stands meanwhile"
         assert [m.measured.frame for m in shown] == [m.measured.frame for m in moments[-window:]]
         assert shown[-1].diagnosis == moments[-1].diagnosis
         start, spans, marks = before[-1]
