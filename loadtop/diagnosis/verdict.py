@@ -152,7 +152,10 @@ def _headroom(measured: Measured) -> Finding:
     load = measured.load
     advice = "There is headroom: more load would be served."
     if load is not None and load.state.ended:
-        advice = "The load has ended."
+        advice = (
+            "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the"
+            " concurrency."
+        )
     elif load is not None and load.rate is not None:
         advice = f"There is headroom: raise the rate (now {load.rate:.4g}/s) to find the limit."
     elif load is not None and load.concurrency is not None:
