@@ -34,7 +34,7 @@ class Step:
         if self.concurrency is None and self.rate is None:
             raise PlanError("a step needs a number of connections or a rate: give -c or --rate")
         if self.concurrency is not None and not 1 <= self.concurrency <= MOST_CONNECTIONS:
-            raise PlanError(f"-c {self.concurrency} is not possible: use 1 to {MOST_CONNECTIONS}")
+            raise PlanError(f"{self.concurrency} connections are not possible: use 1 to {MOST_CONNECTIONS}")
         if self.rate is not None and not 0 < self.rate <= 1e7:
             raise PlanError(f"--rate {self.rate:g} is not possible: use a number of requests/s above 0")
         if self.duration_s is not None and not 0 < self.duration_s < float("inf"):
