@@ -176,8 +176,9 @@ class ReplayBar(KeyBar):
 
     def _state(self) -> Line:
         player = self._player
-        word = tr("play" if player.playing else "paused")
-        badge = Span(f" {word} ", Role.GOOD_BADGE if player.playing else Role.WARN_BADGE)
+        word = tr("seeking" if player.seeking else "play" if player.playing else "paused")
+        calm = player.playing and not player.seeking
+        badge = Span(f" {word} ", Role.GOOD_BADGE if calm else Role.WARN_BADGE)
         speed = "" if player.speed == 1 else f" x{player.speed:g}"
         grows = "+" if player.growing else ""
         place = tr("{done} of {all}", done=clock(player.at), all=clock(player.duration))

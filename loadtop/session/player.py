@@ -68,6 +68,11 @@ class SessionPlayer:
         return self._shown if self._goal is None else self._goal
 
     @property
+    def seeking(self) -> bool:
+        """Whether what was before :attr:`at` is still being computed: until then the verdict lacks it."""
+        return self._goal is not None
+
+    @property
     def live(self) -> str:
         """What was shown live at this moment, where the diagnosis is another one now; empty otherwise."""
         return self._kept[self._place].live if self._place >= 0 and self._goal is None else ""

@@ -70,6 +70,7 @@ PAGES = {
     # replay
     "play": "再生",
     "paused": "停止中",
+    "seeking": "移動中",
     "step": "1 区間",
     "speed": "速度",
     "live: {verdict}  ": "当時の判定: {verdict}  ",
