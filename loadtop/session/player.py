@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from loadtop.commands import Command
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.moment import Moment
 from loadtop.monitor import Clock, SystemClock
+from loadtop.session.pause import Pause
 from loadtop.session.reader import Session, SessionError
 from loadtop.session.track import Seen, Track
 from loadtop.summary.timeline import Span
@@ -60,7 +60,7 @@ class SessionPlayer:
         self._shown_at = 0.0
         self._wanted: float | None = None
         self._goal: float | None = None
-        self._wake = asyncio.Event()
+        self._pause = Pause(self._clock)
 
     @property
     def at(self) -> float:
@@ -96,7 +96,7 @@ class SessionPlayer:
     async def run(self, show: Callable[[Moment], None]) -> None:
         self._show = show
         self._shown_at = self._clock.monotonic()
-        learning = asyncio.create_task(self._learn())
+        learning = asyncio.create_task(_learn(self._session))
         try:
             await self._play()
         finally:
@@ -108,23 +108,15 @@ class SessionPlayer:
                 wanted, self._wanted = self._wanted, None
                 await self._go_to(wanted)
             elif not self.playing:
-                await self._pause(None)
+                await self._pause.wait(None)
             elif not self._there_is_more():
                 if not self._stay and not self.growing:
                     return
-                await self._pause(self.interval_s)
+                await self._pause.wait(self.interval_s)
             else:
                 due = self._shown_at + (self._kept[self._place + 1].at - self._shown) / self.speed
-                if await self._pause(due - self._clock.monotonic()):
+                if await self._pause.wait(due - self._clock.monotonic()):
                     self._advance()
-
-    async def _learn(self) -> None:
-        """Read the verdicts of a long recording before they are asked for, a few at a time."""
-        with suppress(SessionError):  # whoever asks for them is told
-            more = True
-            while more:
-                more = self._session.learn_changes(LEARNT)
-                await asyncio.sleep(0)
 
     def toggle(self) -> None:
         """Pause, or play on."""
@@ -167,21 +159,8 @@ class SessionPlayer:
 
     def _changed(self) -> None:
         self._shown_at = self._clock.monotonic()
-        self._wake.set()
+        self._pause.end()
         self.changed()
-
-    async def _pause(self, seconds: float | None) -> bool:
-        """Wait so long, or until something is asked for; True when the time is up."""
-        self._wake.clear()
-        waiting: set[asyncio.Future[Any]] = {asyncio.ensure_future(self._wake.wait())}
-        if seconds is not None:
-            waiting.add(asyncio.ensure_future(self._clock.sleep(max(0.0, seconds))))
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waiting:
-                each.cancel()
-        return not self._wake.is_set()
 
     def _there_is_more(self) -> bool:
         """Whether a moment follows the one that is shown; it is computed then."""
@@ -250,3 +229,12 @@ class SessionPlayer:
         ends = [*(change[0] for change in changes[1:]), start][: len(changes)]
         spans = [Span(at, end, Bottleneck(name), host) for (at, name, host), end in zip(changes, ends, strict=True)]
         self.restarted(start if changes else 0.0, spans, [mark for mark in self._session.marks() if mark[0] < start])
+
+
+async def _learn(session: Session) -> None:
+    """Read the verdicts of a long recording before they are asked for, a few at a time."""
+    with suppress(SessionError):  # whoever asks for them is told
+        more = True
+        while more:
+            more = session.learn_changes(LEARNT)
+            await asyncio.sleep(0)
