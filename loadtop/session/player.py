@@ -69,7 +69,7 @@ class SessionPlayer:
 
     @property
     def seeking(self) -> bool:
-        """Whether what was before :attr:`at` is still being computed: until then the verdict lacks it."""
+        """Whether what was before :attr:`at` is still being computed: until then the graphs lack it."""
         return self._goal is not None
 
     @property
@@ -212,9 +212,9 @@ class SessionPlayer:
             self.held(False)
 
     async def _glance(self, index: int) -> None:
-        """Show the moment itself at once; what was before it takes longer."""
+        """Show the moment itself at once, with the verdict that was shown live; what was before it takes longer."""
         self.held(False)
-        glance = Track(self._session, max(1, index - 1))
+        glance = Track(self._session, max(1, index - 1), alone=True)
         # What was before is told right after: the verdicts of a day may not have been read yet.
         self.restarted(self._session.time_of(max(1, index - 1)), (), ())
         for _ in range(2):

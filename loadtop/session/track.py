@@ -27,9 +27,11 @@ class Track:
     before: as long as the verdict is the one that was shown live, its own beginning is taken over.
     """
 
-    def __init__(self, session: Session, index: int) -> None:
-        """``index`` counts frames from 1."""
+    def __init__(self, session: Session, index: int, *, alone: bool = False) -> None:
+        """``index`` counts frames from 1. ``alone``: too little is read for a diagnosis to remember anything, so it is
+        the one that was shown live."""
         self._session = session
+        self._alone = alone
         self._whole = index <= 1
         self._frames = session.frames_from(index)
         self._verdicts = session.verdicts_from(index)
@@ -55,6 +57,8 @@ class Track:
         diagnosis, live = self._diagnoser.diagnose(measured), self._shown_live(frame.at)
         if live is None:
             return Seen(Moment(measured, diagnosis))
+        if self._alone:
+            return Seen(Moment(measured, live))
         if _name(live) == _name(diagnosis):
             return Seen(Moment(measured, diagnosis if self._whole else live))
         return Seen(Moment(measured, diagnosis), _name(live))

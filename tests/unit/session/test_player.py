@@ -144,6 +144,7 @@ async def test_far_jumps_know_what_was_before(
         await arrived.wait()
         task.cancel()
         assert [m.measured.frame for m in frozen] == [moments[-1].measured.frame], "the moment itself stands meanwhile"
+        assert frozen[0].diagnosis == moments[-1].diagnosis, "with what was shown live"
         assert [m.measured.frame for m in shown] == [m.measured.frame for m in moments[-window:]]
         assert shown[-1].diagnosis == moments[-1].diagnosis
         start, spans, marks = before[-1]
