@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from collectors import apache_config, haproxy_finder
+from collectors import apache_config
 from collectors.config_files import FILE_BYTES, Config, arguments, read_config
 from collectors.fpm_finder import FpmFinder
+from collectors.haproxy_finder import HaproxyFinder
 from collectors.machine import Endpoint, Machine
 from collectors.namespaces import Home, as_seen_by, home_of
 from collectors.problem import TransportError
@@ -28,6 +29,8 @@ class ApacheLimits:
         self._servers: dict[int, Server] = {}
         self._search = Search(machine, Group.HTTPD, self._look)
         self._pools = FpmFinder(machine, target_url)
+        self._proxies = HaproxyFinder(machine)
+        self._unknown: tuple[str, ...] = ()
         self._looked = asyncio.Event()
 
     def look(self) -> None:
@@ -57,7 +60,7 @@ class ApacheLimits:
     @property
     def note(self) -> str:
         """What keeps the server under test from being known, or an empty text."""
-        return note(self._servers)
+        return note(self._servers, self._unknown)
 
     async def settle(self, most_s: float) -> bool:
         """Wait until it is known for the first time which server is under test, where there are several: whether others
@@ -87,8 +90,11 @@ class ApacheLimits:
         if self._target_url is None:
             return frozenset(), False
         direct = serving(places, self._target_url)
-        asked = None if direct else await haproxy_finder.backends(self._machine, port_of(self._target_url))
-        return (direct, False) if asked is None else (behind(places, asked), True)
+        upstream = None if direct else await self._proxies.upstream(port_of(self._target_url))
+        self._unknown = upstream.unknown if upstream is not None else ()
+        if upstream is None:
+            return direct, False
+        return (frozenset() if upstream.unknown else behind(places, upstream.endpoints)), True
 
     async def _others(self) -> frozenset[int]:
         """The web servers that are not under test, and the masters of php-fpm that the one under test does not ask."""

@@ -1,4 +1,4 @@
-"""Where HAProxy's statistics are, and where its requests go, from its command line and its configuration.
+"""HAProxy's configuration: its sections, and where its statistics are.
 
 Source: HAProxy's configuration manual, sections 3.1 (``stats socket``) and 4.2 (``bind``, ``stats enable``, ``stats
 uri``). A page is there on every ``bind`` of a section that has statistics, or of all where ``defaults`` has them.
@@ -23,14 +23,21 @@ SOCKETS = (
 )
 """Where the socket usually is: Debian, Red Hat, and what examples have."""
 
-_SECTIONS = ("global", "defaults", "frontend", "listen", "backend")
+_PROXIES = ("frontend", "listen", "backend")
+_SECTIONS = (
+    *("global", "defaults", *_PROXIES, "peers", "resolvers", "userlist", "mailers", "program", "ring", "log-forward"),
+    *("cache", "http-errors", "fcgi-app", "crt-store", "traces", "acme"),
+)
 _WORDS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#]+)")
 _EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")  # noqa: S104 - as they are written there
 _PORT = re.compile(r"(.*):(\d{1,5})", re.ASCII)
 
 
 @dataclass(slots=True)
-class _Section:
+class Section:
+    """One section, as far as it matters here: ``binds`` with whether each is encrypted, ``servers`` as written, and the
+    ``chroot`` of the whole configuration."""
+
     kind: str
     name: str = ""
     binds: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
@@ -38,6 +45,7 @@ class _Section:
     default: str = ""
     backends: list[str] = field(default_factory=list[str])
     servers: list[str] = field(default_factory=list[str])
+    chroot: str = ""
 
 
 def files_of(command: Sequence[str]) -> list[str]:
@@ -58,31 +66,13 @@ def parse(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*sockets, *pages)))
 
 
-def servers(lines: Iterable[str], port: int) -> tuple[tuple[str, int], ...] | None:
-    """Address and port of each server that requests at this port can reach; ``None`` where nothing is bound to it. A
-    backend whose name is computed (``%[...]``) can be any. Source: sections 4.2 (``default_backend``, ``use_backend``,
-    ``server``); a server without a port gets the requests at that of the client."""
-    sections = list(_sections(lines, []))
-    ends = f":{port}"
-    entries = [each for each in sections if any(_address(bind).endswith(ends) for bind, _ in each.binds)]
-    if not entries:
-        return None
-    names = {name for entry in entries for name in (entry.default, *entry.backends)}
-    computed = any("%" in name for name in names)
-    reached = [each for each in sections if computed or each in entries or each.name in names]
-    found = (
-        _address(text) or _address(f"{text}{ends}") for each in reached for text in each.servers if "/" not in text
-    )
-    pairs = (address.rpartition(":") for address in found if address)
-    return tuple(dict.fromkeys((_bare(host), int(number)) for host, _, number in pairs))
+def sections(lines: Iterable[str]) -> list[Section]:
+    """All sections, each with what ``defaults`` gave it."""
+    return list(_sections(lines, []))
 
 
-def _bare(host: str) -> str:
-    return "127.0.0.1" if host == "localhost" else host.strip("[]")
-
-
-def _sections(lines: Iterable[str], sockets: list[str]) -> Iterator[_Section]:
-    section, defaults = _Section(""), _Section("defaults")
+def _sections(lines: Iterable[str], sockets: list[str]) -> Iterator[Section]:
+    section, defaults, chroot = Section(""), Section("defaults"), ""
     for line in lines:
         words = [quoted or single or bare for quoted, single, bare in _WORDS.findall(line.partition("#")[0])]
         if not words:
@@ -90,10 +80,10 @@ def _sections(lines: Iterable[str], sockets: list[str]) -> Iterator[_Section]:
         if words[0] in _SECTIONS:
             yield section
             if words[0] == "defaults":
-                section = defaults = _Section("defaults")
+                section = defaults = Section("defaults")
             else:
-                section = _Section(words[0], words[1] if len(words) > 1 else "", default=defaults.default)
-                section.uri = "" if words[0] == "global" else defaults.uri
+                section = Section(words[0], words[1] if len(words) > 1 else "", default=defaults.default, chroot=chroot)
+                section.uri = defaults.uri if words[0] in _PROXIES else ""
         elif words[0] == "bind" and len(words) > 1:
             section.binds += [(bind, "ssl" in words[2:]) for bind in words[1].split(",")]
         elif words[0] == "default_backend" and len(words) > 1:
@@ -102,17 +92,21 @@ def _sections(lines: Iterable[str], sockets: list[str]) -> Iterator[_Section]:
             section.backends.append(words[1])
         elif words[0] == "server" and len(words) > 2:
             section.servers.append(words[2])
+        elif words[0] == "server-template" and len(words) > 3:
+            section.servers.append(words[3])
+        elif words[0] == "chroot" and len(words) > 1:
+            chroot = words[1].rstrip("/")
         elif words[0] == "stats" and len(words) > 1:
             _note_stats(section, words[1:], sockets)
     yield section
 
 
-def _note_stats(section: _Section, words: Sequence[str], sockets: list[str]) -> None:
+def _note_stats(section: Section, words: Sequence[str], sockets: list[str]) -> None:
     if words[0] == "socket" and len(words) > 1:
         place = words[1]
         if place.startswith(("/", "unix@/")):
             sockets.append(f"unix:{place.removeprefix('unix@')}")
-        elif address := _address(place):
+        elif address := address_of(place):
             sockets.append(f"tcp://{address}")
     elif words[0] == "uri" and len(words) > 1:
         section.uri = words[1]
@@ -120,7 +114,7 @@ def _note_stats(section: _Section, words: Sequence[str], sockets: list[str]) -> 
         section.uri = section.uri or STATS_URI  # each of them switches the page on
 
 
-def _address(bind: str) -> str:
+def address_of(bind: str) -> str:
     """``HOST:PORT`` of what a ``bind`` says; empty for anything but TCP. Everywhere is also this machine."""
     kind, at, rest = bind.rpartition("@")
     match = _PORT.fullmatch(rest)
@@ -131,5 +125,5 @@ def _address(bind: str) -> str:
 
 
 def _page(bind: str, uri: str, *, secure: bool) -> str:
-    address = _address(bind)
+    address = address_of(bind)
     return f"{'https' if secure else 'http'}://{address}{uri};csv" if address and uri.startswith("/") else ""

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from collectors import names
 from collectors.machine import Endpoint, Outcomes
 from collectors.page import Page
 from collectors.problem import AbsentError
@@ -164,7 +165,9 @@ class PsutilMachine:
 
 
 def _text(wanted: Wanted) -> str | Missing:
-    """A file, or the entries of a directory, one a line."""
+    """A file, or the entries of a directory, one a line; addresses of a name."""
+    if name := names.name_of(wanted.path):
+        return names.resolved_here(name)
     path = Path(wanted.path)
     try:
         if wanted.path.endswith("/"):

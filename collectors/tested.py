@@ -1,11 +1,12 @@
 """Tells the web server under test, and the php-fpm that it asks, from others of their kind on the same machine."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from collectors.config_files import Config
+from collectors.fields import excerpt
 from collectors.fpm_config import PoolConfig
 from collectors.machine import Endpoint
 
@@ -66,14 +67,20 @@ def not_asked(masters: Mapping[int, Iterable[PoolConfig]], lines: Iterable[str])
     return frozenset(pid for pid, names in pools.items() if not names & asked and (names or asked <= known))
 
 
-def note(servers: Mapping[int, Server]) -> str:
-    """What keeps the web server under test from being known, or an empty text."""
+def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> str:
+    """What keeps the web server under test from being known, or an empty text. ``unknown`` are servers of the HAProxy
+    before them of which it cannot be told where they are."""
     hidden = sum(not server.endpoints and not server.apart for server in servers.values())
-    if len(servers) < 2 or not hidden:
+    if len(servers) < 2 or not (hidden or unknown):
         return ""
+    why = (
+        f"where {hidden} of them listen may be read by root only"
+        if hidden
+        else f"where HAProxy's server {excerpt(unknown[0])} is cannot be told"
+    )
     return (
-        f"{len(servers)} web servers run here, and where {hidden} of them listen may be read by root only: the figures"
-        " of processes are those of all, the control group is that of the first"
+        f"{len(servers)} web servers run here, and {why}: the figures of processes are those of all, the control group"
+        " is that of the first"
     )
 
 

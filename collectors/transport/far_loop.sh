@@ -40,11 +40,28 @@ while read -r order rest; do
     h) head -c $rest 2>&1 | tr "\\000" "\\001"; echo ;;
     d) ls -l "$rest" 2>&1 ;;
     q) ss -ltnH 2>&1 ;;
+    # addresses of names; a resolver that does not answer holds up this once, by a second
+    r) for name in $rest; do echo "name $name"; timeout 1 getent ahosts "$name" 2>&1; case $? in 124|143) break ;; esac; done ;;
     # what a process deep in swap can hold up: beside everything else, on the other stream
     b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
     *) printf "%s %s %s\n" "$key" "$order" "$rest" ;;
     esac
 done
 }
-read_all() { exec awk $now -v key=$key '@READ@'; }
-if [ "$perl" ]; then loop | perl -e '@QUEUES@' $key | read_all; else loop | read_all; fi
+# The shell that waits for the awk ends the loop when that has ended (as it also does where the perl has). By itself the
+# loop would not find out before the next order, which does not come while this one is not answered.
+feed() {
+    read -r me rest <self/stat
+    echo "$me"
+    loop
+}
+read_all() {
+    read -r feeder
+    awk $now -v key=$key '@READ@'
+    echo "what reads here was ended" >&2
+    read -r rest 2>/dev/null <"$feeder/stat"
+    set -- $rest
+    if [ "$4" = $$ ]; then kill "$feeder"; fi
+    exit 1
+}
+if [ "$perl" ]; then feed | perl -e '@QUEUES@' $key | read_all; else feed | read_all; fi

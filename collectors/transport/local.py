@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from collectors import names
 from collectors.page import Page
 from collectors.problem import TransportError
 from collectors.reading import Missing, Reading, Request, Wanted
@@ -99,7 +100,8 @@ class LocalTransport:
             except OSError as error:
                 return _missing(error)
         if wanted.path.startswith("@"):
-            return Missing("not made here")
+            name = names.name_of(wanted.path)
+            return names.resolved_here(name) if name and not self._root else Missing("not made here")
         path = self._root + wanted.path
         return _links(path) if path.endswith("/") else self._file(path, wanted.limit)
 

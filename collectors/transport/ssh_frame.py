@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from collectors import names
 from collectors.problem import TransportError
 from collectors.reading import IDLE_EVERY, LIMIT_BYTES, Missing, Request
 from collectors.tcp import LISTENERS, TABLES
@@ -22,6 +23,7 @@ _HEAD = re.compile(r"(?:\A|\n)==> ([^\n]+) <==\n")
 _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d+/)[^\n':]*)'?(?: for reading)?: ([^\n]+)(?:\n|\Z)"
 )
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
 _STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
 _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 _REASONS = {
@@ -105,6 +107,7 @@ class Orders:
         for wanted in request.files:
             if wanted.path.endswith("/") and _PATH.fullmatch(wanted.path):
                 lines += [f"m {mark}d {wanted.path}", f"d {wanted.path}"]
+        lines += self._resolved(request, mark)
         tables = [wanted for wanted in request.files if wanted.path in _TABLES]
         if tables and (sockets or not request.processes):
             lines += [f"m {mark}h", f"h {tables[0].limit} /dev/null {' '.join(wanted.path for wanted in tables)}"]
@@ -112,6 +115,11 @@ class Orders:
             lines += [f"m {mark}q", "q" if queues == "ss" else "p "]
         lines.append(f"m {mark}.")
         return "".join(f"{line}\n" for line in lines)
+
+    def _resolved(self, request: Request, mark: str) -> Iterable[str]:
+        """Names whose addresses are wanted."""
+        asked = [name for wanted in request.files if _NAME.fullmatch(name := names.name_of(wanted.path))]
+        return (f"m {mark}r", f"r {' '.join(asked)}") if asked else ()
 
     def _filters(self, request: Request) -> Iterable[str]:
         for wanted in request.files:
@@ -177,6 +185,8 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
             found[name] = _links(text, name)
+        elif kind == "r":
+            found.update(parse_resolved(text))
     if request.processes:
         found = {**kept.files, **{path: kept.instead[path] for path in lost if path in kept.instead}, **found}
     uptime = found.get(UPTIME)
@@ -230,6 +240,16 @@ def parse_pss(printed: str) -> dict[int, str | Missing]:
         for name, text in parse_files(printed).items()
         if name.endswith("/smaps_rollup") and name.partition("/")[0].isdecimal()
     }
+
+
+def parse_resolved(printed: str) -> dict[str, str | Missing]:
+    """Addresses by what was wanted, from what ``getent ahosts`` prints of each name after a line with that name."""
+    found: dict[str, str | Missing] = {}
+    for part in f"\n{printed}".split("\nname ")[1:]:
+        name, _, rows = part.partition("\n")
+        told = sorted(names.addresses(row.split()[0] for row in rows.splitlines() if row.strip()))
+        found[names.wanted(name).path] = "".join(f"{address}\n" for address in told) or names.UNKNOWN
+    return found
 
 
 def cut_out(chunk: bytes, mark: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import secrets
 import shutil
 import tempfile
@@ -28,6 +29,10 @@ _ENDLESS = "it prints messages without an end"
 _ENDING_S = 1.0
 _SILENT = ("BatchMode=yes",)
 _ASKING = ("BatchMode=no", "StrictHostKeyChecking=yes")
+_NO_WINDOW = {"SSH_ASKPASS_REQUIRE": "never"}
+"""What is asked on the way to a machine (by the ssh of a ProxyJump, which knows none of these options) is not asked in
+a window either."""
+
 _OPTIONS = (
     "ConnectTimeout=10",
     "ServerAliveInterval=5",
@@ -87,6 +92,7 @@ class SshLine:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=FRAME_BYTES,
+                env=None if prompt is not None else {**os.environ, **_NO_WINDOW},
                 start_new_session=prompt is None,
                 process_group=None if prompt is None else 0,
             )

@@ -7,6 +7,9 @@ NO_CLIENT = "OpenSSH's client is not installed here: install openssh-client (Deb
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _REMOVE = re.compile(r"ssh-keygen -f .+ -R .+")
 _METHODS = re.compile(r"Permission denied \(([\w,@.-]+)\)")
+_JUMP = "UNKNOWN port 65535"
+"""How ssh names the other end where a ProxyJump leads there."""
+
 _NETWORK = (
     ("Could not resolve hostname", "its name is not known here: check it, or give it a HostName in ~/.ssh/config"),
     ("Connection refused", "nothing listens on its SSH port: is sshd running there, and is the port right"),
@@ -32,7 +35,8 @@ def explain(place: str, messages: Sequence[str], status: int | None, printed: st
         fix = clean(remove[0]) if remove else f"ssh-keygen -R {place.removeprefix('ssh://').rpartition('@')[2]}"
         return f"its host key is not the one accepted before: if the machine was set up anew, {fix} and then {ssh}"
     if "Host key verification failed" in said or "host key is known" in said:
-        return f"its host key is not known here: look at it and accept it once with {ssh}"
+        whose = "the host key of a machine on the way to it" if _JUMP in said else "its host key"
+        return f"{whose} is not known here: look at it and accept it once with {ssh}"
     if "Permission denied" in said:
         return _denied(said, ssh)
     for words, reason in _NETWORK:
@@ -40,6 +44,8 @@ def explain(place: str, messages: Sequence[str], status: int | None, printed: st
             return reason
     if "awk" in said and "not found" in said:
         return "there is no awk, which reads everything: install mawk, gawk or busybox there"
+    if "what reads here was ended" in said:
+        return "its awk or perl, which reads everything there, was ended by somebody, or for want of memory"
     if status is not None and 128 < status < 160:
         return f"its shell, or what that started there, was ended by signal {status - 128}"
     if status is not None and status >= 0 and status != 255:

@@ -56,7 +56,8 @@ class Cpu:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """Load averages; tasks running (or ready to) and blocked in uninterruptible sleep now; counters since boot."""
+    """Load averages; tasks running (or ready to, without the one that reads) and blocked in uninterruptible sleep now;
+    counters since boot."""
 
     load1: float
     load5: float

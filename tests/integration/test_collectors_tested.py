@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -99,17 +101,54 @@ async def test_a_server_that_runs_php_itself_has_no_pool(
 async def test_behind_haproxy_the_servers_that_it_asks_count(
     apache: ApacheFactory, haproxy: HaproxyFactory, watch: Watch, how: str
 ) -> None:
-    """Each with its own page: one asked for through HAProxy would be now of one, now of the other."""
+    """Each with its own page: one asked for through HAProxy would be now of one, now of the other. One of them is named
+    by its host, the other stands behind a socket that leads to HAProxy again, and there in a template."""
     foreign = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
     first = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
     second = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=2))
-    proxy = await asyncio.to_thread(lambda: haproxy([first.port, second.port]))
-    assert foreign.pid
-    host = await watch(how, proxy)
-    await until(host, lambda sample: of(sample, Group.HTTPD) == family(first.pid) | family(second.pid))
-    sample = await until(host, lambda sample: len(sample.apache or ()) == 2)
-    pages = {f"http://127.0.0.1:{server.port}/server-status?auto" for server in (first, second)}
-    assert {page.url for page in sample.apache or ()} == pages
+    with tempfile.TemporaryDirectory() as directory:
+        ways = f"""    server named localhost:{first.port}
+    server inner unix@{directory}/in.sock
+frontend inner
+    bind unix@{directory}/in.sock
+    default_backend made
+backend made
+    server-template made 2 localhost:{second.port}
+"""
+        proxy = await asyncio.to_thread(lambda: haproxy([], extra=ways))
+        assert foreign.pid
+        host = await watch(how, proxy)
+        await until(host, lambda sample: of(sample, Group.HTTPD) == family(first.pid) | family(second.pid))
+        sample = await until(host, lambda sample: len(sample.apache or ()) == 2)
+        pages = {f"http://127.0.0.1:{server.port}/server-status?auto" for server in (first, second)}
+        assert {page.url for page in sample.apache or ()} == pages
+        for path in ("", "a", "b", "c"):
+            await asyncio.to_thread(ask, f"{proxy.url}{path}")
+        await until(host, lambda _: [served(server) for server in (first, second, foreign)] == [2, 2, 0])
+
+
+@pytest.mark.servers
+async def test_a_server_of_haproxy_that_is_nowhere_known_is_named(
+    apache: ApacheFactory, haproxy: HaproxyFactory, watch: Watch
+) -> None:
+    """Then all count, because it can be any of them."""
+    servers = [await asyncio.to_thread(lambda: apache(mpm="event", workers=4)) for _ in range(2)]
+    proxy = await asyncio.to_thread(lambda: haproxy([servers[0].port], extra="    server s unix@/nobody/knows.sock\n"))
+    host = await watch("near", proxy)
+    everyone = family(servers[0].pid) | family(servers[1].pid)
+    sample = await until(host, lambda sample: "unix@/nobody/knows.sock" in told(sample))
+    assert of(sample, Group.HTTPD) >= everyone
+    assert "cannot be told" in told(sample)
+
+
+def served(server: Apache) -> int:
+    """Requests but for those of the status page, which come all the while."""
+    return sum("/server-status" not in line for line in server.access_log.read_text().splitlines())
+
+
+def told(sample: HostSample) -> str:
+    """What is said beside the control group."""
+    return next(outcome.reason for outcome in sample.outcomes if outcome.collector == "cgroup")
 
 
 @pytest.mark.servers
@@ -123,7 +162,7 @@ async def test_a_busy_other_server_stays_visible(apache: ApacheFactory, watch: W
     def seen(sample: HostSample) -> bool:
         for _ in range(20):
             with contextlib.suppress(OSError):
-                foreign_page(foreign)
+                ask(foreign.url)
         return client.pid in of(sample, Group.OTHER)
 
     sample = await until(host, seen)
@@ -131,6 +170,6 @@ async def test_a_busy_other_server_stays_visible(apache: ApacheFactory, watch: W
     assert of(sample, Group.HTTPD) == family(server.pid)
 
 
-def foreign_page(server: Apache) -> None:
-    with urllib.request.urlopen(server.url, timeout=5) as answer:
+def ask(url: str) -> None:
+    with contextlib.suppress(urllib.error.HTTPError), urllib.request.urlopen(url, timeout=5) as answer:
         answer.read()

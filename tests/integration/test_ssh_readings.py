@@ -43,7 +43,8 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def loops(server: Sshd) -> list[int]:
-    """The processes of ours that run there: a shell that waits, its loop, and the perl and awk that the loop feeds."""
+    """The processes of ours that run there: a shell that waits, its loop, the perl and awk that the loop feeds, and the
+    shell that waits for the awk."""
     mine = ("eval", "perl", "awk")
     return [pid for pid, command in descendants(server.pid).items() if any(word in command for word in mine)]
 
@@ -151,7 +152,7 @@ async def test_one_channel_and_no_file_there(far: tuple[Sshd, SshTransport]) -> 
         await machine.sample()
     assert await asyncio.to_thread(opened_files, loops(server)) == set()
     shells = [command for command in descendants(server.pid).values() if "eval" in command]
-    assert len(shells) == 2  # one that waits, and its loop: a second channel would have its own
+    assert len(shells) == 3  # one that waits, its loop, and awk's: a second channel would have its own
 
 
 def opened_files(pids: list[int]) -> set[str]:
@@ -168,7 +169,7 @@ async def test_nothing_is_left_after_the_end(sshd: SshdFactory) -> None:
     server = sshd()
     transport = transport_to(server)
     await transport.connect()
-    assert len(loops(server)) == 4  # a shell that waits, its loop, perl, awk
+    assert len(loops(server)) == 5
     await transport.close()
     assert none_left(server, 2.0)
 

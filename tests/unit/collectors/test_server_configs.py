@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import apache_config, fpm_config, haproxy_config
+from collectors import apache_config, fpm_config, haproxy_config, haproxy_routes
 from collectors.apache_config import Limits
 from collectors.config_files import Config, IncludeOf, entries, read_config
 from collectors.fpm_config import PoolConfig
@@ -114,7 +114,8 @@ def test_any_text_is_a_configuration(text: str) -> None:
     fpm_config.parse(text.splitlines())
     fpm_config.parse(("[a]", *text.splitlines()))
     haproxy_config.parse(text.splitlines())
-    haproxy_config.servers(("frontend a", "bind :80", f"use_backend {text}", f"server {text}", f"bind {text}"), 80)
+    lines = ("frontend a", "bind :80", f"use_backend {text}", f"server {text}", f"server a {text}", f"bind {text}")
+    haproxy_routes.asked([haproxy_config.sections(lines)], haproxy_routes.Place(port=80), 80)
     haproxy_config.parse(("global", f"stats {text}", "listen a", f"bind {text}", f"stats uri {text}"))
     apache_config.parse(text.splitlines(), "event")
 
@@ -257,52 +258,6 @@ def test_where_haproxy_has_its_statistics() -> None:
 def test_statistics_in_defaults_are_on_every_frontend() -> None:
     text = "defaults\n stats enable\nfrontend a\n bind :81\nbackend b\ndefaults\nfrontend c\n bind :82\n"
     assert haproxy_config.parse(text.splitlines()) == ("http://127.0.0.1:81/haproxy?stats;csv",)
-
-
-BALANCED = """defaults
-    default_backend spare
-frontend www
-    bind *:80,[::]:8080
-    use_backend api if { path_beg /api }
-    default_backend shop
-frontend old
-    bind :81
-frontend any
-    bind :82
-    use_backend %[req.hdr(host)]
-listen own
-    bind 10.0.0.1:83
-    server o1 10.0.0.5
-backend shop
-    server s1 127.0.0.1:8001 check maxconn 10
-    server s2 ipv4@localhost:8002 check
-    server s3 unix@/run/s3.sock
-backend api
-    server a1 [::1]:8003
-    server a2 /run/a2.sock
-    server a3
-backend spare
-    server s1 web2.example:8004
-"""
-SHOP = (("127.0.0.1", 8001), ("127.0.0.1", 8002))
-API = (("::1", 8003),)
-SPARE = (("web2.example", 8004),)
-
-
-@pytest.mark.parametrize(
-    ("port", "servers"),
-    [
-        (80, {*API, *SHOP}),
-        (8080, {*API, *SHOP}),
-        (81, {*SPARE}),
-        (82, {*SPARE, *API, *SHOP, ("10.0.0.5", 82)}),
-        (83, {*SPARE, ("10.0.0.5", 83)}),
-        (84, None),
-    ],
-)
-def test_where_haproxy_sends_the_requests_of_a_port(port: int, servers: set[tuple[str, int]] | None) -> None:
-    found = haproxy_config.servers(BALANCED.splitlines(), port)
-    assert (found if found is None else set(found)) == servers
 
 
 ROUTES = """Main:

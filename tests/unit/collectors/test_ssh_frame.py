@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors import names
 from collectors.problem import TransportError
 from collectors.reading import Missing, Request, Wanted
 from collectors.tcp import LISTENERS, TABLES
@@ -98,6 +99,16 @@ def test_a_file_that_can_be_read_again_has_no_reason_any_more() -> None:
     texts = parse_frame("\n#m2f /proc/uptime\n2.25 5.0\n\n#m2! /proc/none", "m2", ASKED, kept)
     assert texts.unexplained == ("/proc/none",)
     assert second_look(texts.unexplained, "m3") == "m m3\nh 1048576 /dev/null /proc/none\nm m3.\n"
+
+
+def test_names_are_asked_for_and_answered() -> None:
+    wanted = [names.wanted(name) for name in ("web1.example", "none", "-x;y")]
+    orders = Orders().sample(Request(tuple(wanted)), frozenset(), "m7", sockets=False, queues="")
+    assert "m m7r\nr web1.example none\n" in orders
+    printed = "name web1.example\n10.0.0.1 STREAM web1\n10.0.0.1 DGRAM\n::1 STREAM\nname none\nsh: getent: not found\n"
+    frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7r\n{printed}"
+    texts = parse_frame(frame, "m7", Request(tuple(wanted)), Kept())
+    assert [texts.files[each.path] for each in wanted] == ["10.0.0.1\n::1\n", names.UNKNOWN, Missing("not made there")]
 
 
 def test_busybox_prints_the_same_in_its_own_words() -> None:

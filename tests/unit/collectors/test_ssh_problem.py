@@ -19,6 +19,10 @@ Host key verification failed."""
     [
         (CHANGED, "ssh-keygen -f '/home/me/.ssh/known_hosts' -R '[web1]:2222' and then ssh me@web1"),
         ("No ED25519 host key is known for web1 and you ...\nHost key verification failed.", "once with ssh me@web1"),
+        (
+            "Host key verification failed.\nConnection closed by UNKNOWN port 65535",
+            "of a machine on the way to it is not",
+        ),
         ("me@web1: Permission denied (publickey).", "ssh-add"),
         ("me@web1: Permission denied (publickey,password).", "ssh-copy-id me@web1"),
         ("ssh: Could not resolve hostname web1: Name or service not known", "its name is not known here"),
@@ -38,6 +42,10 @@ def test_each_problem_has_its_fix(said: str, part: str) -> None:
 
 def test_a_shell_that_is_killed() -> None:
     assert explain("ssh://web1", ["Killed"], 137) == "its shell, or what that started there, was ended by signal 9"
+
+
+def test_one_that_reads_there_is_killed() -> None:
+    assert "its awk or perl" in explain("ssh://web1", ["what reads here was ended"], 1)
 
 
 def test_a_shell_that_ends_is_quoted() -> None:

@@ -49,6 +49,13 @@ def test_the_note_is_about_servers_that_hide_and_not_about_containers() -> None:
     assert "by root only" in note({1: at(("::", 80)), 2: at()})
 
 
+def test_the_note_names_a_server_of_haproxy_that_is_nowhere() -> None:
+    found = {1: at(("::", 80)), 2: at(("::", 81))}
+    assert note(found, ()) == ""
+    assert "HAProxy's server 'web\\x1b:80' is cannot be told" in note(found, ("web\x1b:80", "x:1"))
+    assert note({1: at(("::", 80))}, ("x:1",)) == ""
+
+
 POOLS = {
     7: (PoolConfig("www", "/run/php/www.sock"),),
     8: (PoolConfig("shop", "/run/php/shop.sock"), PoolConfig("api", "127.0.0.1:9001")),

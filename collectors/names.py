@@ -1,0 +1,60 @@
+"""Addresses of a name, as the machine that is read knows them: from its file of hosts, or from its resolver.
+
+A machine is asked for :func:`wanted`, which is no file: a transport asks the resolver there, for :data:`PATIENCE_S` at
+most. Source of the file: hosts(5).
+"""
+
+import ipaddress
+import socket
+import threading
+from collections.abc import Iterable
+
+from collectors.reading import Missing, Wanted
+
+HOSTS = "/etc/hosts"
+PATIENCE_S = 1
+UNKNOWN = Missing("no such name there, or its resolver does not answer")
+_RESOLVER = "@resolver/"
+
+
+def wanted(name: str) -> Wanted:
+    """What to read for the addresses of a name, which come one a line."""
+    return Wanted(f"{_RESOLVER}{name}")
+
+
+def name_of(path: str) -> str:
+    """The name that is asked for; empty where it is something else."""
+    return path.removeprefix(_RESOLVER) if path.startswith(_RESOLVER) else ""
+
+
+def in_hosts(text: str, name: str) -> frozenset[str]:
+    """The addresses that a file of hosts gives a name."""
+    rows = (line.partition("#")[0].lower().split() for line in text.splitlines())
+    return frozenset(address for row in rows if name.lower() in row[1:] for address in addresses(row[:1]))
+
+
+def addresses(words: Iterable[str]) -> frozenset[str]:
+    """Those of the words that are addresses, in their usual form."""
+    found: set[str] = set()
+    for word in words:
+        try:
+            found.add(str(ipaddress.ip_address(word.partition("%")[0])))
+        except ValueError:
+            continue
+    return frozenset(found)
+
+
+def resolved_here(name: str) -> str | Missing:
+    """What this machine's resolver says. It is left to itself where it takes longer than is waited."""
+    found: set[str] = set()
+
+    def ask() -> None:
+        try:
+            found.update(str(each[4][0]) for each in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM))
+        except OSError:
+            return
+
+    asking = threading.Thread(target=ask, name="loadtop-resolver", daemon=True)
+    asking.start()
+    asking.join(PATIENCE_S)
+    return "".join(f"{address}\n" for address in sorted(found)) or UNKNOWN

@@ -1,0 +1,161 @@
+"""A machine that is reached by way of another one (ProxyJump): watched as any other, and nothing stays on either."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from collectors.host import far_host
+from collectors.problem import TransportError
+from collectors.transport.ssh import SshTransport
+from tests.servers.program import find_program
+from tests.servers.sshd import Sshd, SshdFactory
+from tests.servers.watched import until
+
+JUMP = "jump"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Two sshds, the configuration of a client that reaches the second through the first, and a command ``ssh`` that
+    uses it, in a directory for PATH."""
+
+    jump: Sshd
+    end: Sshd
+    config: Path
+    directory: Path
+
+    def sessions(self) -> dict[str, list[str]]:
+        """The command lines of what the connections of each sshd consist of."""
+        return {each.alias: [line for _, line in _below(each.pid)] for each in (self.jump, self.end)}
+
+    def through(self) -> list[int]:
+        """The processes of the first sshd that hold a connection to the second one."""
+        found = [psutil.Process(pid) for pid, _ in _below(self.jump.pid)]
+        return [each.pid for each in found if any(_port(link) == self.end.port for link in each.net_connections())]
+
+
+def _port(link: object) -> int | None:
+    return getattr(getattr(link, "raddr", None), "port", None)
+
+
+def _below(pid: int) -> list[tuple[int, str]]:
+    return [(child.pid, " ".join(child.cmdline())) for child in psutil.Process(pid).children(recursive=True)]
+
+
+def clients(config: Path) -> list[str]:
+    """Every ssh of this machine that uses the configuration, the one towards the first machine too."""
+    lines = (" ".join(each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"]))
+    return [line for line in lines if str(config) in line]
+
+
+@pytest.fixture
+def way(sshd: SshdFactory, tmp_path: Path) -> Way:
+    jump, end = sshd(alias=JUMP), sshd()
+    config = tmp_path / "ssh_config"
+    last = end.config.read_text().rstrip()
+    config.write_text(f"{jump.config.read_text()}\n{last}\n    ProxyJump {JUMP}\n")
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {config} "$@"\n')
+    ssh.chmod(0o755)
+    return Way(jump, end, config, tmp_path)
+
+
+def gone(way: Way, within_s: float = 5.0) -> bool:
+    """Whether nothing of the connection is left there and there, nor here."""
+    deadline = time.monotonic() + within_s
+    while any(way.sessions().values()) or clients(way.config):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+async def test_a_machine_behind_another_one(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way breaks once, and is found again; after the end nothing is left."""
+    monkeypatch.setattr("collectors.transport.ssh.PAUSES_S", (0.1, 0.2))
+    transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(way.config)))
+    await transport.connect()
+    host = far_host("web1", "target", transport, find_servers=False)
+    await host.start(0.3)
+    first = await until(host, lambda sample: bool(sample.processes))
+    assert first.facts.source == "ssh://web1"
+    assert any("eval" in line for line in way.sessions()["web1"])
+    assert not any("eval" in line for line in way.sessions()[JUMP]), "nothing of ours runs on the way"
+    (link,) = way.through()
+    os.kill(link, signal.SIGKILL)
+    for _ in range(300):
+        if host.latest()[1]:
+            break
+        await asyncio.sleep(0.05)
+    assert host.latest()[1].startswith("no connection since")
+    await until(host, lambda sample: sample.at > first.at + 0.5 and not host.latest()[1])
+    assert way.through() != [link]
+    await host.close()
+    assert await asyncio.to_thread(gone, way)
+
+
+@pytest.mark.parametrize("whom", ["loadtop", "ssh"])
+def test_nothing_is_left_after_kill(way: Way, whom: str) -> None:
+    words = [sys.executable, "-m", "loadtop", "watch", "--headless", "--no-record", "--host", "w=ssh://web1"]
+    environment = {**os.environ, "PATH": f"{way.directory}:{os.environ['PATH']}"}
+    with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
+        try:
+            deadline = time.monotonic() + 20
+            while not any("awk" in line for line in way.sessions()["web1"]) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            before = way.through()
+            assert len(before) == 1
+            if whom == "loadtop":
+                program.kill()
+                assert gone(way)
+            else:
+                # The connection is made again after a second, over a new way; of the old one nothing is left.
+                for child in psutil.Process(program.pid).children():
+                    child.kill()
+                deadline = time.monotonic() + 5
+                while psutil.pid_exists(before[0]) and time.monotonic() < deadline:
+                    time.sleep(0.1)
+                assert not psutil.pid_exists(before[0])
+        finally:
+            program.kill()
+    assert gone(way)
+
+
+def _unknown_key(way: Way) -> None:
+    way.jump.known_hosts.write_text("")
+
+
+def _wrong_key(way: Way) -> None:
+    (way.jump.directory / "authorized_keys").write_text("")
+
+
+def _nobody_there(way: Way) -> None:
+    way.jump.stop()
+
+
+TROUBLES = (
+    (_unknown_key, "a machine on the way to it is not known here: look at it and accept it once with ssh web1"),
+    (_wrong_key, "ssh-add until this works: ssh web1 true"),
+    (_nobody_there, "nothing listens on its SSH port"),
+)
+
+
+@pytest.mark.parametrize(("trouble", "words"), TROUBLES)
+async def test_no_way_past_the_first_machine(way: Way, trouble: Callable[[Way], None], words: str) -> None:
+    trouble(way)
+    transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(way.config)))
+    with pytest.raises(TransportError, match="ssh://web1: ") as error:
+        await transport.connect()
+    await transport.close()
+    assert words in str(error.value)
+    assert str(error.value).isprintable()
+    assert not clients(way.config)
