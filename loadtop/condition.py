@@ -8,8 +8,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from loadtop.diagnosis.finding import Bottleneck
+from loadtop.load.histogram import mean
 from loadtop.metrics import HOST_METRICS, LOAD_METRICS, PERCENTILES
-from loadtop.moment import Moment
+from loadtop.model import Distribution, LoadState
+from loadtop.moment import Measured, Moment
 
 EXPRESSION = re.compile(
     r"\s*(?P<metric>[\w.-]+?)\s*(?P<operator>>=|<=|!=|==|=|>|<)\s*(?P<value>[\w.-]+?)\s*"
@@ -29,9 +31,18 @@ FACTORS = {"ms": 1.0, "us": 0.001, "s": 1000.0, "MB": 1024.0, "MB/s": 1024.0}
 
 TIMES = {*PERCENTILES, "max", "mean", "min"}
 COUNTS = {"failed", "non_2xx"}
-LOAD_NAMES = {metric.name for metric in LOAD_METRICS} | {"mean", "min"}
 HOST_READERS = {metric.name: metric.read for metric in HOST_METRICS}
-LOAD_READERS = {metric.name: metric.read for metric in LOAD_METRICS}
+LOAD_READERS: dict[str, Callable[[Measured], float | None]] = {
+    **{metric.name: metric.read for metric in LOAD_METRICS},
+    "mean": lambda measured: _time(measured, mean),
+    "min": lambda measured: _time(measured, lambda times: times.min_us),
+}
+
+
+def _time(measured: Measured, read: Callable[[Distribution], float]) -> float | None:
+    """A time of the interval's requests in ms."""
+    latencies = None if measured.load is None else measured.load.latencies
+    return None if latencies is None or not latencies.total.count else read(latencies.total) / 1000.0
 
 
 class ConditionError(ValueError):
@@ -94,8 +105,12 @@ class Watchdog:
         self._at = 0.0
 
     def add(self, moment: Moment) -> None:
-        """Count one interval."""
+        """Count one interval, unless it was one of warm-up, or of the time before the load or after it."""
         passed, self._at = moment.at - self._at, moment.at
+        load = moment.measured.load
+        if load is not None and load.state is not LoadState.RUNNING:
+            self._held.clear()
+            return
         for condition in self._conditions:
             true = any(condition.holds(value) for value in _now(condition, moment))
             held = self._held.get(condition.text, 0.0) + passed if true else 0.0
@@ -115,6 +130,9 @@ class Watchdog:
 def _now(condition: Condition, moment: Moment) -> list[float | str | None]:
     if condition.metric == "bottleneck":
         return [str(moment.diagnosis.verdict.bottleneck)]
+    if condition.count:
+        load = moment.measured.load
+        return [None if load is None else getattr(load, condition.metric)]
     if condition.metric in LOAD_READERS:
         return [LOAD_READERS[condition.metric](moment.measured)]
     read = HOST_READERS[condition.metric]
@@ -125,9 +143,9 @@ def _overall(condition: Condition, summary: dict[str, Any]) -> list[float | str 
     metric = condition.metric
     if metric == "bottleneck":
         return [summary["verdict"]["bottleneck"]]
-    if metric in LOAD_NAMES:
+    if metric in LOAD_READERS:
         load = summary["load"]
-        return [None if load is None else _load_value(load, condition)]
+        return [None if load is None else _load_value(load, condition, summary)]
     values: list[float | str | None] = []
     for host in summary["hosts"]:
         if condition.host in (None, host["name"]):
@@ -139,25 +157,29 @@ def _overall(condition: Condition, summary: dict[str, Any]) -> list[float | str 
     return values
 
 
-def _load_value(load: dict[str, Any], condition: Condition) -> Any:
+def _load_value(load: dict[str, Any], condition: Condition, summary: dict[str, Any]) -> Any:
     metric = condition.metric
     if metric in COUNTS:
-        if condition.count:
-            return load[metric]
-        return 100.0 * load[metric] / load["requests"] if load["requests"] else (100.0 if load[metric] else None)
+        count, requests = load[metric], load["requests"]
+        if condition.count or count is None or requests is None:
+            return count if condition.count else None
+        return 100.0 * count / requests if requests else (100.0 if count else None)
+    if metric == "received_kb_s":
+        received, seconds = load["received_bytes"], summary["duration_s"]
+        return None if received is None or not seconds else received / 1024 / seconds
     if metric in TIMES:
         return None if load["latency_ms"] is None else load["latency_ms"][metric]
     return load.get(metric)
 
 
 def _place(name: str) -> tuple[str | None, str]:
-    """Split ``web.cpu.idle`` into host and metric."""
-    if name in HOST_READERS or name in LOAD_NAMES:
+    """Split ``web.cpu.idle`` into host and metric; a host's name may have dots too."""
+    if name in HOST_READERS or name in LOAD_READERS:
         return None, name
-    host, _, metric = name.partition(".")
-    if metric in HOST_READERS:
-        return host, metric
-    raise ConditionError(f"no metric is called '{name}'{_near(name, {*HOST_READERS, *LOAD_NAMES, 'bottleneck'})}")
+    metric = max((known for known in HOST_READERS if name.endswith(f".{known}")), key=len, default="")
+    if metric:
+        return name.removesuffix(f".{metric}"), metric
+    raise ConditionError(f"no metric is called '{name}'{_near(name, {*HOST_READERS, *LOAD_READERS, 'bottleneck'})}")
 
 
 def _near(name: str, known: Any) -> str:

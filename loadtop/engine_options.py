@@ -10,8 +10,8 @@ from loadtop.load.target import PlanError
 from loadtop.load_options import UsageError
 
 NAMES = ("builtin", "locust", "jmeter")
-_PLACE = re.compile(r"local|ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?", re.ASCII)
-_SERVER = re.compile(r"\w[\w.-]*(?::\d{1,5})?", re.ASCII)
+_SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
+_SERVER = re.compile(r"\w[\w.-]*(?::(?P<port>\d{1,5}))?", re.ASCII)
 
 
 OF_THE_PLAN = {
@@ -36,6 +36,16 @@ class EngineChoice:
     timed: bool = True
     counted: bool = True
     servers: tuple[str, ...] = ()
+
+
+def is_ssh_place(place: str) -> bool:
+    """Whether it is ``ssh://[USER@]HOST[:PORT]``, with a port that there can be."""
+    return _is(_SSH_PLACE, place)
+
+
+def _is(form: re.Pattern[str], text: str) -> bool:
+    match = form.fullmatch(text)
+    return match is not None and 0 < int(match["port"] or 22) < 65536
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +122,7 @@ def _check_own_plan(arguments: Any, file: Path) -> None:
 
 def _generator(text: str) -> tuple[str, str]:
     name, equals, place = text.partition("=")
-    if not equals or not name or not _PLACE.fullmatch(place):
+    if not equals or not name or not (place == "local" or is_ssh_place(place)):
         raise UsageError(f"--generator '{text}': write NAME=ssh://[USER@]HOST[:PORT] or NAME=local")
     return name, place
 
@@ -121,7 +131,7 @@ def _servers(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
     servers = tuple(text.split(","))
-    wrong = next((each for each in servers if not _SERVER.fullmatch(each)), None)
+    wrong = next((each for each in servers if not _is(_SERVER, each)), None)
     if wrong is not None or len(set(servers)) < len(servers):
         raise UsageError(f"-R '{text}': write HOST,HOST or HOST:PORT,HOST:PORT, each of them once")
     return servers

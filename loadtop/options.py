@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from loadtop import __version__
 from loadtop.condition import Condition, ConditionError
-from loadtop.engine_options import EngineChoice, add_engine, complete, engine_choice
+from loadtop.engine_options import EngineChoice, add_engine, complete, engine_choice, is_ssh_place
 from loadtop.load.plan import Plan
 from loadtop.load_options import UsageError, add_load, build_plan, positive
 
 if TYPE_CHECKING:
     from loadtop.tuning.options import TuneSettings
 
-_SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
 COMMANDS = ("run", "watch", "tune", "demo", "replay", "report", "sessions", "doctor")
 
 HERE = ("local", "psutil")
@@ -117,7 +116,7 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong as a UsageError, in one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see loadtop --help)")
+        raise UsageError(f"{message} (see {self.prog} --help)")
 
 
 def parse(argv: Sequence[str]) -> Options:
@@ -144,11 +143,11 @@ def parse(argv: Sequence[str]) -> Options:
     watching = _watching(arguments, generates=command not in ("watch", "doctor") or bool(program))
     if command == "doctor":
         return Options(command=command, watching=watching, output=Output(json=arguments.json))
-    output = _output(arguments, watching)
     if command in ("run", "tune"):
         complete(arguments)
     engine = engine_choice(arguments) if command in ("run", "tune") else EngineChoice()
     watching = _with_generators(watching, engine)
+    output = _output(arguments, watching)
     if command == "tune":
         from loadtop.tuning.options import tune_plan, tune_settings
 
@@ -283,7 +282,7 @@ def _watching(arguments: Any, *, generates: bool) -> Watching:
         name, equals, place = text.partition("=")
         if not equals or not name:
             raise UsageError(f"--host '{text}': write NAME=local or NAME=ssh://[USER@]HOST[:PORT]")
-        if place not in HERE and not _is_ssh_place(place):
+        if place not in HERE and not is_ssh_place(place):
             raise UsageError(f"--host '{text}': the place is local, psutil or ssh://[USER@]HOST[:PORT]")
         if name in (known for known, _ in hosts):
             raise UsageError(f"--host: the name {name} is given twice")
@@ -300,11 +299,6 @@ def _watching(arguments: Any, *, generates: bool) -> Watching:
         interval_s=arguments.interval,
         link_mbit=None if arguments.link is None else max(1, round(arguments.link)),
     )
-
-
-def _is_ssh_place(place: str) -> bool:
-    match = _SSH_PLACE.fullmatch(place)
-    return match is not None and 0 < int(match["port"] or 22) < 65536
 
 
 def _placed(option: str, text: str, names: Sequence[str]) -> tuple[str | None, str]:

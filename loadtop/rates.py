@@ -21,6 +21,7 @@ from loadtop.model import (
     HaproxyProxy,
     HostSample,
     LoadSample,
+    LoadState,
     Network,
     Paging,
     Pressure,
@@ -158,7 +159,9 @@ def apache_rates(before: ApacheStatus | None, now: ApacheStatus, seconds: float)
 def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:
     """The load's rates; ``None`` where no time passed or the counters began anew (the end of the warm-up)."""
     seconds = now.at - before.at
-    if seconds <= 0 or (before.requests is not None and now.requests is not None and now.requests < before.requests):
+    warmed_up = before.state is LoadState.WARMUP and now.state is not LoadState.WARMUP
+    fell = before.requests is not None and now.requests is not None and now.requests < before.requests
+    if seconds <= 0 or warmed_up or fell:
         return None
     counted = (now.counted_at or now.at) - (before.counted_at or before.at)
 

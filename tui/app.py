@@ -274,15 +274,26 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
 
 
 async def run_cockpit(
-    feed: Feed, *, look: Look | None = None, first: FirstPage | None = None, program: "CommandLoad | None" = None
+    feed: Feed,
+    *,
+    look: Look | None = None,
+    first: FirstPage | None = None,
+    program: "CommandLoad | None" = None,
+    seconds: float | None = None,
 ) -> signal.Signals | None:
-    """Show the feed, beginning with the page ``first``, until a person or a signal ends it, and stop the feed.
-    ``program`` is a command that the feed runs.
+    """Show the feed, beginning with the page ``first``, until a person or a signal ends it, or so many ``seconds`` are
+    over, and stop the feed. ``program`` is a command that the feed runs.
 
     Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up the standard
     files that were terminals lead nowhere. What broke the feed, if anything did, is raised once the screen is closed.
     """
-    return await run_app(Cockpit(feed, look=look, first=first, program=program))
+    app = Cockpit(feed, look=look, first=first, program=program)
+    end = None if seconds is None else asyncio.get_running_loop().call_later(seconds, app.exit)
+    try:
+        return await run_app(app)
+    finally:
+        if end is not None:
+            end.cancel()
 
 
 async def run_app(app: Cockpit) -> signal.Signals | None:

@@ -1,16 +1,15 @@
 """``loadtop experiment PLAN.toml``: every variant under every load, recorded; the table at the end."""
 
-import argparse
 import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from loadtop.cli.ends import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError
-from loadtop.cli.machines import connect_far, watched_hosts
+from loadtop.cli.machines import connect_far, disconnect, watched_hosts
 from loadtop.cli.recordings import start_recorder
 from loadtop.cli.screen import show
 from loadtop.experiment import table
@@ -23,7 +22,7 @@ from loadtop.experiment.runner import Progress, Runner, VariantError
 from loadtop.load_options import UsageError
 from loadtop.moment import Moment
 from loadtop.monitor import HostSource, LoadSource, Monitor
-from loadtop.options import Options, parse
+from loadtop.options import Options, Parser, parse
 from loadtop.summary.builder import SummaryBuilder
 from loadtop.words import plain
 
@@ -33,14 +32,9 @@ if TYPE_CHECKING:
 Sink = Callable[[Moment], None]
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see loadtop experiment --help)")
-
-
 def main(verb: str, words: list[str]) -> int:
     """Read the plan, whole, then run it; the exit code."""
-    parser = _Parser(prog=f"loadtop {verb}", description="Variants of a server times load steps.", allow_abbrev=False)
+    parser = Parser(prog=f"loadtop {verb}", description="Variants of a server times load steps.", allow_abbrev=False)
     parser.add_argument("plan", type=Path, metavar="PLAN.toml", help="what to run")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where results go (default: PLAN.results beside it)")
     parser.add_argument("--again", action="store_true", help="measure everything again, not only what is missing")
@@ -174,17 +168,17 @@ async def _measure(cell: Cell, ledger: Ledger, run: Run) -> CellResult | None:
     began = time.monotonic()
     load = _load(options, plan)
     far = await connect_far(options)
-    recorder = start_recorder(options, list(cell.words), cell.label, cell.url)
+    recorder = None
     summary = SummaryBuilder(cell.url)
     sinks: list[Callable[[Moment], None]] = [summary.add]
-    if recorder is not None:
-        sinks.insert(0, recorder.record)
     try:
+        recorder = start_recorder(options, list(cell.words), cell.label, cell.url)
+        if recorder is not None:
+            sinks.insert(0, recorder.record)
         hosts = await asyncio.to_thread(watched_hosts, options, plan, None, far)
         interrupted = await run(_monitor(options, cell, load, hosts, sinks), options)
     finally:
-        for transport in far.values():
-            await transport.close()
+        await disconnect(far)
         if recorder is not None:
             await asyncio.to_thread(recorder.close)
     last = summary.last_load

@@ -25,15 +25,20 @@ async def connect_far(options: Options) -> "dict[str, SshTransport]":
     try:
         outcomes = await asyncio.gather(*(transport.connect() for transport in far.values()), return_exceptions=True)
     except asyncio.CancelledError:
-        await asyncio.gather(*(transport.close() for transport in far.values()))
+        await disconnect(far)
         raise
     for name, outcome in zip(far, outcomes, strict=True):
         if isinstance(outcome, BaseException):
-            await asyncio.gather(*(transport.close() for transport in far.values()))
+            await disconnect(far)
             if isinstance(outcome, TransportError):
                 raise UnreachableError(f"--host {name}: {outcome}")
             raise outcome
     return far
+
+
+async def disconnect(far: "dict[str, SshTransport]") -> None:
+    """Close the connections to the far machines."""
+    await asyncio.gather(*(transport.close() for transport in far.values()))
 
 
 def watched_hosts(

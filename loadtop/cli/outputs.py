@@ -11,6 +11,7 @@ from loadtop.summary.builder import SummaryBuilder
 
 if TYPE_CHECKING:
     from loadtop.load.journal import JournalFiles
+    from loadtop.reporting.story import Story
 
 
 def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Options, out: TextIO) -> None:
@@ -62,6 +63,25 @@ def write_ab_files(summary: SummaryBuilder, journals: "JournalFiles | None", opt
             raise FileError(f"cannot write the times of requests to {output.gnuplot}: {error.strerror}") from None
         finally:
             journals.close()
+
+
+def begin_story(options: Options, words: list[str], summary: SummaryBuilder) -> "Story | None":
+    """What collects the page of ``--html``, where that was asked for. ``summary`` is fed elsewhere."""
+    if options.output.html is None:
+        return None
+    from loadtop.reporting.story import Story
+    from loadtop.session.secrets import without_secrets
+
+    return Story(command_line=tuple(without_secrets(words)), summary=summary)
+
+
+def write_page(story: "Story | None", options: Options) -> None:
+    """Write the page of ``--html``, where that was asked for."""
+    if story is None or options.output.html is None:
+        return
+    from loadtop.reporting.html import html
+
+    write(html(story), options.output.html, "the page")
 
 
 def write_json(figures: dict[str, Any], name: str) -> None:

@@ -3,7 +3,7 @@
 import sys
 
 from loadtop.cli.ends import DONE
-from loadtop.cli.outputs import print_report, write, write_json
+from loadtop.cli.outputs import print_report, write_json, write_page
 from loadtop.cli.recordings import opened
 from loadtop.options import parse
 from loadtop.session.replay import moments
@@ -28,10 +28,7 @@ def main(verb: str, words: list[str]) -> int:
     figures = summary.as_json() if outcome is None else outcome.into(summary.as_json())
     if output.json is not None:
         write_json(figures, output.json)
-    if output.html is not None:
-        from loadtop.reporting.html import html
-
-        write(html(story), output.html, "the page")
+    write_page(story, options)
     if options.markdown:
         from loadtop.reporting.markdown import markdown
 

@@ -25,15 +25,16 @@ async def show(
 ) -> bool:
     """Show the feed to its end, on the screen or line by line; True when a signal cut it short. ``program`` is a
     command that the feed runs."""
+    seconds = options.duration_s if options.command == "watch" else None
     if with_screen(options):
         from tui.app import run_cockpit
 
-        return await run_cockpit(feed, first=first, program=program) is not None
-    return await _print(feed, options)
+        return await run_cockpit(feed, first=first, program=program, seconds=seconds) is not None
+    return await _print(feed, options, seconds)
 
 
-async def _print(feed: Feed, options: Options) -> bool:
-    """Run the feed to its end, a line per interval; True when a signal cut it short."""
+async def _print(feed: Feed, options: Options, seconds: float | None) -> bool:
+    """Run the feed to its end, or so many seconds, a line per interval; True when a signal cut it short."""
     from loadtop.headless import Printer
 
     quiet = options.output.quiet or options.command == "tune"
@@ -50,8 +51,8 @@ async def _print(feed: Feed, options: Options) -> bool:
     for number in heard:
         loop.add_signal_handler(number, interrupt, number)
     try:
-        if options.command == "watch" and options.duration_s is not None:
-            await asyncio.wait({task}, timeout=options.duration_s)
+        if seconds is not None:
+            await asyncio.wait({task}, timeout=seconds)
             task.cancel()
         await task
     except asyncio.CancelledError:

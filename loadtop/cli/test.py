@@ -5,10 +5,18 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE
+from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, EndError
 from loadtop.cli.loads import ChosenLoad, choose_load
-from loadtop.cli.machines import connect_far, watched_hosts
-from loadtop.cli.outputs import check_writable, open_journals, print_report, write, write_ab_files, write_json
+from loadtop.cli.machines import connect_far, disconnect, watched_hosts
+from loadtop.cli.outputs import (
+    begin_story,
+    check_writable,
+    open_journals,
+    print_report,
+    write_ab_files,
+    write_json,
+    write_page,
+)
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.cli.screen import show, with_screen
 from loadtop.commands import Mark
@@ -25,7 +33,6 @@ from loadtop.words import plain
 if TYPE_CHECKING:
     from collectors.transport.ssh import SshTransport
     from loadtop.engines.command import CommandLoad
-    from loadtop.reporting.story import Story
 
 
 def main(verb: str, words: list[str]) -> int:
@@ -47,7 +54,12 @@ def main(verb: str, words: list[str]) -> int:
 
 async def _run(options: Options, words: list[str], program: "CommandLoad | None") -> int:
     far = await connect_far(options)
-    return await LiveTest(options, words, program, far).run()
+    try:
+        test = LiveTest(options, words, program, far)
+    except EndError:
+        await disconnect(far)
+        raise
+    return await test.run()
 
 
 class LiveTest:
@@ -65,7 +77,7 @@ class LiveTest:
         self._recorder = start_recorder(options, words, self._title, url, program)
         self._summary = SummaryBuilder(url)
         self._watchdog = Watchdog(list(options.output.fail_if))
-        self._story = _story(options, words, self._summary)
+        self._story = begin_story(options, words, self._summary)
         self._journals = open_journals(options)
         self._marks = MarkPipe(self._title if self._recorder is None else self._recorder.path.name)
         self._closing: list[Callable[[], Awaitable[None]]] = [transport.close for transport in far.values()]
@@ -132,15 +144,12 @@ class LiveTest:
     def _leave(self, figures: dict[str, Any]) -> None:
         """Print the report and write the files."""
         options, program = self._options, self._program
-        if self._story is not None and options.output.html is not None:
-            from loadtop.reporting.html import html
-
-            write(html(self._story), options.output.html, "the page")
         # Without a screen, standard output belongs to the command that was run.
         passing = program is not None and program.terminal is None
         out = sys.stderr if options.output.json == "-" or passing else sys.stdout
         print_report(self._summary, figures, options, out)
         tell_recording(self._recorder)
+        write_page(self._story, options)
         if options.output.json is not None:
             write_json(figures, options.output.json)
         write_ab_files(self._summary, self._journals, options)
@@ -170,13 +179,3 @@ def _title(options: Options, words: list[str], url: str | None, program: "Comman
     if program is not None:
         return " ".join(words[words.index("--") + 1 :])
     return {"demo": "demo", "watch": "watching"}.get(options.command) or url or ""
-
-
-def _story(options: Options, words: list[str], summary: SummaryBuilder) -> "Story | None":
-    """Collects what the page of ``--html`` draws."""
-    if options.output.html is None:
-        return None
-    from loadtop.reporting.story import Story
-    from loadtop.session.secrets import without_secrets
-
-    return Story(command_line=tuple(without_secrets(words)), summary=summary)

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE
-from loadtop.cli.machines import connect_far, watched_hosts
-from loadtop.cli.outputs import check_writable, write, write_json
+from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, EndError
+from loadtop.cli.machines import connect_far, disconnect, watched_hosts
+from loadtop.cli.outputs import begin_story, check_writable, write_json, write_page
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.cli.screen import show, with_screen
 from loadtop.condition import Watchdog
@@ -47,12 +47,16 @@ async def _tune(options: Options, words: list[str]) -> int:
     source = _source(options, plan)
     check_writable(options)
     far = await connect_far(options)
-    recorder = start_recorder(options, words, url, url)
+    try:
+        recorder = start_recorder(options, words, url, url)
+    except EndError:
+        await disconnect(far)
+        raise
     summary = SummaryBuilder(url)
     load = SteppedLoad(source)
     pilot = Pilot(settings.climb(), settings.bounds, load.command, _StepPrinter(options).show)
     watchdog = Watchdog(list(options.output.fail_if))
-    story = _story(options, words, summary)
+    story = begin_story(options, words, summary)
     sinks: list[Callable[[Moment], None]] = [summary.add, pilot.add, watchdog.add]
     if story is not None:
         sinks.append(story.add)
@@ -75,8 +79,7 @@ async def _tune(options: Options, words: list[str]) -> int:
     try:
         interrupted = await show(feed, options, _first_page(options, pilot.sweep, lambda: _why(pilot)))
     finally:
-        for transport in far.values():
-            await transport.close()
+        await disconnect(far)
         if recorder is not None:
             await asyncio.to_thread(recorder.close)
     outcome = Outcome.of(pilot.sweep.results, _why(pilot))
@@ -115,24 +118,11 @@ def _first_page(options: Options, sweep: Sweep, why: Callable[[], str]) -> "Firs
     return lambda look, view: TuneScreen(look, view, sweep, why)
 
 
-def _story(options: Options, words: list[str], summary: SummaryBuilder) -> "Story | None":
-    """Collects what the page of ``--html`` draws."""
-    if options.output.html is None:
-        return None
-    from loadtop.reporting.story import Story
-    from loadtop.session.secrets import without_secrets
-
-    return Story(command_line=tuple(without_secrets(words)), summary=summary)
-
-
 def _leave(options: Options, outcome: Outcome, figures: dict[str, Any], story: "Story | None") -> None:
     """Print the report, write the page and the JSON summary."""
-    if story is not None and options.output.html is not None:
-        from loadtop.reporting.html import html
-
-        write(html(story), options.output.html, "the page")
     out = sys.stderr if options.output.json == "-" else sys.stdout
     print(report(outcome), end="", file=out, flush=True)
+    write_page(story, options)
     if options.output.json is not None:
         write_json(figures, options.output.json)
 

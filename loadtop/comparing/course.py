@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isnan, nan
 
 from loadtop.metrics import HOST_METRICS, LOAD_METRICS
-from loadtop.model import LoadSample, LoadState
+from loadtop.model import LoadSample
 from loadtop.moment import Moment
 from loadtop.reporting.settings import LOAD
+from loadtop.summary.load import counts
 
 Key = tuple[str, str]
 """Of what (:data:`LOAD` or a machine) and the metric's name."""
@@ -46,7 +47,7 @@ class Course:
     def add(self, moment: Moment) -> None:
         """Count one moment."""
         load = moment.measured.load
-        if _counts(load, self._before):
+        if counts(load, self._before):
             self.began = self.began if self.at else self._last
             self._begin(0 if load is None else load.step)
             self.at[-1] = moment.at - self.began
@@ -138,12 +139,3 @@ class Course:
         if isnan(one):
             return other
         return (one * self._full[i] + other * self._full[j]) / (self._full[i] + self._full[j])
-
-
-def _counts(load: LoadSample | None, before: LoadSample | None) -> bool:
-    """Whether the interval was one of load, as the summary counts."""
-    if load is None:
-        return True
-    if load.state in (LoadState.STARTING, LoadState.WARMUP):
-        return False
-    return not load.state.ended or (before is not None and not before.state.ended)

@@ -56,7 +56,7 @@ def _runs(runs: Sequence[Run]) -> Iterator[str]:
         shapes = ", ".join(run.course.shapes.values())
         done = tr("watched")
         if load is not None:
-            done = tr("{number} requests, {rps}/s", number=load["requests"], rps=figure(load["rps"]))
+            done = tr("{number} requests, {rps}/s", number=figure(load["requests"]), rps=figure(load["rps"]))
         yield f"{letter(number)}  {plain(run.name)}  {run.started}"
         yield f"   {plain(run.figures['url'] or '')}  {shapes}  {run.duration:.0f} s  {done}"
 

@@ -51,6 +51,11 @@ def agreement(*votes: bool | None) -> float:
     return round(0.7 + 0.3 * worth / len(votes), 3)
 
 
+SILENT_FOR = 7
+"""Intervals without a sample of its machine in which a finding stays up before those begin to count: a machine that
+swaps may not answer for seconds. Our own."""
+
+
 class Latch:
     """Remembers one resource of one host: raised quickly, cleared slowly, never flapping."""
 
@@ -59,23 +64,29 @@ class Latch:
         self._needed = needed
         self._over: deque[tuple[float, bool]] = deque(maxlen=RAISE_OF)
         self._below = 0
+        self._unknown = 0
         self._since: float | None = None
         self._newest: Assessment | None = None
         self._advice = ""
         self._advised = 0
 
-    def update(self, began: float, at: float, assessment: Assessment | None) -> Finding | None:
+    def update(self, began: float, at: float, assessment: Assessment | None, *, silent: bool = False) -> Finding | None:
         """The finding that holds after the interval from ``began`` to ``at`` (seconds of the session).
 
         ``assessment`` is ``None`` where nothing was measured: that neither raises nor clears before its time.
+        ``silent``: because no sample of the machine came.
         """
         over = assessment is not None and assessment.over
         if assessment is not None:
             self._over.append((began, over))
-        self._below = 0 if assessment is not None and (assessment.held or over) else self._below + 1
+        self._unknown = self._unknown + 1 if assessment is None else 0
+        if assessment is not None and (assessment.held or over):
+            self._below = 0
+        elif not silent or self._unknown > SILENT_FOR:
+            self._below += 1
         if assessment is not None and (over or self._newest is None):
             self._newest = assessment
-        if self._below >= CLEAR_AFTER and assessment is None:
+        if self._unknown >= CLEAR_AFTER:
             self._over.clear()
         if self._since is None:
             raised = [start for start, was_over in self._over if was_over]

@@ -108,7 +108,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> str:
     text = f"All {most or ''} children of the php-fpm pool {pool.pool} are busy while CPU is free".replace("  ", " ")
     text += waiting
     text += ": raise pm.max_children" + ("" if most is None else f" from {most}")
-    load = measured.load
-    if load is not None and most is not None and (load.in_flight or 0) > most:
-        text += f" to {load.in_flight} ({load.in_flight} requests are in flight)"
+    load, callers = measured.load, _callers(measured, host)
+    if load is not None and callers is not None and most is not None and callers > most:
+        text += f" to {callers} ({load.in_flight} requests are in flight)"
     return text + room_for(host, Group.FPM, most or 1)

@@ -61,6 +61,10 @@ POOLS = {
 """Queues that fill behind any other limit of the same machine: symptoms wherever there is one."""
 
 
+SILENT_S = 2.0
+"""Seconds without a sample of the machine under test from which nothing is called free."""
+
+
 class Diagnoser:
     """Turns measured frames into diagnoses. What it remembers comes from frames only, so a replay gives what was shown
     live: a latch per resource, and how fast requests were served before."""
@@ -79,7 +83,11 @@ class Diagnoser:
         for key in now:
             # What nothing else explains must hold a moment longer: a page that says what it is may be on its way.
             self._latches.setdefault(key, Latch(RAISE_OF) if key[0] is Bottleneck.WAITING else Latch())
-        updated = (latch.update(self._at, measured.at, now.get(key)) for key, latch in self._latches.items())
+        silent = {host.name for host in measured.hosts if _is_silent(host)}
+        updated = (
+            latch.update(self._at, measured.at, now.get(key), silent=key[1] in silent)
+            for key, latch in self._latches.items()
+        )
         findings = sorted((f for f in updated if f is not None), key=lambda finding: _rank(measured, finding))
         self._at = measured.at
         forecast = self._forecaster.add(measured, calm=not any(each.over for each in now.values()))
@@ -134,6 +142,11 @@ def _explains(cause: Finding, other: Finding) -> bool:
     return cause.host == other.host and other.bottleneck in EXPLAINS.get(cause.bottleneck, set())
 
 
+def _is_silent(host: HostView) -> bool:
+    """Whether a machine that has been seen gave no sample in this interval."""
+    return host.sample is not None and not host.state.fresh
+
+
 def _headroom(measured: Measured) -> Finding:
     """``none``, with what is free as its evidence."""
     evidence: list[Evidence] = []
@@ -151,6 +164,10 @@ def _headroom(measured: Measured) -> Finding:
         )
     load = measured.load
     advice = "There is headroom: more load would be served."
+    silent = next((host for host in measured.hosts if "target" in host.state.role and _is_silent(host)), None)
+    if silent is not None and silent.stale_s >= SILENT_S:
+        advice = f"{silent.name} has not answered for {silent.stale_s:.0f} s: whether there is headroom is not known."
+        return Finding(Bottleneck.NONE, None, 0.0, measured.at, 0.0, tuple(evidence), advice)
     if load is not None and load.state.ended:
         advice = (
             "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the"

@@ -5,9 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from loadtop.model import LoadState
 from loadtop.session.definitions import DamagedError, Definitions, Row, checked
 from loadtop.session.packing import unsqueeze
-from loadtop.session.schema import BLOCK, FRAME_TABLES, KINDS, PARTS, Column, Kind, Part, host_and_thing, line_id
+from loadtop.session.schema import (
+    BLOCK,
+    FRAME_TABLES,
+    KINDS,
+    LOAD,
+    PARTS,
+    Column,
+    Kind,
+    Part,
+    host_and_thing,
+    line_id,
+)
 from loadtop.session.series import read_real_series, read_whole_series
 
 _FIRST_COLUMN = 5
@@ -98,6 +110,25 @@ class Blocks:
             return None if row is None else float(checked(row)[2])
         except DamagedError:
             return None
+
+    def with_load(self) -> list[tuple[int, int]]:
+        """First and last frame of each stretch in which load ran, the interval of its end too; not the warm-up."""
+        known = next((stored for stored in self._stored if stored.part.name == LOAD.name), None)
+        if known is None:
+            return []
+        stored = _Stored(known.part.among(frozenset({"state"})), [known.offsets[known.part.names.index("state")]])
+        found: list[tuple[int, int]] = []
+        before = LoadState.DONE
+        for row in self._connection.execute(f"SELECT * FROM {LOAD.table} ORDER BY id"):  # noqa: S608 - the schema's name
+            line = self._line(checked(row), stored, BLOCK)
+            for number, (place, (state,)) in enumerate(
+                zip(line.places, line.values, strict=True), row[0] // line_id(BLOCK, 0, 0) * BLOCK + 1
+            ):
+                if place and (state is LoadState.RUNNING or (state.ended and not before.ended)):
+                    goes_on = bool(found) and found[-1][1] == number - 1
+                    found.append((found.pop()[0] if goes_on else number, number))
+                before = state if place else before
+        return found
 
     def fetch(self, number: int, *, lines: bool = True) -> Block:
         """The block that frame ``number`` is in, as it is now. Without ``lines``: nothing of what was measured."""

@@ -1,7 +1,8 @@
-"""When another verdict began to be shown live."""
+"""Which verdicts were shown live, and when another one began."""
 
 import sqlite3
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 from loadtop.session.definitions import Definitions, loaded_text
 
@@ -22,6 +23,15 @@ class Changes:
         self._at = at
         self._read_to = 0
         self._claims: dict[int, tuple[str, str | None]] = {}
+
+    def longest(self, stretches: Iterable[tuple[int, int]]) -> str:
+        """The name of the verdict of most frames in these stretches (first and last), or an empty string."""
+        query = "SELECT claim, count(*) FROM finding WHERE position = 0 AND frame BETWEEN ? AND ? GROUP BY claim"
+        shown: Counter[str] = Counter()
+        for stretch in stretches:
+            for claim, count in self._connection.execute(query, stretch):
+                shown[str(self._definitions.values("claim", claim)[0])] += count
+        return shown.most_common(1)[0][0] if shown else ""
 
     def learn(self, most: int = -1) -> bool:
         """Read on, so many intervals at most; the result says whether there may be more."""

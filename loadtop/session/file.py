@@ -47,6 +47,7 @@ def create(path: Path, meta: SessionMeta) -> None:
         raise CreationError(f"cannot record to {path}: {error.strerror}") from None
     try:
         _fill(draft, meta)
+        _forget_journal(path)
         _publish(draft, path)
     except (OSError, sqlite3.Error) as error:
         raise CreationError(f"cannot record to {path}: {reason(error)}") from None
@@ -90,6 +91,13 @@ def _fill(draft: Path, meta: SessionMeta) -> None:
         connection.execute("COMMIT")
     finally:
         connection.close()
+
+
+def _forget_journal(path: Path) -> None:
+    """Remove what SQLite left of a recording of that name that is gone: it would be taken for this one's."""
+    if not path.exists() or _is_empty(path):
+        for end in ("-wal", "-shm"):
+            path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
 
 
 def _publish(draft: Path, path: Path) -> None:

@@ -11,7 +11,7 @@ from loadtop.session.reader import Session, SessionError
 @dataclass(frozen=True, slots=True)
 class Recording:
     """One recording: where, when (seconds since the epoch), how long (seconds), of what (a URL, or the
-    session's title), and the verdict that was shown longest.
+    session's title), and the verdict that was shown longest while load ran.
 
     ``problem`` says why a file could not be read; then the rest is empty.
     """

@@ -175,7 +175,7 @@ def _load() -> Iterator[str]:
     classes = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
     failed = f"max(0, {' + '.join(classes)} - ({' + '.join(f'b_{name}' for name in classes)}))"
     requests = "(requests - b_requests)"
-    counters = ("clock_s", "counted_at", "requests", "non_2xx", "received_bytes", "sent_bytes")
+    counters = ("clock_s", "state", "counted_at", "requests", "non_2xx", "received_bytes", "sent_bytes")
     before = ", ".join(f"lag({name}) OVER w AS b_{name}" for name in (*counters, *classes))
     yield (
         "CREATE VIEW load_rates AS SELECT frame, at, seconds, state, step, concurrency, rate, in_flight, "
@@ -187,7 +187,8 @@ def _load() -> Iterator[str]:
         "max(0, sent_bytes - b_sent_bytes) / 1024.0 / counted AS sent_kb_s "
         "FROM (SELECT *, clock_s - b_clock_s AS seconds, nullif(max(0.0, coalesce(counted_at, clock_s) - "
         f"coalesce(b_counted_at, b_clock_s)), 0.0) AS counted FROM (SELECT *, {before} FROM load LEFT JOIN failures "
-        "USING (frame, at) WINDOW w AS (ORDER BY frame))) WHERE seconds > 0 AND coalesce(requests >= b_requests, TRUE)"
+        "USING (frame, at) WINDOW w AS (ORDER BY frame))) WHERE seconds > 0 AND coalesce(requests >= b_requests, TRUE) "
+        "AND (state = 'warmup' OR coalesce(b_state, '') <> 'warmup')"
     )
     yield (
         "CREATE VIEW generator_rates AS SELECT frame, at, sum(share) AS cpu_pct, max(share) AS busiest_pct, "

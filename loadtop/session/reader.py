@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -143,15 +142,15 @@ class Session:
         return self._at(max(1, min(index, last))) or 0.0
 
     def longest_verdict(self) -> str:
-        """The bottleneck that was shown in most intervals, or an empty string. Raises SessionError."""
-        shown: Counter[str] = Counter()
-        query = "SELECT claim, count(*) FROM finding WHERE position = 0 GROUP BY claim"
+        """The bottleneck that was shown in most intervals with load (of all, where there was none), or an empty string.
+        Raises SessionError."""
+        stretches: list[tuple[int, int]] = []
+        with suppress(*UNREADABLE):
+            stretches = self._blocks.with_load()
         try:
-            for claim, count in self._connection.execute(query):
-                shown[str(self._definitions.values("claim", claim)[0])] += count
+            return self._changes.longest(stretches or [(1, self.count)])
         except UNREADABLE as error:
             raise SessionError(f"{self.path}: the verdicts are damaged ({error})") from None
-        return shown.most_common(1)[0][0] if shown else ""
 
     def marks(self) -> list[tuple[float, str]]:
         """Seconds of the session, and the text noted there. Raises SessionError."""

@@ -6,10 +6,11 @@ from typing import Any
 from loadtop import __version__
 from loadtop.diagnosis.finding import Bottleneck, Forecast
 from loadtop.metrics import swap_used
-from loadtop.model import LoadSample, LoadState
+from loadtop.model import LoadSample
 from loadtop.moment import Moment
+from loadtop.session.secrets import url_without_secrets
 from loadtop.summary.hosts import HostSummary
-from loadtop.summary.load import LoadSummary
+from loadtop.summary.load import LoadSummary, counts
 from loadtop.summary.steps import StepSummary
 from loadtop.summary.timeline import Timeline
 from loadtop.tuning.sweep import Sweep
@@ -48,7 +49,7 @@ class SummaryBuilder:
         if self._started is None:
             self._started = frame.wall - frame.at
         self.marks += [(frame.at, text) for text in frame.marks]
-        counted = self._counts(frame.load)
+        counted = counts(frame.load, self._before)
         self.timeline.add(moment, counted)
         if counted:
             self._end = frame.at
@@ -85,7 +86,7 @@ class SummaryBuilder:
             "version": __version__,
             "started": datetime.fromtimestamp(self._started or 0.0, UTC).isoformat(timespec="seconds"),
             "duration_s": round(seconds, 3),
-            "url": self.url,
+            "url": None if self.url is None else url_without_secrets(self.url),
             "load": self.load.as_json(),
             "hosts": [host.as_json() for host in self.hosts.values()],
             "verdict": self._verdict(),
@@ -121,14 +122,6 @@ class SummaryBuilder:
             return None
         figures = {"rps": found.rps, "low": found.low, "high": found.high}
         return {"resource": str(found.resource), "host": found.host, **{k: round(v, 1) for k, v in figures.items()}}
-
-    def _counts(self, load: LoadSample | None) -> bool:
-        """Whether the interval that ends now had load: also the last, cut short by the end of the load."""
-        if load is None:
-            return True
-        if load.state in (LoadState.STARTING, LoadState.WARMUP):
-            return False
-        return not load.state.ended or (self._before is not None and not self._before.state.ended)
 
     def _add_step(self, moment: Moment, load: LoadSample) -> None:
         target = next((host for host in moment.measured.hosts if "target" in host.state.role), None)

@@ -11,6 +11,16 @@ Json = dict[str, Any]
 PARTS = ("total", "connect", "processing", "waiting")
 
 
+def counts(load: LoadSample | None, before: LoadSample | None) -> bool:
+    """Whether the interval that ends with ``load`` had load: also the last, cut short by the end of the load. Where
+    there is no load at all, every interval counts."""
+    if load is None:
+        return True
+    if load.state in (LoadState.STARTING, LoadState.WARMUP):
+        return False
+    return not load.state.ended or (before is not None and not before.state.ended)
+
+
 class LoadSummary:
     """Adds up the intervals of the load that are not warm-up."""
 

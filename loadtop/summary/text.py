@@ -57,14 +57,19 @@ def _verdict(summary: Json) -> list[str]:
         return [tr("The load failed: no verdict"), *wrapped(translated(plain(summary["load"]["message"] or "")), "  ")]
     lines = [f"{tr(TITLES[verdict['bottleneck']])}{where}{held}  [{verdict['bottleneck']}]"]
     lines.extend(
-        f"  {item['metric']:<24} {figure(item['value']):>7} {item['unit']:<5} "
-        f"{'<' if item['below'] else '>'} {figure(item['threshold']):<6} {item['source']}"
+        f"  {plain(item['metric']):<24} {figure(item['value']):>7} {item['unit']:<5} "
+        f"{against(item['value'], item['threshold'])} {figure(item['threshold']):<6} {item['source']}"
         for item in verdict["evidence"]
     )
-    lines += wrapped(translated(verdict["advice"]), "  ")
+    lines += wrapped(translated(plain(verdict["advice"])), "  ")
     if (following := summary["forecast"]) is not None:
         lines += wrapped(next_limit(following), "  ")
     return lines
+
+
+def against(value: float, threshold: float) -> str:
+    """How a value stands to its threshold, as both are printed; evidence that only supports may be on either side."""
+    return "=" if figure(value) == figure(threshold) else "<" if value < threshold else ">"
 
 
 def next_limit(forecast: Json) -> str:
@@ -77,7 +82,7 @@ def next_limit(forecast: Json) -> str:
 def _load(load: Json, seconds: float) -> list[str]:
     shape = f" c={load['concurrency']}" if load["concurrency"] is not None else ""
     if load["rate"] is not None:
-        shape = f" rate={load['rate']}/s"
+        shape = f" rate={figure(load['rate'])}/s"
     by = "" if load["engine"] == "builtin" else tr(" by {engine}", engine=plain(load["engine"]))
     received = None if load["received_bytes"] is None else load["received_bytes"] / 1024
     got = f"{tr('received')} {figure(received)} kB"
@@ -133,7 +138,7 @@ def _steps(steps: Iterable[Json]) -> list[str]:
     lines = ["   c     req/s    ms mean     p50     p99  failed  %idle  %iowait  %swpused  limit"]
     for step in steps:
         latency: Json = step["latency_ms"] or {}
-        shape = step["concurrency"] if step["concurrency"] is not None else f"{step['rate']}/s"
+        shape = step["concurrency"] if step["concurrency"] is not None else f"{figure(step['rate'])}/s"
         lines.append(
             f"{shape:>4}{figure(step['rps']):>10}{figure(latency.get('mean')):>11}{figure(latency.get('p50')):>8}"
             f"{figure(latency.get('p99')):>8}{figure(step['failed']):>8}{figure(step['idle_pct']):>7}"
@@ -188,7 +193,7 @@ def _host(host: Json) -> list[str]:
         lines.append(
             tr(
                 "  apache   {mpm}  busy {busy} of {all} slots  {rate} requests/s",
-                mpm=apache["mpm"],
+                mpm=plain(apache["mpm"]),
                 busy=mean(apache["busy"]),
                 all=apache["capacity"],
                 rate=mean(apache["requests_s"]),

@@ -35,6 +35,14 @@ def block(pool: Pool, workers: int) -> str:
     )
 
 
+def allowed(pool: Pool, workers: int) -> int:
+    """How many workers the block for ``workers`` allows."""
+    if pool.group is Group.FPM or pool.manager == "prefork":
+        return workers
+    threads, servers = threaded(pool, workers)
+    return threads * servers
+
+
 def threaded(pool: Pool, workers: int) -> tuple[int, int]:
     """ThreadsPerChild and ServerLimit for at most ``workers``: whole processes, as Apache rounds down itself."""
     threads = pool.threads_per_child or DEFAULT_THREADS

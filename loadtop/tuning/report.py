@@ -2,10 +2,10 @@
 
 import textwrap
 
-from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.finding import Bottleneck
 from loadtop.load.histogram import mean, percentile
 from loadtop.model import Group
-from loadtop.summary.text import TITLES, figure
+from loadtop.summary.text import TITLES, against, figure
 from loadtop.summary.text import wrapped as wrapped_wide
 from loadtop.tuning.knee import Knee, Point, points
 from loadtop.tuning.outcome import Outcome
@@ -105,20 +105,14 @@ def _limit(outcome: Outcome) -> list[str]:
     since = tr(", from {c} connections on", c=limit.concurrency)
     lines = [f"{tr(TITLES[str(limit.bottleneck)])}{where}{since}  [{limit.bottleneck}]"]
     lines.extend(
-        f"  {item.metric:<24}{figure(round(item.value, 1)):>6} {item.unit:<5} "
-        f"{_against(item)} {figure(item.threshold):<5} {item.source}"
+        f"  {plain(item.metric):<24}{figure(round(item.value, 1)):>6} {item.unit:<5} "
+        f"{against(round(item.value, 1), item.threshold)} {figure(item.threshold):<5} {item.source}"
         for item in limit.verdict.evidence
     )
     lines += wrapped(plain(translated(limit.verdict.advice)), "  ")
     if limit.bottleneck in PROCESSOR and "more workers will not help" not in limit.verdict.advice:
         lines += wrapped(tr("There is no processor time for them: more workers will not help."), "  ")
     return lines
-
-
-def _against(item: Evidence) -> str:
-    """How the value stands to its threshold, as both are printed; evidence that only supports may be on either side."""
-    value, threshold = round(item.value, 1), item.threshold
-    return "=" if figure(value) == figure(threshold) else "<" if value < threshold else ">"
 
 
 def _knee(outcome: Outcome) -> list[str]:

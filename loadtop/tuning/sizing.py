@@ -6,7 +6,7 @@ from typing import Any
 
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.model import Group
-from loadtop.tuning.block import block
+from loadtop.tuning.block import allowed, block
 from loadtop.tuning.knee import Knee
 from loadtop.tuning.memory import RESERVE, WorkerMemory, worker_memory
 from loadtop.tuning.servers import Pool
@@ -30,7 +30,8 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """``value`` workers in ``pool``; ``bounds`` the smallest first, which is the one that binds.
+    """``value`` workers in ``pool`` (whole processes of a threaded server); ``bounds`` the smallest first, which is the
+    one that binds.
 
     ``configuration`` is the block to paste. ``memory`` is ``None`` where it was not measured. ``pool_was_full`` says
     that the pool itself was the limit, so that the value is a forecast to be confirmed by tuning again.
@@ -85,7 +86,7 @@ def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | N
     bounds = sorted((bound for bound in found if bound is not None), key=lambda bound: bound.workers)
     if not bounds:
         return None
-    value = max(1, bounds[0].workers)
+    value = allowed(pool, max(1, bounds[0].workers))
     return Sizing(pool, value, tuple(bounds), memory, full, block(pool, value))
 
 

@@ -25,7 +25,8 @@ from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import endless
 from tui.app import run_cockpit
 feed = FakeFeed(list(islice(endless(), 200)), pause_s=0.05)
-ended_by = asyncio.run(run_cockpit(feed))
+seconds = float(sys.argv[2]) if len(sys.argv) > 2 else None
+ended_by = asyncio.run(run_cockpit(feed, seconds=seconds))
 Path(sys.argv[1]).write_text(f"{ended_by and ended_by.name} {feed.running} {feed.cancelled}")
 print("THE SUMMARY", flush=True)
 """
@@ -34,13 +35,13 @@ print("THE SUMMARY", flush=True)
 class Window:
     """A terminal window with the cockpit in it."""
 
-    def __init__(self, notes: Path) -> None:
+    def __init__(self, notes: Path, *words: str) -> None:
         self.notes = notes
         self.seen = b""
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.program = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(notes)],
+            [sys.executable, "-c", PROGRAM, str(notes), *words],
             cwd=ROOT,
             stdin=slave,
             stdout=slave,
@@ -160,3 +161,14 @@ def test_it_goes_on_after_it_was_suspended(window: Window) -> None:
     window.wait_for(b"\x1b[?1049h")
     os.kill(window.program.pid, signal.SIGTERM)
     assert window.wait_for_end() < 2.0
+
+
+def test_it_ends_after_the_time_that_was_given(tmp_path: Path) -> None:
+    opened = Window(tmp_path / "notes", "1.5")
+    try:
+        opened.wait_for_end(20.0)
+        assert opened.program.returncode == 0
+        assert opened.notes.read_text().startswith("None False")
+        assert b"THE SUMMARY" in opened.seen.rpartition(b"\x1b[?1049l")[2]
+    finally:
+        opened.clean_up()

@@ -1,6 +1,6 @@
 """Rules of --fail-if."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -9,11 +9,19 @@ from hypothesis import strategies as st
 
 from loadtop.condition import Condition, ConditionError, Watchdog
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.model import Frame
+from loadtop.model import Distribution, Failures, Frame, Latencies, LoadSample, LoadState
 from loadtop.moment import Measurer, Moment
 
 SUMMARY: dict[str, Any] = {
-    "load": {"requests": 1000, "failed": 20, "non_2xx": 0, "rps": 99.0, "latency_ms": {"p99": 510.0, "mean": 100.0}},
+    "load": {
+        "requests": 1000,
+        "failed": 20,
+        "non_2xx": 0,
+        "rps": 99.0,
+        "received_bytes": 2_048_000,
+        "latency_ms": {"p99": 510.0, "mean": 100.0, "min": 9.0},
+    },
+    "duration_s": 10.0,
     "verdict": {"bottleneck": "swap"},
     "hosts": [
         {"name": "web", "cpu": {"idle": {"mean": 4.0}, "steal": None}, "load1": {"mean": 3.0}, "apache": None},
@@ -30,6 +38,9 @@ SUMMARY: dict[str, Any] = {
         ("p99 > 511 ms", False),
         ("p99>=510ms", True),
         ("mean>100000us", False),
+        ("min<10ms", True),
+        ("received_kb_s<201", True),
+        ("received_kb_s<199", False),
         ("failed>1%", True),
         ("failed>2%", False),
         ("failed>19", True),
@@ -60,6 +71,20 @@ def test_what_cannot_be_read_says_what_can(text: str) -> None:
         Condition.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("name", "host", "metric"),
+    [
+        ("web1.example.org.cpu.idle", "web1.example.org", "cpu.idle"),
+        ("web.httpd.running", "web", "httpd.running"),
+        ("httpd.running", None, "httpd.running"),
+        ("httpd.load1", "httpd", "load1"),
+    ],
+)
+def test_a_name_of_a_host_may_have_dots(name: str, host: str | None, metric: str) -> None:
+    found = Condition.parse(f"{name}>1")
+    assert (found.host, found.metric) == (host, metric)
+
+
 @given(st.text())
 def test_any_text_is_a_rule_or_a_clear_error(text: str) -> None:
     try:
@@ -83,3 +108,47 @@ def test_a_rule_with_a_time_holds_only_after_that_time_in_a_row(
 
     assert not watch([0, 99, 99, 0, 99, 99, 0])
     assert watch([0, 99, 99, 99, 0])
+
+
+def watched(text: str, samples: Iterable[LoadSample], frame_of: Callable[..., Frame]) -> bool:
+    """Whether a rule held over intervals with these samples of the load."""
+    measurer, diagnoser, watchdog = Measurer(), Diagnoser(), Watchdog([Condition.parse(text)])
+    for number, sample in enumerate(samples):
+        measured = measurer.measure(frame_of(number, sample))
+        watchdog.add(Moment(measured, diagnoser.diagnose(measured)))
+    return bool(watchdog.broken(SUMMARY))
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("mean>200ms for 3s", True),
+        ("mean>300ms for 3s", False),
+        ("min>=100ms for 3s", True),
+        ("mean<1s", True),
+        ("failed>2 for 2s", True),
+        ("failed>4 for 2s", False),
+        ("failed>30% for 2s", False),
+    ],
+)
+def test_times_and_counts_are_watched_too(text: str, broken: bool, load: Any, frame_of: Callable[..., Frame]) -> None:
+    times = Latencies(Distribution(2, 500_000, 0, 100_000, 400_000, (1, 2), (1, 1)))
+    samples = [load.sample(latencies=times, failures=Failures(connect=number)) for number in range(6)]
+    assert watched(text, samples, frame_of) == broken
+
+
+def test_what_comes_before_and_after_the_load_holds_no_rule(load: Any, frame_of: Callable[..., Frame]) -> None:
+    def samples(state: LoadState) -> list[LoadSample]:
+        return [load.sample(state=state) for _ in range(5)]
+
+    rule = "bottleneck=none for 3s"
+    assert not watched(rule, [*samples(LoadState.STARTING), *samples(LoadState.WARMUP)], frame_of)
+    assert not watched(rule, samples(LoadState.DONE), frame_of)
+    assert watched(rule, samples(LoadState.RUNNING), frame_of)
+
+
+@pytest.mark.parametrize("text", ["failed>1%", "failed>0", "non_2xx>1%", "rps>1", "received_kb_s>1", "p99>1ms"])
+def test_what_another_engine_does_not_measure_holds_no_rule(text: str) -> None:
+    unknown = dict.fromkeys(("failed", "non_2xx", "rps", "received_bytes", "latency_ms"))
+    summary = {**SUMMARY, "load": {**SUMMARY["load"], **unknown}}
+    assert Watchdog([Condition.parse(text)]).broken(summary) == []

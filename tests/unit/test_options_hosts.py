@@ -42,3 +42,8 @@ def test_the_machine_that_sends_the_load_is_watched_too() -> None:
     assert parse([*far, "--host", "me=local", URL]).watching.hosts == (("web", "ssh://web1"), ("me", "local"))
     assert parse(["watch", *far]).watching.hosts == (("web", "ssh://web1"),)
     assert parse([*far, "--fail-if", "local.cpu.idle<5%", URL]).output.fail_if
+
+
+def test_a_rule_may_be_about_a_machine_that_generates() -> None:
+    words = ["--engine", "locust", "--generator", "g1=ssh://g1", "--fail-if", "g1.cpu.idle<5%", URL]
+    assert parse(words).output.fail_if[0].host == "g1"

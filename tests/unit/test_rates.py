@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.model import ApacheStatus, CpuTimes, Disk, Failures, Group, Network, Pressure
+from loadtop.model import ApacheStatus, CpuTimes, Disk, Failures, Group, LoadState, Network, Pressure
 from loadtop.rates import apache_rates, cpu_shares, host_rates, load_rates, pressure_shares
 
 ticks = st.integers(0, 10**9)
@@ -165,6 +165,9 @@ def test_the_rates_of_a_load(load: Any) -> None:
 def test_the_end_of_the_warm_up_has_no_rate(load: Any) -> None:
     first = load.sample()
     assert load_rates(first, load.sample(requests=1)) is None
+    warm = load.sample(state=LoadState.WARMUP, requests=80)
+    assert load_rates(warm, load.sample(state=LoadState.WARMUP, requests=180)) is not None
+    assert load_rates(warm, load.sample(state=LoadState.RUNNING, requests=85)) is None
 
 
 def test_nothing_done_is_no_share(load: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.load.histogram import EMPTY, bucket_of
-from loadtop.model import Distribution, Frame, Latencies, LoadState, StatedTimes
+from loadtop.model import ApacheStatus, Distribution, Frame, Latencies, LoadState, StatedTimes
 from loadtop.moment import Measurer
 from loadtop.moment import Moment as AMoment
 from loadtop.summary.ab import ab_report
@@ -179,6 +179,27 @@ def test_the_report_fits_a_terminal_and_holds_what_matters(run: Run) -> None:
     assert "restarted \\x1b[31mhttpd" in text
     assert "\x1b" not in text
     assert max(len(line) for line in text.splitlines()) <= 84
+
+
+def test_a_token_in_the_url_is_in_no_report() -> None:
+    url = SummaryBuilder("http://web1/page?a=1&token=opensesame").as_json()["url"]
+    assert url == "http://web1/page?a=1&token=***"
+
+
+def test_evidence_stands_to_its_threshold_as_it_is(run: Run) -> None:
+    run.go(6, **{**FULL, "cpu_stall": 3.0}, processes={"apache2": 50.0})
+    lines = {line.split()[0]: line for line in report(run.json()).splitlines() if line.startswith("  ")}
+    assert " > 90 " in lines["cpu.busy_pct"]
+    assert " < 10 " in lines["pressure.cpu_some_pct"]
+
+
+def test_names_of_processes_and_servers_are_made_safe_in_the_report(run: Run) -> None:
+    page = ApacheStatus("http://x/server-status?auto", "pre\x1b[2Jfork", "Apache", "W___", 10)
+    run.go(6, **FULL, processes={"back\x1b[2Jup": 97.0, "apache2": 50.0}, changes={"apache": (page,)})
+    text = report(run.json())
+    assert "back\\x1b[2Jup (pid 1000), no part of the web server" in " ".join(text.split())
+    assert "pre\\x1b[2Jfork" in text
+    assert "\x1b" not in text
 
 
 def test_a_load_that_failed_has_no_verdict_in_the_report(run: Run) -> None:

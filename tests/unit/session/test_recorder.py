@@ -6,10 +6,13 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Finding
+from loadtop.model import LoadState
 from loadtop.moment import Moment
 from loadtop.session import recorder as recording
 from loadtop.session.listing import recordings
@@ -111,6 +114,26 @@ def test_an_empty_file_is_used(tmp_path: Path, meta: SessionMeta, made_moments: 
     assert recorder.problem == ""
     assert numbers(path) == [1]
     assert mode(path) == 0o600
+
+
+def test_the_journal_of_a_recording_that_is_gone_is_not_taken_over(
+    tmp_path: Path, meta: SessionMeta, made_moments: Make
+) -> None:
+    path = tmp_path / "a.loadtop"
+    killed = tmp_path / "killed"
+    recorder = Recorder(path, meta=meta)
+    for moment in made_moments(5):
+        recorder.record(moment)
+    recorder.flush()
+    killed.write_bytes(path.with_name("a.loadtop-wal").read_bytes())
+    recorder.close()
+    path.unlink()
+    killed.rename(path.with_name("a.loadtop-wal"))
+    again = Recorder(path, meta=meta)
+    again.record(made_moments(1)[0])
+    again.close()
+    assert again.problem == ""
+    assert numbers(path) == [1]
 
 
 def test_two_writers_to_one_path(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
@@ -263,3 +286,21 @@ def test_the_list_of_recordings(tmp_path: Path, meta: SessionMeta, made_moments:
     assert first.duration_s == made_moments(4)[-1].at
     assert broken.problem == f"{broken.path}: not a recording of loadtop"
     assert list(recordings(tmp_path / "missing")) == []
+
+
+def test_the_list_says_what_was_the_limit_while_load_ran(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    """The cockpit may stay open, and the machines calm, for long after the load."""
+
+    def shown(moment: Moment, number: int) -> Moment:
+        state = LoadState.WARMUP if number < 25 else LoadState.RUNNING if number < 65 else LoadState.DONE
+        name = Bottleneck.CPU if state is LoadState.RUNNING else Bottleneck.NONE
+        frame = moment.measured.frame
+        load = None if frame.load is None else replace(frame.load, state=state)
+        found = Finding(name, None, 0.0, 1.0, 1.0, (), "")
+        return Moment(replace(moment.measured, frame=replace(frame, load=load)), Diagnosis(found, ()))
+
+    recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
+    for number, moment in enumerate(made_moments(110)):
+        recorder.record(shown(moment, number))
+    recorder.close()
+    assert [each.verdict for each in recordings(tmp_path)] == ["cpu"]

@@ -114,6 +114,18 @@ def test_threads_come_in_whole_processes(
     ]  # fmt: skip
 
 
+def test_what_is_said_is_what_the_block_sets(flattening: Sequence[StepResult]) -> None:
+    results = [
+        replace(result, pools=tuple(replace(each, manager="event", threads_per_child=5) for each in result.pools))
+        for result in flattening
+    ]
+    found = sized(results)
+    assert (found.bounds[0].workers, found.value) == (16, 15)
+    assert found.as_json()["max_request_workers"] == 15
+    assert "MaxRequestWorkers   15" in found.configuration
+    assert "Set MaxRequestWorkers to 15" in report(Outcome.of(results))
+
+
 def test_no_status_page_no_setting(a_result: Result) -> None:
     outcome = Outcome.of([a_result(n, 10.0 * min(n, 4), pools=()) for n in (1, 2, 4, 8, 16)])
     assert outcome.sizing is None
