@@ -163,6 +163,9 @@ class LiveTest:
             print(f"loadtop: {plain(program.complaint)}", file=sys.stderr)
             return code
         if last is not None and (last.state is LoadState.FAILED or _never_connected(last)):
+            output = self._options.output
+            if last.message and output.quiet and (output.ab or output.html_table is not None):
+                print(f"loadtop: {plain(last.message)}", file=sys.stderr)  # ab's report has no place for it
             return UNREACHABLE
         if self._options.output.strict and figures["verdict"]["bottleneck"] == "generator":
             print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)

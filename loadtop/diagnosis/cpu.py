@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.model import Group
+from loadtop.model import Group, LoadSample
 from loadtop.moment import HostView, Measured
 from loadtop.rate_model import ProcessRates
 
@@ -72,7 +72,7 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     process = _busiest(rates.processes or (), SERVERS & {group.group for group in rates.groups or ()} or {Group.OTHER})
     share = 0.0 if process is None or process.cpu is None else process.cpu
     threads = 1 if process is None else max(1, process.process.threads)
-    waiting = measured.load is not None and (measured.load.in_flight or 0) >= 2
+    waiting = measured.load is not None and _several(measured.load)
     # Beside a known web server, a core that something else fills is no limit of the server.
     filled = share >= PROCESS_PCT if rates.processes is not None else True
     single = process is not None and threads == 1 and share >= CORE_PCT
@@ -94,6 +94,13 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
         advice=f"{name} fills one core while the others idle: let more processes share its work.",
         confidence=agreement(None if process is None else share >= PROCESS_PCT and threads == 1),
     )
+
+
+def _several(load: LoadSample) -> bool:
+    """Whether requests wait for one another: two are in flight, or as many connections kept busy. Where another engine
+    tells neither, it is believed."""
+    asked = load.concurrency if load.in_flight is None else load.in_flight
+    return asked is None or asked >= 2
 
 
 def _busiest(processes: Iterable[ProcessRates], groups: set[Group]) -> ProcessRates | None:

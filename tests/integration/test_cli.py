@@ -173,6 +173,7 @@ class TestTroubles:
         assert done.returncode == 3
         assert f"is the server running on 127.0.0.1:{port}?" in " ".join(done.stdout.split())
         assert loadtop("-r", "-n", "10", f"http://127.0.0.1:{port}/").returncode == 3, "-r reaches nothing either"
+        assert "is the server running" in loadtop("--ab", "-q", "-n", "1", f"http://127.0.0.1:{port}/").stderr
 
     def test_an_unknown_host(self) -> None:
         done = loadtop("-n", "10", "http://no-such-host.invalid/")
@@ -215,9 +216,10 @@ class TestTroubles:
 
     def test_a_rule_that_holds(self, apache: ApacheFactory) -> None:
         server = apache(pages={"index.html": "x"})
-        done = loadtop("-n", "50", "--fail-if", "rps>1", "--fail-if", "failed>0", server.url)
+        rules = ("rps>1", "failed>0", "mean>1us", "received_kb_s>0.1")
+        done = loadtop("-n", "50", *(word for rule in rules for word in ("--fail-if", rule)), server.url)
         assert done.returncode == 1
-        assert "--fail-if held: rps>1" in done.stderr
+        assert all(f"--fail-if held: {rule}" in done.stderr for rule in rules if rule != "failed>0")
         assert "failed>0" not in done.stderr
 
     def test_files_that_cannot_be_written_are_known_before_the_load(self, apache: ApacheFactory) -> None:

@@ -163,6 +163,14 @@ def test_one_full_core_of_one_request_at_a_time_is_headroom(course: Course) -> N
     assert course.go_on(5, **one).verdict.bottleneck is Bottleneck.NONE
 
 
+@pytest.mark.parametrize(("connections", "limit"), [(1, "none"), (8, "cpu-core"), (None, "cpu-core")])
+def test_one_full_core_under_an_engine_that_does_not_tell_what_is_in_flight(
+    course: Course, connections: int | None, limit: str
+) -> None:
+    load = {"in_flight": None, "concurrency": connections}
+    assert course.go_on(5, busy=(99.0, 10.0), processes={"nginx": 97.0}, load=load).verdict.bottleneck == limit
+
+
 def test_a_core_that_a_stranger_fills_beside_the_web_server_is_no_limit_of_the_server(course: Course) -> None:
     one: dict[str, Any] = {"busy": (99.0, 10.0), "processes": {"backup": 97.0, "apache2": 5.0}}
     assert course.go_on(5, **one).verdict.bottleneck is Bottleneck.NONE

@@ -45,6 +45,12 @@ def test_a_full_fpm_pool_with_a_queue_is_named_with_the_number_to_set(course: Co
     assert "4 requests wait" in diagnosis.verdict.advice
 
 
+def test_a_full_fpm_pool_needs_no_more_children_than_apache_has_slots(course: Course) -> None:
+    load = {"in_flight": 200, "concurrency": 200}
+    advice = course.go_on(3, load=load, board="W" * 40, changes=pool(5, queue=35)).verdict.advice
+    assert "raise pm.max_children from 5 to 40 (200 requests are in flight)" in advice
+
+
 def test_a_full_apache_pool_that_waits_for_a_full_fpm_pool_is_fpm(course: Course) -> None:
     diagnosis = course.go_on(3, board="W" * 10, changes=pool(5, queue=5))
     assert named(diagnosis) is Bottleneck.FPM_WORKERS

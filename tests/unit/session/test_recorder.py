@@ -265,6 +265,22 @@ def test_no_secret_reaches_the_file(tmp_path: Path, made_moments: Make) -> None:
         assert session.meta.url == "http://***@web1/"
 
 
+def test_a_mistake_of_this_program_is_said_and_ends_no_test(
+    opened: Recorder, made_moments: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def take(_: Writer, __: Moment) -> None:
+        raise ValueError("no such thing")
+
+    opened.record(made_moments(1)[0])
+    opened.flush()
+    monkeypatch.setattr(Writer, "take", take)
+    for moment in made_moments(3):
+        opened.record(moment)
+    opened.close()
+    assert "broke off: ValueError('no such thing')" in opened.problem
+    assert numbers(opened.path) == [1]
+
+
 def test_the_views_are_in_the_file(opened: Recorder, made_moments: Make) -> None:
     opened.record(made_moments(1)[0])
     opened.close()
