@@ -37,7 +37,10 @@ def main(verb: str, words: list[str]) -> int:
     if arguments.json is not None:
         write_json(as_json(comparison), arguments.json)
     if arguments.json is None or arguments.text:
-        _show(comparison, everything=arguments.all, on_screen=not arguments.text)
+        if not arguments.text and sys.stdout.isatty() and sys.stdin.isatty():
+            _on_screen(comparison)
+        out = sys.stderr if arguments.json == "-" else sys.stdout
+        print(text(comparison, everything=arguments.all), end="", file=out)
     return DONE
 
 
@@ -79,9 +82,7 @@ def _beginning(session: Session, end: float) -> Course:
     return course
 
 
-def _show(comparison: Comparison, *, everything: bool, on_screen: bool) -> None:
-    if on_screen and sys.stdout.isatty() and sys.stdin.isatty():
-        from tui.comparing import run_comparison
+def _on_screen(comparison: Comparison) -> None:
+    from tui.comparing import run_comparison
 
-        run_comparison(comparison)
-    print(text(comparison, everything=everything), end="")
+    run_comparison(comparison)

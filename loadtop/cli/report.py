@@ -26,16 +26,18 @@ def main(verb: str, words: list[str]) -> int:
     summary = story.summary
     outcome = None if sweep is None else Outcome.of(sweep.results)
     figures = summary.as_json() if outcome is None else outcome.into(summary.as_json())
+    # With the JSON on standard output, there is nothing else on it.
+    out = sys.stderr if output.json == "-" else sys.stdout
     if output.json is not None:
         write_json(figures, output.json)
     write_page(story, options)
     if options.markdown:
         from loadtop.reporting.markdown import markdown
 
-        print(markdown(story), end="")
+        print(markdown(story), end="", file=out)
     elsewhere = output.json is not None or output.html is not None or options.markdown
     if outcome is not None and not output.ab and (options.text or not elsewhere):
-        print(tuning_report(outcome), end="")
+        print(tuning_report(outcome), end="", file=out)
     elif options.text or output.ab or not elsewhere:
-        print_report(summary, figures, options, sys.stdout)
+        print_report(summary, figures, options, out)
     return DONE

@@ -71,6 +71,12 @@ def test_text_is_printed_when_nothing_else_is_asked(recording: Path) -> None:
     assert "Percentiles in ms" in done.stdout
 
 
+def test_json_on_standard_output_is_alone_there(recording: Path) -> None:
+    done = loadtop("report", str(recording), "--json", "-", "--text")
+    assert json.loads(done.stdout)["schema"] == "loadtop.summary/1"
+    assert "Percentiles in ms" in done.stderr
+
+
 def test_page_that_cannot_be_written_is_said_before_the_load(folder: Path) -> None:
     page = str(folder / "missing" / "page.html")
     done = loadtop("--headless", "--no-record", "--html", page, "-n", "1", "http://127.0.0.1:9/")
