@@ -5,7 +5,8 @@ from pathlib import Path
 from loadtop.cli.ends import DONE, UnreachableError
 from loadtop.load_options import UsageError
 from loadtop.options import Parser
-from loadtop.session.mark_pipe import MarkError, name_of, running, send
+from loadtop.session.mark_pipe import MarkError, called, name_of, running, send
+from loadtop.session.place import SUFFIX
 from loadtop.words import plain
 
 
@@ -34,7 +35,7 @@ def _chosen(tests: list[Path], session: str | None) -> Path:
     if session is None:
         return tests[-1]
     wanted = Path(session).name
-    found = [path for path in tests if name_of(path) in (wanted, f"{wanted}.loadtop")]
+    found = [path for path in tests if name_of(path) in (called(wanted), called(f"{wanted}{SUFFIX}"))]
     if not found:
         names = ", ".join(plain(name_of(path)) for path in tests)
         raise UnreachableError(f"no running test records to {plain(session)}; there are: {names}")

@@ -21,6 +21,11 @@ def folder() -> Path:
     return directory() / "running"
 
 
+def called(name: str) -> str:
+    """A test's name as its pipe has it."""
+    return "".join(c if c.isalnum() or c in ".-_" else "-" for c in name)[:80]
+
+
 class MarkPipe:
     """Made for the time of a test and removed after it. ``path`` is empty where none could be made: a test does not
     fail for that."""
@@ -30,8 +35,7 @@ class MarkPipe:
         self.path: Path | None = None
         self._fd = -1
         self._rest = b""
-        words = "".join(c if c.isalnum() or c in ".-_" else "-" for c in name)[:80]
-        path = folder() / f"{os.getpid()}-{words}{SUFFIX}"
+        path = folder() / f"{os.getpid()}-{called(name)}{SUFFIX}"
         with contextlib.suppress(OSError):
             folder().mkdir(mode=0o700, parents=True, exist_ok=True)
             path.unlink(missing_ok=True)

@@ -61,16 +61,16 @@ def _marks(path: Path) -> list[str]:
 def test_marks_reach_the_test_they_are_meant_for(
     state: Path, tests: "list[subprocess.Popen[bytes]]", tmp_path: Path
 ) -> None:
-    first, second = tmp_path / "first.loadtop", tmp_path / "second.loadtop"
+    first, second = tmp_path / "the first.loadtop", tmp_path / "second.loadtop"
     for path in (first, second):
         tests.append(_watch(path))
-        _until("its pipe", partial(_pipes, state, path.name))
+        _until("its pipe", partial(_pipes, state, path.name.replace(" ", "-")))
     newest = max((state / "running").iterdir(), key=lambda pipe: pipe.stat().st_ctime_ns)
     assert stat.S_IMODE(newest.stat().st_mode) == 0o600
     assert stat.S_IMODE(newest.parent.stat().st_mode) == 0o700
     # A test listens once it runs; before, a mark waits in the pipe.
     assert _mark("restarted httpd").stdout == "noted in second.loadtop\n"
-    assert _mark("flushed\x1b[2J\nthe cache", "--session", str(first)).stdout == "noted in first.loadtop\n"
+    assert _mark("flushed\x1b[2J\nthe cache", "--session", str(first)).stdout == "noted in the-first.loadtop\n"
     newest.write_text("by hand\n\n  \n")
     _until("the marks", lambda: len(_marks(second)) == 2 and len(_marks(first)) == 1)
     assert _marks(second) == ["restarted httpd", "by hand"]
