@@ -297,8 +297,9 @@ def test_the_list_of_recordings(tmp_path: Path, meta: SessionMeta, made_moments:
     (tmp_path / "c.loadtop").write_text("something else entirely, longer than a header would be" * 20)
     (tmp_path / "notes.txt").touch()
     first, second, broken = recordings(tmp_path)
+    (limit,) = {str(moment.diagnosis.verdict.bottleneck) for moment in made_moments(4)[2:]}  # after the warm-up
     assert [each.path.name for each in (first, second, broken)] == ["a.loadtop", "b.loadtop", "c.loadtop"]
-    assert (first.started, first.what, first.verdict, first.problem) == (meta.started, meta.url, "none", "")
+    assert (first.started, first.what, first.verdict, first.problem) == (meta.started, meta.url, limit, "")
     assert first.duration_s == made_moments(4)[-1].at
     assert broken.problem == f"{broken.path}: not a recording of loadtop"
     assert list(recordings(tmp_path / "missing")) == []
