@@ -187,7 +187,8 @@ def test_a_token_in_the_url_is_in_no_report() -> None:
 
 
 def test_evidence_stands_to_its_threshold_as_it_is(run: Run) -> None:
-    run.go(6, **{**FULL, "cpu_stall": 3.0}, processes={"apache2": 50.0})
+    full: dict[str, Any] = {**FULL, "cpu_stall": 3.0}
+    run.go(6, **full, processes={"apache2": 50.0})
     lines = {line.split()[0]: line for line in report(run.json()).splitlines() if line.startswith("  ")}
     assert " > 90 " in lines["cpu.busy_pct"]
     assert " < 10 " in lines["pressure.cpu_some_pct"]
