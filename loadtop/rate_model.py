@@ -223,7 +223,8 @@ class HostRates:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorRates:
-    """``busiest`` is the busiest worker's processor share in percent of one core, ``cpu`` that of all workers."""
+    """``busiest`` is the busiest worker's processor share in percent of one core, ``cpu`` that of all workers;
+    ``throttled`` the percentage of the periods in which a quota stopped them, ``None`` where there is none."""
 
     cpu: float
     busiest: float
@@ -231,6 +232,7 @@ class GeneratorRates:
     loop_delay_ms: float | None
     late: float
     unsent: float
+    throttled: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

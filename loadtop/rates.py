@@ -372,6 +372,8 @@ def _haproxy(before: HaproxyProxy | None, now: HaproxyProxy, seconds: float) -> 
 def _generator(before: GeneratorSample, now: GeneratorSample, seconds: float) -> GeneratorRates:
     earlier = before.worker_cpu_s + (0.0,) * len(now.worker_cpu_s)
     shares = [100.0 * max(0.0, new - old) / seconds for old, new in zip(earlier, now.worker_cpu_s, strict=False)]
+    periods = _per_second(before.quota_periods, now.quota_periods, seconds)
+    stops = _per_second(before.quota_stops, now.quota_stops, seconds)
     return GeneratorRates(
         cpu=sum(shares),
         busiest=max(shares, default=0.0),
@@ -379,4 +381,5 @@ def _generator(before: GeneratorSample, now: GeneratorSample, seconds: float) ->
         loop_delay_ms=None if now.loop_delay_s is None else 1000.0 * now.loop_delay_s,
         late=max(0, now.late - before.late) / seconds,
         unsent=max(0, now.unsent - before.unsent) / seconds,
+        throttled=100.0 * stops / periods if periods and stops is not None else None,
     )

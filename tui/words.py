@@ -106,6 +106,7 @@ _METRICS = {
     "cgroup.memory_pct": "group's memory used",
     "cgroup.throttled_pct": "periods throttled",
     "cgroup.throttled_ms_s": "stopped by the quota",
+    "generator.throttled_pct": "periods throttled",
     "cpu.steal_pct": "stolen",
     "cpu.wanted_pct": "used or stolen",
     "blocked": "wait for a disk",

@@ -6,7 +6,7 @@ from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import Group, LoadSample
 from loadtop.moment import HostView, Measured
-from loadtop.rate_model import ProcessRates
+from loadtop.rate_model import HostRates, ProcessRates
 
 SERVERS = {Group.HTTPD, Group.FPM, Group.HAPROXY}
 
@@ -21,6 +21,10 @@ MEAN_PCT = 70.0
 
 PROCESS_PCT = 85.0
 """Percent of a core that one process must take for its core to be called its limit; our own."""
+
+TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
+"""All processes of the web server take one core between them, and nobody else takes half of one: they are bound to a
+core; our own."""
 
 STALL_PCT = 10.0
 """Percent of the time in which some task waited for a processor: check_psi's critical value. A vote only."""
@@ -63,7 +67,7 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     """``cpu-core`` for one machine: one process fills its core, others idle, and requests wait meanwhile.
 
     A process of one thread that takes a whole core is held by that, on whichever cores it ran, and however busy others
-    (as a load generator beside it) keep the rest, as long as something is left.
+    (as a load generator beside it) keep the rest, as long as something is left. So are many that are bound to one core.
     """
     rates = host.rates
     if rates is None or rates.cpu is None or len(rates.cores) < 2:
@@ -74,7 +78,8 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     threads = 1 if process is None else max(1, process.process.threads)
     waiting = measured.load is not None and _several(measured.load)
     # Beside a known web server, a core that something else fills is no limit of the server.
-    filled = share >= PROCESS_PCT if rates.processes is not None else True
+    bound = _bound_to_a_core(rates)
+    filled = share >= PROCESS_PCT or bound > 0 if rates.processes is not None else True
     single = process is not None and threads == 1 and share >= CORE_PCT
     alone = rates.cpu.busy < (BUSY_PCT if single else MEAN_PCT) and waiting and filled
     evidence = [
@@ -85,13 +90,19 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     if process is not None:
         name = f"{process.process.name} (pid {process.process.pid})"
         evidence.append(Evidence("process.cpu_pct", host.name, share, PROCESS_PCT, "%", "loadtop, calibrated"))
+    advice = f"{name} fills one core while the others idle: let more processes share its work."
+    if bound > 1 and share < PROCESS_PCT:
+        advice = (
+            f"The {bound} processes of the web server share one core while the others idle: "
+            "let them use more (cpuset, taskset, CPUAffinity)."
+        )
     return Assessment(
         Bottleneck.CPU_CORE,
         host.name,
         over=(single or fullest.shares.busy > CORE_PCT) and alone,
         held=(single or fullest.shares.busy > CORE_CLEAR_PCT) and alone,
         evidence=tuple(evidence),
-        advice=f"{name} fills one core while the others idle: let more processes share its work.",
+        advice=advice,
         confidence=agreement(None if process is None else share >= PROCESS_PCT and threads == 1),
     )
 
@@ -101,6 +112,16 @@ def _several(load: LoadSample) -> bool:
     tells neither, it is believed."""
     asked = load.concurrency if load.in_flight is None else load.in_flight
     return asked is None or asked >= 2
+
+
+def _bound_to_a_core(rates: HostRates) -> int:
+    """How many processes of the web server take one core between them, as those do that may use one only; 0 where that
+    is not so, or somebody else may be what fills a core."""
+    servers = [group for group in rates.groups or () if group.group in SERVERS]
+    together = sum(group.cpu or 0.0 for group in servers)
+    others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group not in SERVERS)
+    bound = PROCESS_PCT <= together <= TOGETHER_PCT and max(others, default=0.0) < BESIDE_PCT
+    return sum(group.processes for group in servers) if bound else 0
 
 
 def _busiest(processes: Iterable[ProcessRates], groups: set[Group]) -> ProcessRates | None:

@@ -2,6 +2,7 @@
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.throttled import PERIODS_CLEAR_PCT, PERIODS_PCT
 from loadtop.model import Group
 from loadtop.moment import HostView, Measured
 from loadtop.rate_model import HostRates
@@ -25,7 +26,7 @@ UNSENT_PCT = 1.0
 
 
 def assess_process(measured: Measured) -> Assessment | None:
-    """``generator``: its busiest worker process fills a core, or it cannot keep to the schedule."""
+    """``generator``: its busiest worker process fills a core, it cannot keep to the schedule, or a quota stops it."""
     rates = measured.load_rates
     if rates is None or rates.generator is None:
         return None
@@ -34,23 +35,47 @@ def assess_process(measured: Measured) -> Assessment | None:
     unsent = 100.0 * generator.unsent / due if due else 0.0
     full = generator.busiest > WORKER_PCT
     late = unsent > UNSENT_PCT
+    stopped = 0.0 if generator.throttled is None or _shares_a_quota(measured) else generator.throttled
     evidence = [
         Evidence("generator.worker_cpu_pct", "generator", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
     ]
+    if stopped > PERIODS_CLEAR_PCT:
+        evidence.insert(
+            0,
+            Evidence(
+                "generator.throttled_pct", "generator", stopped, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"
+            ),
+        )
     if late:
         evidence.append(Evidence("generator.unsent_pct", "generator", unsent, UNSENT_PCT, "%", "loadtop, calibrated"))
     more = f"use --workers {generator.workers + 1}"
     if measured.load is not None and measured.load.engine != "builtin":
         more = f"give {measured.load.engine} more threads or processes, where it can have them"
+    advice = f"The load generator is full, the server may do more: {more}, or generate from another machine."
+    if stopped > PERIODS_PCT:
+        advice = (
+            f"The load generator's own CPU quota stops it in {stopped:.0f} % of the periods, the server may do more: "
+            "raise that quota (CPUQuota, docker --cpus), or generate from another machine."
+        )
     return Assessment(
         Bottleneck.GENERATOR,
         None,
-        over=full or late,
-        held=generator.busiest > WORKER_CLEAR_PCT or late,
+        over=full or late or stopped > PERIODS_PCT,
+        held=generator.busiest > WORKER_CLEAR_PCT or late or stopped > PERIODS_CLEAR_PCT,
         evidence=tuple(evidence),
-        advice=f"The load generator is full, the server may do more: {more}, or generate from another machine.",
-        confidence=agreement(full, None if generator.loop_delay_ms is None else generator.loop_delay_ms > DELAY_MS),
+        advice=advice,
+        confidence=agreement(
+            full or stopped > PERIODS_PCT,
+            None if generator.loop_delay_ms is None else generator.loop_delay_ms > DELAY_MS,
+        ),
     )
+
+
+def _shares_a_quota(measured: Measured) -> bool:
+    """Whether the web server beside the generator is stopped by a quota too: that is then ``throttled``, of both."""
+    beside = [host.rates for host in measured.hosts if "generator" in host.state.role and "target" in host.state.role]
+    groups = [rates.cgroup for rates in beside if rates is not None and rates.cgroup is not None]
+    return any((group.throttled or 0.0) > PERIODS_CLEAR_PCT for group in groups)
 
 
 def assess_machine(measured: Measured, host: HostView) -> Assessment | None:

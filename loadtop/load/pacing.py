@@ -16,6 +16,9 @@ LATE_NS = 2_000_000
 FINEST_NS = 50_000
 """Arrivals closer than this to each other are sent together."""
 
+MOST_AT_ONCE = 64
+"""Arrivals that are sent in one go. Then answers and timers have their turn, also where more is due than goes out."""
+
 
 class Picker:
     """Takes exchanges in proportion to their weights, spread evenly (stride scheduling)."""
@@ -153,16 +156,18 @@ class OpenPacing(Pacing):
 
     def advance(self) -> int | None:
         self._behind = False
-        while self.left > 0:
+        for _ in range(MOST_AT_ONCE):
             at = perf_counter_ns()
+            if self.left <= 0:
+                return None
             if self._next > at:
                 return max(int(self._next), at + FINEST_NS)
             connection = self.crowd.free()
             if connection is None:
                 self._behind = True
-                break
+                return None
             self._arrive(connection, at)
-        return None
+        return perf_counter_ns()
 
     def _arrive(self, connection: Connection, at: int) -> None:
         intended = int(self._next)

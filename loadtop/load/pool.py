@@ -12,6 +12,7 @@ from loadtop.load.journal import JournalFiles
 from loadtop.load.passage import Passage
 from loadtop.load.plan import Plan
 from loadtop.load.process import WorkerProcess
+from loadtop.load.quota import Quota
 from loadtop.load.report import Parting, Report
 from loadtop.load.sampling import take_sample, whole_state
 from loadtop.load.share import Share
@@ -53,6 +54,7 @@ class LoadPool:
         self._level: Parting | None = None
         self._early: list[Command] = []
         self._problem = ""
+        self._quota = Quota()
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -184,7 +186,7 @@ class LoadPool:
         """The load now, or as it was when a step ended; latencies are those of all requests that ended since the last
         call."""
         parts, more = self._passage.parts(self._workers)
-        sample = take_sample(self._plan, parts, self._problem, more=more)
+        sample = take_sample(self._plan, parts, self._problem, more=more, periods=self._quota.periods())
         if self._level is None:
             return sample
         # While a part moves to another worker, reports speak of different moments; the whole stays as it is.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from loadtop.load.histogram import merge
 from loadtop.load.passage import Heard
 from loadtop.load.plan import Plan
+from loadtop.load.quota import Periods
 from loadtop.load.report import Report
 from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
 
@@ -20,9 +21,11 @@ _ORDER = [
 """Where workers differ, the whole is in the state that comes first."""
 
 
-def take_sample(plan: Plan, workers: Sequence[Heard], problem: str, *, more: bool = False) -> LoadSample:
+def take_sample(
+    plan: Plan, workers: Sequence[Heard], problem: str, *, more: bool = False, periods: Periods | None = None
+) -> LoadSample:
     """The load now; latencies are those of all requests that ended since the last call. ``problem`` is what keeps the
-    whole from running, or empty."""
+    whole from running, or empty; ``periods`` are those of the generator's own quota, where it has one."""
     reports = [worker.report for worker in workers if worker.report is not None]
     number = max((report.step for report in reports), default=1) or 1
     step = plan.steps[min(number, len(plan.steps)) - 1]
@@ -55,7 +58,7 @@ def take_sample(plan: Plan, workers: Sequence[Heard], problem: str, *, more: boo
         sent_bytes=_sum(reports, "sent"),
         # A worker whose warm-up ended first has counted already: that stays until the warm-up of all is over.
         latencies=None if state is LoadState.WARMUP else _take_latencies(workers),
-        generator=_generator(workers, reports),
+        generator=_generator(workers, reports, periods),
         server=next((report.server for report in reports if report.server is not None), None),
         message=message,
         target_requests=None if requests is None else int(requests),
@@ -99,7 +102,7 @@ def _take_latencies(workers: Sequence[Heard]) -> Latencies | None:
     )
 
 
-def _generator(workers: Sequence[Heard], reports: list[Report]) -> GeneratorSample | None:
+def _generator(workers: Sequence[Heard], reports: list[Report], periods: Periods | None) -> GeneratorSample | None:
     if not reports:
         return None
     # Each worker counts its own connections, and all of the machine's ports that are not free again yet.
@@ -117,6 +120,8 @@ def _generator(workers: Sequence[Heard], reports: list[Report]) -> GeneratorSamp
         ports_limit=one.ports_limit,
         files_used=max(report.files_used for report in reports),
         files_limit=min(report.files_limit for report in reports),
+        quota_periods=None if periods is None else periods.all,
+        quota_stops=None if periods is None else periods.stopped,
     )
 
 

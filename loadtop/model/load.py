@@ -58,7 +58,8 @@ class Latencies:
 @dataclass(frozen=True, slots=True)
 class GeneratorSample:
     """The load generator on itself: processor seconds of each worker process (counters), the longest delay of an event
-    loop in the interval, requests started late or not at all in the open model (counters), ports and descriptors.
+    loop in the interval, requests started late or not at all in the open model (counters), ports and descriptors, and
+    the periods of its control group's processor quota, with those in which it was stopped (counters).
 
     Of another engine's process, each of its threads counts as a worker, and there is no event loop to look at.
     """
@@ -71,6 +72,8 @@ class GeneratorSample:
     ports_limit: int | None = None
     files_used: int | None = None
     files_limit: int | None = None
+    quota_periods: int | None = None
+    quota_stops: int | None = None
 
 
 class LoadState(StrEnum):

@@ -36,6 +36,7 @@ MESSAGES = {
     ": raise the limit (ulimit -n {number}) or use --workers {workers}.": "。上限を上げる（ulimit -n {number}）か --workers {workers} を使ってください。",
     "The load generator is full, the server may do more: use {workers}, or generate from another machine.": "負荷生成側が限界で、サーバーにはまだ余裕があるかもしれません。{workers} を使うか、別のマシンから負荷をかけてください。",
     "The load generator is full, the server may do more: {what}, or generate from another machine.": "負荷生成側が限界で、サーバーにはまだ余裕があるかもしれません（{what}）。別のマシンから負荷をかけることもできます。",
+    "The load generator's own CPU quota stops it in {share} % of the periods, the server may do more: raise that quota (CPUQuota, docker --cpus), or generate from another machine.": "負荷生成側が自身の CPU クォータのため周期の {share} % で停止しています。サーバーにはまだ余裕があるかもしれません。クォータを上げる（CPUQuota、docker --cpus）か、別のマシンから負荷をかけてください。",
     "{host}, which generates the load, is nearly full: use another or a further machine for that.": "負荷を生成している {host} がほぼ限界です。別のマシンを使うか追加してください。",
     # advice: processors, memory, disks, network
     "Add CPU, or make the page cheaper; more workers will not help.": "CPU を増やすか、ページの処理を軽くしてください。ワーカーを増やしても効果はありません。",
@@ -45,6 +46,7 @@ MESSAGES = {
     "There is headroom: raise the rate (now {now}/s) to find the limit.": "余裕があります。限界を知るにはレート（今は毎秒 {now}）を上げてください。",
     " {name} (pid {pid}), no part of the web server, takes {share} % of it.": "Web サーバーではない {name}（pid {pid}）が {share} % を使っています。",
     "{name} fills one core while the others idle: let more processes share its work.": "{name} が 1 コアを使い切り、他のコアは空いています。複数のプロセスに処理を分けてください。",
+    "The {bound} processes of the web server share one core while the others idle: let them use more (cpuset, taskset, CPUAffinity).": "Web サーバーの {bound} プロセスが 1 コアを分け合い、他のコアは空いています。使えるコアを増やしてください（cpuset、taskset、CPUAffinity）。",
     "A single-threaded part": "単一スレッドの処理",
     "Most answers are errors, so the figures measure failures: mend that first.": "応答の大半がエラーのため、数値は失敗を測っています。まずエラーを直してください。",
     "{number} of {flying} requests in flight wait for the disk {disk}, which": "処理中 {flying} 件のうち {number} 件がディスク {disk} を待っています。",

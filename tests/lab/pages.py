@@ -2,6 +2,8 @@
 
 WAITING = "<?php usleep(200000); echo 'waited';"
 SHORTLY = "<?php usleep(60000); echo 'waited a little';"
+TOGETHER = "<?php usleep(100000 - (int)(microtime(true) * 1e6) % 100000); echo 'waited for the others';"
+"""Ends with the next tenth of a second, with all others: their clients come back in a burst."""
 COMPUTING = "<?php for ($i = 0; $i < 600000; $i++) { $x = sqrt($i); } echo 'computed';"
 """The same work each time, however busy the processor is: about 5 ms."""
 

@@ -1,4 +1,4 @@
-"""Limits of the machine and of the generator: a quota, a line, a disk, ports, descriptors."""
+"""Limits of the server's machine: a quota, a line, a disk, memory, swap, a core."""
 
 import contextlib
 import subprocess
@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.case import RUN_S, Bench, Build, Case, Proof, Stand, judge, marked
-from tests.lab.memory import memory_group, on_a_disk
-from tests.lab.namespace import Namespace, namespace
-from tests.lab.pages import COMPUTING, WAITING
+from tests.lab.beyond import behind
+from tests.lab.case import Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.memory import memory_group, on_a_disk, swap_file
+from tests.lab.namespace import namespace
+from tests.lab.pages import ALLOCATING, COMPUTING
 from tests.lab.quota import cpu_quota, throttled_periods
 from tests.lab.slow_disk import slow_disk
 from tests.lab.table import Report
-from tests.servers.program import free_port
+from tests.servers.apache import Mpm, Php
 
 pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120)]
 
-PORTS = 120
 WRITING = """<?php
 $file = fopen('WHERE/' . getmypid(), 'c');
 fwrite($file, str_repeat(chr(random_int(65, 90)), 4096));
@@ -109,36 +109,36 @@ def line(mbit: int, kilobytes: int) -> Build:
     return build
 
 
-def behind(bench: Bench, far: Namespace, pages: dict[str, str], *, keepalive_s: int = 5) -> str:
-    """An Apache that a namespace's line leads to; its address from there."""
-    port = free_port()
-    bench.apache(
-        mpm="prefork", php="mod", workers=200, pages=pages, keepalive_s=keepalive_s,
-        extra=f"Listen {far.address}:{port}",
-    )  # fmt: skip
-    return f"http://{far.address}:{port}/"
-
-
-def few_ports(ports: int) -> Build:
-    """A generator with few local ports for its connections."""
+def little_memory_and_swap(limit_mb: int, workers: int, *, fpm: bool = False) -> Build:
+    """A server with more workers than its control group's memory holds; the rest goes to swap."""
 
     def build(bench: Bench, lifted: bool) -> Stand:
-        far = bench.stack.enter_context(namespace())
-        if not lifted:
-            far.setting("net.ipv4.ip_local_port_range", f"40000 {40000 + ports - 1}")
-        url = behind(bench, far, {"page.php": WAITING})
-        return Stand(f"{url}page.php", launcher=far.launcher)
+        bench.stack.enter_context(swap_file(512))
+        launcher = bench.stack.enter_context(memory_group(2048 if lifted else limit_mb)).launcher
+        if not fpm:
+            server = bench.apache(
+                mpm="prefork", php="mod", workers=workers, pages={"page.php": ALLOCATING}, launcher=launcher
+            )
+            return Stand(f"{server.url}page.php", ("--apache", server.status_url))
+        server = bench.apache(
+            mpm="event", php="fpm", workers=64, pages={"page.php": ALLOCATING}, fpm_children=workers,
+            fpm_launcher=launcher,
+        )  # fmt: skip
+        return Stand(f"{server.url}page.php", ("--apache", server.status_url, "--fpm", server.fpm_status_url))
 
     return build
 
 
-def few_files(files: int) -> Build:
-    """A generator that may open few files."""
+def one_core(mpm: Mpm, php: Php, workers: int) -> Build:
+    """A server whose processes may all use the first core only."""
 
     def build(bench: Bench, lifted: bool) -> Stand:
-        server = bench.apache(mpm="prefork", php="mod", workers=120, pages={"page.php": WAITING})
-        launcher = () if lifted else ("prlimit", f"--nofile={files}:{files}")
-        return Stand(f"{server.url}page.php", ("--apache", server.status_url), launcher)
+        launcher = [] if lifted else ["taskset", "-c", "0"]
+        server = bench.apache(
+            mpm=mpm, php=php, workers=workers, pages={"page.php": COMPUTING}, launcher=launcher, fpm_children=workers,
+            fpm_launcher=launcher,
+        )  # fmt: skip
+        return Stand(f"{server.url}page.php", ("--apache", server.status_url))
 
     return build
 
@@ -155,8 +155,18 @@ def fills(mbit: int, proof: Proof) -> bool:
     return proof.change.idle > 40 and proof.peak - proof.before > 0.8 * 2.5 * mbit
 
 
-def is_short(proof: Proof) -> bool:
-    return proof.rps == 0  # ab, with as few of them, gives up
+def swaps(proof: Proof) -> bool:
+    return proof.change.swap_in_kb_s > 1000 and proof.change.swap_out_kb_s > 1000
+
+
+def swaps_in_the_kernel(proof: Proof) -> bool:
+    """No idle time, and far more in the kernel than elsewhere: it looks like computing, and swaps."""
+    change = proof.change
+    return swaps(proof) and change.idle < 5 and change.system > 3 * change.user and change.system > 2 * change.iowait
+
+
+def fills_one_core(proof: Proof) -> bool:
+    return 35 < proof.change.idle < 60
 
 
 CASES = [
@@ -193,18 +203,20 @@ CASES = [
         evidence="network.", advice="of 60 Mbit/s",
     ),
     Case(
-        name="160 connections, 120 ports", expected="client-ports", build=few_ports(PORTS), concurrency=160,
-        proven=is_short, evidence="generator.ports_pct", advice="local ports",
-        options=("-k", "-c", "160", "-t", str(RUN_S)), codes=(0, 3), at_once=True,
+        name="96 MB for 14 children, event", expected="swap", build=little_memory_and_swap(96, 14, fpm=True),
+        concurrency=14, proven=swaps, evidence="swap.",
     ),
     Case(
-        name="60 connections, 64 files", expected="client-files", build=few_files(64), concurrency=100,
-        proven=is_short, evidence="generator.connections", advice="ulimit -n", codes=(0, 3), at_once=True,
+        name="system time that is swapping", expected="swap", build=little_memory_and_swap(64, 30), concurrency=30,
+        proven=swaps_in_the_kernel, evidence="swap.", advice="MaxRequestWorkers",
     ),
     Case(
-        name="open load, 56 files", expected="client-files", build=few_files(56), concurrency=100, proven=is_short,
-        evidence="generator.connections", advice="ulimit -n", options=("--rate", "300", "-t", str(RUN_S)),
-        codes=(0, 3), at_once=True,
+        name="20 processes on one core", expected="cpu-core", build=one_core("prefork", "mod", 20), concurrency=8,
+        proven=fills_one_core, evidence="core0.busy_pct", advice="share one core",
+    ),
+    Case(
+        name="php-fpm and event on one core", expected="cpu-core", build=one_core("event", "fpm", 16), concurrency=6,
+        proven=fills_one_core, evidence="core0.busy_pct", advice="share one core",
     ),
 ]  # fmt: skip
 

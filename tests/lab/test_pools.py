@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.case import Bench, Build, Case, Proof, Stand, judge, marked
-from tests.lab.pages import SHORTLY, WAITING, locked
+from tests.lab.pages import SHORTLY, TOGETHER, WAITING, locked
 from tests.lab.table import Report
 from tests.servers.haproxy import Haproxy
 
@@ -118,11 +118,11 @@ CASES = [
         evidence="haproxy.queue", advice="4 of 4 slots of 2 servers",
     ),
     Case(
-        name="backlog 1, 40 workers", expected="listen-queue", build=small_backlog(40, SHORTLY), concurrency=30,
+        name="backlog 1, 40 workers", expected="listen-queue", build=small_backlog(40, TOGETHER), concurrency=30,
         proven=queues, evidence="tcp.listen_overflows_s", advice="ListenBacklog",
     ),
     Case(
-        name="backlog 1, 60 workers", expected="listen-queue", build=small_backlog(60, SHORTLY), concurrency=50,
+        name="backlog 1, 60 workers", expected="listen-queue", build=small_backlog(60, TOGETHER), concurrency=50,
         proven=queues, evidence="tcp.listen_overflows_s", advice="ListenBacklog",
     ),
     Case(

@@ -138,6 +138,7 @@ class ApacheFactory:
         tls: bool = False,
         keepalive_s: int = 5,
         fpm_children: int = 8,
+        fpm_launcher: Sequence[str] = (),
         extra: str = "",
         launcher: Sequence[str] = (),
     ) -> Apache:
@@ -150,7 +151,7 @@ class ApacheFactory:
         port = free_port()
         pages = {"index.html": "<p>It works.</p>\n"} | dict(pages or {})
         _write_pages(directory / "pages", pages)
-        fpm = self._php_fpm(max_children=fpm_children) if php == "fpm" else None
+        fpm = self._php_fpm(max_children=fpm_children, launcher=fpm_launcher) if php == "fpm" else None
         certificate = _certify(directory) if tls else None
         parts = [
             _base(directory, installation, port),

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -48,8 +49,10 @@ class FpmFactory:
         max_children: int = 4,
         tcp: bool = True,
         extra: str = "",
+        launcher: Sequence[str] = (),
     ) -> Fpm:
-        """Start one whose pool has at most ``max_children`` workers; ``extra`` is added to the pool's section."""
+        """Start one whose pool has at most ``max_children`` workers; ``extra`` is added to the pool's section, and
+        ``launcher`` goes before the command."""
         binary = find_program("php-fpm", *_versioned(), install=INSTALL)
         directory = self._servers.enter_context(server_directory())
         port = free_port() if tcp else None
@@ -80,6 +83,7 @@ catch_workers_output = yes
                 [binary, "--nodaemonize", "--fpm-config", str(configuration), "-c", str(ini)],
                 log=directory / "output.log",
                 environment={"PHP_INI_SCAN_DIR": str(directory)},
+                launcher=launcher,
             )
         )
         fpm = Fpm(program, directory, pool, max_children, port, socket, "/fpm-status")

@@ -1,11 +1,12 @@
 """Limits of servers and of the generator's supplies: pools, queues, ports, descriptors."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence
-from loadtop.model import FpmPool, GeneratorSample, HaproxyProxy, Listener, LoadState, ServerSeen, Tcp
+from loadtop.model import CgroupLimits, FpmPool, GeneratorSample, HaproxyProxy, Listener, LoadState, ServerSeen, Tcp
 from tests.unit.course import Course, counted
 
 FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
@@ -138,6 +139,35 @@ def test_overflows_of_another_port_are_no_limit_of_the_server(course: Course) ->
 
 def generator(**changes: Any) -> dict[str, Any]:
     return {"generator": counted(lambda number: GeneratorSample((0.2 * number,), 0.001, **changes))}
+
+
+def stopped_by_a_quota(**changes: Any) -> dict[str, Any]:
+    samples = counted(lambda n: GeneratorSample((0.2 * n,), 0.08, quota_periods=10 * n, quota_stops=8 * n, **changes))
+    return {"generator": samples}
+
+
+def test_a_quota_that_stops_the_generator_is_the_generators_limit(course: Course) -> None:
+    diagnosis = course.go_on(3, load=stopped_by_a_quota(), board="W" * 10)
+    assert named(diagnosis) is Bottleneck.GENERATOR
+    first = diagnosis.verdict.evidence[0]
+    assert first.metric == "generator.throttled_pct"
+    assert first.value == pytest.approx(80.0)
+    assert "stops it in 80 % of the periods" in diagnosis.verdict.advice
+
+
+def test_a_quota_of_the_whole_container_is_not_the_generators_alone(
+    another_machine: Callable[..., Any], load: Any, frame_of: Any
+) -> None:
+    group = {
+        "cgroup": counted(
+            lambda n: CgroupLimits(
+                "/", 2, cpu_quota_us=50_000, cpu_period_us=100_000, periods=10 * n, throttled_periods=8 * n,
+                throttled_us=300_000 * n,
+            )
+        )
+    }  # fmt: skip
+    course = Course(another_machine("here", "target+generator"), load, frame_of)
+    assert named(course.go_on(4, load=stopped_by_a_quota(), changes=group)) is Bottleneck.THROTTLED
 
 
 def test_ports_that_run_out_are_said_before_anything_about_the_server(course: Course) -> None:

@@ -161,6 +161,19 @@ class TestProcessors:
         changes = {"processes": counted(lambda number: self.one_process(number, threads=27))}
         assert named(course.go_on(6, board=None, changes=changes, **NEARLY_FULL)) is Bottleneck.NONE
 
+    @pytest.mark.parametrize(("stranger", "named_core"), [(5, True), (60, False)])
+    def test_many_that_share_a_core_are_held_by_it_unless_it_is_somebody_elses(
+        self, course: Course, stranger: int, named_core: bool
+    ) -> None:
+        def processes(number: int) -> tuple[Process, ...]:
+            servers = [Process(7 + n, "apache2", Group.HTTPD, "R", 1, 12 * number, 5, 9_000) for n in range(8)]
+            return (*servers, Process(70, "backup", Group.OTHER, "R", 1, stranger * number, 5, 9_000))
+
+        changes = {"processes": counted(processes)}
+        diagnosis = course.go_on(5, changes=changes, load=asking(20), busy=(99.0, 9.0), board="W" * 8)
+        assert (named(diagnosis) is Bottleneck.CPU_CORE) == named_core
+        assert ("The 8 processes of the web server share one core" in diagnosis.verdict.advice) == named_core
+
 
 def test_a_disk_that_only_others_wait_for_is_no_limit_of_a_threaded_server(course: Course) -> None:
     def waits(others: int) -> dict[str, Any]:
