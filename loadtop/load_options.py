@@ -243,6 +243,19 @@ def level(text: str) -> int:
     return int(text)
 
 
+SHORTEST_INTERVAL_S = 0.1
+"""Below that the kernel's clock ticks, of 10 ms, are too coarse for shares of the processor, and watching costs more
+than it tells."""
+
+
+def interval(text: str) -> float:
+    """The seconds between samples."""
+    seconds = positive(text)
+    if seconds < SHORTEST_INTERVAL_S:
+        raise argparse.ArgumentTypeError(f"{text} s is too short to measure in: give {SHORTEST_INTERVAL_S:g} or more")
+    return seconds
+
+
 def positive(text: str) -> float:
     try:
         number = float(text)

@@ -11,7 +11,7 @@ from loadtop import __version__
 from loadtop.condition import Condition, ConditionError
 from loadtop.engine_options import EngineChoice, add_engine, complete, engine_choice, is_ssh_place
 from loadtop.load.plan import Plan
-from loadtop.load_options import UsageError, add_load, build_plan, positive
+from loadtop.load_options import UsageError, add_load, build_plan, interval, positive
 
 if TYPE_CHECKING:
     from loadtop.tuning.options import TuneSettings
@@ -240,7 +240,7 @@ def _add_monitoring(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--apache", action="append", default=[], metavar="[NAME:]URL", help="mod_status page")
     group.add_argument("--fpm", action="append", default=[], metavar="[NAME:]URL", help=FPM_HELP)
     group.add_argument("--haproxy", action="append", default=[], metavar="[NAME:]URL", help=HAPROXY_HELP)
-    group.add_argument("--interval", type=positive, default=1.0, metavar="SECONDS", help="between samples (default 1)")
+    group.add_argument("--interval", type=interval, default=1.0, metavar="SECONDS", help="between samples (default 1)")
     group.add_argument("--link", type=positive, metavar="MBIT", help="speed of the lines that do not tell theirs")
 
 

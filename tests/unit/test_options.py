@@ -131,6 +131,7 @@ def test_this_machine_through_psutil_by_choice() -> None:
         (["--haproxy", "web:nonsense", URL], "unix:/run/haproxy/admin.sock"),
         (["--nonsense", URL], "--help"),
         (["--interval", "-1", URL], "above 0"),
+        (["--interval", "0.01", URL], "too short to measure in: give 0.1 or more"),
         (["--steps", "1,x", URL], "1,2,4,8"),
         (["--steps", "1,2", "-c", "3", URL], "contradict"),
         (["--step-time", "3", URL], "--steps"),
