@@ -168,6 +168,12 @@ def _headroom(measured: Measured) -> Finding:
     if silent is not None and silent.stale_s >= SILENT_S:
         advice = f"{silent.name} has not answered for {silent.stale_s:.0f} s: whether there is headroom is not known."
         return Finding(Bottleneck.NONE, None, 0.0, measured.at, 0.0, tuple(evidence), advice)
+    if load is not None and not any("target" in host.state.role for host in measured.hosts):
+        advice = (
+            "Nothing that is watched is full, but the server's machine is not watched: add it with"
+            " --host NAME=ssh://HOST."
+        )
+        return Finding(Bottleneck.NONE, None, 0.0, measured.at, 0.5, tuple(evidence), advice)
     if load is not None and load.state.ended:
         advice = (
             "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the"

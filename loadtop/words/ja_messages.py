@@ -74,6 +74,7 @@ MESSAGES = {
     # advice: there is headroom, or the server waits
     "There is headroom: more load would be served.": "余裕があります。さらに負荷をかけられます。",
     "{name} has not answered for {seconds} s: whether there is headroom is not known.": "{name} から {seconds} 秒間応答がないため、余裕があるかどうか分かりません。",
+    "Nothing that is watched is full, but the server's machine is not watched: add it with --host NAME=ssh://HOST.": "監視しているものに限界はありませんが、サーバーのマシンを監視していません（追加: --host NAME=ssh://HOST）。",
     "There is headroom: raise the concurrency (now {now}) to find the limit.": "余裕があります。限界を知るには並行数（今は {now}）を上げてください。",
     "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the concurrency.": "負荷は終わりました。短すぎて限界が分からないときは、長く実行する（-t 10）か、並行数を上げてください。",
     "Of {flying} requests in flight {served} are being served, the others wait; more connections will only wait longer ({rps} requests/s). ": "処理中 {flying} 件のうち実際に処理されているのは {served} 件で、残りは待っています。接続を増やしても待ち時間が延びるだけです（毎秒 {rps} 件）。",

@@ -207,6 +207,15 @@ def test_a_page_of_a_server_without_slots_says_nothing(course: Course) -> None:
     assert named(course.go_on(4, changes=page)) is Bottleneck.NONE
 
 
+def test_of_a_server_that_is_not_watched_no_headroom_is_claimed(
+    another_machine: Callable[..., Any], load: Any, frame_of: Any
+) -> None:
+    verdict = Course(another_machine("here", "generator"), load, frame_of).go_on(3, board=None).verdict
+    assert verdict.bottleneck is Bottleneck.NONE
+    assert verdict.confidence == 0.5
+    assert "the server's machine is not watched: add it with --host" in verdict.advice
+
+
 class TestAMachineThatGenerates:
     full: ClassVar[dict[str, Any]] = {"busy": (95.0, 93.0), "running": 5, "board": None}
 
