@@ -159,3 +159,20 @@ async def test_no_way_past_the_first_machine(way: Way, trouble: Callable[[Way], 
     assert words in str(error.value)
     assert str(error.value).isprintable()
     assert not clients(way.config)
+
+
+async def test_nothing_is_asked_in_a_window(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ssh that leads to the first machine knows nothing of the options of the other one."""
+    asked, program = way.directory / "asked", way.directory / "askpass"
+    program.write_text(f"#!/bin/sh\n: >{asked}\necho yes\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("DISPLAY", ":9")
+    monkeypatch.setenv("SSH_ASKPASS", str(program))
+    way.jump.known_hosts.write_text("")
+    text = way.config.read_text().replace("StrictHostKeyChecking yes", "StrictHostKeyChecking ask")
+    way.config.write_text(text.replace("BatchMode yes", "BatchMode no"))
+    transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(way.config)))
+    with pytest.raises(TransportError, match="of a machine on the way to it is not known here"):
+        await transport.connect()
+    await transport.close()
+    assert not asked.exists()
