@@ -39,11 +39,14 @@ MOMENTS = 240
 KEYS = "\t\t\t\tzzzz"
 """Typed one after the other: the time from a key to the first byte of the answer is measured, the median is shown."""
 
+ROUNDS, BETWEEN_S = 25, 0.07
+"""Under load: how often they are typed, and seconds between two of them, so that some meet the figures of a second."""
+
 GOALS = {(80, 24): (1.25, 2000.0), (120, 40): (1.25, 4000.0), (200, 60): (1.25, 8000.0)}
 """Percent of a core and bytes/s that are not to be exceeded."""
 
 KEY_MS = 50.0
-"""Milliseconds from a key to the screen, at most, under load."""
+"""Milliseconds from a key to the screen that 95 % of the keys may take at most, under load."""
 
 
 def main() -> int:
@@ -53,9 +56,12 @@ def main() -> int:
     sizes = [size for size in SIZES if "x".join(map(str, size)) in words] or SIZES
     missed = "--load" not in sys.argv and table(seconds, sizes)
     answers = sorted(under_load())
-    middle, longest = (1000 * answer for answer in (statistics.median(answers), answers[-1]))
-    print(f"key to screen while the generator runs flat out: median {middle:.0f} ms, longest {longest:.0f} ms")
-    missed |= middle > KEY_MS
+    middle, most, longest = (1000 * answers[round(share * (len(answers) - 1))] for share in (0.5, 0.95, 1.0))
+    print(
+        f"key to screen while the generator runs flat out, {len(answers)} keys: "
+        f"median {middle:.0f} ms, 95 % within {most:.0f} ms, longest {longest:.0f} ms"
+    )
+    missed |= most > KEY_MS
     print(f"goals (CPU 1.25 %, 2 kB/s at 80x24, 4 kB/s at 120x40, a key 50 ms): {'missed' if missed else 'met'}")
     return 1 if missed else 0
 
@@ -82,7 +88,11 @@ def under_load() -> list[float]:
         terminal = Terminal(command, 80, 24, environment())
         try:
             terminal.measure(SETTLE_S)
-            return [terminal.answer_s(key, quiet_s=0.02) for _ in range(5) for key in KEYS]
+            answers: list[float] = []
+            for key in KEYS * ROUNDS:
+                answers.append(terminal.answer_s(key, quiet_s=0.02))
+                terminal.measure(BETWEEN_S)
+            return answers
         finally:
             terminal.close()
 

@@ -11,6 +11,7 @@ import termios
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78])")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -27,13 +28,22 @@ class Spent:
 
 
 class Terminal:
-    """Starts a program in a terminal of a size. Its output is read all the time, as a terminal would."""
+    """Starts a program in a terminal of a size, in ``folder`` where one is given. Its output is read all the time, as
+    a terminal would."""
 
-    def __init__(self, command: Sequence[str], columns: int, rows: int, environment: dict[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], columns: int, rows: int, environment: dict[str, str], folder: Path | None = None
+    ) -> None:
         self.began = time.perf_counter()
         self.pid, self._fd = pty.fork()
         if self.pid == 0:  # pragma: no cover (the child becomes the program)
+            if folder is not None:
+                os.chdir(folder)
             os.execvpe(command[0], list(command), environment)  # noqa: S606 (no shell is wanted)
+        self.resize(columns, rows)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal a size."""
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def read_until(self, text: bytes, limit_s: float) -> float | None:

@@ -1,8 +1,10 @@
 """The cockpit: wiring between a feed, the keys and the screens. It draws nothing itself."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -21,7 +23,7 @@ from tui.load_actions import LoadActions
 from tui.look import Look
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.live import LiveScreen
-from tui.terminal import TerminalDriver, abandon, terminals
+from tui.terminal import TerminalDriver, abandon, clipboard, terminals
 from tui.view import View
 from tui.widgets.keybar import KeyBar
 from tui.widgets.panel import Panel
@@ -61,7 +63,6 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         Binding("escape", "step_back", "back"),
         Binding("ctrl+s", "picture", "picture", priority=True),
         Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
-        Binding("t", "first_page", "table"),
         Binding("ctrl+z", "suspend_process", "suspend"),
     ]
 
@@ -100,7 +101,8 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         for number in SIGNALS:
             loop.add_signal_handler(number, self.end_by, number)
         self._draw()
-        self.action_first_page()
+        if self._first is not None:
+            self.action_first_page()
         self.call_after_refresh(self.follower.start)
 
     def end_by(self, number: signal.Signals) -> None:
@@ -198,9 +200,11 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         await self._cockpit_alone().offer(entries(self.follower.view, self._cockpit.at_hand))
 
     def action_first_page(self) -> None:
-        """Show the page that this feed begins with, where it has one."""
-        if self._first is not None:
-            self._open(self._first(self.look, self.follower.view))
+        """Show the page that this feed begins with, else the steps of its load."""
+        from tui.screens.steps import StepsScreen
+
+        steps = partial(StepsScreen, newest=lambda: self.follower.sweep)
+        self._open((self._first or steps)(self.look, self.follower.view))
 
     def action_evidence(self) -> None:
         """Show all evidence."""
@@ -232,6 +236,11 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self.copy_to_clipboard(text)
         lines = len(text.splitlines())
         self.say(tr("copied: the report so far, {lines} lines (if the terminal allows it: OSC 52)", lines=lines))
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """As Textual does, also through GNU screen."""
+        if self._driver is not None:
+            self._driver.write(clipboard(text, os.environ))
 
     async def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
         """Ask for a line of text; :meth:`on_question_answered` gets it."""

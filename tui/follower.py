@@ -14,6 +14,10 @@ from tui.view import Phase, View
 
 if TYPE_CHECKING:
     from loadtop.summary.builder import SummaryBuilder
+    from loadtop.tuning.sweep import Sweep
+
+STEP_BEATS = 60
+"""Of a step that is longer, the newest so many intervals count: they are kept."""
 
 
 class Follower:
@@ -33,6 +37,16 @@ class Follower:
         self._held: View | None = None
         self._task: asyncio.Task[None] | None = None
         self._summary: SummaryBuilder | None = None
+        self._sweep: Sweep | None = None
+
+    @property
+    def sweep(self) -> "Sweep":
+        """The steps of the load, as far as they were followed."""
+        if self._sweep is None:
+            from loadtop.tuning.sweep import Sweep
+
+            self._sweep = Sweep(STEP_BEATS)
+        return self._sweep
 
     @property
     def load(self) -> LoadSample | None:
@@ -95,7 +109,7 @@ class Follower:
         self._history = History(self.feed.interval_s, start)
         self._history.timeline.spans.extend(spans)
         self._history.marks.extend(marks)
-        self._summary = None
+        self._summary = self._sweep = None
 
     def next_host(self, step: int = 1) -> bool:
         """Turn to the next machine; False where there is only one."""
@@ -137,6 +151,7 @@ class Follower:
             title = self.feed.title
             self._summary = SummaryBuilder(title if "://" in title else None)
         self._summary.add(moment)
+        self.sweep.add(moment)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if task.cancelled():

@@ -29,6 +29,7 @@ KEYS = (
     Key("s", "stop_load", "s", "stop", "stop the load; watching goes on", 2),
     Key("r", "restart_load", "r", "again", "begin the load again, as it was given", 9),
     Key("n", "next_step", "n", "next step", "go on to the next step of the load", 14),
+    Key("t", "first_page", "t", "steps", "the steps of the load as a table; the knee is marked", 15),
     Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 2),
     Key("m", "mark", "m", "mark", "note this moment on the time line", 5),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),

@@ -17,6 +17,8 @@ from loadtop.words import tr
 from tui.drawing.glyphs import UNICODE
 from tui.drawing.line import Cell, Line, Role, cells_of
 from tui.look import Look
+from tui.text import clip_middle
+from tui.text import width as width_of
 from tui.widgets.lines import Lines
 
 THEME = TerminalTheme(
@@ -105,7 +107,8 @@ def saved(screen: Screen[Any], look: Look, title: str) -> tuple[str, Role]:
         path.write_text(svg(compose(parts, *screen.size), look, "loadtop"), encoding="utf-8")
     except OSError as error:
         return tr("no picture: {error}", error=error), Role.WARN
-    return tr("picture saved: {path}", path=path.resolve()), Role.VALUE
+    room = max(20, screen.size.width - width_of(tr("picture saved: {path}", path="")) - 2)
+    return tr("picture saved: {path}", path=clip_middle(str(path.resolve()), room, look.glyphs.ellipsis)), Role.VALUE
 
 
 def file_name(title: str, wall: float | None = None) -> Path:

@@ -32,6 +32,7 @@ KEYS = (
     Key("M", "mark_before", "M", "", "the mark before", 9),
     Key("v", "change_after", "v", "verdict", "the next change of the verdict", 5),
     Key("V", "change_before", "V", "", "the change before", 9),
+    Key("T", "first_page", "T", "steps", "the steps of the load as a table; the knee is marked", 11),
     Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 6),
     Key("h", "next_host", "h", "host", "show the next machine", 8),
     Key("z", "screen.zoom", "z", "zoom", "one panel on the whole screen, and back", 7),

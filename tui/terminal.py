@@ -1,15 +1,19 @@
 """The terminal as something that may be gone at any moment: a window is closed, a connection is lost."""
 
+import base64
 import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from textual.drivers.linux_driver import LinuxDriver
 
 if TYPE_CHECKING:
     from textual.app import App
+
+SCREEN_PIECE = 500
+"""Characters that GNU screen takes at once: 768 at most, since 4.0."""
 
 
 class Outlet:
@@ -56,7 +60,10 @@ class TerminalDriver(LinuxDriver):
             super()._sigcont_application()  # pyright: ignore[reportUnknownMemberType]
 
     def run_input_thread(self) -> None:
-        """Read keys until there is nothing to read from."""
+        """Read keys until there is nothing to read from. What is no terminal has none, and its end, which Textual would
+        read over and over."""
+        if not os.isatty(self.fileno):
+            return
         try:
             super().run_input_thread()
         except OSError:
@@ -69,6 +76,17 @@ class TerminalDriver(LinuxDriver):
         hang_up = getattr(self._app, "hang_up", None)
         with contextlib.suppress(RuntimeError):  # the app's loop has ended already
             self._app.call_later(hang_up) if hang_up else None
+
+
+def clipboard(text: str, environment: Mapping[str, str]) -> str:
+    """What puts a text into the terminal's clipboard (OSC 52).
+
+    GNU screen passes nothing on that is not wrapped for it, in short pieces, and prints the rest of what is too long.
+    """
+    sent = f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07"
+    if "STY" not in environment:
+        return sent
+    return "".join(f"\x1bP{sent[at : at + SCREEN_PIECE]}\x1b\\" for at in range(0, len(sent), SCREEN_PIECE))
 
 
 def terminals() -> tuple[int, ...]:

@@ -22,7 +22,7 @@ def main(verb: str, words: list[str]) -> int:
         return _rename(arguments.session, arguments.name)
     if arguments.do == "prune":
         return _prune(arguments.older_than, arguments.keep, dry_run=arguments.dry_run)
-    if arguments.do == "choose" and sys.stdout.isatty() and sys.stdin.isatty():
+    if arguments.do == "choose" and _on_terminal():
         return _choose()
     return _list()
 
@@ -56,7 +56,13 @@ def _choose() -> int:
             return DONE
         at = chosen.paths[0]
         VERBS[chosen.verb](chosen.verb, [str(path) for path in chosen.paths])
+        if not _on_terminal():  # it was closed meanwhile
+            return DONE
     return _list()
+
+
+def _on_terminal() -> bool:
+    return sys.stdout.isatty() and sys.stdin.isatty()
 
 
 VERBS = {"replay": replay.main, "compare": compare.main}

@@ -63,10 +63,25 @@ class Screen:
         self._stream.feed(_INVISIBLE.sub("", self._decoder.decode(data)))
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give the screen another size."""
-        if (columns, rows) != self.size:
-            self.changes += 1
-            self._screen.resize(rows, columns)
+        """Give the screen another size. In fewer rows the one with the cursor stays; what leaves at the top is kept.
+
+        pyte alone drops as many rows from the top, full or not, and leaves the cursor below the screen.
+        """
+        if (columns, rows) == self.size:
+            return
+        self.changes += 1
+        screen, cursor = self._screen, self._screen.cursor
+        fewer, (x, y) = screen.lines - rows, (cursor.x, cursor.y)
+        gone = max(0, y + 1 - rows) if fewer > 0 else 0
+        if fewer > 0:
+            screen.set_margins()
+            cursor.y = screen.lines - 1
+            for _ in range(gone):
+                screen.index()
+            cursor.y = 0
+            screen.insert_lines(fewer)  # which pyte drops
+        screen.resize(rows, columns)
+        screen.cursor.x, screen.cursor.y = min(x, columns), y - gone
 
     def lines(self, back: int = 0) -> list[list[Run]]:
         """The rows of the screen from top to bottom, or those ``back`` lines before them."""

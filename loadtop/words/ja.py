@@ -161,6 +161,7 @@ SCREEN = {
     "note this moment on the time line": "この時点に印を付ける",
     "save the screen as an SVG file in the working directory": "画面を SVG ファイルに保存する",
     "one panel on the whole screen, and back": "パネルを全画面にする／戻す",
+    "the steps of the load as a table; the knee is marked": "負荷の段階を表で見る（頂点に印）",
     "show the next machine": "次のホストを表示する",
     "order the processes by the next column": "プロセスを次の列で並べ替える",
     "turn the order of the processes round": "プロセスの並び順を逆にする",

@@ -3,10 +3,13 @@
 PAGES = {
     # headings
     "tune": "チューニング",
+    "steps": "段階",
     "experiment": "実験",
     "compare": "比較",
     # tune: the table
+    "There are no steps: no load of a number of connections was measured.": "段階はありません（接続数による負荷を測定していません）。",
     "{steps} steps measured": "{steps} 段階を測定済み",
+    "1 step measured": "1 段階を測定済み",
     ", the next one begins": "、次を開始します",
     ", now ": "、現在 ",
     "{c} connections": "{c} 接続",

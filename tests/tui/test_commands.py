@@ -1,5 +1,7 @@
 """The command palette, typed numbers, the process table, copying: what each asks for and shows."""
 
+import base64
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from signal import Signals
@@ -14,6 +16,7 @@ from tui.app import Cockpit
 from tui.keys import KEYS
 from tui.look import Look
 from tui.panels.processes import ORDERS, ordered
+from tui.terminal import clipboard
 from tui.widgets.palette import Entry, matching
 
 FeedOf = Callable[[str], FakeFeed]
@@ -172,6 +175,18 @@ def test_every_order_keeps_every_process() -> None:
         down = ordered(rates.processes, column, turned=True)
         assert {p.process.pid for p in up} == {p.process.pid for p in rates.processes}
         assert sorted(p.process.pid for p in up) == sorted(p.process.pid for p in down)
+
+
+@pytest.mark.parametrize("length", [1, 5000])
+def test_gnu_screen_gets_the_clipboard_wrapped_and_in_pieces(length: int) -> None:
+    text = "頁" * length
+    plain = clipboard(text, {})
+    assert plain == f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07"
+    wrapped = clipboard(text, {"STY": "1.tty"})
+    pieces = re.findall(r"\x1bP(.*?)\x1b\\", wrapped, re.DOTALL)
+    assert "".join(pieces) == plain
+    assert wrapped == "".join(f"\x1bP{piece}\x1b\\" for piece in pieces)
+    assert max(map(len, pieces)) < 768
 
 
 async def test_the_report_is_copied(

@@ -26,6 +26,7 @@ DONE = {
     "stop_load": ["StopLoad()", "says stopping"],
     "restart_load": ["RestartLoad()", "says beginning"],
     "next_step": ["says "],
+    "first_page": ["opens StepsScreen"],
     "evidence": ["opens EvidenceScreen"],
     "mark": ["asks mark"],
     "picture": ["says picture saved"],

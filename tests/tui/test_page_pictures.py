@@ -10,6 +10,7 @@ from tui.look import Look
 
 SHOWN = {
     "evidence": ("swap", ("e",)),
+    "steps": ("swap", ("t",)),
     "help": ("headroom", ("question_mark",)),
     "commands": ("swap", ("colon", "s", "t")),
     "filter": ("swap", ("slash", *"maria")),

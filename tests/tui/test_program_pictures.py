@@ -83,7 +83,7 @@ async def test_compare(keys: tuple[str, ...], any_look: AnyLook, pictures: Pictu
     await pictures(ComparisonApp(compare(runs, 10), look=look), f"{name}{suffix}", look, *keys)
 
 
-@pytest.mark.parametrize("key", ["v", "question_mark", "t"])
+@pytest.mark.parametrize("key", ["v", "question_mark", "t", "T"])
 async def test_replay(key: str, any_look: AnyLook, pictures: Pictures, tmp_path: Path) -> None:
     suffix, look = any_look
     path = tmp_path / "swap.loadtop"
@@ -95,7 +95,8 @@ async def test_replay(key: str, any_look: AnyLook, pictures: Pictures, tmp_path:
     writer.close()
     with Session(path) as session:
         app = ReplayCockpit(SessionPlayer(session, stay=True), look=look)
-        await pictures(app, f"replay-{key}{suffix}", look, "space", "end", key)
+        name = "steps" if key == "T" else key
+        await pictures(app, f"replay-{name}{suffix}", look, "space", "end", key)
         await app.follower.close()
 
 

@@ -8,13 +8,15 @@ from textual._compositor import ChopsUpdate
 from textual.screen import Screen
 
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import HEADROOM, Story
+from tests.tui.scenes import BUSY, HEADROOM, Scene, Story
 from tui.app import Cockpit
 from tui.look import Look
 
 
-async def updates(app: Cockpit, story: Story, changes: Callable[[Story], None]) -> list[ChopsUpdate]:
-    """What is displayed because of ``changes``."""
+async def updates(
+    app: Cockpit, story: Story, changes: Callable[[Story], None], scene: Scene = HEADROOM
+) -> list[ChopsUpdate]:
+    """What is displayed because of ``changes``, after 40 s of a scene."""
     found: list[ChopsUpdate] = []
 
     def display(_: Screen[object], renderable: object) -> None:
@@ -22,7 +24,7 @@ async def updates(app: Cockpit, story: Story, changes: Callable[[Story], None]) 
             found.append(renderable)
 
     async with app.run_test(size=(80, 24)) as pilot:
-        for moment in story.play(HEADROOM, 40):
+        for moment in story.play(scene, 40):
             app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
         for _ in range(3):
             await pilot.pause()
@@ -59,6 +61,17 @@ async def test_the_same_again_moves_only_the_clocks_and_graphs(look: Look) -> No
     (update,) = await updates(app, Story(), change)
     cells = sum(last - first for _, first, last in update.spans)
     assert cells < 60
+
+
+async def test_the_first_key_is_answered_at_once_also_under_a_limit(look: Look) -> None:
+    """It chooses the verdict, whose frame has a colour of its own: nothing new on the screen looks like a slow key."""
+    app = Cockpit(FakeFeed([]), look=look)
+
+    def change(_: Story) -> None:
+        app.action_tab(1)
+
+    (update,) = await updates(app, Story(), change, BUSY)
+    assert update.spans
 
 
 async def test_what_is_sent_is_what_changed(look: Look) -> None:

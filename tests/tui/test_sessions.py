@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from loadtop.cli import sessions
 from loadtop.session.listing import Recording
 from tui.drawing.line import text_of
 from tui.look import Look
@@ -61,3 +62,24 @@ async def test_what_cannot_be_done_is_said(look: Look) -> None:
         assert "enter replay" in text_of(app.page.lines[-1])
         await pilot.press("q")
     assert app.return_value is None
+
+
+def test_a_window_that_is_closed_during_a_replay_ends_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a page that nobody sees would follow, and wait for keys for ever."""
+    shown: list[str] = []
+
+    def run(_: SessionsApp) -> Chosen:
+        shown.append("page")
+        return Chosen("replay", (Path("a.loadtop"),))
+
+    def replay(verb: str, _: list[str]) -> int:
+        shown.append(verb)
+        return 0
+
+    on_terminal = iter([True, False])
+    monkeypatch.setattr(sessions, "recordings", lambda: [Recording(Path("a.loadtop"))])
+    monkeypatch.setattr(sessions, "_on_terminal", lambda: next(on_terminal))
+    monkeypatch.setattr(SessionsApp, "run", run)
+    monkeypatch.setitem(sessions.VERBS, "replay", replay)
+    assert sessions.main("sessions", []) == 0
+    assert shown == ["page", "replay"]

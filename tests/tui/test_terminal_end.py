@@ -9,11 +9,16 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.tui.fake_feed import FakeFeed
+from tui.app import Cockpit
+from tui.terminal import TerminalDriver
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -150,6 +155,17 @@ def test_a_signal_to_go_on_begins_nothing_twice(window: Window) -> None:
     assert len(list(threads.iterdir())) == before
     os.kill(window.program.pid, signal.SIGTERM)
     assert window.wait_for_end() < 2.0
+
+
+def test_what_is_no_terminal_is_not_read_for_keys(feed_of: Callable[[str], FakeFeed]) -> None:
+    """As in a script's loop over a file, or in a job: its end would be read over and over, with a whole core."""
+    driver = TerminalDriver(Cockpit(feed_of("headroom")))
+    with Path(os.devnull).open() as nothing:
+        driver.fileno = nothing.fileno()
+        reader = threading.Thread(target=driver.run_input_thread, daemon=True)
+        reader.start()
+        reader.join(10.0)
+        assert not reader.is_alive()
 
 
 def test_it_goes_on_after_it_was_suspended(window: Window) -> None:

@@ -1,12 +1,13 @@
 """The table of a sweep in the cockpit: there at once, behind escape, and with what to set at the end."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from loadtop.tuning.sweep import Sweep
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import SCENES
+from tests.tui.scenes import HEADROOM, SCENES, Story
 from tui.app import Cockpit
 from tui.drawing.line import length, text_of
 from tui.drawing.sweep import table
@@ -44,11 +45,42 @@ async def test_the_table_is_there_at_once(
         assert isinstance(app.screen, TuneScreen)
 
 
+async def test_every_load_has_a_table_of_its_steps(look: Look, screen_text: Callable[[Cockpit], list[str]]) -> None:
+    """Also of those that a person made; an open load has none."""
+    story = Story()
+    moments = [moment for c in (5, 10, 20) for moment in story.play(replace(HEADROOM, concurrency=c, rps=20.0 * c), 8)]
+    app = Cockpit(FakeFeed(moments), look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(4):
+            await pilot.pause()
+        await pilot.press("t")
+        await pilot.pause()
+        text = screen_text(app)
+        assert "steps" in text[0]
+        assert "2 steps measured, now 20 connections" in text[1]
+        assert [line.split()[1:3] for line in text[4:7]] == [["5", "100"], ["10", "200"], ["20", "400"]]
+        await pilot.press("t")
+        await pilot.pause()
+        assert isinstance(app.screen, CockpitScreen)
+
+
+async def test_a_machine_that_is_only_watched_has_no_steps(
+    feed_of: Callable[[str], FakeFeed], look: Look, screen_text: Callable[[Cockpit], list[str]]
+) -> None:
+    app = Cockpit(feed_of("watching"), look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(4):
+            await pilot.pause()
+        await pilot.press("t")
+        await pilot.pause()
+        assert "There are no steps" in screen_text(app)[1]
+
+
 @pytest.mark.parametrize("cells", [56, 76, 116, 196])
 def test_rows_fit(cells: int, look: Look, sweep: Sweep) -> None:
     running = sweep.running
     assert running is not None
     lines = table([running, running], running, None, cells, look.glyphs)
     assert len(lines) == 4
-    assert all(length(line) <= max(cells, 76) for line in lines)
+    assert all(length(line) <= cells for line in lines)
     assert str(running.concurrency) in text_of(lines[1])

@@ -12,6 +12,7 @@ from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import ABSENT, count, milliseconds, per_second, percent
 
 Column = tuple[str, int]
+TINY: tuple[Column, ...] = (("c", 4), ("req/s", 8), ("ms", 7), ("p99", 7))
 NARROW: tuple[Column, ...] = (
     ("c", 4),
     ("req/s", 8),
@@ -38,8 +39,8 @@ WIDE: tuple[Column, ...] = (
 LIMIT = 15
 """Cells of the verdict's name."""
 
-WIDE_CELLS = 112
-"""Cells from which every column has room beside a bar."""
+NARROW_CELLS, WIDE_CELLS = 76, 112
+"""Cells from which some columns more, and all of them, have room beside a bar."""
 
 LEAST_BAR = 6
 
@@ -48,7 +49,7 @@ def table(
     results: Sequence[StepResult], running: StepResult | None, knee: Knee | None, cells: int, glyphs: Glyphs
 ) -> list[Line]:
     """Heading and rows, fewest connections first; the step that runs is dim and has no mark yet."""
-    columns = WIDE if cells >= WIDE_CELLS else NARROW
+    columns = WIDE if cells >= WIDE_CELLS else NARROW if cells >= NARROW_CELLS else TINY
     heading = "".join(pad(tr(name), size, right=True) for name, size in columns)
     found = [line(Span(f"{heading}  {pad(tr('limit'), LIMIT)}", Role.DIM), Span(tr("throughput"), Role.DIM))]
     known = [(result, False) for result in results] + ([(running, True)] if running is not None else [])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.words import tr
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
 from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
 from tui.look import Look
@@ -62,15 +62,22 @@ class TimePanel(Panel):
         return names
 
     def rails(self, view: View, ceiling: str, floor: str) -> tuple[str, str]:
-        """The axis below; above, where there is no row for notes, flags where something was noted."""
+        """The axis below; where there is no row for notes, flags where something was noted: above, or on the axis where
+        title or tag stands above."""
         cells = len(ceiling) - 4
         per_cell = cell_seconds(_whole(view), cells, view.interval_s)
-        flagged = list(ceiling)
+        above, below = list(ceiling), list(floor)
+        if floor:
+            below[2:-2] = axis(cells, per_cell, self.look.glyphs.rail)
+        tag = self.tag(view)
+        free = range(length(self.title(view)) + 4, len(ceiling) - 2 - (length(tag) + 2 if tag else 0))
         for at, _ in view.history.marks if self.placement and self.placement.inner[1] == 1 else ():
-            if int(at / per_cell) < cells:
-                flagged[2 + int(at / per_cell)] = self.look.glyphs.flag
-        axed = floor and floor[:2] + axis(cells, per_cell, self.look.glyphs.rail) + floor[-2:]
-        return "".join(flagged), axed
+            place = 2 + int(at / per_cell)
+            if place in free:
+                above[place] = self.look.glyphs.flag
+            elif floor and place < cells + 2:
+                below[place] = self.look.glyphs.mark
+        return "".join(above), "".join(below)
 
     def _notes(self, view: View, cells: int, per_cell: float) -> Line:
         """What was noted, each under its time as far as there is room."""

@@ -10,13 +10,16 @@ from loadtop.tuning.outcome import Outcome
 from loadtop.tuning.report import conclusion
 from loadtop.tuning.sweep import Sweep
 from loadtop.words import tr, translated
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
 from tui.drawing.sweep import table
 from tui.look import Look
 from tui.screens.page import PageScreen
-from tui.text import safe
+from tui.text import clip_middle, safe
 from tui.view import Phase, View
+
+LEAST_NAME = 8
+"""Cells of the address that are left of it."""
 
 TITLED = ("Set {setting}", "Knee: {rps} requests/s at {c} connections")
 """How the lines begin that matter most: their texts up to the first place."""
@@ -26,6 +29,8 @@ class TuneScreen(PageScreen):
     """Shown at once; escape shows the cockpit behind it, ``t`` this table again."""
 
     HEADING = "tune"
+    CONCLUDES = True
+    """Whether what to set follows at the end."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
 
@@ -43,10 +48,10 @@ class TuneScreen(PageScreen):
         results = self._sweep.results
         over = view.phase is not Phase.STARTING and (view.load is None or view.load.state.ended)
         running = None if over else self._sweep.running
-        lines = [self._heading(view, over), ()]
+        lines = [self._heading(view, over, cells), ()]
         if results or running is not None:
             lines += table(results, running, find_knee(results), cells, self.look.glyphs)
-        if over and results:
+        if over and results and self.CONCLUDES:
             outcome = Outcome.of(results, self._why())
             lines.append(())
             heads = tuple(tr(text).partition("{")[0] for text in TITLED)
@@ -54,19 +59,24 @@ class TuneScreen(PageScreen):
                 lines.append(line(Span(safe(text), Role.TITLE if text.startswith(heads) else Role.TEXT)))
         return lines
 
-    def _heading(self, view: View, over: bool) -> Line:
+    def _heading(self, view: View, over: bool, cells: int) -> Line:
+        """Where it stands, behind as much of the address as there is room for."""
+        stand = self._stand(view, over)
+        room = max(LEAST_NAME, cells - length(stand) - 2)
+        return line(Span(f"{clip_middle(safe(view.title), room, self.look.glyphs.ellipsis)}  ", Role.VALUE), *stand)
+
+    def _stand(self, view: View, over: bool) -> Line:
         done = len(self._sweep.results)
-        measured = tr("{steps} steps measured", steps=done)
-        name = Span(f"{safe(view.title)}  ", Role.VALUE)
+        measured = tr("1 step measured") if done == 1 else tr("{steps} steps measured", steps=done)
         if view.phase is Phase.BROKEN:
-            return line(name, Span(safe(translated(view.detail)), Role.BAD))
+            return line(Span(safe(translated(view.detail)), Role.BAD))
         if over:
             message = "" if view.load is None else safe(translated(view.load.message))
-            return line(name, measured, Span(f"  {message}", Role.WARN))
+            return line(measured, Span(f"  {message}", Role.WARN))
         if view.load is None or not self._sweep.beats:
-            return line(name, tr("starting") if not done else f"{measured}{tr(', the next one begins')}")
+            return line(tr("starting") if not done else f"{measured}{tr(', the next one begins')}")
         spent = view.load.at - self._sweep.beats[0].load.at
         return line(
-            name, f"{measured}{tr(', now ')}", Span(tr("{c} connections", c=view.load.concurrency), Role.VALUE),
+            f"{measured}{tr(', now ')}", Span(tr("{c} connections", c=view.load.concurrency), Role.VALUE),
             f" {tr('for {time}', time=duration(spent))}",
         )  # fmt: skip

@@ -42,7 +42,17 @@ def test_another_size() -> None:
     screen.feed(b"abc")
     screen.resize(5, 2)
     assert screen.size == (5, 2)
-    assert len(screen.lines()) == 2
+    assert shown(screen) == ["abc", ""]
+
+
+def test_fewer_rows_keep_the_one_with_the_cursor() -> None:
+    screen = Screen(10, 6)
+    screen.feed(b"a\r\nb\r\nc\r\nd")
+    screen.resize(10, 3)
+    assert (shown(screen), screen.left, screen.cursor) == (["b", "c", "d"], 1, (1, 2))
+    screen.feed(b"\r\ne")
+    screen.resize(10, 6)
+    assert (shown(screen), screen.left) == (["c", "d", "e", "", "", ""], 2)
 
 
 @given(st.integers(1, 30), st.integers(1, 8), st.lists(PIECES, max_size=40), st.integers(0, 5))
@@ -52,7 +62,7 @@ def test_nothing_breaks_the_screen(columns: int, rows: int, pieces: list[bytes],
     screen.resize(rows + 1, columns)
     screen.feed(b"".join(reversed(pieces)))
     assert len(screen.lines(back)) == screen.size[1]
-    assert screen.cursor is None or screen.cursor[0] < screen.size[0]
+    assert screen.cursor is None or (screen.cursor[0] < screen.size[0] and screen.cursor[1] < screen.size[1])
 
 
 @given(st.lists(PIECES, max_size=30), st.integers(1, 7))

@@ -1,0 +1,41 @@
+"""Pictures of the cockpit with a command in it, in every size, in colour and without, compared with stored ones."""
+
+from dataclasses import replace
+
+import pytest
+
+from loadtop.engines.command import CommandLoad
+from loadtop.model import StatedTimes
+from loadtop.moment import Moment
+from tests.tui.conftest import Pictures
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import SCENES
+from tui.app import Cockpit
+from tui.look import Look
+
+AnyLook = tuple[str, Look]
+PRINTED = "Benchmarking \x1b[1mweb1\x1b[0m \x1b[7m漢字\x1b[0m\r\n" + "".join(
+    f"Completed {done} requests\r\n" for done in range(500, 5001, 500)
+)
+TIMES = (StatedTimes("total", p50_ms=12.0, p90_ms=34.0, p99_ms=56.0),)
+
+
+def of_ab(moment: Moment) -> Moment:
+    """The moment with a load as ab tells of it: much it does not say."""
+    frame = moment.measured.frame
+    assert frame.load is not None
+    load = replace(
+        frame.load, engine="ab", latencies=None, in_flight=None, failures=None, non_2xx=None, server=None, stated=TIMES
+    )
+    return replace(moment, measured=replace(moment.measured, frame=replace(frame, load=load)))
+
+
+@pytest.mark.parametrize("any_look", ["colour", "no-colour"], indirect=True)
+@pytest.mark.parametrize("keys", [(), ("tab", "enter")], ids=["running", "typing"])
+async def test_command(keys: tuple[str, ...], any_look: AnyLook, pictures: Pictures) -> None:
+    suffix, look = any_look
+    program = CommandLoad(("ab", "-n", "5000", "-c", "20", "http://web1/"))
+    assert program.terminal is not None
+    program.terminal.screen.feed(PRINTED.encode())
+    app = Cockpit(FakeFeed([of_ab(moment) for moment in SCENES["swap"]()]), look=look, program=program)
+    await pictures(app, f"command-{'typing' if keys else 'running'}{suffix}", look, *keys)

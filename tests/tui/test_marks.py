@@ -1,0 +1,25 @@
+"""Marks on the time line where it has no row for notes."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import HEADROOM, Story
+from tui.app import Cockpit
+from tui.look import Look
+
+
+async def test_each_mark_is_seen_also_behind_the_title(look: Look, screen_text: Callable[[Cockpit], list[str]]) -> None:
+    story = Story(seconds=600.0)
+    moments = story.play(HEADROOM, 4) + story.play(replace(HEADROOM, marks=("early",))) + story.play(HEADROOM, 220)
+    moments += story.play(replace(HEADROOM, marks=("late",))) + story.play(HEADROOM, 2)
+    app = Cockpit(FakeFeed(moments), look=look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        while not app.follower.view.moment or app.follower.view.moment.at < moments[-1].at:
+            await pilot.pause()
+        for _ in range(3):
+            await pilot.pause()
+        ceiling, _, axis = screen_text(app)[-4:-1]
+    assert "time 10 s a letter" in ceiling
+    assert (ceiling.index(look.glyphs.flag), axis.index(look.glyphs.mark)) == (24, 2)
+    assert (ceiling.count(look.glyphs.flag), axis.count(look.glyphs.mark)) == (1, 1)
