@@ -66,7 +66,7 @@ bench-cockpit: setup servers ## what the cockpit costs, beside htop, top, btop a
 monkey: setup ## 10 000 random keys, clicks and sizes in the cockpit (LOADTOP_MONKEY_SEED=n for others)
 	@LOADTOP_MONKEY=10000 $(PYTHON_BIN)/python -m pytest tests/tui/test_monkey.py
 
-screenshots: setup servers ## pictures of the cockpit from a real run
+screenshots: setup servers ## pictures of the cockpit from real runs, in 5 minutes; those of swap need root on Linux
 	@$(PYTHON_BIN)/python -m screenshots.make
 
 format: setup ## put the code into the common form
