@@ -1,5 +1,6 @@
 """However the cockpit ends, it ends soon and in order: the feed is stopped, the normal screen is back, no traceback."""
 
+import asyncio
 import fcntl
 import os
 import pty
@@ -157,14 +158,14 @@ def test_a_signal_to_go_on_begins_nothing_twice(window: Window) -> None:
     assert window.wait_for_end() < 2.0
 
 
-def test_what_is_no_terminal_is_not_read_for_keys(feed_of: Callable[[str], FakeFeed]) -> None:
+async def test_what_is_no_terminal_is_not_read_for_keys(feed_of: Callable[[str], FakeFeed]) -> None:
     """As in a script's loop over a file, or in a job: its end would be read over and over, with a whole core."""
     driver = TerminalDriver(Cockpit(feed_of("headroom")))
     with Path(os.devnull).open() as nothing:
         driver.fileno = nothing.fileno()
         reader = threading.Thread(target=driver.run_input_thread, daemon=True)
         reader.start()
-        reader.join(10.0)
+        await asyncio.to_thread(reader.join, 10.0)
         assert not reader.is_alive()
 
 
