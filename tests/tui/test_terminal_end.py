@@ -161,12 +161,12 @@ def test_a_signal_to_go_on_begins_nothing_twice(window: Window) -> None:
 async def test_what_is_no_terminal_is_not_read_for_keys(feed_of: Callable[[str], FakeFeed]) -> None:
     """As in a script's loop over a file, or in a job: its end would be read over and over, with a whole core."""
     driver = TerminalDriver(Cockpit(feed_of("headroom")))
-    with Path(os.devnull).open() as nothing:
-        driver.fileno = nothing.fileno()
-        reader = threading.Thread(target=driver.run_input_thread, daemon=True)
-        reader.start()
-        await asyncio.to_thread(reader.join, 10.0)
-        assert not reader.is_alive()
+    driver.fileno = os.open(os.devnull, os.O_RDONLY)
+    reader = threading.Thread(target=driver.run_input_thread, daemon=True)
+    reader.start()
+    await asyncio.to_thread(reader.join, 10.0)
+    os.close(driver.fileno)
+    assert not reader.is_alive()
 
 
 def test_it_goes_on_after_it_was_suspended(window: Window) -> None:
