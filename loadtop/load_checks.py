@@ -9,12 +9,10 @@ from loadtop.load.plan import Plan, PlanError
 def check_together(arguments: Any, plan: Plan) -> None:
     """Raise :class:`PlanError` where options contradict each other; the message names them and the fix."""
     _check_headers(arguments)
+    _check_framing(plan)
     _check_numbers(arguments, plan)
     _check_addresses(plan)
-    if arguments.protocol or arguments.ciphers or arguments.certificate:
-        from loadtop.load.tls import tls_context
-
-        tls_context(plan)
+    _check_tls(arguments, plan)
 
 
 def _check_headers(arguments: Any) -> None:
@@ -31,6 +29,27 @@ def _check_headers(arguments: Any) -> None:
         raise PlanError("-k and -H 'Connection: close' contradict each other: give one of them")
     if arguments.head and arguments.method not in (None, "HEAD"):
         raise PlanError(f"-i and -m {arguments.method} contradict each other: -i is -m HEAD; give one of them")
+
+
+def _check_framing(plan: Plan) -> None:
+    """A header that says another length than the body has leaves the server waiting for the rest, or takes the rest for
+    a request of its own."""
+    for target in plan.targets:
+        size = 0 if target.body is None else len(target.body)
+        lengths = [value for name, value in target.headers if name.lower() == "content-length"]
+        if len(lengths) > 1:
+            raise PlanError("-H 'Content-Length: ...' is given twice: leave it out, a body's length is told anyway")
+        if lengths and lengths[0] != str(size):
+            given = f"-H 'Content-Length: {lengths[0]}'"
+            if target.body is None:
+                raise PlanError(f"{given} tells of a body, and none is sent: give it with -p or -u, or leave this out")
+            raise PlanError(f"{given} contradicts the body of {size} bytes: leave it out, the length is told anyway")
+        coding = next((value for name, value in target.headers if name.lower() == "transfer-encoding"), None)
+        if coding is not None:
+            raise PlanError(
+                f"-H 'Transfer-Encoding: {coding}' is not possible: bodies are sent as they are, with their length; "
+                "leave it out" + ("" if target.body is not None else ", and give a body with -p or -u")
+            )
 
 
 def _name(line: str) -> str:
@@ -59,3 +78,20 @@ def _check_addresses(plan: Plan) -> None:
             continue
         if other != version:
             raise PlanError(f"-B {plan.bind} is IPv{version}, {host} is IPv{other}: give an address of the same kind")
+
+
+_TLS = {"-f": "protocol", "-Z": "ciphers", "-E": "certificate", "-I": "no_sni", "--insecure": "insecure"}
+
+
+def _check_tls(arguments: Any, plan: Plan) -> None:
+    given = [option for option, name in _TLS.items() if getattr(arguments, name)]
+    if not given:
+        return
+    from loadtop.load.tls import tls_context
+
+    tls_context(plan)
+    if getattr(arguments, "plan", None) is not None:
+        return  # what is requested is said by a plan of the user's own
+    if all(target.scheme == "http" for target in plan.targets):
+        what = f"{given[0]} is" if len(given) == 1 else f"{', '.join(given)} are"
+        raise PlanError(f"{what} for TLS, and no URL here is https: write https://... or leave that out")

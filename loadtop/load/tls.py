@@ -36,6 +36,11 @@ def tls_context(plan: Plan) -> ssl.SSLContext:
         version = _VERSIONS.get(options.protocol.upper())
         if version is None:
             raise PlanError(f"-f {options.protocol} is not possible: use {', '.join(_VERSIONS)} or ALL")
+        if version is ssl.TLSVersion.TLSv1_3 and options.ciphers is not None:
+            raise PlanError(
+                f"-Z {options.ciphers} and -f {options.protocol}: Python cannot choose among the suites of TLS 1.3: "
+                "leave -Z out or use -f TLS1.2"
+            )
         _limit_version(context, version)
     if options.ciphers is not None:
         _choose_ciphers(context, options.ciphers)

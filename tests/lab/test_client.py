@@ -46,7 +46,8 @@ def little_processor(cores: float, *, tls: bool) -> Build:
         server = bench.apache(mpm="event", workers=64, pages={"page.html": "x" * 1000}, tls=tls)
         launcher = [] if lifted else bench.stack.enter_context(cpu_quota(cores))
         sign = partial(throttled_periods, launcher) if launcher else None
-        return Stand(f"{server.url}page.html", ("--apache", server.status_url, "--insecure"), tuple(launcher), sign)
+        options = ("--apache", server.status_url, *(("--insecure",) if tls else ()))
+        return Stand(f"{server.url}page.html", options, tuple(launcher), sign)
 
     return build
 

@@ -36,6 +36,19 @@ URL = "http://127.0.0.1:1/"
         (["-f", "SSL3"], ["-f SSL3", "TLS1.3"]),
         (["-Z", "ROT13"], ["-Z ROT13"]),
         (["-E", "BODY"], ["-E", "certificate"]),
+        (["-f", "TLS1.3", "-Z", "HIGH"], ["-Z HIGH", "-f TLS1.3"]),
+        (["-f", "TLS1.2"], ["-f is", "https"]),
+        (["-Z", "HIGH"], ["-Z is", "https"]),
+        (["-I"], ["-I is", "https"]),
+        (["--insecure"], ["--insecure is", "https"]),
+        (["-I", "--insecure", "-f", "ALL"], ["-f, -I, --insecure are", "https"]),
+        (["-H", "Content-Length: 5"], ["'Content-Length: 5'", "-p"]),
+        (["-H", "content-length: much"], ["'Content-Length: much'", "-p"]),
+        (["-p", "BODY", "-H", "Content-Length: 5"], ["'Content-Length: 5'", "3 bytes"]),
+        (["-p", "BODY", "-H", "Content-Length: 3", "-H", "Content-Length: 3"], ["Content-Length", "twice"]),
+        (["--urls", "LIST", "-H", "Content-Length: 3"], ["'Content-Length: 3'", "-p"]),
+        (["-H", "Transfer-Encoding: chunked"], ["'Transfer-Encoding: chunked'", "-p"]),
+        (["-p", "BODY", "-H", "transfer-encoding: chunked"], ["'Transfer-Encoding: chunked'", "leave it out"]),
         (["-w", "--ab"], ["-w", "--ab"]),
         (["-x", "border=1", "--ab"], ["-w", "--ab"]),
         (["-v", "much"], ["-v", "much"]),
@@ -53,12 +66,22 @@ def test_is_said_in_one_line(
 ) -> None:
     body = tmp_path / "body"
     body.write_text("a=1")
-    assert main(["--no-record", "--headless", *(str(body) if word == "BODY" else word for word in words), URL]) == 2
+    urls = tmp_path / "urls"
+    urls.write_text(f"{URL} 1 POST {body}\n")
+    files = {"BODY": str(body), "LIST": str(urls)}
+    assert main(["--no-record", "--headless", *(files.get(word, word) for word in words), URL]) == 2
     said = capsys.readouterr()
     assert not said.out
     (line,) = said.err.splitlines()
     assert line.startswith("loadtop: ")
     assert all(name in line for name in named), line
+
+
+def test_settings_of_tls_go_with_the_plan_of_a_user(tmp_path: Path) -> None:
+    """What such a plan requests, only its engine knows."""
+    own = tmp_path / "own.py"
+    own.write_text("import locust\n")
+    assert parse(["--engine", "locust", "--plan", str(own), "--insecure", "-t", "1", URL]).plan is not None
 
 
 @pytest.mark.parametrize(
@@ -68,6 +91,8 @@ def test_is_said_in_one_line(
         ["--steps", "1,4", "--workers", "2", "--step-time", "1"],
         ["--rate", "5", "--workers", "3", "-n", "3"],
         ["-B", "127.0.0.1", "-X", "localhost:1", "-n", "1"],
+        ["-m", "POST", "-H", "Content-Length: 0", "-n", "1"],
+        ["-I", "--insecure", "-f", "TLS1.2", "-Z", "HIGH", "-n", "1", "https://127.0.0.1:1/"],
     ],
 )
 def test_what_goes_together_is_no_contradiction(words: list[str]) -> None:
