@@ -21,6 +21,9 @@ OF_THE_PLAN = {
 }  # fmt: skip
 """Options whose place is a user's own plan for JMeter."""
 
+OF_A_LOCUSTFILE = {option: name for option, name in OF_THE_PLAN.items() if option not in ("-n", "--steps", "-X")}
+"""Options whose place is a user's own locustfile; -n and -X are refused with Locust in any case."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineChoice:
@@ -79,7 +82,7 @@ def engine_choice(arguments: Any) -> EngineChoice:
     if len(set(names)) < len(names):
         raise UsageError(f"--generator: a name is given twice among {', '.join(names)}")
     if name == "locust":
-        return EngineChoice(name=name, generators=generators, own=_own(arguments.plan))
+        return EngineChoice(name=name, generators=generators, own=_own(arguments))
     file: Path | None = arguments.plan
     if file is not None:
         _check_own_plan(arguments, file)
@@ -114,10 +117,15 @@ def _check_own_plan(arguments: Any, file: Path) -> None:
     """Raise UsageError for options that a plan of the user for JMeter has no place for."""
     if file.suffix != ".jmx":
         raise UsageError(f"--plan {file}: with --engine jmeter it is a plan of JMeter, FILE.jmx")
-    for option, name in OF_THE_PLAN.items():
-        if getattr(arguments, name):
-            raise UsageError(f"{option} is for plans made here: what is requested is said by {file}, leave it out")
+    _leave_to(file, arguments, OF_THE_PLAN)
     _read(file)
+
+
+def _leave_to(file: Path, arguments: Any, options: dict[str, str]) -> None:
+    """Raise UsageError for the first of these options that is given although ``file`` says what is requested."""
+    option = next((option for option, name in options.items() if getattr(arguments, name)), None)
+    if option is not None:
+        raise UsageError(f"{option} is for plans made here: what is requested is said by {file}, leave it out")
 
 
 def _generator(text: str) -> tuple[str, str]:
@@ -144,11 +152,13 @@ def _read(file: Path) -> str:
         raise UsageError(f"cannot read the plan {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _own(file: Path | None) -> str | None:
+def _own(arguments: Any) -> str | None:
+    file: Path | None = arguments.plan
     if file is None:
         return None
     if file.suffix != ".py":
         raise UsageError(f"--plan {file}: with --engine locust it is a locustfile, FILE.py")
+    _leave_to(file, arguments, OF_A_LOCUSTFILE)
     text = _read(file)
     try:
         compile(text, str(file), "exec")

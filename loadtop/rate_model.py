@@ -224,14 +224,16 @@ class HostRates:
 @dataclass(frozen=True, slots=True)
 class GeneratorRates:
     """``busiest`` is the busiest worker's processor share in percent of one core, ``cpu`` that of all workers;
-    ``throttled`` the percentage of the periods in which a quota stopped them, ``None`` where there is none."""
+    ``throttled`` the percentage of the periods in which a quota stopped them, ``None`` where there is none.
+
+    ``late`` and ``unsent`` are requests per second; ``None`` where an engine does not tell them."""
 
     cpu: float
     busiest: float
     workers: int
     loop_delay_ms: float | None
-    late: float
-    unsent: float
+    late: float | None
+    unsent: float | None
     throttled: float | None = None
 
 

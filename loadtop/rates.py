@@ -379,7 +379,7 @@ def _generator(before: GeneratorSample, now: GeneratorSample, seconds: float) ->
         busiest=max(shares, default=0.0),
         workers=len(shares),
         loop_delay_ms=None if now.loop_delay_s is None else 1000.0 * now.loop_delay_s,
-        late=max(0, now.late - before.late) / seconds,
-        unsent=max(0, now.unsent - before.unsent) / seconds,
+        late=_both(before.late, now.late, lambda a, b: max(0, b - a) / seconds),
+        unsent=_both(before.unsent, now.unsent, lambda a, b: max(0, b - a) / seconds),
         throttled=100.0 * stops / periods if periods and stops is not None else None,
     )

@@ -25,4 +25,4 @@ def backs_up(measured: Measured, workers: int) -> bool:
     if load.in_flight > workers + SPARE + DEVIATIONS * sqrt(workers):
         return True
     generator = None if rates is None else rates.generator
-    return generator is not None and 100.0 * generator.late > LATE_PCT * load.rate
+    return generator is not None and 100.0 * (generator.late or 0.0) > LATE_PCT * load.rate

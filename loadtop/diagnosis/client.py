@@ -103,5 +103,5 @@ def _ports_advice(load: LoadSample, generator: GeneratorSample) -> str:
     text = "The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT)"
     if generator.ports_limit:
         text += f", so {generator.ports_limit} ports allow about {generator.ports_limit // 60} new connections/s"
-    text += ". " + ("" if load.keepalive else "Use -k, or ")
+    text += ". " + ("Use -k, or " if load.keepalive is False else "")
     return text + "generate from more addresses or machines, or widen net.ipv4.ip_local_port_range."

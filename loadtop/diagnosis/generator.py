@@ -31,8 +31,9 @@ def assess_process(measured: Measured) -> Assessment | None:
     if rates is None or rates.generator is None:
         return None
     generator = rates.generator
-    due = (rates.rps or 0.0) + generator.unsent
-    unsent = 100.0 * generator.unsent / due if due else 0.0
+    missed = generator.unsent or 0.0
+    due = (rates.rps or 0.0) + missed
+    unsent = 100.0 * missed / due if due else 0.0
     full = generator.busiest > WORKER_PCT
     late = unsent > UNSENT_PCT
     stopped = 0.0 if generator.throttled is None or _shares_a_quota(measured) else generator.throttled

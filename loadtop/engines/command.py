@@ -217,7 +217,7 @@ class CommandLoad:
             with contextlib.suppress(OSError):
                 seconds = await asyncio.to_thread(usage.read)
                 if seconds:
-                    self._generator = GeneratorSample(seconds, None)
+                    self._generator = GeneratorSample(seconds, None, None, None)
             await asyncio.sleep(LOOK_S)
 
     def _hear(self, line: str) -> None:

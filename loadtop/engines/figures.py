@@ -26,7 +26,7 @@ class Figures:
     concurrency: int | None = None
     target_requests: int | None = None
     target_s: float | None = None
-    keepalive: bool = False
+    keepalive: bool | None = None
     with_body: bool = False
     seconds: float | None = None
     rps: float | None = None

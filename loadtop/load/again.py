@@ -118,11 +118,11 @@ def _failures(before: Failures | None, now: Failures | None) -> Failures | None:
     if before is None or now is None:
         return None
     return Failures(
-        before.connect + now.connect,
-        before.receive + now.receive,
-        before.length + now.length,
-        before.exceptions + now.exceptions,
-        before.timeout + now.timeout,
+        _sum(before.connect, now.connect),
+        _sum(before.receive, now.receive),
+        _sum(before.length, now.length),
+        _sum(before.exceptions, now.exceptions),
+        _sum(before.timeout, now.timeout),
         before.unclassified + now.unclassified,
     )
 
@@ -134,6 +134,6 @@ def _together(before: GeneratorSample | None, now: GeneratorSample | None) -> Ge
     return replace(
         now,
         worker_cpu_s=tuple(s + (known[i] if i < len(known) else 0.0) for i, s in enumerate(now.worker_cpu_s)),
-        late=before.late + now.late,
-        unsent=before.unsent + now.unsent,
+        late=_sum(before.late, now.late),
+        unsent=_sum(before.unsent, now.unsent),
     )

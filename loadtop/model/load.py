@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +25,25 @@ class Distribution:
 class Failures:
     """Failed requests by class, ab's classes and ``timeout``: counters since the start of the load.
 
-    ``unclassified`` are those that another engine counts without saying more.
+    A class that another engine does not tell apart is ``None``; what it counts without saying more is ``unclassified``.
     """
 
-    connect: int = 0
-    receive: int = 0
-    length: int = 0
-    exceptions: int = 0
-    timeout: int = 0
+    connect: int | None = 0
+    receive: int | None = 0
+    length: int | None = 0
+    exceptions: int | None = 0
+    timeout: int | None = 0
     unclassified: int = 0
+
+    @classmethod
+    def undivided(cls, number: int) -> Self:
+        """So many failures of which no class is known."""
+        return cls(None, None, None, None, None, number)
 
     @property
     def total(self) -> int:
-        return self.connect + self.receive + self.length + self.exceptions + self.timeout + self.unclassified
+        known = (self.connect, self.receive, self.length, self.exceptions, self.timeout, self.unclassified)
+        return sum(number for number in known if number is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +68,14 @@ class GeneratorSample:
     loop in the interval, requests started late or not at all in the open model (counters), ports and descriptors, and
     the periods of its control group's processor quota, with those in which it was stopped (counters).
 
-    Of another engine's process, each of its threads counts as a worker, and there is no event loop to look at.
+    Of another engine's process, each of its threads counts as a worker, there is no event loop to look at, and what it
+    starts late or not at all is not known.
     """
 
     worker_cpu_s: tuple[float, ...]
     loop_delay_s: float | None
-    late: int = 0
-    unsent: int = 0
+    late: int | None = 0
+    unsent: int | None = 0
     ports_used: int | None = None
     ports_limit: int | None = None
     files_used: int | None = None
@@ -136,7 +144,7 @@ class LoadSample:
     ``at`` is the generator's monotonic clock in seconds, ``elapsed_s`` the time since the first request after the
     warm-up. ``message`` says in one line what went wrong and what to do about it. Bytes are those on the wire
     (``body_bytes``: bodies only). ``step`` counts from 1. ``target_requests`` and ``target_s`` are where the load ends.
-    ``keepalive`` says that connections are to be reused, ``with_body`` that requests have bodies.
+    ``keepalive`` says whether connections are to be reused, ``with_body`` that requests have bodies.
 
     What the engine does not measure, or not yet, is ``None``. ``counted_at`` is when it last told its counters, on the
     clock of ``at``, where that is not ``at`` itself: there is no rate of what was not told anew. ``stated_rps``
@@ -168,7 +176,7 @@ class LoadSample:
     message: str = ""
     target_requests: int | None = None
     target_s: float | None = None
-    keepalive: bool = False
+    keepalive: bool | None = False
     with_body: bool = False
     counted_at: float | None = None
     stated_rps: float | None = None

@@ -66,7 +66,7 @@ class Settings:
             "engine": load.engine,
             "model": load.model,
             "rate" if load.rate is not None else "concurrency": ", ".join(self._connections),
-            "keep-alive": "yes" if load.keepalive else "no",
+            "keep-alive": "" if load.keepalive is None else "yes" if load.keepalive else "no",
         }
         if load.steps > 1:
             values["steps"] = str(load.steps)

@@ -7,7 +7,7 @@ from typing import Any
 from loadtop.reporting.chart import clock
 from loadtop.reporting.settings import LOAD
 from loadtop.reporting.story import Story
-from loadtop.summary.text import figure
+from loadtop.summary.text import failure_classes, figure
 
 Json = dict[str, Any]
 Row = Sequence[str]
@@ -59,8 +59,7 @@ def shape(load: Json, steps: Sequence[Json] = ()) -> str:
 def _of_load(load: Json | None) -> Iterator[Table]:
     if load is None:
         return
-    failures: Json = load["failures"] or {}
-    classes = ", ".join(f"{name} {count}" for name, count in failures.items() if count)
+    classes = failure_classes(load["failures"]) if load["failed"] else ""
     received: int | None = load["received_bytes"]
     row = (
         figure(load["requests"]),

@@ -173,7 +173,7 @@ def _servers() -> Iterator[str]:
 def _load() -> Iterator[str]:
     """The load has no machine, and its seconds are those of its own clock."""
     classes = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
-    failed = f"max(0, {' + '.join(classes)} - ({' + '.join(f'b_{name}' for name in classes)}))"
+    failed = f"max(0, {_all_failures('', classes)} - ({_all_failures('b_', classes)}))"
     requests = "(requests - b_requests)"
     counters = ("clock_s", "state", "counted_at", "requests", "non_2xx", "received_bytes", "sent_bytes")
     before = ", ".join(f"lag({name}) OVER w AS b_{name}" for name in (*counters, *classes))
@@ -198,3 +198,9 @@ def _load() -> Iterator[str]:
         "AS b_clock_s FROM load) USING (frame) WINDOW v AS (PARTITION BY number ORDER BY frame)) w "
         "JOIN generator g USING (frame) WHERE w.clock_s > w.b_clock_s) GROUP BY frame"
     )
+
+
+def _all_failures(before: str, classes: Sequence[str]) -> str:
+    """Their sum. A class that the engine does not tell apart is NULL; ``unclassified`` only where nothing is known."""
+    *others, unclassified = classes
+    return " + ".join([*(f"coalesce({before}{name}, 0)" for name in others), f"{before}{unclassified}"])

@@ -6,7 +6,7 @@ ab's on purpose: medians are the usual ones, percentiles come from a histogram (
 
 from loadtop import __version__
 from loadtop.load.histogram import mean, median, percentile, sd
-from loadtop.model import Distribution, LoadSample
+from loadtop.model import Distribution, Failures, LoadSample
 from loadtop.summary.load import LoadSummary
 from loadtop.words import plain
 
@@ -92,12 +92,7 @@ def _totals(last: LoadSample, level: int | None) -> list[str]:
         *_known("Failed requests:", last.failed),
     ]
     if failures is not None and failures.total:
-        # ab knows no class for time-outs; it would have counted them as exceptions.
-        exceptions = failures.exceptions + failures.timeout + failures.unclassified
-        lines.append(
-            f"   (Connect: {failures.connect}, Receive: {failures.receive}, "
-            f"Length: {failures.length}, Exceptions: {exceptions})"
-        )
+        lines += _classes(failures)
     if last.non_2xx:
         lines.append(_row("Non-2xx responses:", last.non_2xx))
     if last.keepalive:
@@ -107,6 +102,17 @@ def _totals(last: LoadSample, level: int | None) -> list[str]:
         lines += _known("Total body sent:", last.sent_bytes)
     lines += _known("HTML transferred:", last.body_bytes, " bytes")
     return lines + (_speed(last, level, done, seconds) if seconds > 0 and done else [])
+
+
+def _classes(failures: Failures) -> list[str]:
+    """ab's classes, ``-`` for one that the engine does not tell apart; no line where it tells none."""
+    # ab knows no class for time-outs; it would have counted them as exceptions.
+    exceptions = None if failures.exceptions is None else failures.exceptions + (failures.timeout or 0)
+    counts = (failures.connect, failures.receive, failures.length, exceptions)
+    if set(counts) == {None}:
+        return []
+    connect, receive, length, other = ("-" if count is None else str(count) for count in counts)
+    return [f"   (Connect: {connect}, Receive: {receive}, Length: {length}, Exceptions: {other})"]
 
 
 def _speed(last: LoadSample, level: int | None, done: int, seconds: float) -> list[str]:

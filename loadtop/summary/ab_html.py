@@ -4,7 +4,7 @@ from html import escape
 
 from loadtop import __version__
 from loadtop.load.histogram import mean
-from loadtop.model import LoadSample
+from loadtop.model import Failures, LoadSample
 from loadtop.summary.ab import concurrency_level
 from loadtop.summary.load import LoadSummary
 from loadtop.words import plain
@@ -50,12 +50,7 @@ def _figures(last: LoadSample, level: int | None, row: str, cell: str) -> list[s
     ]
     lines = _known(rows, row, cell)
     if failures is not None and failures.total:
-        # ab's table has no class for broken receptions or time-outs; here they are among the exceptions.
-        others = failures.total - failures.connect - failures.length
-        lines.append(
-            f"<tr {row}><td colspan=4 {cell} >   (Connect: {failures.connect}, Length: {failures.length}, "
-            f"Exceptions: {others})</td></tr>"
-        )
+        lines += _classes(failures, row, cell)
     rows = [
         ("Non-2xx responses:", last.non_2xx or None),
         ("Keep-Alive requests:", last.keepalive_requests if last.keepalive else None),
@@ -64,6 +59,18 @@ def _figures(last: LoadSample, level: int | None, row: str, cell: str) -> list[s
         ("HTML transferred:", _bytes(last.body_bytes)),
     ]
     return [*lines, *_known(rows, row, cell), *_rates(last, row, cell)]
+
+
+def _classes(failures: Failures, row: str, cell: str) -> list[str]:
+    """ab's classes, ``-`` for one that the engine does not tell apart; no row where it tells none."""
+    # ab's table has no class for broken receptions or time-outs; here they are among the exceptions.
+    others = (failures.receive or 0) + (failures.timeout or 0)
+    counts = (failures.connect, failures.length, None if failures.exceptions is None else failures.exceptions + others)
+    if set(counts) == {None}:
+        return []
+    connect, length, other = ("-" if count is None else str(count) for count in counts)
+    said = f"(Connect: {connect}, Length: {length}, Exceptions: {other})"
+    return [f"<tr {row}><td colspan=4 {cell} >   {said}</td></tr>"]
 
 
 def _rates(last: LoadSample, row: str, cell: str) -> list[str]:

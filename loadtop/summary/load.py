@@ -88,9 +88,9 @@ class LoadSummary:
 
 
 def _failures_json(failures: Failures) -> Json:
-    """The contract's classes; ``unclassified`` only where another engine says no more."""
+    """The contract's classes, ``None`` where the engine does not tell one apart; ``unclassified`` only with such."""
     classes = asdict(failures)
-    if not failures.unclassified:
+    if not failures.unclassified and None not in classes.values():
         del classes["unclassified"]
     return classes
 

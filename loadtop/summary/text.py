@@ -94,8 +94,7 @@ def _load(load: Json, seconds: float) -> list[str]:
     if load["failed"] is None:
         lines.append(f"  {pad(tr('failed'), 8)} {figure(None):>10}   ({tr('not measured')})")
     elif load["failed"]:
-        classes = ", ".join(f"{name} {count}" for name, count in load["failures"].items() if count)
-        lines.append(f"  {pad(tr('failed'), 8)} {load['failed']:>10}   ({classes})")
+        lines.append(f"  {pad(tr('failed'), 8)} {load['failed']:>10}   ({tr(failure_classes(load['failures']))})")
     if load["non_2xx"]:
         lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
     if load["message"]:
@@ -217,6 +216,13 @@ def figure(value: float | None) -> str:
     if abs(value) >= 100:
         return f"{value:.0f}"
     return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
+
+
+def failure_classes(failures: Json) -> str:
+    """The classes that occurred with their counts, and ``-`` for those that the engine does not tell apart."""
+    if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
+        return "not told apart"
+    return ", ".join(f"{name} {figure(count)}" for name, count in failures.items() if count != 0)
 
 
 def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:

@@ -1,11 +1,13 @@
 """``--engine jmeter -R``: jmeter-servers that run already, in network namespaces as machines. Needs root."""
 
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 from tests.lab.machines import Machine, machines
 from tests.loads.engines import figures, line_of, living, loadtop, mark_processes, started, until
 from tests.loads.waiting import PORT, WAIT_S, waiting_server
-from tests.servers.program import Program, answers
+from tests.servers.program import Program, answers, find_program
 
 pytestmark = [pytest.mark.engines, pytest.mark.timeout(180)]
 
@@ -44,7 +46,14 @@ class Stand:
 def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
     if not (JMETER / "jmeter").exists():
         pytest.fail("this test needs JMeter: make test-engines", pytrace=False)
-    mark = mark_processes(monkeypatch, tmp_path, JMETER)
+    with stand_of(JMETER, tmp_path, monkeypatch) as made:
+        yield made
+
+
+@contextmanager
+def stand_of(programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Stand]:
+    """Servers, and a client, of the JMeter that is in ``programs``."""
+    mark = mark_processes(monkeypatch, tmp_path, programs)
     log = tmp_path / "web.log"
     with ExitStack() as tidy:
         *hosts, web = tidy.enter_context(machines(("s1", "s2", "web")))
@@ -52,16 +61,66 @@ def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
         server.wait_until(lambda: answers(PORT, web.address))
         # Not in this test's environment: they are the user's, and stay.
         monkeypatch.delenv("TESTS_MARK")
-        servers = [tidy.enter_context(jmeter_server(host, tmp_path)) for host in hosts]
+        servers = [tidy.enter_context(jmeter_server(programs, host, tmp_path)) for host in hosts]
         monkeypatch.setenv("TESTS_MARK", mark)
         for each, host in zip(servers, hosts, strict=True):
             each.wait_until(partial(answers, RMI, host.address))
         yield Stand(mark, hosts, servers, f"http://{web.address}:{PORT}/", log)
 
 
-def jmeter_server(host: Machine, directory: Path) -> Program:
+def jmeter_server(programs: Path, host: Machine, directory: Path) -> Program:
     words = ("-s", f"-Djava.rmi.server.hostname={host.address}", "-j", str(directory / f"{host.name}.jmeter.log"))
-    return Program([*host.launcher, str(JMETER / "jmeter"), *words], log=directory / f"{host.name}.log")
+    return Program([*host.launcher, str(programs / "jmeter"), *words], log=directory / f"{host.name}.log")
+
+
+def with_keys(directory: Path) -> Path:
+    """A JMeter like ours whose servers speak TLS, as they do unless they are told otherwise; its programs."""
+    programs = directory / "encrypted" / "bin"
+    shutil.copytree(JMETER, programs)
+    (programs.parent / "lib").symlink_to(JMETER.parent / "lib")
+    keys = directory / "rmi_keystore.jks"
+    properties = programs / "user.properties"
+    plain = properties.read_text().replace("server.rmi.ssl.disable=true", f"server.rmi.ssl.keystore.file={keys}")
+    properties.write_text(plain)
+    # What JMeter's create-rmi-keystore.sh does.
+    words = "-genkey -keyalg RSA -alias rmi -storepass changeit -keypass changeit -validity 7 -keysize 2048"
+    made = subprocess.run(
+        ["keytool", *words.split(), "-dname", "CN=rmi", "-keystore", str(keys)], capture_output=True, text=True
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    return programs
+
+
+def test_servers_with_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = with_keys(tmp_path)
+    with stand_of(programs, tmp_path, monkeypatch) as stand:
+        done = loadtop(*stand.remote, "-n", "20", "-c", "2", "--json", "-", stand.url)
+        assert done.returncode == 0, done.stderr
+        assert (figures(done.stdout)["load"]["requests"], stand.served()) == (20, 20)
+        with started(*stand.remote, "-t", "60", "-c", "4", stand.url) as program:
+            assert until(lambda: stand.served() > 60)
+            program.send_signal(signal.SIGKILL)
+            program.communicate(timeout=30)
+        assert until(stand.calm, 20)
+        (tmp_path / "rmi_keystore.jks").rename(tmp_path / "lost.jks")
+        lost = loadtop(*stand.remote, "-n", "20", "-c", "2", stand.url)
+        assert lost.returncode == 3
+        assert "rmi_keystore.jks" in lost.stdout + lost.stderr
+        assert until(lambda: not living(stand.mark), 20), [line_of(pid) for pid in living(stand.mark)]
+
+
+def test_debians_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = Path(find_program("jmeter", install="apt-get install jmeter jmeter-http")).parent
+    with stand_of(programs, tmp_path, monkeypatch) as stand:
+        done = loadtop(*stand.remote, "-n", "20", "-c", "2", "--json", "-", stand.url)
+        assert done.returncode == 0, done.stderr
+        assert (figures(done.stdout)["load"]["requests"], stand.served()) == (20, 20)
+        with started(*stand.remote, "-t", "60", "-c", "4", stand.url) as program:
+            assert until(lambda: stand.served() > 60)
+            program.send_signal(signal.SIGINT)
+            program.communicate(timeout=30)
+        assert until(stand.calm, 20)
+        assert until(lambda: not living(stand.mark), 20), [line_of(pid) for pid in living(stand.mark)]
 
 
 def test_two_servers_share_the_load(stand: Stand) -> None:

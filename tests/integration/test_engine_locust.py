@@ -1,23 +1,31 @@
 """``--engine locust``: the load is what the server logged, here and by SSH; nothing of it is left, however it ends."""
 
-import json
+import re
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import far_machine, figures, line_of, living, loadtop, mark_processes, started, until
+from loadtop.cli import main
+from tests.loads.engines import (
+    LOCUST,
+    far_machine,
+    figures,
+    line_of,
+    living,
+    loadtop,
+    mark_processes,
+    need_locust,
+    started,
+    until,
+)
 from tests.servers.apache import ApacheFactory
 from tests.servers.sshd import SshdFactory
-
-LOCUST = Path(sys.prefix) / "engines" / "bin"
 
 
 @pytest.fixture
 def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    if not (LOCUST / "locust").exists():
-        pytest.fail("this test needs Locust: make engines", pytrace=False)
+    need_locust()
     return mark_processes(monkeypatch, tmp_path, LOCUST)
 
 
@@ -28,27 +36,46 @@ def far(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
 
 
 def let_locust_tell(tmp_path: Path) -> Path:
-    """Have Locust's master leave its own figures at its end, which it is given the time for; the file they are in."""
+    """Have Locust's master print its own figures at its end, which it is given the time for; the file they are in."""
     program = tmp_path / "locust"
     program.write_text(
         f"""#!/bin/sh
         case " $* " in
-        *" --master "*) exec setsid --wait {LOCUST / "locust"} "$@" --json-file {tmp_path / "own"} ;;
+        *" --master "*) exec setsid --wait {LOCUST / "locust"} "$@" > {tmp_path / "own.txt"} 2>&1 ;;
         *) exec {LOCUST / "locust"} "$@" ;;
         esac
         """
     )
     program.chmod(0o755)
-    return tmp_path / "own.json"
+    return tmp_path / "own.txt"
 
 
-def test_a_plan_of_ours_on_this_machine(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+def told_by_locust(own: Path) -> dict[str, float]:
+    """The figures of all requests together that its report has, by their places in our summary."""
+    assert until(lambda: "Error report" in own.read_text() and own.read_text().endswith("\n\n"), 10), own.read_text()
+    counts, percentiles = re.findall(r"^ +Aggregated +(.*)$", own.read_text(), re.MULTILINE)
+    requests, failed, mean, least, most, _, rps, _ = re.findall(r"[\d.]+(?![\d.]*%)", counts)
+    *shares, last = map(float, percentiles.split())
+    assert last == float(requests)
+    named = dict(zip(("p50", "p66", "p75", "p80", "p90", "p95", "p98", "p99", "p99_9"), shares, strict=False))
+    return {
+        "requests": float(requests),
+        "failed": float(failed),
+        "rps": float(rps),
+        **{f"latency_ms.{name}": value for name, value in named.items()},
+        **{f"latency_ms.{name}": float(text) for name, text in (("mean", mean), ("min", least), ("max", most))},
+    }
+
+
+def test_a_plan_of_ours_on_this_machine(
+    apache: ApacheFactory, mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     own = let_locust_tell(tmp_path)
     server = apache(pages={"a.html": "x" * 1000, "b.html": "y" * 500}, workers=12)
     done = loadtop(
         "--engine", "locust", "-t", "1", "-c", "6", "--workers", "2", "-k", "-H", "X-Test: yes", "--json", "-",
         "--fail-if", "rps<1",
-        server.url + "a.html", server.url + "b.html",
+        server.url + "a.html", server.url + "b.html", server.url + "none.html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     summary = figures(done.stdout)
@@ -57,19 +84,30 @@ def test_a_plan_of_ours_on_this_machine(apache: ApacheFactory, mark: str, tmp_pa
     # Requests that the stop cut off are in the log, but Locust counts only what has ended.
     assert len(logged) - 6 <= load["requests"] <= len(logged)
     assert load["requests"] > 100
-    assert (load["failed"], load["received_bytes"], load["latency_source"]) == (0, None, "stated")
+    assert (load["received_bytes"], load["latency_source"], load["non_2xx"]) == (None, "stated", None)
+    nothing = dict.fromkeys(("connect", "receive", "length", "exceptions", "timeout"))
+    assert load["failures"] == {**nothing, "unclassified": load["failed"]}
     assert load["latency_ms"]["p50"] <= load["latency_ms"]["p99"] <= load["latency_ms"]["max"]
-    assert {request.line.split()[1] for request in logged} == {"/a.html", "/b.html"}
+    assert {request.line.split()[1] for request in logged} == {"/a.html", "/b.html", "/none.html"}
     assert sum(request.reused > 0 for request in logged) > len(logged) * 0.9
-    told = json.loads(own.read_text())
-    assert load["requests"] == sum(each["num_requests"] for each in told)
-    assert load["body_bytes"] == sum(each["total_content_length"] for each in told)
-    assert load["latency_ms"]["max"] == pytest.approx(max(each["max_response_time"] for each in told), abs=0.001)
-    assert load["latency_ms"]["min"] == pytest.approx(min(each["min_response_time"] for each in told), abs=0.001)
-    mean = sum(each["total_response_time"] for each in told) / load["requests"]
-    assert load["latency_ms"]["mean"] == pytest.approx(mean, abs=0.001)
+    told = told_by_locust(own)
+    assert told["failed"] > 0
+    ours = {place: load["latency_ms"][place[11:]] if "." in place else load[place] for place in told}
+    # It prints whole ms, and throughput to two digits.
+    assert ours.pop("rps") == pytest.approx(told.pop("rps"), abs=0.006)
+    assert {place: int(value) for place, value in ours.items()} == told
     assert until(lambda: not living(mark), 5)
     assert not list(tmp_path.glob("loadtop.*"))
+
+    (recording,) = map(str, (tmp_path / "state" / "loadtop").glob("*.loadtop"))
+    for words, expected in (
+        (("report", "--text"), "(not told apart)"),
+        (("report", "--markdown"), "(not told apart)"),
+        (("report", "--ab"), f"Failed requests:        {load['failed']}\nHTML"),
+        (("compare", recording), f"{load['requests']} requests"),
+    ):
+        assert main([*words, recording]) == 0
+        assert expected in capsys.readouterr().out
 
 
 def test_a_plan_of_the_user_in_steps_on_a_far_machine(
@@ -120,7 +158,8 @@ def test_nothing_is_left_on_any_machine(apache: ApacheFactory, far: str, mark: s
 def test_what_cannot_begin_says_why(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
     url = apache().url
     (tmp_path / "wrong.py").write_text("def (")
-    (tmp_path / "lost.py").write_text("import no_such_module")
+    lost = tmp_path / "lost.py"
+    lost.write_text("import no_such_module")
     (tmp_path / "plan.txt").write_text("")
     for words, code, expected in (
         (("-n", "5"), 2, "-n is not possible with --engine locust"),
@@ -128,7 +167,8 @@ def test_what_cannot_begin_says_why(apache: ApacheFactory, mark: str, tmp_path: 
         (("--plan", str(tmp_path / "wrong.py")), 2, "line 1 is no Python"),
         (("--plan", str(tmp_path / "plan.txt")), 2, "FILE.py"),
         (("--generator", "nowhere"), 2, "NAME=ssh://"),
-        (("--plan", str(tmp_path / "lost.py"), "-t", "2"), 3, "No module named 'no_such_module'"),
+        (("--plan", str(lost), "-k"), 2, f"-k is for plans made here: what is requested is said by {lost}"),
+        (("--plan", str(lost), "-t", "2"), 3, "No module named 'no_such_module'"),
     ):
         done = loadtop("--engine", "locust", *words, url)
         assert done.returncode == code, done.stderr

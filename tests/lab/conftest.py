@@ -9,6 +9,7 @@ import pytest
 
 from tests.lab.counters import Change, read_counters
 from tests.lab.table import HEADING, Report, Result, confusion
+from tests.loads.engines import LOCUST
 
 CALM_IDLE, CALM_S, PATIENCE_S = 70.0, 1.0, 60.0
 
@@ -38,9 +39,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not item.get_closest_marker(left_out)]
 
 
-def pytest_report_collectionfinish(config: pytest.Config) -> str:
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    lines: list[str] = []
+    if any(item.path.name == "test_generators.py" for item in items) and not (LOCUST / "locust").exists():
+        lines.append("tests/lab/test_generators.py will fail, it needs Locust: `make engines` installs that")
     count = config.stash.get(_left_out, 0)
-    return f"left out: {count} lab tests, which `sudo make lab` runs (on Linux)" if count else ""
+    return [*lines, f"left out: {count} lab tests, which `sudo make lab` runs (on Linux)"] if count else lines
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,14 +9,24 @@ from pathlib import Path
 import pytest
 
 from tests.lab.machines import Machine, give_sshd, machines
-from tests.loads.engines import children, figures, line_of, living, loadtop, mark_processes, started, until
+from tests.loads.engines import (
+    LOCUST,
+    children,
+    figures,
+    line_of,
+    living,
+    loadtop,
+    mark_processes,
+    need_locust,
+    started,
+    until,
+)
 from tests.loads.waiting import PORT, WAIT_S, waiting_server
 from tests.servers.program import answers
 from tests.servers.sshd import SshdFactory
 
 pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.timeout(120)]
 
-LOCUST = Path(sys.prefix) / "engines" / "bin"
 TOLD_S = 5.0
 
 
@@ -45,8 +54,7 @@ class Stand:
 
 @pytest.fixture
 def stand(sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
-    if not (LOCUST / "locust").exists():
-        pytest.fail("this test needs Locust: make engines", pytrace=False)
+    need_locust()
     mark = mark_processes(monkeypatch, tmp_path, LOCUST)
     with machines(("g1", "g2", "web")) as (first, second, web):
         extra = f"SetEnv TESTS_MARK={mark} TMPDIR={tmp_path} PATH={os.environ['PATH']}"

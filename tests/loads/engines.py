@@ -10,8 +10,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
+
+LOCUST = Path(sys.prefix) / "engines" / "bin"
+"""Where the tests' own Locust is."""
+
+
+def need_locust() -> None:
+    """Fail the test with one line where there is none."""
+    if not (LOCUST / "locust").exists():
+        pytest.fail(
+            "this test needs Locust: `make engines` installs it, as `make test` and `make lab` do", pytrace=False
+        )
 
 
 def mark_processes(monkeypatch: "Any", tmp_path: Path, programs: Path) -> str:

@@ -138,6 +138,8 @@ def test_needs_nothing_that_it_does_not_use() -> None:
     )
     used = {name for name in declared if re.search(rf"^\s*(import|from) {name}\b", source, re.MULTILINE)}
     assert used == declared
+    # The other engines are programs of their own, run where they are used.
+    assert not re.search(r"^\s*(import|from) (locust|gevent)\b", source, re.MULTILINE)
 
 
 def test_the_version_is_one(environment: Path, tmp_path: Path) -> None:

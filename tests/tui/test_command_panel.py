@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import pytest
 from textual.pilot import Pilot
 
 from loadtop.engines.command import CommandLoad
-from loadtop.model import StatedTimes
+from loadtop.model import Failures, StatedTimes
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.app import Cockpit
@@ -98,15 +99,22 @@ async def test_what_a_command_prints_cannot_leave_its_panel(feed_of: FeedOf, loo
         assert any("no machine" in line or "watching" in line for line in lines)
 
 
-async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(look: Look, screen_text: Text) -> None:
+@pytest.mark.parametrize(
+    ("failures", "said"),
+    [(None, "failed    -   not 2xx    -"), (Failures.undivided(5), "failed    5   not 2xx    -  no classes")],
+)
+async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(
+    look: Look, screen_text: Text, failures: Failures | None, said: str
+) -> None:
     moments = SCENES["done"]()
     last = moments[-1]
     frame = last.measured.frame
     assert frame.load is not None
     stated = (StatedTimes("total", p50_ms=12.0, p90_ms=34.0, p99_ms=56.0),)
     load = replace(
-        frame.load, engine="ab", latencies=None, in_flight=None, failures=None, non_2xx=None, message="", stated=stated
-    )
+        frame.load, engine="ab", latencies=None, in_flight=None, failures=failures, non_2xx=None, message="",
+        stated=stated,
+    )  # fmt: skip
     measured = replace(last.measured, frame=replace(frame, load=load))
     app = Cockpit(FakeFeed([*moments[:-1], replace(last, measured=measured)]), look=look)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -115,5 +123,5 @@ async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(
         text = "\n".join(screen_text(app))
     assert "load by ab" in text
     assert "p50    12  p90    34  p99    56 ms" in text
-    assert "failed    -   not 2xx    -" in text
+    assert said in text
     assert "- in flight" in text

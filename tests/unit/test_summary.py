@@ -1,6 +1,7 @@
 """A test added up: the JSON summary, the time line, the report."""
 
 import json
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.load.histogram import EMPTY, bucket_of
-from loadtop.model import ApacheStatus, Distribution, Frame, Latencies, LoadState, StatedTimes
+from loadtop.model import ApacheStatus, Distribution, Failures, Frame, Latencies, LoadState, StatedTimes
 from loadtop.moment import Measurer
 from loadtop.moment import Moment as AMoment
 from loadtop.summary.ab import ab_report
@@ -213,6 +214,20 @@ def test_constant_memory(run: Run) -> None:
     run.go(200)
     assert len(run.summary.timeline.spans) == 1
     assert len(run.json()["timeline"]) == 1
+
+
+def test_failures_that_an_engine_does_not_tell_apart(run: Run) -> None:
+    run.go(3, load={"engine": "locust", "failures": Failures.undivided(7)})
+    summary = run.json()
+    classes = dict.fromkeys(("connect", "receive", "length", "exceptions", "timeout"))
+    assert (summary["load"]["failed"], summary["load"]["failures"]) == (7, {**classes, "unclassified": 7})
+    assert re.search(r"failed +7 +\(not told apart\)", report(summary))
+    assert "Connect: " not in ab_report(run.summary.load).partition("Total transferred")[0]
+    run.go(1, load={"engine": "wrk", "failures": Failures(connect=3, length=None)})
+    assert re.search(r"failed +3 +\(connect 3, length -\)", report(run.json()))
+    assert "(Connect: 3, Receive: 0, Length: -, Exceptions: 0)" in ab_report(run.summary.load)
+    run.go(1, load={"engine": "wrk", "failures": Failures(length=None)})
+    assert run.json()["load"]["failures"] == {**dict.fromkeys(classes, 0), "length": None, "unclassified": 0}
 
 
 def test_what_another_engine_does_not_measure_is_not_zero(run: Run) -> None:

@@ -136,7 +136,7 @@ class JmeterLoad:
             message=self._message or results.error,
             target_requests=_requests(plan) if self._settings.own is None else None,
             target_s=self._settings.end_s,
-            keepalive=plan.keepalive,
+            keepalive=plan.keepalive if self._settings.own is None else None,
             with_body=any(target.body is not None for target in plan.targets),
         )
 
@@ -321,7 +321,7 @@ class JmeterLoad:
             with contextlib.suppress(OSError):
                 seconds = [second for usage in usages for second in await asyncio.to_thread(usage.read)]
                 if seconds:
-                    self._generator = GeneratorSample((*self._used, *seconds), None)
+                    self._generator = GeneratorSample((*self._used, *seconds), None, None, None)
             await asyncio.sleep(USAGE_S)
 
     async def _end_members(self) -> None:

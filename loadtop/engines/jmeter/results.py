@@ -19,6 +19,7 @@ _STEP = re.compile(r"\bs(\d+) \d+-\d+$")
 """A thread of a plan made here: its group is named after its step, and ``s0`` is the warm-up."""
 
 _NO_ANSWER = "Non HTTP response message: "
+_NO_CODE = "Non HTTP"
 _TRANSACTION = "Number of samples in transaction"
 _CLASSES = (
     ("timeout", ("SocketTimeoutException", "ConnectTimeoutException", "TimeoutException")),
@@ -47,8 +48,12 @@ class Results:
 
     @property
     def failures(self) -> Failures:
-        """What JMeter calls an error: no answer, an answer of 400 or above, or an assertion that did not hold."""
-        return Failures(**self._failed)
+        """What JMeter calls an error: no answer, an answer of 400 or above, or an assertion that did not hold. A length
+        that differs is none to it."""
+        failed = self._failed
+        return Failures(
+            failed["connect"], failed["receive"], None, failed["exceptions"], failed["timeout"], failed["unclassified"]
+        )
 
     def count(self, row: dict[str, str]) -> None:
         """Take one row. Raises ValueError or KeyError where it is damaged."""
@@ -69,21 +74,22 @@ class Results:
         if row["success"] != "true":
             self._failed[_class_of(code)] += 1
             self.error = f"{row.get('label', '')}: {message.removeprefix(_NO_ANSWER) or code}"[:200]
-        if not code.startswith("Non HTTP"):  # then the bytes are those of Java's own words
-            self._count_bytes(row)
         self._total[elapsed] += 1
-        if "Connect" in row:
-            connect = min(int(row["Connect"]), elapsed)
-            self._connect[connect] += 1
-            self._processing[elapsed - connect] += 1
-            if "Latency" in row:
-                self._waiting[max(0, int(row["Latency"]) - connect)] += 1
+        if not code.startswith(_NO_CODE):  # then bytes and times are those of Java's own words
+            self._count_bytes(row)
+            self._count_parts(row, elapsed)
 
     def _count_bytes(self, row: dict[str, str]) -> None:
         if "bytes" in row:
             self.received_bytes = (self.received_bytes or 0) + int(row["bytes"])
         if "sentBytes" in row:
             self.sent_bytes = (self.sent_bytes or 0) + int(row["sentBytes"])
+
+    def _count_parts(self, row: dict[str, str], elapsed: int) -> None:
+        connect = min(int(row["Connect"]), elapsed)
+        self._connect[connect] += 1
+        self._processing[elapsed - connect] += 1
+        self._waiting[max(0, int(row["Latency"]) - connect)] += 1
 
     def latencies(self) -> Latencies | None:
         """Those of the rows since the last call, to the millisecond."""
@@ -137,7 +143,8 @@ class Rows:
 
 
 def _class_of(code: str) -> str:
-    return next((name for name, words in _CLASSES if code.endswith(words)), "unclassified")
+    found = next((name for name, words in _CLASSES if code.endswith(words)), None)
+    return found or ("exceptions" if code.startswith(_NO_CODE) else "unclassified")
 
 
 def _distribution(times: Counter[int]) -> Distribution:

@@ -34,7 +34,7 @@ class Ab:
             concurrency=number_after(argv, "-c") or (1 if argv else None),
             target_requests=requests if seconds is None else None,
             target_s=seconds,
-            keepalive="-k" in argv,
+            keepalive="-k" in argv if argv else None,
         )
         self._times: dict[str, StatedTimes] = {}
 
@@ -48,7 +48,8 @@ class Ab:
         if progress := _PROGRESS.fullmatch(line):
             self.figures = replace(self.figures, requests=int(progress[1]))
         elif classes := _CLASSES.fullmatch(line):
-            self.figures = replace(self.figures, failures=Failures(*map(int, classes.groups())))
+            connect, receive, length, exceptions = map(int, classes.groups())
+            self.figures = replace(self.figures, failures=Failures(connect, receive, length, exceptions, None))
         elif line.startswith((" ", "Connect:", "Processing:", "Waiting:", "Total:")):
             self._read_times(line)
         else:
@@ -61,8 +62,12 @@ class Ab:
             more = {"Keep-Alive requests": {"keepalive": True}, "Total body sent": {"with_body": True}}.get(label, {})
             self.figures = changed(self.figures, {_COUNTS[label]: int(word), **more})
         elif label == "Failed requests" and word.isdecimal():
-            # The classes follow where there are any; ab leaves the line of non-2xx answers out where there are none.
-            self.figures = replace(self.figures, failures=Failures(unclassified=int(word)), non_2xx=0)
+            # The classes follow where any failed; none is of time-outs, after which ab gives up. It leaves the lines of
+            # answers other than 2xx out where there are none, and of kept connections without -k.
+            failed = int(word)
+            failures = Failures.undivided(failed) if failed else Failures(timeout=None)
+            keepalive = bool(self.figures.keepalive)
+            self.figures = replace(self.figures, failures=failures, non_2xx=0, keepalive=keepalive)
         elif label == "Time taken for tests":
             self.figures = replace(self.figures, seconds=decimal(word))
         elif label == "Requests per second":

@@ -25,7 +25,7 @@ class Hey:
         self.figures = Figures(
             concurrency=number_after(argv, "-c") or (50 if argv else None),
             target_requests=None if timed or not argv else number_after(argv, "-n") or 200,
-            keepalive="-disable-keepalive" not in argv,
+            keepalive="-disable-keepalive" not in argv if argv else None,
         )
         self._times = StatedTimes("total")
         self._statuses: dict[int, int] = {}
@@ -57,7 +57,7 @@ class Hey:
             self.figures = replace(self.figures, seconds=None if duration is None else duration / 1000)
         elif label == "Requests/sec":
             # What follows says of no error where there is none.
-            self.figures = replace(self.figures, rps=decimal(value), failures=Failures(), final=True)
+            self.figures = replace(self.figures, rps=decimal(value), failures=Failures.undivided(0), final=True)
         elif label == "Total data":
             self.figures = replace(self.figures, body_bytes=int(value))
 
@@ -67,7 +67,7 @@ class Hey:
             self.figures,
             requests=answered + self._errors,
             non_2xx=answered - sum(count for status, count in self._statuses.items() if 200 <= status < 300),
-            failures=Failures(unclassified=self._errors),
+            failures=Failures.undivided(self._errors),
         )
 
     def _put(self, name: str, value: float | None) -> None:

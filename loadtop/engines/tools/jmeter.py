@@ -7,7 +7,7 @@ from loadtop.engines.figures import Figures
 from loadtop.model import Failures, StatedTimes
 
 _SUMMARY = re.compile(
-    r"\S+ ([+=])\s+(\d+) in\s+(\S+) =\s+([\d.,]+)/s Avg:\s+(\d+) Min:\s+(\d+) Max:\s+(\d+) Err:\s+(\d+) "
+    r"\S+ ([+=])\s+(\d+) in\s+(\S+) =\s+([\d.,]+|\*+)/s Avg:\s+(\d+) Min:\s+(\d+) Max:\s+(-?\d+) Err:\s+(\d+) "
 )
 _ACTIVE = re.compile(r"Active: (\d+) Started: (\d+) Finished: (\d+)")
 _BEGIN = re.compile(
@@ -41,20 +41,22 @@ class Jmeter:
         mean, low, high, wrong = map(int, rest)
         if sign == "=":
             self._count(int(requests), wrong)
-            rps = float(rate.replace(",", "."))
+            # Of no request it states asterisks and the extremes of its numbers.
+            rps = float(rate.replace(",", ".")) if "*" not in rate else None
+            times = StatedTimes("total", min_ms=float(low), mean_ms=float(mean), max_ms=float(high))
             # It says whole seconds, so of a short run 0; its rate is computed from milliseconds.
             self.figures = replace(
                 self.figures,
                 seconds=_seconds(took) or (int(requests) / rps if rps else None),
                 rps=rps,
-                times=(StatedTimes("total", min_ms=float(low), mean_ms=float(mean), max_ms=float(high)),),
+                times=(times,) if int(requests) else (),
             )
         elif self.figures.requests is None:
             # The first line of a run is its whole so far; later ones are followed by the whole.
             self._count(int(requests), wrong)
 
     def _count(self, requests: int, wrong: int) -> None:
-        self.figures = replace(self.figures, requests=requests, failures=Failures(unclassified=wrong))
+        self.figures = replace(self.figures, requests=requests, failures=Failures.undivided(wrong))
 
 
 def _seconds(text: str) -> float | None:

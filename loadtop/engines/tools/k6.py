@@ -24,7 +24,7 @@ class K6:
     name = "k6"
 
     def __init__(self, argv: tuple[str, ...]) -> None:  # noqa: ARG002 - the script says what is run
-        self.figures = Figures(keepalive=True)
+        self.figures = Figures()
         self._times: dict[str, StatedTimes] = {}
 
     @staticmethod
@@ -52,9 +52,17 @@ class K6:
         elif name == "http_reqs":
             requests, rate = text.split()[:2]
             self.figures = replace(self.figures, requests=int(requests), rps=decimal(rate.rstrip("/s")), final=True)
+            self._drop_times_of_no_answers()
         elif name == "http_req_failed" and (failed := _FAILED.match(text)):
-            self.figures = replace(self.figures, failures=Failures(unclassified=int(failed[1] or failed[2])))
+            self.figures = replace(self.figures, failures=Failures.undivided(int(failed[1] or failed[2])))
         elif amount := _AMOUNT.match(text):
             field = {"data_received": "received_bytes", "data_sent": "sent_bytes"}.get(name)
             if field is not None:
                 self.figures = changed(self.figures, {field: bytes_of(amount[1], amount[2])})
+
+    def _drop_times_of_no_answers(self) -> None:
+        """k6 states times of 0 for requests without an answer: where there was none at all, it has measured none."""
+        now, total = self.figures, self._times.get("total")
+        none = now.failures is not None and now.failures.total == now.requests
+        if none and total is not None and not total.max_ms:
+            self.figures = replace(now, times=())

@@ -32,7 +32,7 @@ class Oha:
         self.figures = Figures(
             concurrency=number_after(argv, "-c") or (50 if argv else None),
             target_requests=None if timed or not argv else number_after(argv, "-n") or 200,
-            keepalive="--disable-keepalive" not in argv,
+            keepalive="--disable-keepalive" not in argv if argv else None,
         )
         self._times = StatedTimes("total")
         self._statuses: dict[int, int] = {}
@@ -64,7 +64,7 @@ class Oha:
             self.figures = replace(self.figures, seconds=None if duration is None else duration / 1000)
         elif label == "Requests/sec":
             # What follows says of no error where there is none.
-            self.figures = replace(self.figures, rps=decimal(value), failures=Failures(), final=True)
+            self.figures = replace(self.figures, rps=decimal(value), failures=Failures.undivided(0), final=True)
         elif label == "Total data":
             self.figures = replace(self.figures, body_bytes=bytes_of(value, unit))
 
@@ -74,7 +74,7 @@ class Oha:
             self.figures,
             requests=answered + self._errors,
             non_2xx=answered - sum(count for status, count in self._statuses.items() if 200 <= status < 300),
-            failures=Failures(unclassified=self._errors),
+            failures=Failures.undivided(self._errors),
         )
 
     def _put(self, name: str, value: float | None) -> None:

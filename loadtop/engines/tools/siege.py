@@ -51,7 +51,7 @@ class Siege:
             case "transaction rate":
                 self.figures = replace(self.figures, rps=value)
             case "failed transactions":
-                self.figures = replace(self.figures, failures=Failures(unclassified=int(value)))
+                self.figures = replace(self.figures, failures=Failures.undivided(int(value)))
             case "response time":
                 self._put(mean_ms=1000 * value)
             case "longest transaction":
@@ -63,4 +63,5 @@ class Siege:
 
     def _put(self, **times: float) -> None:
         self._times = timed(self._times, {name: round(value, 3) for name, value in times.items()})
-        self.figures = replace(self.figures, times=(self._times,))
+        # Its times of no transaction are zeros that mean nothing.
+        self.figures = replace(self.figures, times=(self._times,) if self.figures.requests else ())

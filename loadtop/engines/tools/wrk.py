@@ -48,20 +48,20 @@ class Wrk:
     def _read_counts(self, line: str) -> None:
         if found := _TOTAL.fullmatch(line):
             duration = milliseconds(found[2])
-            # wrk leaves the lines of errors out where there are none. Its units are powers of 1024.
+            # wrk leaves the lines of errors out where there are none, and states 0 for times where it has none. Its
+            # units are powers of 1024.
             self.figures = replace(
                 self.figures,
                 requests=int(found[1]),
                 seconds=None if duration is None else duration / 1000,
                 received_bytes=round(float(found[3]) * 1024 ** " KMGTP".index(found[4] or " ")),
-                failures=Failures(),
+                failures=Failures(length=None),
                 non_2xx=0,
+                times=self.figures.times if int(found[1]) else (),
             )
         elif found := _ERRORS.fullmatch(line):
             connect, read, write, timeout = map(int, found.groups())
-            self.figures = replace(
-                self.figures, failures=Failures(connect=connect, receive=read, exceptions=write, timeout=timeout)
-            )
+            self.figures = replace(self.figures, failures=Failures(connect, read, None, write, timeout))
         elif found := _STATUS.fullmatch(line):
             self.figures = replace(self.figures, non_2xx=int(found[1]))
         elif line.startswith("Requests/sec:"):

@@ -28,6 +28,7 @@ def test_a_captured_file() -> None:
     results, rows = read(CAPTURED.read_text())
     assert (results.requests, results.non_2xx, results.step) == (16, 8, 1)
     assert (results.failures.connect, results.failures.unclassified, results.failures.total) == (4, 3, 7)
+    assert (results.failures.length, results.failures.timeout) == (None, 0)
     # Of a request without an answer, JMeter counts its own words as bytes.
     assert (results.received_bytes, results.sent_bytes) == (4 * 155 + 3 * 339 + 5 * 338, 4 * 100 + 3 * 111 + 5 * 101)
     assert rows.threads == 1
@@ -36,7 +37,10 @@ def test_a_captured_file() -> None:
     assert found is not None
     assert found.connect is not None
     assert (found.total.count, found.total.min_us, found.total.max_us, found.total.sum_us) == (16, 0, 25_000, 57_000)
-    assert found.connect.max_us == 16_000
+    # A request without an answer has no parts.
+    assert (found.connect.max_us, found.connect.count) == (13_000, 12)
+    assert found.waiting is not None
+    assert found.waiting.count == 12
     assert percentile(found.total, 50) == pytest.approx(1000, rel=0.01)
     assert results.latencies() is None
 
@@ -83,7 +87,12 @@ def test_old_versions_know_no_sent_bytes() -> None:
 
 @pytest.mark.parametrize(
     ("exception", "name"),
-    [("SocketTimeoutException", "timeout"), ("HttpHostConnectException", "connect"), ("SocketException", "receive")],
+    [
+        ("SocketTimeoutException", "timeout"),
+        ("HttpHostConnectException", "connect"),
+        ("SocketException", "receive"),
+        ("OtherException", "exceptions"),
+    ],
 )
 def test_what_failed(exception: str, name: str) -> None:
     code = f"Non HTTP response code: java.net.{exception}"

@@ -15,6 +15,7 @@ from loadtop.engines.tools import TOOLS, read, tool_of_command, tool_of_line
 from loadtop.model import Failures, StatedTimes
 
 TEXTS = Path(__file__).parents[2] / "fixtures" / "engines"
+NONE_FAILED = Failures.undivided(0)
 NAMES = ("ab", "wrk", "siege", "hey", "oha", "k6", "jmeter")
 
 
@@ -34,7 +35,7 @@ def times(found: Figures, part: str = "total") -> StatedTimes:
 
 def test_ab() -> None:
     found = figures("ab", "/usr/bin/ab", "-n", "400", "-c", "4", "http://h/")
-    assert (found.requests, found.failures, found.non_2xx, found.concurrency) == (400, Failures(), 0, 4)
+    assert (found.requests, found.failures, found.non_2xx, found.concurrency) == (400, Failures(timeout=None), 0, 4)
     assert (found.seconds, found.rps, found.received_bytes, found.body_bytes) == (0.193, 2068.05, 445_600, 400_000)
     assert (found.target_requests, found.keepalive_requests, found.sent_bytes) == (400, None, None)
     assert times(found) == StatedTimes("total", 1, 2, 2.1, 1, 1, 2, 2, 4, 7, 9, 11, None, 16)
@@ -50,9 +51,9 @@ def test_failures_of_ab_have_classes() -> None:
     tool = tool_of_command(("ab",))
     assert tool is not None
     tool.read("Failed requests:        5")
-    assert tool.figures.failures == Failures(unclassified=5)
+    assert tool.figures.failures == Failures.undivided(5)
     tool.read("   (Connect: 1, Receive: 0, Length: 3, Exceptions: 1)")
-    assert tool.figures.failures == Failures(connect=1, length=3, exceptions=1)
+    assert tool.figures.failures == Failures(connect=1, length=3, exceptions=1, timeout=None)
 
 
 def test_progress_of_ab() -> None:
@@ -65,7 +66,7 @@ def test_progress_of_ab() -> None:
 
 def test_wrk() -> None:
     found = figures("wrk")
-    assert (found.requests, found.failures, found.non_2xx, found.concurrency) == (92, Failures(), 0, 4)
+    assert (found.requests, found.failures, found.non_2xx, found.concurrency) == (92, Failures(length=None), 0, 4)
     assert (found.seconds, found.rps, found.target_s) == (1.0, 91.94, 1.0)
     assert found.received_bytes == round(100.53 * 1024)
     assert times(found) == StatedTimes(
@@ -79,31 +80,31 @@ def test_socket_errors_of_wrk() -> None:
     assert tool is not None
     for line in ("  9 requests in 1.00m, 1.5MB read", "  Socket errors: connect 1, read 2, write 3, timeout 4"):
         tool.read(line)
-    assert tool.figures.failures == Failures(connect=1, receive=2, exceptions=3, timeout=4)
+    assert tool.figures.failures == Failures(connect=1, receive=2, length=None, exceptions=3, timeout=4)
     assert (tool.figures.seconds, tool.figures.received_bytes) == (60.0, 1_572_864)
 
 
 def test_hey() -> None:
     found = figures("hey")
-    assert (found.requests, found.failures, found.non_2xx, found.rps) == (400, Failures(), 0, 90.6924)
+    assert (found.requests, found.failures, found.non_2xx, found.rps) == (400, NONE_FAILED, 0, 90.6924)
     assert (times(found).p99_ms, times(found).mean_ms, times(found).max_ms) == (49.1, 43.9, 52.0)
     assert figures("hey-errors").non_2xx == 40
     refused = figures("hey-refused")
-    assert (refused.requests, refused.failures, refused.times) == (4, Failures(unclassified=4), ())
+    assert (refused.requests, refused.failures, refused.times) == (4, Failures.undivided(4), ())
 
 
 def test_oha() -> None:
     found = figures("oha")
-    assert (found.requests, found.failures, found.non_2xx, found.rps) == (400, Failures(), 0, 91.1516)
+    assert (found.requests, found.failures, found.non_2xx, found.rps) == (400, NONE_FAILED, 0, 91.1516)
     assert (times(found).p50_ms, times(found).p99_9_ms) == (43.9932, 48.3588)
     refused = figures("oha-refused")
-    assert (refused.requests, refused.failures, refused.times) == (20, Failures(unclassified=20), ())
+    assert (refused.requests, refused.failures, refused.times) == (20, Failures.undivided(20), ())
 
 
 @pytest.mark.parametrize(("name", "requests"), [("siege", 9), ("siege-json", 80)])
 def test_siege(name: str, requests: int) -> None:
     found = figures(name)
-    assert (found.requests, found.failures, found.final) == (requests, Failures(), True)
+    assert (found.requests, found.failures, found.final) == (requests, NONE_FAILED, True)
     assert found.rps == {"siege": 900.0, "siege-json": 2000.0}[name]
     assert times(found).max_ms == 10.0
 
@@ -119,7 +120,7 @@ def test_progress_of_siege() -> None:
 
 def test_k6() -> None:
     found = figures("k6")
-    assert (found.requests, found.failures, found.rps) == (268, Failures(), 89.205456)
+    assert (found.requests, found.failures, found.rps) == (268, NONE_FAILED, 89.205456)
     assert (found.received_bytes, found.sent_bytes, found.target_s) == (299_000, 19_000, 3.0)
     assert (times(found).p50_ms, times(found).p95_ms, times(found).max_ms) == (44.07, 51.6, 57.09)
 
@@ -142,13 +143,36 @@ def test_jmeter() -> None:
     ):
         tool.read(line)
     found = tool.figures
-    assert (found.requests, found.failures, found.seconds, found.rps) == (2312, Failures(unclassified=3), 46.0, 50.3)
+    assert (found.requests, found.failures, found.seconds, found.rps) == (2312, Failures.undivided(3), 46.0, 50.3)
     assert times(found) == StatedTimes("total", 1.0, 21.0, max_ms=345.0)
     assert (found.concurrency, found.final) == (10, False)
     tool.read("... end of run")
     assert tool.figures.final
     tool.read("summary =     50 in 00:00:00 =  125.0/s Avg:     5 Min:     2 Max:    54 Err:     0 (0.00%)")
     assert tool.figures.seconds == 0.4
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("wrk", ["    Latency     0.00us    0.00us   0.00us    -nan%", "  0 requests in 1.00s, 0.00B read"]),
+        ("siege", ["Transactions:  0 hits", "Response time:  0.00 secs", "Longest transaction:  0.00"]),
+        ("k6", [
+            "    http_req_duration..............: avg=0s min=0s med=0s max=0s p(90)=0s p(95)=0s",
+            "    http_req_failed................: 100.00% 0 out of 0",
+            "    http_reqs......................: 0    0/s",
+        ]),
+        ("jmeter", [
+            "summary =      0 in 00:00:00 = ******/s Avg: 0 Min: 9223372036854775807 Max: -9223372036854775808 Err: 0 ",
+        ]),
+    ],
+)  # fmt: skip
+def test_there_are_no_times_of_no_requests(name: str, lines: list[str]) -> None:
+    tool = tool_of_command((name,))
+    assert tool is not None
+    for line in lines:
+        tool.read(line)
+    assert (tool.figures.requests, tool.figures.times) == (0, ())
 
 
 @pytest.mark.parametrize("name", ["ab", "wrk", "hey", "oha", "k6", "siege"])

@@ -191,6 +191,7 @@ class Made:
         requests = 0 if number == 66 else self._counters.get("requests", 0) + draw.randrange(300)
         self._counters["requests"] = requests
         times = [self._distribution() for _ in range(4)]
+        timeout = number // 30 if number % 5 else None
         return LoadSample(
             at=77.0 + number + draw.random(),
             engine="builtin",
@@ -204,14 +205,14 @@ class Made:
             in_flight=8,
             connections=8,
             requests=requests,
-            failures=Failures(connect=self._grow("connect", 2), timeout=number // 30) if number % 17 else None,
+            failures=Failures(self._grow("connect", 2), None, timeout=timeout) if number % 17 else None,
             non_2xx=number // 9,
             keepalive_requests=0,
             received_bytes=self._grow("received", 900_000) if number % 19 else None,
             body_bytes=9,
             sent_bytes=self._grow("sent", 90_000),
             latencies=Latencies(*times) if number % 11 else None,
-            generator=GeneratorSample((number * 0.31, number * 0.1), draw.random()) if number % 13 else None,
+            generator=GeneratorSample((number * 0.31, number * 0.1), draw.random(), None) if number % 13 else None,
             server=ServerSeen("Apache", "web1", 80, "/", 12) if number > 1 else None,
             message="" if number % 21 else "connection refused",
             stated=(StatedTimes("total", p50_ms=1.5, max_ms=number / 4), StatedTimes("connect")) if number > 70 else (),
