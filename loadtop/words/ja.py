@@ -352,7 +352,7 @@ SCREEN = {
     "received": "受信",
     "not measured": "未測定",
     "not told apart": "内訳なし",
-    "no classes": "内訳なし",
+    "no class": "内訳なし",
     "not 2xx": "2xx以外",
     "  (as {engine} states them)": "  （{engine} による値）",
     "Times in ms": "時間 (ms)",

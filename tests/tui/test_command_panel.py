@@ -101,7 +101,7 @@ async def test_what_a_command_prints_cannot_leave_its_panel(feed_of: FeedOf, loo
 
 @pytest.mark.parametrize(
     ("failures", "said"),
-    [(None, "failed    -   not 2xx    -"), (Failures.undivided(5), "failed    5   not 2xx    -  no classes")],
+    [(None, "failed    -   not 2xx    -"), (Failures.undivided(5), "failed    5   not 2xx    -  no class")],
 )
 async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(
     look: Look, screen_text: Text, failures: Failures | None, said: str

@@ -124,7 +124,7 @@ def _latencies(view: View, cells: int) -> Line:
 def _classes(failures: Failures) -> str:
     """The failure classes that occurred; where the engine tells none apart, that."""
     if failures == Failures.undivided(failures.unclassified):
-        return tr("no classes")
+        return tr("no class")
     known = {
         "connect": failures.connect,
         "receive": failures.receive,

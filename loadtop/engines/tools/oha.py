@@ -10,6 +10,9 @@ _LABEL = re.compile(r"\s+(Success rate|Total|Slowest|Fastest|Average|Requests/se
 _SERVED = re.compile(r"\s+(\d+\.\d+)% in (\S+ \S+)$")
 _STATUS = re.compile(r"\s+\[(\d{3})\] (\d+) responses$")
 _ERROR = re.compile(r"\s+\[(\d+)\] \S")
+_CUT_OFF = " aborted due to deadline"
+"""What was under way at the end of the time: no failure, and no part of oha's own success rate."""
+
 _TIMES = {"Slowest": "max_ms", "Fastest": "min_ms", "Average": "mean_ms"}
 _PERCENTS = {
     "50.00": "p50_ms",
@@ -52,7 +55,7 @@ class Oha:
         elif found := _STATUS.match(line):
             self._statuses[int(found[1])] = int(found[2])
             self._count()
-        elif (found := _ERROR.match(line)) and self.figures.final:
+        elif (found := _ERROR.match(line)) and self.figures.final and not line.endswith(_CUT_OFF):
             self._errors += int(found[1])
             self._count()
 

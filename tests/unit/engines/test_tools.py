@@ -101,6 +101,20 @@ def test_oha() -> None:
     assert (refused.requests, refused.failures, refused.times) == (20, Failures.undivided(20), ())
 
 
+def test_what_oha_cuts_off_at_its_end_has_not_failed() -> None:
+    tool = tool_of_command(("oha", "-z", "2s"))
+    assert tool is not None
+    lines = (
+        "  Requests/sec:\t91.1516",
+        "  [200] 46928 responses",
+        "  [4] aborted due to deadline",
+        "  [2] Connection reset",
+    )
+    for line in lines:
+        tool.read(line)
+    assert (tool.figures.requests, tool.figures.failures) == (46_930, Failures.undivided(2))
+
+
 @pytest.mark.parametrize(("name", "requests"), [("siege", 9), ("siege-json", 80)])
 def test_siege(name: str, requests: int) -> None:
     found = figures(name)
