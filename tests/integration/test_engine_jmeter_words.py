@@ -77,6 +77,7 @@ def test_it_says_why_there_is_no_load(jmeter: Path, mark: str, tmp_path: Path) -
     for script, expected in (
         ("echo 'Error in NonGUIDriver java.io.Problem: odd'; exit 1", "jmeter ended: java.io.Problem: odd"),
         ("echo 'Error in NonGUIDriver x.ForbiddenClassException: y'", "Debian's JMeter 2.13 reads plans only with"),
+        ("echo 'Error in NonGUIDriver x.y: Following remote engines could not be configured:[s]'", "rmi_keystore.jks"),
         (f"{BEGUN.replace(str(ROWS), os.devnull)}{ENDED}", "ended without a request"),
     ):
         put(jmeter, script)

@@ -13,6 +13,7 @@ _NOISE = (
     "Error in NonGUIDriver", "... end", "summary", *_BEGUN,
 )  # fmt: skip
 _EAR = re.compile(r"Waiting for possible .* message on port (\d+)")
+_NO_ENGINE = "remote engines could not be configured"
 _DAMAGED = "ForbiddenClassException"
 
 
@@ -58,6 +59,12 @@ def problem(member: Member) -> str:
     said = _reason(words)
     if _DAMAGED in said:
         said += " (Debian's JMeter 2.13 reads plans only with libbsh-java: install that there)"
+    if _NO_ENGINE in said:
+        said += (
+            ". JMeter looks for its keys in rmi_keystore.jks where loadtop is begun, or where "
+            "server.rmi.ssl.keystore.file in its user.properties says; servers without keys need "
+            "server.rmi.ssl.disable=true here as there"
+        )
     return f"jmeter{where} ended" + (f": {said}" if said else "")
 
 
