@@ -278,7 +278,6 @@ SCREEN = {
     " received": " 受信",
     "p99, 0 to {top} ms": "p99 0～{top} ms",
     "failed ": "失敗 ",
-    "  {count} workers, busiest {share} %": "  ワーカー {count}、最大 {share} %",
     "   not 2xx ": "   2xx 以外 ",
     "connect": "接続",
     "receive": "受信",

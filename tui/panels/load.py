@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.model import Failures, LoadSample, LoadState
 from loadtop.words import tr, translated
-from tui.drawing.line import Line, Role, Span, beside, length, line
+from tui.drawing.line import Line, Role, Span, beside, line
 from tui.drawing.numbers import count, milliseconds, per_second, speed
 from tui.history import latency_ms
 from tui.text import safe, wrap
@@ -38,7 +38,7 @@ class LoadPanel(Panel):
         load = view.load
         if load is None:
             return self.words(tr("No load is generated here: watching only."), cells, rows)
-        trouble = self._trouble(view, load, cells, 2 if rows >= 6 else 1)
+        trouble = self._trouble(load, cells, 2 if rows >= 6 else 1)
         room = rows - len(trouble)
         if rows < TALL:
             above = self._throughput(view, load, cells, max(1, room - 1))
@@ -75,22 +75,21 @@ class LoadPanel(Panel):
     def _top(self, view: View, cells: int) -> float:
         return self.top(view.history.rps, cells - LEFT, 10.0)
 
-    def _trouble(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
+    def _trouble(self, load: LoadSample, cells: int, rows: int) -> list[Line]:
         """What went wrong; a message of the generator takes the place of the figures. A failed load says why above."""
         if load.message and load.state is not LoadState.FAILED:
             texts = wrap(safe(translated(load.message)), cells, rows, self.look.glyphs.ellipsis)
             return [line(Span(text, Role.WARN)) for text in texts]
         failed, other = load.failed, load.non_2xx
-        said = line(
-            Span(tr("failed "), Role.DIM),
-            Span(count(failed, 4), Role.BAD if failed else Role.VALUE),
-            Span(tr("   not 2xx "), Role.DIM),
-            Span(count(other, 4), Role.BAD if other else Role.VALUE),
-            Span(f"  {_classes(load.failures)}" if load.failures is not None and failed else "", Role.BAD),
-        )
-        workers = _workers(view)
-        whole = (*said, Span(workers, Role.DIM))
-        return [whole if length(whole) <= cells else said]
+        return [
+            line(
+                Span(tr("failed "), Role.DIM),
+                Span(count(failed, 4), Role.BAD if failed else Role.VALUE),
+                Span(tr("   not 2xx "), Role.DIM),
+                Span(count(other, 4), Role.BAD if other else Role.VALUE),
+                Span(f"  {_classes(load.failures)}" if load.failures is not None and failed else "", Role.BAD),
+            )
+        ]
 
 
 def _percentile(view: View, percent: int) -> float | None:
@@ -101,15 +100,6 @@ def _percentile(view: View, percent: int) -> float | None:
     total = next((times for times in view.load.stated if times.part == "total"), None)
     found: float | None = getattr(total, f"p{percent}_ms", None)
     return found
-
-
-def _workers(view: View) -> str:
-    """Of another engine: its processes or threads, and the share of a core that the busiest takes."""
-    rates = None if view.moment is None else view.moment.measured.load_rates
-    generator = None if rates is None else rates.generator
-    if generator is None or view.load is None or view.load.engine == "builtin":
-        return ""
-    return tr("  {count} workers, busiest {share} %", count=generator.workers, share=f"{generator.busiest:.0f}")
 
 
 def _latencies(view: View, cells: int) -> Line:
