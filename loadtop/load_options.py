@@ -51,7 +51,7 @@ def add_load(parser: argparse.ArgumentParser) -> None:
     add("--urls", dest="url_file", type=Path, metavar="FILE", help="one URL a line: URL [WEIGHT [METHOD [BODYFILE]]]")
     add("-b", "--buffer", type=count, metavar="BYTES", help="socket buffers")
     add("-B", "--bind", metavar="ADDRESS", help="local address to connect from")
-    add("-f", "--protocol", metavar="NAME", help="TLS1.2, TLS1.3 or ALL")
+    add("-f", "--protocol", metavar="NAME", help="TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL")
     add("-Z", "--ciphers", metavar="SUITE", help="TLS cipher suites")
     add("-E", "--certificate", metavar="FILE", help="client certificate and key (PEM)")
     add("-I", "--no-sni", action="store_true", help="send no server name in the TLS handshake")

@@ -50,11 +50,23 @@ loadtop export SESSION              for other tools: --csv DIR, --jsonl FILE, --
 loadtop mark TEXT                   note a moment in a test that runs: --session FILE where there are several
 loadtop sessions [list | rename | prune]   choose a recording to replay or compare; list, rename, remove
 loadtop doctor [--host ...]         say what can be read of each machine, what cannot, and the fix
-loadtop help [TOPIC]                how it differs from ab, how it makes load
+loadtop help [TOPIC]                how it differs from ab, how it makes load, what scripts need
 
 every one of them: --lang en|ja (else the locale chooses), --ascii (draw with ASCII only),
 --theme terminal|dark|light|safe (terminal: its own 16 colours; safe: for the colour-blind)
 """
+
+ABOUT = {
+    "watch": "Watch only. With -- COMMAND ... at the end, run that (ab, wrk, a script) in the load pane meanwhile.",
+    "tune": "Step the concurrency up to the knee; say what is the limit there and what to set the worker limit to.",
+    "demo": "Start a server, load it for a minute, and show what loadtop shows; nothing of it stays.",
+    "replay": "Show a recording in the cockpit again.",
+    "report": "Print the report of a recording, or write it to a file.",
+    "doctor": "Say for each machine and panel what can be read, what cannot, and what to type or paste that fixes it.",
+}
+"""What ``--help`` of a verb says first."""
+
+SESSION_HELP = "a recording: a file, or its name in the state directory (loadtop sessions list)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,37 +207,38 @@ def _parser(command: str) -> Parser:
     parser = Parser(
         prog="loadtop" if command == "run" else f"loadtop {command}",
         usage=USAGE if command == "run" else None,
-        description="Load-test Apache in the terminal and see what is the limit.",
+        description=ABOUT.get(command, "Load-test Apache in the terminal and see what is the limit."),
         add_help=False,
         allow_abbrev=False,
     )
     parser.add_argument("-h", "--help", action="help", help="show this and exit")
+    if command == "run":
+        parser.add_argument("-V", "--version", action="version", version=f"loadtop {__version__}")
+    if command == "tune":
+        from loadtop.tuning.options import add_tune
+
+        add_tune(parser)
+    if command in ("run", "tune"):
+        parser.add_argument("urls", nargs="*", metavar="URL", help="what to request")
+        add_load(parser)
+        add_engine(parser)
     if command in ("run", "watch", "tune", "demo", "doctor"):
         _add_monitoring(parser)
     if command in ("run", "watch", "tune", "demo"):
         _add_output(parser)
-    if command == "run":
-        parser.add_argument("-V", "--version", action="version", version=f"loadtop {__version__}")
-        parser.add_argument("urls", nargs="*", metavar="URL", help="what to request")
-        add_load(parser)
-        add_engine(parser)
-    elif command == "tune":
-        from loadtop.tuning.options import add_tune, hide_refused
+    if command == "tune":
+        from loadtop.tuning.options import hide_refused
 
-        parser.add_argument("urls", nargs="*", metavar="URL", help="what to request")
-        add_tune(parser)
-        add_load(parser)
-        add_engine(parser)
         hide_refused(parser)
     elif command == "watch":
         parser.add_argument("-t", "--time", type=positive, metavar="SECONDS", help="end after that time")
     elif command == "doctor":
         parser.add_argument("--json", metavar="FILE", help="write it as JSON (- for standard output)")
     elif command == "replay":
-        parser.add_argument("session", type=Path, metavar="SESSION")
+        parser.add_argument("session", type=Path, metavar="SESSION", help=SESSION_HELP)
         parser.add_argument("--headless", action="store_true", help="print a line per interval instead of the cockpit")
     elif command == "report":
-        parser.add_argument("session", type=Path, metavar="SESSION")
+        parser.add_argument("session", type=Path, metavar="SESSION", help=SESSION_HELP)
         parser.add_argument("--text", action="store_true", help="the report as text (default)")
         parser.add_argument("--ab", action="store_true", help="the report as ab would print it")
         parser.add_argument("--markdown", action="store_true", help="the report in Markdown, to paste")

@@ -46,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     verb = words.pop(0) if words and words[0] in VERBS else "run"
     try:
+        if verb == "run" and words:
+            _check_spelling(words[0])
         code: int = importlib.import_module(f"loadtop.cli.{VERBS[verb]}").main(verb, words)
     except (UsageError, EndError) as error:
         print(f"loadtop: {plain(str(error))}", file=sys.stderr)
@@ -55,6 +57,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _check_spelling(word: str) -> None:
+    """Raise :class:`UsageError` for a word that is nearly a verb, rather than to load a host of that name."""
+    if not word.isalpha() or word == "localhost":
+        return
+    from difflib import get_close_matches
+
+    meant = get_close_matches(word, VERBS, n=1, cutoff=0.75)
+    if meant:
+        raise UsageError(f"'{word}' is no verb: did you mean loadtop {meant[0]}? (a host of that name: http://{word}/)")
 
 
 def _run_alone(words: list[str]) -> int:

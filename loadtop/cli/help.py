@@ -9,6 +9,7 @@ from loadtop.load_options import UsageError
 TOPICS = {
     "ab": "what differs from ab, and why",
     "generator": "how load is made: models, steps, workers",
+    "scripts": "exit codes, --fail-if, the JSON summary",
 }
 """The texts of ``loadtop/manual``."""
 

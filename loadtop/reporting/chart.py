@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from loadtop.words import plain
+from loadtop.words import plain, tr
 
 WIDTH, LEFT, RIGHT = 1000.0, 62.0, 992.0
 HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0
@@ -92,7 +92,7 @@ def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
     for start, end, name in spans:
         x, width = axis.x(start), max(0.0, axis.x(end) - axis.x(start))
         kind = "calm" if name == "none" else "limit"
-        title = escape(f"{clock(start)} to {clock(end)}: {name}")
+        title = escape(f"{tr('{start} to {end}', start=clock(start), end=clock(end))}: {name}")
         place = f'x="{x:.1f}" y="0" width="{width:.1f}" height="{STRIP:.0f}"'
         shapes.append(f'<rect class="{kind}" {place}><title>{title}</title></rect>')
         if width > 7.5 * len(name) + 8:
@@ -102,10 +102,10 @@ def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
         f'<text x="{axis.x(at):.1f}" y="{STRIP + 13:.0f}">▲ {escape(plain(text)[:40])}</text>'
         for at, text in axis.marks
     )
-    height = STRIP + (18 if axis.marks else 0)
+    height, what = STRIP + (18 if axis.marks else 0), escape(tr("What was the limit"))
     return (
-        "<figure><figcaption><b>What was the limit</b></figcaption>"
-        f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" aria-label="What was the limit, over time">'
+        f"<figure><figcaption><b>{what}</b></figcaption>"
+        f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" aria-label="{what}">'
         f"{''.join(shapes)}{notes}</svg></figure>"
     )
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from loadtop.reporting.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
 from loadtop.reporting.story import Story
-from loadtop.reporting.tables import Table, shape, tables
+from loadtop.reporting.tables import Table, how_long, shape, tables
 from loadtop.summary.text import TITLES
-from loadtop.words import plain
+from loadtop.words import language, plain, tr, translated
 
 Json = dict[str, Any]
 
@@ -27,11 +27,11 @@ POLICY = (
 def html(story: Story) -> str:
     """The page."""
     figures = story.summary.as_json()
-    title = text(f"Load test of {figures['url']}" if figures["url"] else "Machines watched")
+    title = text(tr("Load test of {url}", url=figures["url"]) if figures["url"] else tr("Machines watched"))
     charts = list(_charts(story, figures))
     return "\n".join(
         (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f'<!doctype html>\n<html lang="{language()}">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{title} (loadtop)</title>",
@@ -61,21 +61,21 @@ def _subtitle(figures: Json) -> str:
     load = figures["load"]
     parts = [figures["started"], f"{figures['duration_s']:.1f} s"]
     if load is not None:
-        parts += [f"{load['model']} model", shape(load, figures["steps"]), str(load["state"])]
+        parts += [tr(f"{load['model']} model"), shape(load, figures["steps"]), tr(str(load["state"]))]
     return " · ".join([*parts, f"loadtop {figures['version']}"])
 
 
 def _verdict(figures: Json) -> str:
     verdict, load = figures["verdict"], figures["load"]
     if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
-        return f'<div class="verdict"><strong>The load failed: no verdict</strong><p>{text(load["message"])}</p></div>'
-    where = f" on {verdict['host']}" if verdict["host"] else ""
-    held = min(verdict["held_s"], figures["duration_s"])
+        why = text(translated(plain(load["message"] or "")))
+        return f'<div class="verdict"><strong>{tr("The load failed: no verdict")}</strong><p>{why}</p></div>'
+    where = tr(" on {host}", host=verdict["host"]) if verdict["host"] else ""
     kind = " none" if verdict["bottleneck"] == "none" else ""
     return (
-        f'<div class="verdict{kind}"><strong>{text(TITLES[verdict["bottleneck"]] + where)}</strong> '
-        f'<span class="dim">{text(verdict["bottleneck"])}, {held:.0f} s of {figures["duration_s"]:.0f} s, '
-        f"confidence {verdict['confidence']:.2f}</span><p>{text(verdict['advice'])}</p></div>"
+        f'<div class="verdict{kind}"><strong>{text(tr(TITLES[verdict["bottleneck"]]) + where)}</strong> '
+        f'<span class="dim">{text(verdict["bottleneck"])}, {text(how_long(figures))}</span>'
+        f"<p>{text(translated(plain(verdict['advice'])))}</p></div>"
     )
 
 
@@ -84,24 +84,26 @@ def _charts(story: Story, figures: Json) -> Iterator[Chart]:
     found: list[Chart] = []
     if figures["load"] is not None:
         found.append(
-            Chart("Requests", "per second", _inks(story, "", (("rps", "served", "a"), ("failed", "failed", "d"))))
+            Chart(
+                tr("Requests"), tr("per second"), _inks(story, "", (("rps", "served", "a"), ("failed", "failed", "d")))
+            )
         )
         percentiles = (("p50", "median", "e"), ("p95", "95 %", "b"), ("p99", "99 %", "d"))
-        found.append(Chart("Response time", "ms", _inks(story, "", percentiles)))
+        found.append(Chart(tr("Response time"), "ms", _inks(story, "", percentiles)))
     for host in story.settings.roles:
         found += _host_charts(story, host)
     yield from (chart for chart in found if chart.measured)
 
 
 def _host_charts(story: Story, host: str) -> Iterator[Chart]:
-    of = f" of {plain(host)}" if len(story.settings.roles) > 1 else ""
+    of = tr(" of {host}", host=plain(host)) if len(story.settings.roles) > 1 else ""
     states = (("user", "user", "a"), ("system", "system", "b"), ("iowait", "iowait", "c"), ("steal", "steal", "d"))
-    yield Chart(f"Processors{of}", "% (the rest is idle)", _inks(story, host, states), stacked=True, top=100.0)
+    yield Chart(tr("Processors") + of, tr("% (the rest is idle)"), _inks(story, host, states), stacked=True, top=100.0)
     traffic = (("swap_in", "in", "c"), ("swap_out", "out", "d"))
-    yield Chart(f"Swap traffic{of}", "kB/s", _inks(story, host, traffic))
-    yield Chart(f"Swap used{of}", "%", _inks(story, host, (("swap_used", "used", "c"),)), top=100.0)
+    yield Chart(tr("Swap traffic") + of, "kB/s", _inks(story, host, traffic))
+    yield Chart(tr("Swap used") + of, "%", _inks(story, host, (("swap_used", "used", "c"),)), top=100.0)
     workers = (("busy", "busy", "b"), ("keepalive", "of these keep-alive", "e"), ("slots", "slots", "d"))
-    yield Chart(f"Apache workers{of}", "slots", _inks(story, host, workers))
+    yield Chart(tr("Apache workers") + of, tr("slots"), _inks(story, host, workers))
 
 
 def _inks(story: Story, host: str, curves: Iterable[tuple[str, str, str]]) -> list[Ink]:
@@ -110,7 +112,7 @@ def _inks(story: Story, host: str, curves: Iterable[tuple[str, str, str]]) -> li
     for name, title, colour in curves:
         values = story.curves.of(host, name)
         if any(value is not None for value in values):
-            found.append(Ink(f"{hosts.index(host)}-{name}", title, values, colour, dashed=name == "slots"))
+            found.append(Ink(f"{hosts.index(host)}-{name}", tr(title), values, colour, dashed=name == "slots"))
     return found
 
 
@@ -122,27 +124,29 @@ def _axis(story: Story, figures: Json) -> Axis:
 
 def _spans(figures: Json) -> list[tuple[float, float, str]]:
     return [
-        (span["from_s"], span["to_s"], span["bottleneck"] + (f" on {plain(span['host'])}" if span["host"] else ""))
+        (
+            span["from_s"],
+            span["to_s"],
+            span["bottleneck"] + (tr(" on {host}", host=plain(span["host"])) if span["host"] else ""),
+        )
         for span in figures["timeline"]
     ]
 
 
 def _drawings(story: Story, figures: Json, charts: Sequence[Chart]) -> Iterator[str]:
     axis = _axis(story, figures)
-    yield "<h2>Over time</h2>"
+    yield f"<h2>{tr('Over time')}</h2>"
     yield (
-        '<div id="charts" tabindex="0" role="slider" aria-label="Moment of the test" aria-valuemin="0" '
+        f'<div id="charts" tabindex="0" role="slider" aria-label="{tr("Moment of the test")}" aria-valuemin="0" '
         f'aria-valuemax="{axis.end:.1f}" aria-valuenow="0">'
     )
-    yield f'<div class="readout screen" id="said" aria-live="polite">{escape(HELP)}</div>'
+    yield f'<div class="readout screen" id="said" aria-live="polite">{escape(tr(HELP))}</div>'
     yield strip(_spans(figures), axis)
     yield from (drawn(chart, axis) for chart in charts)
     yield "</div>"
     if story.curves.intervals > 1:
-        yield (
-            f'<p class="dim">Each point stands for {story.curves.intervals} intervals: their mean; of response '
-            "times the greatest.</p>"
-        )
+        each = "Each point stands for {number} intervals: their mean; of response times the greatest."
+        yield f'<p class="dim">{tr(each, number=story.curves.intervals)}</p>'
 
 
 def _data(story: Story, figures: Json, charts: Sequence[Chart]) -> str:
@@ -166,14 +170,14 @@ def _short(value: float | None) -> float | None:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{text(cell)}</th>' for cell in table.head)
+    head = "".join(f'<th scope="col">{text(tr(cell))}</th>' for cell in table.head)
     rows = "\n".join("<tr>" + "".join(f"<td>{text(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
     kind = ' class="numbers"' if table.numbers else ""
     return (
-        f'<h2>{text(table.title)}</h2>\n<div class="scroll"><table{kind}>\n<thead><tr>{head}</tr></thead>\n'
+        f'<h2>{text(tr(table.title))}</h2>\n<div class="scroll"><table{kind}>\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody>\n</table></div>"
     )
 
 
 def _command(words: Sequence[str]) -> str:
-    return f"<h2>Command</h2>\n<p><code>{text(shlex.join(['loadtop', *words]))}</code></p>" if words else ""
+    return f"<h2>{tr('Command')}</h2>\n<p><code>{text(shlex.join(['loadtop', *words]))}</code></p>" if words else ""

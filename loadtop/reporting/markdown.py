@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from loadtop.reporting.story import Story
-from loadtop.reporting.tables import Table, shape, tables
+from loadtop.reporting.tables import Table, how_long, shape, tables
 from loadtop.summary.text import TITLES
-from loadtop.words import plain
+from loadtop.words import plain, tr, translated
 
 Json = dict[str, Any]
 
@@ -25,17 +25,17 @@ def markdown(story: Story) -> str:
     figures = story.summary.as_json()
     lines = [*_head(figures), "", *_verdict(figures)]
     for table in tables(story, figures):
-        lines += ["", f"## {table.title}", "", *_table(table)]
+        lines += ["", f"## {tr(table.title)}", "", *_table(table)]
     if story.command_line:
         # Four blanks make it code, in which nothing is markup.
-        lines += ["", "## Command", "", f"    {plain(shlex.join(['loadtop', *story.command_line]))}"]
+        lines += ["", f"## {tr('Command')}", "", f"    {plain(shlex.join(['loadtop', *story.command_line]))}"]
     return "\n".join(lines) + "\n"
 
 
 def _head(figures: Json) -> Iterator[str]:
-    what = f"Load test of {escaped(figures['url'])}" if figures["url"] else "Machines watched"
+    what = tr("Load test of {url}", url=escaped(figures["url"])) if figures["url"] else tr("Machines watched")
     load = figures["load"]
-    how = "" if load is None else f", {escaped(load['model'])} model, {shape(load, figures['steps'])}"
+    how = "" if load is None else f", {tr(load['model'] + ' model')}, {shape(load, figures['steps'])}"
     yield f"# {what}"
     yield ""
     yield f"{figures['started']}, {figures['duration_s']:.1f} s{how}, loadtop {escaped(figures['version'])}"
@@ -44,23 +44,19 @@ def _head(figures: Json) -> Iterator[str]:
 def _verdict(figures: Json) -> Iterator[str]:
     verdict, load = figures["verdict"], figures["load"]
     if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
-        yield "**The load failed: no verdict.**"
+        yield f"**{tr('The load failed: no verdict')}**"
         yield ""
-        yield escaped(load["message"] or "")
+        yield escaped(translated(plain(load["message"] or "")))
         return
-    where = f" on {escaped(verdict['host'])}" if verdict["host"] else ""
-    held = min(verdict["held_s"], figures["duration_s"])
-    yield (
-        f"**{TITLES[verdict['bottleneck']]}{where}** (`{verdict['bottleneck']}`, {held:.0f} s of "
-        f"{figures['duration_s']:.0f} s, confidence {verdict['confidence']:.2f})"
-    )
+    where = tr(" on {host}", host=escaped(verdict["host"])) if verdict["host"] else ""
+    yield f"**{tr(TITLES[verdict['bottleneck']])}{where}** (`{verdict['bottleneck']}`, {how_long(figures)})"
     yield ""
-    yield escaped(verdict["advice"])
+    yield escaped(translated(plain(verdict["advice"])))
 
 
 def _table(table: Table) -> Iterator[str]:
     rules = ["---"] + ["--:" if table.numbers else "---"] * (len(table.head) - 1)
-    yield f"| {' | '.join(table.head)} |"
+    yield f"| {' | '.join(map(tr, table.head))} |"
     yield f"| {' | '.join(rules)} |"
     for row in table.rows:
         yield f"| {' | '.join(map(escaped, row))} |"

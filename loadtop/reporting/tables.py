@@ -8,6 +8,7 @@ from loadtop.reporting.chart import clock
 from loadtop.reporting.settings import LOAD
 from loadtop.reporting.story import Story
 from loadtop.summary.text import failure_classes, figure
+from loadtop.words import tr
 
 Json = dict[str, Any]
 Row = Sequence[str]
@@ -17,7 +18,10 @@ PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "p99_9")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, the names of the columns, and the rows. ``numbers``: every column but the first is of numbers."""
+    """A title, the names of the columns, and the rows. ``numbers``: every column but the first is of numbers.
+
+    Title and names are English until they are written down; the rows are in the language spoken.
+    """
 
     title: str
     head: Row
@@ -36,7 +40,7 @@ def tables(story: Story, figures: Json) -> Iterator[Table]:
             "Settings",
             ("of", "setting", "value"),
             [
-                ("load" if each.subject == LOAD else each.subject, each.name, each.value)
+                (tr("load") if each.subject == LOAD else each.subject, tr(each.name), tr(each.value))
                 for each in story.settings.all()
             ],
             numbers=False,
@@ -50,10 +54,18 @@ def shape(load: Json, steps: Sequence[Json] = ()) -> str:
     """How much load: connections, requests per second, or the steps."""
     if len(steps) > 1:
         values = [step["concurrency"] if step["concurrency"] is not None else step["rate"] for step in steps]
-        return f"steps {', '.join(figure(value) for value in values)}"
+        return tr("steps {values}", values=", ".join(figure(value) for value in values))
     if load["concurrency"] is None:
-        return f"{figure(load['rate'])} requests/s"
-    return f"{load['concurrency']} connection{'s' if load['concurrency'] != 1 else ''}"
+        return tr("{rate} requests/s", rate=figure(load["rate"]))
+    return tr("1 connection") if load["concurrency"] == 1 else tr("{c} connections", c=load["concurrency"])
+
+
+def how_long(figures: Json) -> str:
+    """How long the verdict of a JSON summary held, and how sure it is."""
+    verdict, seconds = figures["verdict"], figures["duration_s"]
+    held = f"{min(verdict['held_s'], seconds):.0f}"
+    text = "{held} s of {all} s, confidence {confidence}"
+    return tr(text, held=held, all=f"{seconds:.0f}", confidence=f"{verdict['confidence']:.2f}")
 
 
 def _of_load(load: Json | None) -> Iterator[Table]:
@@ -72,7 +84,7 @@ def _of_load(load: Json | None) -> Iterator[Table]:
     if load["latency_ms"] is not None:
         names = ("min", "mean", "sd", *PERCENTILES, "max")
         kinds = (("response time", load["latency_ms"]), ("from the intended start", load["corrected_latency_ms"]))
-        rows = [(title, *(figure(kind[name]) for name in names)) for title, kind in kinds if kind is not None]
+        rows = [(tr(title), *(figure(kind[name]) for name in names)) for title, kind in kinds if kind is not None]
         yield Table("Response times in ms", ("", *(name.replace("_", ".") for name in names)), rows)
 
 
@@ -103,7 +115,10 @@ def _of_evidence(evidence: Iterable[Json]) -> Table:
             item["metric"],
             item["host"],
             f"{figure(item['value'])} {item['unit']}".strip(),
-            f"{'below' if item['below'] else 'above'} {figure(item['threshold'])} {item['unit']}".strip(),
+            tr(
+                "below {threshold}" if item["below"] else "above {threshold}",
+                threshold=f"{figure(item['threshold'])} {item['unit']}".strip(),
+            ),
             item["source"],
         )
         for item in evidence
@@ -118,17 +133,21 @@ def _of_machines(hosts: Iterable[Json]) -> Table:
         if statistic is None:
             return "-"
         mean, low, high = (statistic[name] / scale for name in ("mean", "min", "max"))
-        return figure(mean) if low == high else f"{_short(mean)} ({_short(low)} to {_short(high)})"
+        if low == high:
+            return figure(mean)
+        return tr("{mean} ({low} to {high})", mean=_short(mean), low=_short(low), high=_short(high))
 
     rows = [
         (
-            f"{host['name']} ({host['role']})",
+            f"{host['name']} ({tr(host['role'] or '-')})",
             *(cell(host["cpu"][state]) for state in ("user", "system", "iowait", "steal", "idle")),
             cell(host["load1"]),
             cell(host["memory"]["available_kb"], 1024),
             *(cell(host["swap"][name]) for name in ("used_pct", "in_kb_s", "out_kb_s")),
             cell(host["httpd"]["processes"]),
-            "-" if host["apache"] is None else f"{cell(host['apache']['busy'])} of {host['apache']['capacity']}",
+            "-"
+            if host["apache"] is None
+            else tr("{done} of {all}", done=cell(host["apache"]["busy"]), all=host["apache"]["capacity"]),
         )
         for host in hosts
     ]
@@ -145,11 +164,11 @@ def _of_times(figures: Json) -> Table:
     entries = [
         (
             span["from_s"],
-            f"{clock(span['from_s'])} to {clock(span['to_s'])}",
-            span["bottleneck"] + (f" on {span['host']}" if span["host"] else ""),
+            tr("{start} to {end}", start=clock(span["from_s"]), end=clock(span["to_s"])),
+            span["bottleneck"] + (tr(" on {host}", host=span["host"]) if span["host"] else ""),
         )
         for span in figures["timeline"]
     ]
-    entries += [(mark["at_s"], clock(mark["at_s"]), f"mark: {mark['text']}") for mark in figures["marks"]]
+    entries += [(mark["at_s"], clock(mark["at_s"]), tr("mark: {text}", text=mark["text"])) for mark in figures["marks"]]
     rows = [entry[1:] for entry in sorted(entries, key=lambda entry: entry[0])]
     return Table("What happened", ("when", "limit or mark"), rows, numbers=False)

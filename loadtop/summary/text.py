@@ -74,9 +74,10 @@ def against(value: float, threshold: float) -> str:
 
 def next_limit(forecast: Json) -> str:
     """A forecast of the JSON summary as a sentence."""
-    where = f" on {plain(forecast['host'])}" if forecast["host"] else ""
-    numbers = [figure(float(f"{forecast[name]:.3g}")) for name in ("rps", "low", "high")]
-    return f"Next limit: {forecast['resource']}{where} at about {numbers[0]} requests/s ({numbers[1]} to {numbers[2]})."
+    where = tr(" on {host}", host=plain(forecast["host"])) if forecast["host"] else ""
+    rps, low, high = (figure(float(f"{forecast[name]:.3g}")) for name in ("rps", "low", "high"))
+    text = "Next limit: {resource}{where} at about {rps} requests/s ({low} to {high})."
+    return tr(text, resource=forecast["resource"], where=where, rps=rps, low=low, high=high)
 
 
 def _load(load: Json, seconds: float) -> list[str]:
@@ -94,7 +95,7 @@ def _load(load: Json, seconds: float) -> list[str]:
     if load["failed"] is None:
         lines.append(f"  {pad(tr('failed'), 8)} {figure(None):>10}   ({tr('not measured')})")
     elif load["failed"]:
-        lines.append(f"  {pad(tr('failed'), 8)} {load['failed']:>10}   ({tr(failure_classes(load['failures']))})")
+        lines.append(f"  {pad(tr('failed'), 8)} {load['failed']:>10}   ({failure_classes(load['failures'])})")
     if load["non_2xx"]:
         lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
     if load["message"]:
@@ -134,7 +135,8 @@ def _decimal(value: float | None, digits: int) -> str:
 
 
 def _steps(steps: Iterable[Json]) -> list[str]:
-    lines = ["   c     req/s    ms mean     p50     p99  failed  %idle  %iowait  %swpused  limit"]
+    failed = pad(tr("failed"), 8, right=True)
+    lines = [f"   c     req/s    ms mean     p50     p99{failed}  %idle  %iowait  %swpused  {tr('limit')}"]
     for step in steps:
         latency: Json = step["latency_ms"] or {}
         shape = step["concurrency"] if step["concurrency"] is not None else f"{figure(step['rate'])}/s"
@@ -149,7 +151,7 @@ def _steps(steps: Iterable[Json]) -> list[str]:
 def _host(host: Json) -> list[str]:
     stale = tr(", {number} missing", number=host["stale"]) if host["stale"] else ""
     text = "Host {name}  ({role}; {number} samples{stale})"
-    lines = [tr(text, name=plain(host["name"]), role=host["role"], number=host["samples"], stale=stale)]
+    lines = [tr(text, name=plain(host["name"]), role=tr(host["role"] or "-"), number=host["samples"], stale=stale)]
     if not host["samples"]:
         return lines
 
@@ -221,8 +223,8 @@ def figure(value: float | None) -> str:
 def failure_classes(failures: Json) -> str:
     """The classes that occurred with their counts, and ``-`` for those that the engine does not tell apart."""
     if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
-        return "not told apart"
-    return ", ".join(f"{name} {figure(count)}" for name, count in failures.items() if count != 0)
+        return tr("not told apart")
+    return ", ".join(f"{tr(name)} {figure(count)}" for name, count in failures.items() if count != 0)
 
 
 def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:

@@ -36,11 +36,11 @@ WIDTH = 76
 def report(outcome: Outcome) -> str:
     """The whole report, lines of at most about 80 columns, with a line end."""
     if not outcome.results:
-        return "No step was long enough to tell anything.\n"
+        return tr("No step was long enough to tell anything.") + "\n"
     lines = [HEADING, *(row(result) for result in sorted(outcome.results, key=lambda result: result.concurrency))]
     unsteady = [str(result.concurrency) for result in outcome.results if not result.steady]
     if unsteady:
-        lines += wrapped(f"* not steady, taken as it was at the end: {', '.join(unsteady)}", "  ")
+        lines += wrapped(tr("* not steady, taken as it was at the end: {steps}", steps=", ".join(unsteady)), "  ")
     return "\n".join([*lines, "", *curve(outcome), "", *conclusion(outcome)]) + "\n"
 
 
@@ -72,8 +72,9 @@ def curve(outcome: Outcome) -> list[str]:
     usl = None if outcome.knee is None else outcome.knee.usl
     top = max((point.rps for point in known), default=0.0)
     if top <= 0:
-        return ["Nothing was served."]
-    lines = ["   c    req/s" + ("" if usl is None else "   (| is the Universal Scalability Law fitted to the steps)")]
+        return [tr("Nothing was served.")]
+    law = "" if usl is None else tr("   (| is the Universal Scalability Law fitted to the steps)")
+    lines = [f"   c    req/s{law}"]
     for point in known:
         cells = list(("#" * max(1, round(BAR * point.rps / top))).ljust(BAR + 2))
         if usl is not None:
@@ -86,9 +87,9 @@ def curve(outcome: Outcome) -> list[str]:
 
 def _remark(point: Point, knee: Knee | None) -> str:
     if knee is not None and point.concurrency == knee.concurrency:
-        return " knee"
+        return f" {tr('knee')}"
     if not point.good:
-        return " swaps" if any(result.swaps for result in point.results) else " fails"
+        return f" {tr('swaps' if any(result.swaps for result in point.results) else 'fails')}"
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from loadtop.words import ja_messages
 from loadtop.words.ja_pages import PAGES, REASONS
+from loadtop.words.ja_reports import REPORTS
 
 __all__ = ["MESSAGES", "SCREEN"]
 
@@ -9,6 +10,7 @@ MESSAGES = {**ja_messages.MESSAGES, **REASONS}
 
 SCREEN = {
     **PAGES,
+    **REPORTS,
     # numbers
     "{s} s": "{s} 秒",
     "{min} min": "{min} 分",
@@ -49,7 +51,7 @@ SCREEN = {
     "for something that is not watched": "監視していない何かを待っています",
     " on {host}": "（{host}）",
     "MEASURING BROKE OFF": "測定が中断しました",
-    "LOAD FAILED": "負荷が失敗しました",
+    "LOAD FAILED": "負荷の生成に失敗しました",
     "no verdict": "判定なし",
     "DONE": "完了",
     "press q for the report": "q で報告を表示します",
@@ -161,7 +163,7 @@ SCREEN = {
     "note this moment on the time line": "この時点に印を付ける",
     "save the screen as an SVG file in the working directory": "画面を SVG ファイルに保存する",
     "one panel on the whole screen, and back": "パネルを全画面にする／戻す",
-    "the steps of the load as a table; the knee is marked": "負荷の段階を表で見る（頂点に印）",
+    "the steps of the load as a table; the knee is marked": "負荷の段階を表で見る（飽和点に印）",
     "show the next machine": "次のホストを表示する",
     "order the processes by the next column": "プロセスを次の列で並べ替える",
     "turn the order of the processes round": "プロセスの並び順を逆にする",
@@ -262,8 +264,8 @@ SCREEN = {
     "closed": "閉モデル",
     "open ": "開モデル",
     " step {step}/{steps}": " 段階 {step}/{steps}",
-    " load failed ": " 負荷失敗 ",
-    "warm-up": "準備運転",
+    " load failed ": " 生成失敗 ",
+    "warm-up": "暖機運転",
     "done": "完了",
     "stopped": "停止",
     "failed": "失敗",
@@ -309,8 +311,8 @@ SCREEN = {
     "The status page is silent for {time}: every child may be busy.": "ステータスページが {time}間 無応答です。すべての子プロセスが稼働中かもしれません。",
     "queue {number}": "待ち {number}",
     "queue, 0 to {top}": "待ち行列 0～{top}",
-    "escape cockpit   t back here   up, down scroll   q quit": "escape 計器画面   t ここへ戻る   上下 スクロール   q 終了",
-    "escape cockpit   t back here   up, down scroll   s stop   q quit": "escape 計器画面   t ここへ戻る   上下 スクロール   s 停止   q 終了",
+    "escape cockpit   t back here   up, down scroll   q quit": "escape 監視画面   t ここへ戻る   上下 スクロール   q 終了",
+    "escape cockpit   t back here   up, down scroll   s stop   q quit": "escape 監視画面   t ここへ戻る   上下 スクロール   s 停止   q 終了",
     "generator": "負荷生成",
     "client-ports": "ポート",
     "client-files": "ファイル",
@@ -344,7 +346,7 @@ SCREEN = {
     "Something that is not watched is the limit": "監視していない何かが限界です",
     "Marks": "印",
     " (held {held} s of {all} s)": "（{all} 秒中 {held} 秒間）",
-    "The load failed: no verdict": "負荷が失敗したため判定はありません",
+    "The load failed: no verdict": "負荷の生成に失敗したため、判定はありません",
     "Load": "負荷",
     "{state} after {seconds} s": "{seconds} 秒で{state}",
     "requests": "要求",
@@ -362,7 +364,7 @@ SCREEN = {
     "max": "最大",
     "processing": "処理",
     "total": "合計",
-    "Percentiles in ms": "百分位 (ms)",
+    "Percentiles in ms": "パーセンタイル ms",
     "  from the intended start": "  予定時刻から",
     ", {number} missing": "、欠測 {number} 回",
     "Host {name}  ({role}; {number} samples{stale})": "ホスト {name}  （{role}、測定 {number} 回{stale}）",

@@ -1,13 +1,14 @@
 """Rules of --fail-if."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.condition import Condition, ConditionError, Watchdog
+from loadtop.condition import HOST_READERS, LOAD_READERS, Condition, ConditionError, Watchdog
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Distribution, Failures, Frame, Latencies, LoadSample, LoadState
 from loadtop.moment import Measurer, Moment
@@ -152,3 +153,9 @@ def test_what_another_engine_does_not_measure_holds_no_rule(text: str) -> None:
     unknown = dict.fromkeys(("failed", "non_2xx", "rps", "received_bytes", "latency_ms"))
     summary = {**SUMMARY, "load": {**SUMMARY["load"], **unknown}}
     assert Watchdog([Condition.parse(text)]).broken(summary) == []
+
+
+@pytest.mark.parametrize("metric", sorted({*LOAD_READERS, *HOST_READERS}))
+def test_every_metric_is_in_the_manual(metric: str) -> None:
+    manual = Path(__file__).parents[2] / "docs" / "scripts.md"
+    assert f"`{metric}`" in manual.read_text(encoding="utf-8")

@@ -44,3 +44,19 @@ def test_what_there_is_no_help_on_is_one_line(words: list[str], capsys: pytest.C
     (line,) = said.err.splitlines()
     assert "ab" in line
     assert "generator" in line
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("sesions", "sessions"), ("wacth", "watch"), ("experiments", "experiment")]
+)
+def test_a_verb_that_is_misspelt_is_no_host(word: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"did you mean loadtop {meant}?" in line
+    assert f"http://{word}/" in line
+
+
+@pytest.mark.parametrize("verb", ["replay", "doctor", "watch", "export"])
+def test_a_mistake_names_the_help_of_its_verb(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--no-such-option"]) == 2
+    assert f"(see loadtop {verb} --help)" in capsys.readouterr().err

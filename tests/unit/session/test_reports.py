@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -14,6 +14,7 @@ from loadtop.reporting.html import html
 from loadtop.reporting.markdown import markdown
 from loadtop.reporting.settings import LOAD, Setting, Settings
 from loadtop.reporting.story import Story
+from loadtop.words import language, speak
 
 HOSTILE = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x\u202e"
 
@@ -158,3 +159,26 @@ def test_points_that_become_one_keep_mean_and_peak() -> None:
         curve.halve()
     assert mean.values(3) == [2.0, 5.0, None]
     assert peak.values(3) == [3.0, 5.0, None]
+
+
+@pytest.fixture
+def japanese() -> Generator[None]:
+    before = language()
+    speak("ja")
+    yield
+    speak(before)
+
+
+def test_reports_are_in_the_language_spoken(story: Story, japanese: None) -> None:  # noqa: ARG001 (the language)
+    figures = story.summary.as_json()
+    page, text = html(story), markdown(story)
+    assert '<html lang="ja">' in page
+    assert text.startswith("# http://web1/ の負荷試験\n")
+    for report in (page, text):
+        assert "応答時間 (ms)" in report
+        assert str(figures["load"]["requests"]) in report
+    heads = [line for line in text.splitlines() if line.startswith("#")]
+    heads += re.findall(r"<h[12]>(.*?)</h[12]>", page) + re.findall(r"<figcaption><b>(.*?)</b>", page)
+    english = [head for head in heads if re.search(r"[A-Za-z]{3,} [A-Za-z]{3,}", head.partition("://")[0])]
+    assert len(heads) > 12
+    assert english == []
