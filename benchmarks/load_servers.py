@@ -1,7 +1,8 @@
 """The servers that load tools are measured against: nginx and Apache on free loopback ports, with private files.
 
-``return`` is an nginx that answers everything with two bytes from its configuration, on as many processes as there are
-cores: the cheapest answers that a real server gives, where more than one core of load is to be seen.
+``return`` is an nginx that answers everything with 1 kB from its configuration, on as many processes as there are
+cores: the cheapest answers that a real server gives, where more than one core of load is to be seen. The kernel deals
+connections out to its processes (reuseport), so that none of them gets most.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ PAGES = {"1k": 1024, "100k": 102400}
 NGINX = """
 daemon off;
 worker_processes {processes};
+worker_rlimit_nofile 20100;
 pid {directory}/pid;
 error_log {directory}/error.log;
 events {{ worker_connections 20000; }}
@@ -35,7 +37,7 @@ http {{
     sendfile on;
     tcp_nopush on;
     keepalive_requests 1000000000;
-    server {{ listen 127.0.0.1:{port} backlog=4096; {content}; }}
+    server {{ listen 127.0.0.1:{port} backlog=4096{listen}; {content}; }}
 }}
 """
 
@@ -94,9 +96,11 @@ def _command(name: str, directory: Path, port: int) -> list[str]:
         if binary is None:
             raise SystemExit("this benchmark needs nginx: apt-get install nginx-light")
         cheap = name == "return"
-        content = "return 200 ok" if cheap else f"root {directory}/pages"
-        processes = os.cpu_count() if cheap else 1
-        configuration.write_text(NGINX.format(directory=directory, port=port, processes=processes, content=content))
+        content = f"return 200 {'x' * PAGES['1k']}" if cheap else f"root {directory}/pages"
+        processes, listen = (os.cpu_count(), " reuseport") if cheap else (1, "")
+        configuration.write_text(
+            NGINX.format(directory=directory, port=port, processes=processes, listen=listen, content=content)
+        )
         return [binary, "-c", str(configuration), "-e", str(directory / "error.log")]
     apache = find_apache()
     if apache is None:

@@ -27,8 +27,8 @@ class Load:
     workers: int = 1
 
     def part(self, divisor: int) -> "Load":
-        """The same with fewer requests."""
-        return replace(self, requests=self.requests // divisor)
+        """The same with fewer requests, the same number for each connection."""
+        return replace(self, requests=self.requests // divisor // self.concurrency * self.concurrency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Result:
 
 
 PERCENTS = (50, 90, 99)
-SLOWNESS = {"hey": 3, "k6": 10}
+SLOWNESS = {"hey": 3, "k6": 6}
 """How many times fewer requests these tools get, so that a round does not take minutes."""
 
 
