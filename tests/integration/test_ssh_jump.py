@@ -1,6 +1,7 @@
 """A machine that is reached by way of another one (ProxyJump): watched as any other, and nothing stays on either."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -39,8 +40,12 @@ class Way:
 
     def through(self) -> list[int]:
         """The processes of the first sshd that hold a connection to the second one."""
-        found = [psutil.Process(pid) for pid, _ in _below(self.jump.pid)]
-        return [each.pid for each in found if any(_port(link) == self.end.port for link in each.net_connections())]
+        found: list[int] = []
+        for pid, _ in _below(self.jump.pid):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if any(_port(link) == self.end.port for link in psutil.Process(pid).net_connections()):
+                    found.append(pid)
+        return found
 
 
 def _port(link: object) -> int | None:
@@ -48,7 +53,12 @@ def _port(link: object) -> int | None:
 
 
 def _below(pid: int) -> list[tuple[int, str]]:
-    return [(child.pid, " ".join(child.cmdline())) for child in psutil.Process(pid).children(recursive=True)]
+    """Processes that a process has started, with their command lines; those that end meanwhile are left out."""
+    found: list[tuple[int, str]] = []
+    for child in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found.append((child.pid, " ".join(child.cmdline())))
+    return found
 
 
 def clients(config: Path) -> list[str]:
@@ -120,7 +130,8 @@ def test_nothing_is_left_after_kill(way: Way, whom: str) -> None:
             else:
                 # The connection is made again after a second, over a new way; of the old one nothing is left.
                 for child in psutil.Process(program.pid).children():
-                    child.kill()
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        child.kill()
                 deadline = time.monotonic() + 5
                 while psutil.pid_exists(before[0]) and time.monotonic() < deadline:
                     time.sleep(0.1)
