@@ -58,7 +58,7 @@ def is_short(proof: Proof) -> bool:
 
 def is_held(proof: Proof) -> bool:
     """The generator's group was stopped in most periods, and the machine had time to spare."""
-    return proof.peak > 50 and proof.change.idle > 30
+    return proof.peak > 50 and proof.change.idle > 10
 
 
 CASES = [

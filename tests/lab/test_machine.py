@@ -208,7 +208,7 @@ CASES = [
     ),
     Case(
         name="system time that is swapping", expected="swap", build=little_memory_and_swap(64, 30), concurrency=30,
-        proven=swaps_in_the_kernel, evidence="swap.", advice="MaxRequestWorkers",
+        proven=swaps_in_the_kernel, evidence="swap.", advice="Lower ",
     ),
     Case(
         name="20 processes on one core", expected="cpu-core", build=one_core("prefork", "mod", 20), concurrency=8,

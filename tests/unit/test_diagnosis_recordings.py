@@ -25,7 +25,7 @@ def limit_of(path: Path) -> str:
 
 
 def test_there_are_recordings_of_most_limits() -> None:
-    assert len({limit_of(path) for path in RECORDINGS}) >= 11
+    assert len({limit_of(path) for path in RECORDINGS}) >= 16
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.removesuffix(SUFFIX))
