@@ -91,17 +91,22 @@ def with_keys(directory: Path) -> Path:
     return programs
 
 
+def make_load_until(stand: Stand, end: signal.Signals) -> None:
+    """A load that is counted whole, and one that is ended in the middle, after which the servers are calm."""
+    done = loadtop(*stand.remote, "-n", "20", "-c", "2", "--json", "-", stand.url)
+    assert done.returncode == 0, done.stderr
+    assert (figures(done.stdout)["load"]["requests"], stand.served()) == (20, 20)
+    with started(*stand.remote, "-t", "60", "-c", "4", stand.url) as program:
+        assert until(lambda: stand.served() > 60)
+        program.send_signal(end)
+        program.communicate(timeout=30)
+    assert until(stand.calm, 20)
+
+
 def test_servers_with_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = with_keys(tmp_path)
     with stand_of(programs, tmp_path, monkeypatch) as stand:
-        done = loadtop(*stand.remote, "-n", "20", "-c", "2", "--json", "-", stand.url)
-        assert done.returncode == 0, done.stderr
-        assert (figures(done.stdout)["load"]["requests"], stand.served()) == (20, 20)
-        with started(*stand.remote, "-t", "60", "-c", "4", stand.url) as program:
-            assert until(lambda: stand.served() > 60)
-            program.send_signal(signal.SIGKILL)
-            program.communicate(timeout=30)
-        assert until(stand.calm, 20)
+        make_load_until(stand, signal.SIGKILL)
         (tmp_path / "rmi_keystore.jks").rename(tmp_path / "lost.jks")
         lost = loadtop(*stand.remote, "-n", "20", "-c", "2", stand.url)
         assert lost.returncode == 3
@@ -112,14 +117,7 @@ def test_servers_with_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_debians_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = Path(find_program("jmeter", install="apt-get install jmeter jmeter-http")).parent
     with stand_of(programs, tmp_path, monkeypatch) as stand:
-        done = loadtop(*stand.remote, "-n", "20", "-c", "2", "--json", "-", stand.url)
-        assert done.returncode == 0, done.stderr
-        assert (figures(done.stdout)["load"]["requests"], stand.served()) == (20, 20)
-        with started(*stand.remote, "-t", "60", "-c", "4", stand.url) as program:
-            assert until(lambda: stand.served() > 60)
-            program.send_signal(signal.SIGINT)
-            program.communicate(timeout=30)
-        assert until(stand.calm, 20)
+        make_load_until(stand, signal.SIGINT)
         assert until(lambda: not living(stand.mark), 20), [line_of(pid) for pid in living(stand.mark)]
 
 

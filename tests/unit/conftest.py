@@ -1,6 +1,6 @@
 """Builders of raw samples with everything at rest, so that a test names only what it is about."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from loadtop.model import (
     Swap,
     Tcp,
 )
+from loadtop.words import language, speak
 from tests.unit.course import Course
 
 FACTS = HostFacts("web1", "local", "Linux", "6.1", 2, 4_000_000)
@@ -175,3 +176,12 @@ def frame_of() -> Callable[..., Frame]:
         return Frame(number, float(number), 1_700_000_000.0 + number, load, hosts, marks)
 
     return build
+
+
+@pytest.fixture
+def japanese() -> Generator[None]:
+    """Japanese is spoken while the test runs."""
+    before = language()
+    speak("ja")
+    yield
+    speak(before)

@@ -2,13 +2,13 @@
 
 import ast
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from loadtop.cli import main
-from loadtop.words import language, language_of, pad, speak, tr, translated, width
+from loadtop.words import language_of, pad, tr, translated, width
 from loadtop.words.ja import MESSAGES, SCREEN
 from tui.drawing.scoreboard import NAMES
 from tui.drawing.sweep import NARROW, WIDE
@@ -26,14 +26,6 @@ FULL_POOL = (
     "to 61 or more (60 requests are in flight, "
     "one is the status page's). Memory allows about 120 (9.1 MB each by PSS, 900 MB to be used)."
 )
-
-
-@pytest.fixture
-def japanese() -> Generator[None]:
-    before = language()
-    speak("ja")
-    yield
-    speak(before)
 
 
 def trees(*folders: str) -> Iterator[ast.AST]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -14,7 +14,6 @@ from loadtop.reporting.html import html
 from loadtop.reporting.markdown import markdown
 from loadtop.reporting.settings import LOAD, Setting, Settings
 from loadtop.reporting.story import Story
-from loadtop.words import language, speak
 
 HOSTILE = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x\u202e"
 
@@ -159,14 +158,6 @@ def test_points_that_become_one_keep_mean_and_peak() -> None:
         curve.halve()
     assert mean.values(3) == [2.0, 5.0, None]
     assert peak.values(3) == [3.0, 5.0, None]
-
-
-@pytest.fixture
-def japanese() -> Generator[None]:
-    before = language()
-    speak("ja")
-    yield
-    speak(before)
 
 
 def test_reports_are_in_the_language_spoken(story: Story, japanese: None) -> None:  # noqa: ARG001 (the language)
