@@ -5,7 +5,7 @@ LAB_REPEATS ?= 1
 LAB_CALM_S ?= 3600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit monkey
+.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-engines bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit monkey
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ bench: setup servers ## what measures speed and cost
 	@for file in $$(grep -l '^if __name__ ==' benchmarks/*.py); do \
 		echo "== $$file"; $(PYTHON_BIN)/python -m benchmarks.$$(basename $$file .py) || exit 1; \
 	done
+
+bench-engines: setup servers engines ## what one machine generates with each engine (JMeter: scripts/jmeter.sh before)
+	@$(PYTHON_BIN)/python -m benchmarks.engines
 
 bench-watch: setup servers ## what watching costs, there and here, beside sar, top and glances
 	@$(PYTHON_BIN)/python -m benchmarks.watch

@@ -59,11 +59,12 @@ class Placement:
 
 
 SERVERS = "apache/fpm/haproxy"
+PROCESSES = "workers/processes"
 
 NARROW = (
     Band(("verdict",), 3, rank=0, most=4),
     Band(("load", "cpu"), 4, weight=2, rank=1),
-    Band(("memory/devices", f"{SERVERS}/processes"), 4, weight=2, rank=3),
+    Band(("memory/devices", f"{SERVERS}/{PROCESSES}"), 4, weight=2, rank=3),
     Band(("time",), 1, rank=2, most=1),
 )
 """60 columns."""
@@ -72,7 +73,7 @@ MIDDLE = (
     Band(("verdict",), 4, weight=1, rank=0, most=5),
     Band(("load", "cpu"), 4, weight=4, rank=1),
     Band(("memory", "devices"), 3, weight=2, rank=4, most=8),
-    Band((SERVERS, "processes"), 4, weight=3, rank=3),
+    Band((SERVERS, PROCESSES), 4, weight=3, rank=3),
     Band(("time",), 1, rank=2, most=1),
 )
 """80 columns."""
@@ -80,7 +81,7 @@ MIDDLE = (
 WIDE = (
     Band(("verdict",), 4, weight=1, rank=0, most=5),
     Band(("load", "cpu", "memory"), 4, weight=3, rank=1),
-    Band((SERVERS, "processes", "devices"), 4, weight=4, rank=3),
+    Band((SERVERS, PROCESSES, "devices"), 4, weight=4, rank=3),
     Band(("time",), 2, rank=2, most=2),
 )
 """From 108 columns on."""
@@ -88,7 +89,7 @@ WIDE = (
 HUGE = (
     Band(("verdict",), 4, weight=1, rank=0, most=5),
     Band(("load", "cpu", "memory", "devices"), 8, weight=3, rank=1),
-    Band(("apache", "fpm", "haproxy", "processes"), 8, weight=3, rank=3),
+    Band(("apache", "fpm", "haproxy", "workers", "processes"), 8, weight=3, rank=3),
     Band(("time",), 2, rank=2, most=2),
 )
 """From 168 columns on."""

@@ -6,7 +6,9 @@ Counters only become rates in :mod:`loadtop.rates`. Units are in the names or in
 
 from loadtop.model.frame import Frame, HostState
 from loadtop.model.load import (
+    MISSING,
     Distribution,
+    EngineWorker,
     Failures,
     GeneratorSample,
     Latencies,
@@ -38,6 +40,7 @@ from loadtop.model.sample import HostSample, Outcome, State
 from loadtop.model.server import ApacheStatus, FpmPool, HaproxyProxy
 
 __all__ = [
+    "MISSING",
     "USER_HZ",
     "ApacheStatus",
     "CgroupLimits",
@@ -46,6 +49,7 @@ __all__ = [
     "CpuTimes",
     "Disk",
     "Distribution",
+    "EngineWorker",
     "Failures",
     "FpmPool",
     "Frame",

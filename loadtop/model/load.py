@@ -138,6 +138,31 @@ class StatedTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineWorker:
+    """A process that makes load for another engine, as that engine tells of it.
+
+    ``host`` is the machine, by the name given to loadtop; ``state`` is the engine's own word, ``missing`` where it
+    hears of the worker no more. ``users`` are those it simulates, ``cpu_pct`` is percent of a core, ``memory_kb`` what
+    is resident. What is not known, or not yet, is ``None``.
+    """
+
+    name: str
+    host: str
+    state: str
+    users: int | None = None
+    cpu_pct: float | None = None
+    memory_kb: int | None = None
+
+    @property
+    def missing(self) -> bool:
+        """Whether its engine hears of it no more."""
+        return self.state == MISSING
+
+
+MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
 class LoadSample:
     """The load at one moment. Counters run since the end of the warm-up; ``latencies`` holds this interval only.
 
@@ -149,7 +174,7 @@ class LoadSample:
     What the engine does not measure, or not yet, is ``None``. ``counted_at`` is when it last told its counters, on the
     clock of ``at``, where that is not ``at`` itself: there is no rate of what was not told anew. ``stated_rps``
     (requests per second) and ``stated`` are what it says itself of the whole load. ``more``: this is how a step ended,
-    and what came after it is to be taken at once.
+    and what came after it is to be taken at once. ``workers`` are those the engine tells of, in an order that stays.
     """
 
     at: float
@@ -182,6 +207,7 @@ class LoadSample:
     stated_rps: float | None = None
     stated: tuple[StatedTimes, ...] = ()
     more: bool = False
+    workers: tuple[EngineWorker, ...] = ()
 
     @property
     def failed(self) -> int | None:

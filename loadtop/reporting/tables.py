@@ -35,6 +35,7 @@ def tables(story: Story, figures: Json) -> Iterator[Table]:
         *_of_load(figures["load"]),
         _of_steps(figures["steps"]),
         _of_evidence(figures["verdict"]["evidence"]),
+        _of_workers(figures["load"]),
         _of_machines(figures["hosts"]),
         Table(
             "Settings",
@@ -126,34 +127,49 @@ def _of_evidence(evidence: Iterable[Json]) -> Table:
     return Table("Evidence", ("measured", "machine", "value", "counts", "source"), rows, numbers=False)
 
 
+def _of_workers(load: Json | None) -> Table:
+    """Those of another engine, with their state at the end."""
+    workers: Sequence[Json] = () if load is None else load.get("workers") or ()
+    rows = [
+        (
+            f"{worker['name']} ({worker['state']})",
+            _cell(worker["users"]),
+            _cell(worker["cpu_pct"]),
+            _cell(worker["memory_kb"], 1024),
+        )
+        for worker in workers
+    ]
+    return Table("Workers of the engine", ("mean (least to greatest)", "users", "% of a core", "MB"), rows)
+
+
 def _of_machines(hosts: Iterable[Json]) -> Table:
     """Means, and the extremes in brackets."""
-
-    def cell(statistic: Json | None, scale: float = 1.0) -> str:
-        if statistic is None:
-            return "-"
-        mean, low, high = (statistic[name] / scale for name in ("mean", "min", "max"))
-        if low == high:
-            return figure(mean)
-        return tr("{mean} ({low} to {high})", mean=_short(mean), low=_short(low), high=_short(high))
-
     rows = [
         (
             f"{host['name']} ({tr(host['role'] or '-')})",
-            *(cell(host["cpu"][state]) for state in ("user", "system", "iowait", "steal", "idle")),
-            cell(host["load1"]),
-            cell(host["memory"]["available_kb"], 1024),
-            *(cell(host["swap"][name]) for name in ("used_pct", "in_kb_s", "out_kb_s")),
-            cell(host["httpd"]["processes"]),
+            *(_cell(host["cpu"][state]) for state in ("user", "system", "iowait", "steal", "idle")),
+            _cell(host["load1"]),
+            _cell(host["memory"]["available_kb"], 1024),
+            *(_cell(host["swap"][name]) for name in ("used_pct", "in_kb_s", "out_kb_s")),
+            _cell(host["httpd"]["processes"]),
             "-"
             if host["apache"] is None
-            else tr("{done} of {all}", done=cell(host["apache"]["busy"]), all=host["apache"]["capacity"]),
+            else tr("{done} of {all}", done=_cell(host["apache"]["busy"]), all=host["apache"]["capacity"]),
         )
         for host in hosts
     ]
     names = ("% user", "% system", "% iowait", "% steal", "% idle", "load 1 min", "MB available", "% swap used")
     head = ("mean (least to greatest)", *names, "swap in kB/s", "swap out kB/s", "httpd", "busy workers")
     return Table("Machines", head, rows)
+
+
+def _cell(statistic: Json | None, scale: float = 1.0) -> str:
+    if statistic is None:
+        return "-"
+    mean, low, high = (statistic[name] / scale for name in ("mean", "min", "max"))
+    if low == high:
+        return figure(mean)
+    return tr("{mean} ({low} to {high})", mean=_short(mean), low=_short(low), high=_short(high))
 
 
 def _short(value: float) -> str:

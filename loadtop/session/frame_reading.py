@@ -99,6 +99,7 @@ class FrameReader:
             generator=None if generator is None else GeneratorSample(worker_cpu_s=workers, **generator),
             server=None if server is None else self._server(server["server"]),
             stated=self._samples.things(schema.STATED, block, number),
+            workers=self._samples.things(schema.ENGINE_WORKER, block, number),
         )
 
     def _one(self, part: Part, block: Block, number: int) -> dict[str, Any] | None:

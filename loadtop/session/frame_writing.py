@@ -65,6 +65,7 @@ class FrameWriter:
         generator = None if load is None else load.generator
         put(schema.GENERATOR, 0, generator)
         self._put_list(schema.STATED, 0, () if load is None else load.stated)
+        self._put_list(schema.ENGINE_WORKER, 0, () if load is None else load.workers)
         workers = () if generator is None else generator.worker_cpu_s
         self._blocks.put(schema.WORKER, 0, list(range(len(workers))), [(cpu_s,) for cpu_s in workers])
         server = None if load is None else load.server

@@ -22,6 +22,7 @@ from loadtop.model import (
     CgroupLimits,
     CpuTimes,
     Disk,
+    EngineWorker,
     Failures,
     FpmPool,
     GeneratorSample,
@@ -128,6 +129,7 @@ LOAD = _part("load", LoadSample)
 FAILURES = _part("failures", Failures)
 GENERATOR = _part("generator", GeneratorSample)
 STATED = _part("stated", StatedTimes, ("part",))
+ENGINE_WORKER = _part("engine_worker", EngineWorker, ("name", "host"))
 WORKER = Part("worker", None, (Column("cpu_s", Kind.REAL, float),), ("number",))
 SERVER = Part("server_seen", None, (Column("server", Kind.WHOLE, int),))
 SAMPLE = Part(
@@ -180,7 +182,7 @@ LISTS = {
 }
 """Parts of a sample of which there may be several, or none, or which were not measured; by the sample's attribute."""
 
-LOAD_PARTS = (LOAD, FAILURES, GENERATOR, STATED, WORKER, SERVER)
+LOAD_PARTS = (LOAD, FAILURES, GENERATOR, STATED, ENGINE_WORKER, WORKER, SERVER)
 SAMPLE_PARTS = (OUTCOME, CPU, CORE, *SINGLES, TCP, LISTENER, CGROUP, CGROUP_PRESSURE, *LISTS.values())
 PARTS = (*LOAD_PARTS, SAMPLE, *SAMPLE_PARTS)
 

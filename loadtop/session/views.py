@@ -112,6 +112,7 @@ _OUTCOME = """CREATE VIEW outcome AS SELECT s.frame, s.at, s.host, json_extract(
 
 _NAMED = {
     schema.STATED: ("CAST(t.name AS TEXT) AS part", "thing"),
+    schema.ENGINE_WORKER: ("CAST(t.name AS TEXT) AS name, CAST(t.detail AS TEXT) AS host", "thing"),
     schema.CORE: ("CAST(t.name AS INTEGER) AS id", "thing"),
     schema.LISTENER: ("CAST(t.name AS INTEGER) AS port", "thing"),
     schema.DISK: ("CAST(t.name AS TEXT) AS name", "thing"),
@@ -135,12 +136,13 @@ def views() -> Iterator[str]:
     for part in (schema.LOAD, schema.FAILURES, schema.GENERATOR):
         columns = ", ".join(_shown(column) for column in part.columns)
         yield f"CREATE VIEW {part.name} AS SELECT d.frame, d.at, {columns} FROM ({_taken_apart(part)}) d"
-    names, table = _NAMED[schema.STATED]
-    columns = ", ".join(_shown(column) for column in schema.STATED.columns)
-    yield (
-        f"CREATE VIEW stated AS SELECT d.frame, d.at, {names}, {columns} "
-        f"FROM ({_taken_apart(schema.STATED)}) d JOIN {table} t ON t.id = d.thing"
-    )
+    for part in (schema.STATED, schema.ENGINE_WORKER):
+        names, table = _NAMED[part]
+        columns = ", ".join(_shown(column) for column in part.columns)
+        yield (
+            f"CREATE VIEW {part.name} AS SELECT d.frame, d.at, {names}, {columns} "
+            f"FROM ({_taken_apart(part)}) d JOIN {table} t ON t.id = d.thing"
+        )
     yield (
         "CREATE VIEW worker AS SELECT d.frame, d.at, d.thing + 1 AS number, d.cpu_s "
         f"FROM ({_taken_apart(schema.WORKER)}) d"

@@ -6,6 +6,7 @@ from typing import Any
 from loadtop.load.histogram import EMPTY, mean, median, merge, percentile, sd
 from loadtop.metrics import PERCENTILES
 from loadtop.model import Distribution, Failures, LoadSample, LoadState, StatedTimes
+from loadtop.summary.workers import WorkerSummary
 
 Json = dict[str, Any]
 PARTS = ("total", "connect", "processing", "waiting")
@@ -28,10 +29,14 @@ class LoadSummary:
         self.last: LoadSample | None = None
         self.distributions: dict[str, Distribution] = dict.fromkeys(PARTS, EMPTY)
         self.corrected: Distribution | None = None
+        self._workers: dict[str, WorkerSummary] = {}
 
     def add(self, sample: LoadSample) -> None:
         """Count one interval."""
         self.last = sample
+        for worker in sample.workers:
+            known = self._workers.setdefault(worker.name, WorkerSummary(worker))
+            known.add(worker, running=sample.state is LoadState.RUNNING)
         if sample.latencies is None or sample.state in (LoadState.WARMUP, LoadState.STARTING):
             return
         for part in PARTS:
@@ -75,6 +80,7 @@ class LoadSummary:
             "latency_source": "stated" if "total" in stated else (None if total is None else "measured"),
             "corrected_latency_ms": None if self.corrected is None else latency_json(self.corrected),
             **{f"{part}_ms": self._times(part, stated.get(part)) for part in PARTS[1:]},
+            "workers": [worker.as_json() for worker in self._workers.values()] or None,
             "state": str(last.state),
             "message": last.message or None,
         }

@@ -100,6 +100,10 @@ def _load(load: Json, seconds: float) -> list[str]:
         lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
     if load["message"]:
         lines += wrapped(translated(plain(load["message"])), "  ")
+    if load.get("workers"):
+        from loadtop.summary.workers import worker_rows
+
+        lines += worker_rows(load["workers"])
     if load["latency_ms"] is not None:
         stated = ""
         if load.get("latency_source") == "stated":

@@ -135,6 +135,8 @@ def test_a_plan_of_the_user_in_steps_on_a_far_machine(
     roles = {host["name"]: host["role"] for host in summary["hosts"]}
     # The far machine is this one by another name, so the server runs there as well.
     assert roles == {"local": "other", "g1": "target+generator"}
+    (worker,) = summary["load"]["workers"]
+    assert (worker["name"], worker["host"], worker["users"]["max"]) == ("g1-1", "g1", 4)
     assert until(lambda: not living(mark), 10), living(mark)
     assert not list(tmp_path.glob("loadtop.*"))
 

@@ -49,6 +49,9 @@ class Stand:
         roles = {host["name"]: host["role"] for host in summary["hosts"]}
         assert roles["web"] == "target"
         assert all(roles[each.name] == "generator" for each in generators)
+        workers = summary["load"]["workers"]
+        assert sorted(worker["name"] for worker in workers) == [f"{each.name}-1" for each in generators]
+        assert sum(worker["users"]["max"] for worker in workers) == users
         return float(summary["load"]["rps"])
 
 
@@ -98,7 +101,11 @@ def test_what_is_lost_is_told_and_nothing_stays(stand: Stand, tmp_path: Path) ->
         assert told("locust ended", time.monotonic())
         out, _ = program.communicate(timeout=30)
     assert program.returncode == 3
-    assert figures(out)["load"]["state"] == "failed"
+    load = figures(out)["load"]
+    assert load["state"] == "failed"
+    assert sorted(worker["name"] for worker in load["workers"]) == ["g1-1", "g1-2", "g2-1", "g2-2"]
+    states = [worker["state"] for worker in load["workers"]]
+    assert set(states) == {"missing", "unknown"}
     # The machine without a network ends what it runs by itself, 15 s after the last sign of life.
     assert until(lambda: not living(stand.mark), 30), [line_of(pid) for pid in living(stand.mark)]
     assert not list(tmp_path.glob("loadtop.*"))

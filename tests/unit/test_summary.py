@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,9 +11,21 @@ import pytest
 
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.load.histogram import EMPTY, bucket_of
-from loadtop.model import ApacheStatus, Distribution, Failures, Frame, Latencies, LoadState, StatedTimes
+from loadtop.model import (
+    MISSING,
+    ApacheStatus,
+    Distribution,
+    EngineWorker,
+    Failures,
+    Frame,
+    Latencies,
+    LoadState,
+    StatedTimes,
+)
 from loadtop.moment import Measurer
 from loadtop.moment import Moment as AMoment
+from loadtop.reporting.story import Story
+from loadtop.reporting.tables import tables
 from loadtop.summary.ab import ab_report
 from loadtop.summary.builder import SummaryBuilder
 from loadtop.summary.text import report
@@ -228,6 +241,38 @@ def test_failures_that_an_engine_does_not_tell_apart(run: Run) -> None:
     assert "(Connect: 3, Receive: 0, Length: -, Exceptions: 0)" in ab_report(run.summary.load)
     run.go(1, load={"engine": "wrk", "failures": Failures(length=None)})
     assert run.json()["load"]["failures"] == {**dict.fromkeys(classes, 0), "length": None, "unclassified": 0}
+
+
+def test_workers_of_another_engine(run: Run) -> None:
+    def told(*workers: EngineWorker, state: LoadState = LoadState.RUNNING) -> None:
+        run.go(1, load={"engine": "locust", "workers": workers, "state": state})
+
+    other = EngineWorker("g2-1", "g2", "running", 5, 50.0, 51_200)
+    told(EngineWorker("g1-1", "g1", "ready", 0), other, state=LoadState.WARMUP)
+    told(EngineWorker("g1-1", "g1", "running", 4, None, 61_440), other)
+    told(EngineWorker("g1-1", "g1", "running", 6, 97.0, 61_440), replace(other, state=MISSING, cpu_pct=None))
+    told(EngineWorker("g1-1", "g1", "ready", 0, 12.0, 61_440), replace(other, state=MISSING), state=LoadState.DONE)
+    first, second = run.json()["load"]["workers"]
+    assert first == {
+        "name": "g1-1",
+        "host": "g1",
+        "state": "ready",
+        "users": {"mean": 5.0, "min": 4.0, "max": 6.0},
+        "cpu_pct": {"mean": 97.0, "min": 97.0, "max": 97.0},
+        "memory_kb": {"mean": 61440.0, "min": 61440.0, "max": 61440.0},
+    }
+    assert (second["state"], second["cpu_pct"]["max"]) == ("missing", 50.0)
+    text = report(run.json())
+    assert "  worker   g1-1  ready     users 6  cpu 97 % of a core (at most 97)  60 MB\n" in text
+    assert "  worker   g2-1  missing   users 5  cpu 50 % of a core (at most 50)  50 MB\n" in text
+    found = {table.title: table for table in tables(Story("http://web1/", ()), run.json())}
+    assert found["Workers of the engine"].rows[0] == ("g1-1 (ready)", "5 (4 to 6)", "97", "60")
+
+
+def test_an_engine_that_tells_of_no_workers(run: Run) -> None:
+    run.go(2)
+    assert run.json()["load"]["workers"] is None
+    assert "  worker " not in report(run.json())
 
 
 def test_what_another_engine_does_not_measure_is_not_zero(run: Run) -> None:

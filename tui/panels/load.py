@@ -51,7 +51,7 @@ class LoadPanel(Panel):
         rates = None if view.moment is None else view.moment.measured.load_rates
         figures = [
             line(Span(per_second(None if rates is None else rates.rps, 9), Role.VALUE), tr(" req/s")),
-            line(Span(count(load.in_flight, 9), Role.VALUE), tr(" in flight")),
+            _at_work(load),
             line(Span(count(load.requests, 9), Role.VALUE), tr(" requests")),
             line(Span(speed(None if rates is None else rates.received_kb, 9), Role.VALUE), tr(" received")),
         ]
@@ -90,6 +90,14 @@ class LoadPanel(Panel):
                 Span(f"  {_classes(load.failures)}" if load.failures is not None and failed else "", Role.BAD),
             )
         ]
+
+
+def _at_work(load: LoadSample) -> Line:
+    """What is in flight; of an engine that does not tell, how many workers it has."""
+    if load.in_flight is not None or not load.workers:
+        return line(Span(count(load.in_flight, 9), Role.VALUE), tr(" in flight"))
+    there = sum(not worker.missing for worker in load.workers)
+    return line(Span(count(there, 9), Role.VALUE if there == len(load.workers) else Role.BAD), tr(" workers"))
 
 
 def _percentile(view: View, percent: int) -> float | None:

@@ -12,6 +12,7 @@ from tui.panels.memory import MemoryPanel
 from tui.panels.processes import ProcessPanel
 from tui.panels.timeline import TimePanel
 from tui.panels.verdict import VerdictPanel
+from tui.panels.workers import WorkersPanel
 from tui.widgets.panel import Panel
 
 PANELS: tuple[type[Panel], ...] = (
@@ -22,6 +23,7 @@ PANELS: tuple[type[Panel], ...] = (
     ApachePanel,
     FpmPanel,
     HaproxyPanel,
+    WorkersPanel,
     ProcessPanel,
     DevicePanel,
     TimePanel,

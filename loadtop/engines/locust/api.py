@@ -15,12 +15,15 @@ PERCENTS = ("p50_ms", "p66_ms", "p75_ms", "p80_ms", "p90_ms", "p95_ms", "p98_ms"
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker process as the master sees it; ``cpu`` is percent of a core."""
+    """A worker process as the master sees it, on the generator of that name; ``cpu`` is percent of a core, ``memory``
+    resident bytes. Both are 0 until the worker has first looked."""
 
-    name: str
+    id: str
+    generator: str
     state: str
     users: int
     cpu: float
+    memory: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,5 +102,5 @@ def _status(found: dict[str, Any]) -> Status:
         percentiles=tuple(map(float, found["percentiles"])),
         times={int(time): int(count) for time, count in found["times"]},
         error=errors[0][1] if errors else "",
-        workers=tuple(Worker(each["id"], each["state"], each["users"], each["cpu"]) for each in found["workers"]),
+        workers=tuple(Worker(**each) for each in found["workers"]),
     )

@@ -8,11 +8,12 @@ from collections import Counter
 from loadtop.commands import Command, SetConcurrency, StopLoad
 from loadtop.engines.generator import HERE
 from loadtop.engines.locust.api import PERCENTS, TIMEOUT_S, Master, MasterError, Status
+from loadtop.engines.locust.crew import Crew
 from loadtop.engines.locust.settings import LocustSettings, far_plan, rate_per_user, users_of
 from loadtop.engines.member import Member
 from loadtop.engines.parts import own_part
 from loadtop.load.histogram import bucket_of
-from loadtop.model import Distribution, Failures, GeneratorSample, Latencies, LoadSample, LoadState, StatedTimes
+from loadtop.model import Distribution, Failures, Latencies, LoadSample, LoadState, StatedTimes
 
 POLL_S = 0.4
 READY_S = 30.0
@@ -32,9 +33,6 @@ SILENT = 10
 
 _NO_REASON = ("Traceback", "loadtop:", "File ", "Warning: Perm")
 
-FULL_PCT = 90.0
-"""Percent of a core at which Locust itself warns about a worker."""
-
 
 class LocustLoad:
     """A :class:`loadtop.monitor.LoadSource`. Everything it starts, on whatever machine, ends with it.
@@ -50,7 +48,7 @@ class LocustLoad:
         tool, processes = own_part("locust", "tool"), str(self._plan.workers)
         self._leader = Member(HERE, tool, ("master", settings.program, str(web)))
         self._workers = [
-            Member(each, tool, ("worker", "locust" if each.far else settings.program, processes))
+            Member(each, tool, ("worker", "locust" if each.far else settings.program, processes, each.name))
             for each in settings.generators
         ]
         self._status: Status | None = None
@@ -61,7 +59,7 @@ class LocustLoad:
         self._message = ""
         self._taken: Counter[int] = Counter()
         self._taken_ms = 0.0
-        self._cpu_s: dict[str, float] = {}
+        self._crew = Crew()
         self._looked_at = 0.0
         self._conductor: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
@@ -116,7 +114,7 @@ class LocustLoad:
             body_bytes=status.body_bytes if counted and status else None,
             sent_bytes=None,
             latencies=self._latencies() if counted else None,
-            generator=GeneratorSample(tuple(self._cpu_s.values()), None, None, None) if self._cpu_s else None,
+            generator=self._crew.usage,
             message=self._message,
             target_s=_seconds(self._plan),
             keepalive=plan.keepalive if self._settings.own is None else None,
@@ -124,6 +122,7 @@ class LocustLoad:
             counted_at=self._counted_at or now,
             stated_rps=status.rps if counted and status else None,
             stated=_stated(status) if counted and status else (),
+            workers=self._crew.workers,
         )
 
     async def _conduct(self) -> None:
@@ -152,14 +151,11 @@ class LocustLoad:
             except MasterError:
                 if time.monotonic() > end:
                     raise
-            status = self._status
-            if begun.done() and status is not None and len(status.workers) >= self._settings.processes:
+            came, wanted = len(self._crew), self._settings.processes
+            if begun.done() and came >= wanted:
                 return True
             if time.monotonic() > end:
-                ready = 0 if status is None else len(status.workers)
-                raise MasterError(
-                    f"only {ready} of {self._settings.processes} locust workers came within {READY_S:.0f} s"
-                )
+                raise MasterError(f"only {came} of {wanted} locust workers came within {READY_S:.0f} s")
             await asyncio.sleep(0.1)
         return False
 
@@ -207,6 +203,7 @@ class LocustLoad:
             except MasterError as error:
                 silent += 1
                 self._message = str(error)
+                self._crew.lose_sight()
                 if silent >= SILENT or self._leader.ended:
                     raise
             if all(worker.ended for worker in self._workers):
@@ -237,11 +234,8 @@ class LocustLoad:
         now = time.monotonic()
         if before is None or status.requests != before.requests:
             self._counted_at = now
-        seconds = now - self._looked_at if self._looked_at else 0.0
+        self._crew.look(status.workers, now - self._looked_at if self._looked_at else 0.0)
         self._looked_at = now
-        for worker in status.workers:
-            used = worker.cpu / 100.0 * seconds if worker.state == "running" else 0.0
-            self._cpu_s[worker.name] = self._cpu_s.get(worker.name, 0.0) + used
         self._status = status
 
     def _note_workers(self) -> None:
@@ -249,18 +243,15 @@ class LocustLoad:
         status = self._status
         if status is None:
             return
-        gone = [worker.name for worker in status.workers if worker.state == "missing"]
+        missing, full = self._crew.missing, self._crew.full
         lost = [problem(worker) for worker in self._workers if worker.ended]
-        full = [worker for worker in status.workers if worker.cpu > FULL_PCT]
-        there = len(status.workers) - len(gone)
+        there = len(self._crew) - len(missing)
         if lost:
             self._message = f"{lost[0]}; {there} workers go on"
-        elif gone:
-            self._message = f"worker {gone[0]} is missing: {there} of {self._settings.processes} go on"
-        elif there < self._settings.processes:
-            self._message = f"{there} of {self._settings.processes} workers are left"
+        elif missing:
+            self._message = f"worker {missing[0].name} is missing: {there} of {len(self._crew)} go on"
         elif full:
-            self._message = f"worker {full[0].name} uses {full[0].cpu:.0f} % of a core: give more --workers or machines"
+            self._message = f"worker {full.name} uses {full.cpu_pct:.0f} % of a core: give more --workers or machines"
         elif status.failures:
             self._message = status.error
         else:

@@ -16,6 +16,7 @@ from loadtop.model import (
     CpuTimes,
     Disk,
     Distribution,
+    EngineWorker,
     Failures,
     FpmPool,
     Frame,
@@ -216,6 +217,7 @@ class Made:
             server=ServerSeen("Apache", "web1", 80, "/", 12) if number > 1 else None,
             message="" if number % 21 else "connection refused",
             stated=(StatedTimes("total", p50_ms=1.5, max_ms=number / 4), StatedTimes("connect")) if number > 70 else (),
+            workers=_workers(number) if number > 20 else (),
         )
 
     def _distribution(self) -> Distribution:
@@ -226,6 +228,14 @@ class Made:
             counts[-1] = 1 << 21  # too many for a character
         least, greatest = (bounds(buckets[0])[0], bounds(buckets[-1])[1]) if buckets else (0, 0)
         return Distribution(sum(counts), 5_000, 10**20, least, greatest, tuple(buckets), tuple(counts))
+
+
+def _workers(number: int) -> tuple[EngineWorker, ...]:
+    """Two of Locust's, of which one is lost for a while; they change places."""
+    first = EngineWorker("g1-1", "g1", "running", number, number / 7 if number % 9 else None, 61_000 + number)
+    second = EngineWorker("g2-1", "g2", "running", 7, 99.5, 62_000)
+    lost = EngineWorker("g2-1", "g2", "missing")
+    return (second, first) if number % 13 == 0 else (first, lost if 40 < number < 70 else second)
 
 
 @pytest.fixture(scope="session")

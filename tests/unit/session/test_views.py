@@ -334,6 +334,14 @@ def test_what_another_engine_states(database: sqlite3.Connection, moments: list[
     assert wanted
 
 
+def test_workers_of_another_engine(database: sqlite3.Connection, moments: list[Moment]) -> None:
+    got = [tuple(row.values()) for row in rows(database, "engine_worker")]
+    loads = [(moment.at, moment.measured.load) for moment in moments]
+    wanted = [(n, at, *astuple(each)) for n, (at, load) in enumerate(loads, 1) if load for each in load.workers]
+    assert sorted(got, key=repr) == sorted(wanted, key=repr)
+    assert {row[4] for row in got} == {"running", "missing"}
+
+
 def test_marks_outcomes_and_machines(database: sqlite3.Connection, moments: list[Moment]) -> None:
     marks = [(m.at, text) for m in moments for text in m.measured.frame.marks]
     assert [(row["at"], row["text"]) for row in rows(database, "marks", "frame, text")] == marks

@@ -1,0 +1,75 @@
+"""The workers of another engine, on whatever machine, as that engine tells of them."""
+
+from collections.abc import Sequence
+
+from loadtop.model import EngineWorker
+from loadtop.words import tr
+from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.numbers import count, percent, size
+from tui.text import clip, clip_middle, safe, width
+from tui.view import View
+from tui.widgets.panel import Panel
+
+FULL_PCT = 90.0
+"""Percent of a core at which Locust itself warns about a worker."""
+
+FIGURES = 18
+"""Cells of the three columns of figures."""
+
+_CALM = ("ready", "spawning", "running")
+
+
+class WorkersPanel(Panel):
+    """One row per worker, in the order in which they came; where there is no room for all, those in trouble first."""
+
+    KEY = "workers"
+    TAB = "workers"
+
+    def wanted(self, view: View) -> bool:
+        return bool(_workers(view))
+
+    def title(self, view: View) -> Line:
+        engine = safe(view.load.engine) if view.load is not None else ""
+        return line(Span(tr("workers of {engine}", engine=engine), Role.TITLE))
+
+    def tag(self, view: View) -> Line:
+        workers = _workers(view)
+        there = sum(not worker.missing for worker in workers)
+        text = tr("{done} of {all}", done=there, all=len(workers))
+        return line(Span(text, Role.DIM if there == len(workers) else Role.BAD))
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        workers = _workers(view)
+        if not workers:
+            return self.words(tr("The engine has not told of any worker yet."), cells, rows)
+        shown, hidden = workers, ""
+        if len(workers) > rows - 1:
+            shown = sorted(workers, key=lambda worker: not _troubled(worker))[: max(0, rows - 2)]
+            rest = [worker.cpu_pct for worker in workers if worker not in shown and worker.cpu_pct is not None]
+            most = percent(max(rest, default=None), 0)
+            hidden = tr("{number} more, at most {cpu} % of a core", number=len(workers) - len(shown), cpu=most)
+        names = max(width(safe(worker.name)) for worker in workers)
+        room = max(len("worker"), min(names, cells - FIGURES - 9))
+        head = f"{'worker':{room}} {'state':8}{'users':>6}{'cpu%':>5}{'rss':>7}"
+        lines = [line(Span(head, Role.DIM)), *(self._row(worker, room) for worker in shown)]
+        return [*lines, line(Span(hidden, Role.DIM))] if hidden else lines
+
+    def _row(self, worker: EngineWorker, room: int) -> Line:
+        name = clip_middle(safe(worker.name), room, self.look.glyphs.ellipsis)
+        role = Role.BAD if worker.missing else Role.TEXT if worker.state in _CALM else Role.WARN
+        full = worker.cpu_pct is not None and worker.cpu_pct > FULL_PCT
+        return line(
+            Span(name + " " * (room - width(name) + 1)),
+            Span(f"{clip(safe(worker.state), 8):8}", role),
+            Span(count(worker.users, 6), Role.VALUE),
+            Span(percent(worker.cpu_pct, 5), Role.WARN if full else Role.VALUE),
+            Span(size(worker.memory_kb, 7), Role.DIM),
+        )
+
+
+def _workers(view: View) -> Sequence[EngineWorker]:
+    return () if view.load is None else view.load.workers
+
+
+def _troubled(worker: EngineWorker) -> bool:
+    return worker.state not in _CALM or (worker.cpu_pct or 0.0) > FULL_PCT
