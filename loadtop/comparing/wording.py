@@ -106,7 +106,7 @@ def _settings(comparison: Comparison) -> Iterator[str]:
     yield tr("Settings that differ")
     for of, name, values in comparison.settings:
         shown = "   ".join(f"{letter(i)} {plain(value or '-')}" for i, value in enumerate(values))
-        yield f"  {tr('load') if of == LOAD else plain(of)}: {plain(name)}   {shown}"
+        yield f"  {tr('load') if of == LOAD else plain(of)}: {plain(tr(name))}   {shown}"
 
 
 def _table(comparison: Comparison, table: Table, *, everything: bool) -> Iterator[str]:

@@ -8,6 +8,8 @@ from loadtop.words import pad, plain, tr, translated, width
 
 Json = dict[str, Any]
 WIDTH = 78
+TOLD_PCT = 1.0
+"""From this share of the processors on, nice and interrupts are told as well."""
 TITLES = {
     "none": "No limit was reached",
     "generator": "The load generator is the limit",
@@ -165,6 +167,9 @@ def _host(host: Json) -> list[str]:
     cpu, swap, httpd, apache = host["cpu"], host["swap"], host["httpd"], host["apache"]
     names = ("user", "system", "iowait", "steal", "idle")
     lines.append("  cpu %    " + "  ".join(f"{name} {mean(cpu[name]):>5}" for name in names))
+    rare = [name for name in ("nice", "irq", "softirq") if cpu[name] is not None and cpu[name]["mean"] >= TOLD_PCT]
+    if rare:
+        lines.append("           " + "  ".join(f"{name} {mean(cpu[name]):>5}" for name in rare))
     lines.extend(
         f"    core {core['id']:<3} idle {mean(core['idle']):>5}  iowait {mean(core['iowait']):>5}  "
         f"steal {mean(core['steal']):>5}"

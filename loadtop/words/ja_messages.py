@@ -2,7 +2,7 @@
 
 MESSAGES = {
     # advice: Apache, php-fpm, HAProxy
-    "All {slots} worker slots are taken while CPU is free: raise MaxRequestWorkers": "CPU に余裕があるのにワーカースロット {slots} がすべて使用中です。MaxRequestWorkers を増やしてください",
+    "All {slots} worker slots are taken while CPU is free: raise MaxRequestWorkers": "CPU に余裕があるのにワーカー {slots} 個がすべて使用中です。MaxRequestWorkers を増やしてください",
     " to {number} or more ({flying} requests are in flight, one is the status page's)": "（{number} 以上。処理中 {flying} 件とステータスページ 1 件）",
     ", or shorten KeepAliveTimeout ({slots} slots only hold a kept-alive connection)": "。または KeepAliveTimeout を短くしてください（{slots} スロットは keep-alive の接続を保持しているだけです）",
     "The status page cannot answer and connections wait to be accepted: raise MaxRequestWorkers": "ステータスページが応答できず、接続が受け付けを待っています。MaxRequestWorkers を増やしてください",
@@ -12,7 +12,7 @@ MESSAGES = {
     ". Memory allows about {room} ({each}, {free} MB to be used).": "。メモリから見た上限は約 {room} です（{each}、使用可能 {free} MB）。",
     "{size} MB each by {basis}": "1 個あたり {size} MB、{basis}",
     "RSS, an over-estimate": "RSS による過大な見積もり",
-    "All {children} children of the php-fpm pool {pool} are busy": "php-fpm プール {pool} の子プロセス {children} がすべて稼働中です",
+    "All {children} children of the php-fpm pool {pool} are busy": "php-fpm プール {pool} の子プロセス {children} 個がすべて稼働中です",
     "All {children} children that the php-fpm pool {pool} has started are busy": "php-fpm プール {pool} が起動した子プロセス {children} 個がすべて稼働中です",
     "; it may have {most}, but starts them slowly: raise pm.start_servers and pm.min_spare_servers, or set pm = static.": "。上限は {most} 個ですが起動が遅いので、pm.start_servers と pm.min_spare_servers を増やすか、pm = static にしてください。",
     " while CPU is free": "（CPU には余裕あり）",
@@ -75,8 +75,8 @@ MESSAGES = {
     "There is headroom: more load would be served.": "余裕があります。さらに負荷をかけられます。",
     "{name} has not answered for {seconds} s: whether there is headroom is not known.": "{name} から {seconds} 秒間応答がないため、余裕があるかどうか分かりません。",
     "Nothing that is watched is full, but the server's machine is not watched: add it with --host NAME=ssh://HOST.": "監視しているものに限界はありませんが、サーバーのマシンを監視していません（追加: --host NAME=ssh://HOST）。",
-    "There is headroom: raise the concurrency (now {now}) to find the limit.": "余裕があります。限界を知るには並行数（今は {now}）を上げてください。",
-    "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the concurrency.": "負荷は終わりました。短すぎて限界が分からないときは、長く実行する（-t 10）か、並行数を上げてください。",
+    "There is headroom: raise the concurrency (now {now}) to find the limit.": "余裕があります。限界を知るには同時接続数（今は {now}）を増やしてください。",
+    "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the concurrency.": "負荷は終わりました。短すぎて限界が分からないときは、長く実行する（-t 10）か、同時接続数を増やしてください。",
     "Of {flying} requests in flight {served} are being served, the others wait; more connections will only wait longer ({rps} requests/s). ": "処理中 {flying} 件のうち実際に処理されているのは {served} 件で、残りは待っています。接続を増やしても待ち時間が延びるだけです（毎秒 {rps} 件）。",
     "The server's machine is not watched: add it with --host NAME=ssh://HOST.": "サーバーのマシンを監視していません（追加: --host NAME=ssh://HOST）。",
     " The speed of {line} is not known: tell it with --link MBIT.": "{line} の速度が不明です（指定: --link MBIT）。",

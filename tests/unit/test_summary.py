@@ -195,6 +195,17 @@ def test_the_report_fits_a_terminal_and_holds_what_matters(run: Run) -> None:
     assert max(len(line) for line in text.splitlines()) <= 84
 
 
+def test_shares_of_the_processors_are_told_until_they_add_up(run: Run) -> None:
+    run.go(3)
+    figures = run.json()
+    cpu = figures["hosts"][0]["cpu"]
+    cpu.update(nice={"mean": 41.5}, irq={"mean": 0.1}, softirq={"mean": 2.5})
+    shown = report(figures)
+    assert "\n           nice  41.5  softirq   2.5\n" in shown
+    cpu.update(nice={"mean": 0.0}, irq=None, softirq=None)
+    assert "nice" not in report(figures)
+
+
 def test_a_token_in_the_url_is_in_no_report() -> None:
     url = SummaryBuilder("http://web1/page?a=1&token=opensesame").as_json()["url"]
     assert url == "http://web1/page?a=1&token=***"

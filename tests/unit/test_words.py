@@ -100,8 +100,8 @@ def test_the_advice_has_its_japanese(japanese: None) -> None:  # noqa: ARG001 (t
 @pytest.mark.parametrize(
     ("english", "said"),
     [
-        ("There is headroom: raise the concurrency (now 20) to find the limit.", "並行数"),
-        (FULL_POOL, "ワーカースロット 40 がすべて使用中です"),
+        ("There is headroom: raise the concurrency (now 20) to find the limit.", "同時接続数"),
+        (FULL_POOL, "ワーカー 40 個がすべて使用中です"),
         ("Lower MaxRequestWorkers from 40 until nothing is swapped, or add memory.", "MaxRequestWorkers を 40 から"),
         ("no connection since 12:00: connection refused: nothing listens there; next try in 4 s", "待ち受けているもの"),
     ],
