@@ -14,7 +14,7 @@ demo: setup ## a server and a load of its own, in the cockpit
 	@$(PYTHON_BIN)/loadtop demo
 
 test: setup servers engines ## every test, with real servers (PYTEST_ARGS="-k word" for some)
-	@$(PYTHON_BIN)/python -m pytest $(PYTEST_ARGS)
+	@scripts/test.sh $(PYTEST_ARGS)
 
 lab: setup servers engines ## real servers driven into known limits (LAB_REPEATS=3: each so often); needs root on Linux
 	@LOADTOP_LAB_REPEATS=$(LAB_REPEATS) $(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
