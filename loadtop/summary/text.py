@@ -1,7 +1,7 @@
 """The report a person reads on the normal screen when a test is over."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from loadtop.words import pad, plain, tr, translated, width
@@ -102,10 +102,7 @@ def _load(load: Json, seconds: float) -> list[str]:
         lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
     if load["message"]:
         lines += wrapped(translated(plain(load["message"])), "  ")
-    if load.get("workers"):
-        from loadtop.summary.workers import worker_rows
-
-        lines += worker_rows(load["workers"])
+    lines += _workers(load.get("workers") or ())
     if load["latency_ms"] is not None:
         stated = ""
         if load.get("latency_source") == "stated":
@@ -119,6 +116,27 @@ def _load(load: Json, seconds: float) -> list[str]:
     if load["corrected_latency_ms"] is not None:
         lines += _percentiles(tr("  from the intended start"), load["corrected_latency_ms"])
     return lines
+
+
+def _workers(workers: Sequence[Json]) -> list[str]:
+    """A row for each process of another engine."""
+
+    def shown(statistic: Json | None, name: str = "mean", scale: float = 1.0) -> str:
+        return figure(None if statistic is None else round(statistic[name] / scale, 1))
+
+    cells = max((len(plain(worker["name"])) for worker in workers), default=0)
+    return [
+        tr(
+            "  worker   {name}  {state}  users {users}  cpu {cpu} % of a core (at most {most})  {size} MB",
+            name=plain(worker["name"]).ljust(cells),
+            state=plain(worker["state"]).ljust(8),
+            users=shown(worker["users"], "max"),
+            cpu=shown(worker["cpu_pct"]),
+            most=shown(worker["cpu_pct"], "max"),
+            size=shown(worker["memory_kb"], "max", 1024.0),
+        )
+        for worker in workers
+    ]
 
 
 def _times(title: str, times: Json | None) -> str:

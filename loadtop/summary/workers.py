@@ -1,11 +1,9 @@
 """The workers of another engine over a whole test, as that engine tells of them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from loadtop.model import EngineWorker
 from loadtop.summary.statistic import Statistic
-from loadtop.words import plain, tr
 
 Json = dict[str, Any]
 
@@ -37,25 +35,3 @@ class WorkerSummary:
             "cpu_pct": self._cpu_pct.as_json(),
             "memory_kb": self._memory_kb.as_json(),
         }
-
-
-def worker_rows(workers: Sequence[Json]) -> list[str]:
-    """A row of the text report for each."""
-    from loadtop.summary.text import figure
-
-    def shown(statistic: Json | None, name: str = "mean", scale: float = 1.0) -> str:
-        return figure(None if statistic is None else round(statistic[name] / scale, 1))
-
-    cells = max((len(plain(worker["name"])) for worker in workers), default=0)
-    return [
-        tr(
-            "  worker   {name}  {state}  users {users}  cpu {cpu} % of a core (at most {most})  {size} MB",
-            name=plain(worker["name"]).ljust(cells),
-            state=plain(worker["state"]).ljust(8),
-            users=shown(worker["users"], "max"),
-            cpu=shown(worker["cpu_pct"]),
-            most=shown(worker["cpu_pct"], "max"),
-            size=shown(worker["memory_kb"], "max", 1024.0),
-        )
-        for worker in workers
-    ]
