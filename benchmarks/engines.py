@@ -1,6 +1,7 @@
 """What one machine generates with each engine: ``python -m benchmarks.engines [--rounds N] [--seconds S]``.
 
-nginx (one process, 1 kB) runs on the same machine, and has to share it: what is left of the processors is printed too.
+An nginx that answers 1 kB from its configuration, on as many processes as there are cores, runs on the same machine and
+has to share it: what is left of the processors is printed too.
 Figures are the medians of the rounds, with the least and the greatest in brackets, and the ratio to the built-in
 generator of the same run. Processor time is that of the engine's own processes for each request (of Locust, as it
 tells itself), from the first whole interval after the warm-up to the last.
@@ -50,6 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="measure what one machine generates with each engine")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=4, help="after a warm-up of two")
+    parser.add_argument("--keepalive", choices=("yes", "no", "both"), default="both")
     options = parser.parse_args()
     programs = Path(sys.prefix)
     os.environ["PATH"] = f"{programs / 'engines' / 'bin'}:{programs / 'jmeter' / 'bin'}:{os.environ['PATH']}"
@@ -63,8 +65,8 @@ def main() -> int:
         f"{cores}, c={CONCURRENCY}, {options.seconds} s, {options.rounds} rounds; requests/s, times the built-in's, "
         "idle, processor time of a request, limit"
     )
-    with server("nginx") as url:
-        for keepalive in (True, False):
+    with server("return") as url:
+        for keepalive in {"yes": (True,), "no": (False,), "both": (True, False)}[options.keepalive]:
             print("with keep-alive" if keepalive else "without keep-alive")
             more = ("-k",) if keepalive else ()
             found: dict[str, list[Result]] = {name: [] for name, _ in engines}

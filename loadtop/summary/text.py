@@ -55,7 +55,8 @@ def _verdict(summary: Json) -> list[str]:
     if verdict["held_s"] >= 1:
         share = f"{min(verdict['held_s'], seconds):.0f}"
         held = tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
-    if summary["load"] is not None and summary["load"]["state"] == "failed" and verdict["bottleneck"] == "none":
+    failed = summary["load"] is not None and summary["load"]["state"] == "failed"
+    if failed and (verdict["bottleneck"] == "none" or not summary["load"]["requests"]):
         return [tr("The load failed: no verdict"), *wrapped(translated(plain(summary["load"]["message"] or "")), "  ")]
     lines = [f"{tr(TITLES[verdict['bottleneck']])}{where}{held}  [{verdict['bottleneck']}]"]
     lines.extend(
@@ -104,10 +105,9 @@ def _load(load: Json, seconds: float) -> list[str]:
         lines += wrapped(translated(plain(load["message"])), "  ")
     lines += _workers(load.get("workers") or ())
     if load["latency_ms"] is not None:
-        stated = ""
+        lines += ["", f"{pad(tr('Times in ms'), 13)}{_heads()}"]
         if load.get("latency_source") == "stated":
-            stated = tr("  (as {engine} states them)", engine=plain(load["engine"]))
-        lines += ["", f"{pad(tr('Times in ms'), 13)}{_heads()}{stated}"]
+            lines.append(tr("  (as {engine} states them)", engine=plain(load["engine"])))
         for title, part in (("connect", "connect_ms"), ("processing", "processing_ms"), ("waiting", "waiting_ms")):
             lines.append(_times(tr(title), load[part]))
         total = {**load["latency_ms"], "median": load["latency_ms"]["p50"]}
@@ -127,7 +127,7 @@ def _workers(workers: Sequence[Json]) -> list[str]:
     cells = max((len(plain(worker["name"])) for worker in workers), default=0)
     return [
         tr(
-            "  worker   {name}  {state}  users {users}  cpu {cpu} % of a core (at most {most})  {size} MB",
+            "  worker   {name}  {state}  users {users}  cpu {cpu} % (at most {most})  {size} MB",
             name=plain(worker["name"]).ljust(cells),
             state=plain(worker["state"]).ljust(8),
             users=shown(worker["users"], "max"),

@@ -376,7 +376,7 @@ SCREEN = {
     "  memory   available {free} of {total} MB   swap used {used} %  in {in_} kB/s  out {out} kB/s": "  メモリ   使用可能 {free} / {total} MB   スワップ使用 {used} %  入 {in_} kB/s  出 {out} kB/s",
     "  {size} MB each ({basis})": "  1 個 {size} MB（{basis}）",
     "  httpd    processes {number}  running {running}  cpu {cpu} % of a core{size}": "  httpd    プロセス {number}  実行中 {running}  cpu 1 コアの {cpu} %{size}",
-    "  worker   {name}  {state}  users {users}  cpu {cpu} % of a core (at most {most})  {size} MB": "  worker   {name}  {state}  ユーザー {users}  cpu 1 コアの {cpu} %（最大 {most}）  {size} MB",
+    "  worker   {name}  {state}  users {users}  cpu {cpu} % (at most {most})  {size} MB": "  worker   {name}  {state}  ユーザー {users}  cpu {cpu} %（最大 {most}）  {size} MB",
     "  apache   {mpm}  busy {busy} of {all} slots  {rate} requests/s": "  apache   {mpm}  稼働 {busy} / {all} スロット  {rate} 要求/s",
     "devices": "ディスク・ネットワーク",
 }

@@ -274,8 +274,8 @@ def test_workers_of_another_engine(run: Run) -> None:
     }
     assert (second["state"], second["cpu_pct"]["max"]) == ("missing", 50.0)
     text = report(run.json())
-    assert "  worker   g1-1  ready     users 6  cpu 97 % of a core (at most 97)  60 MB\n" in text
-    assert "  worker   g2-1  missing   users 5  cpu 50 % of a core (at most 50)  50 MB\n" in text
+    assert "  worker   g1-1  ready     users 6  cpu 97 % (at most 97)  60 MB\n" in text
+    assert "  worker   g2-1  missing   users 5  cpu 50 % (at most 50)  50 MB\n" in text
     found = {table.title: table for table in tables(Story("http://web1/", ()), run.json())}
     assert found["Workers of the engine"].rows[0] == ("g1-1 (ready)", "5 (4 to 6)", "97", "60")
 

@@ -28,7 +28,8 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The whole load so far as Locust counts it. ``times`` are counts by response time in ms, rounded by Locust."""
+    """The whole load so far as Locust counts it. ``times`` are counts by response time in ms, rounded by Locust;
+    ``error`` is what failed requests say most often, ``exception`` what users do that broke off."""
 
     state: str
     users: int
@@ -43,6 +44,7 @@ class Status:
     percentiles: tuple[float, ...]
     times: dict[int, int]
     error: str
+    exception: str
     workers: tuple[Worker, ...]
 
 
@@ -87,7 +89,6 @@ class Master:
 
 
 def _status(found: dict[str, Any]) -> Status:
-    errors = sorted(found["errors"], reverse=True)
     return Status(
         state=found["state"],
         users=found["users"],
@@ -101,6 +102,13 @@ def _status(found: dict[str, Any]) -> Status:
         rps=found["rps"],
         percentiles=tuple(map(float, found["percentiles"])),
         times={int(time): int(count) for time, count in found["times"]},
-        error=errors[0][1] if errors else "",
+        error=_most_often(found["errors"]),
+        exception=_most_often(found["exceptions"]),
         workers=tuple(Worker(**each) for each in found["workers"]),
     )
+
+
+def _most_often(counted: list[tuple[int, str]]) -> str:
+    """That of the texts which has the highest count, in one line; empty where there is none."""
+    _, text = max(counted, default=(0, ""))
+    return " ".join(text.split())

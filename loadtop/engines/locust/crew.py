@@ -1,6 +1,7 @@
 """The worker processes of a load by Locust, by name, as its master tells of them."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from loadtop.engines.locust.api import Worker
 from loadtop.model import MISSING, EngineWorker, GeneratorSample
@@ -51,8 +52,8 @@ class Crew:
         """Take what the master says now, so many seconds after it was asked before."""
         there = {worker.id: worker for worker in workers}
         for each, worker in there.items():
-            name = self._known[each].name if each in self._known else self._new_name(worker.generator)
-            self._known[each] = self._seen(worker, name, seconds)
+            before = self._known.get(each) or EngineWorker(self._new_name(worker.generator), worker.generator, UNKNOWN)
+            self._known[each] = self._seen(worker, before, seconds)
         for each in self._known.keys() - there.keys():
             self._known[each] = EngineWorker(self._known[each].name, self._known[each].host, MISSING)
 
@@ -65,19 +66,15 @@ class Crew:
     def _new_name(self, generator: str) -> str:
         return f"{generator}-{1 + sum(worker.host == generator for worker in self._known.values())}"
 
-    def _seen(self, worker: Worker, name: str, seconds: float) -> EngineWorker:
+    def _seen(self, worker: Worker, before: EngineWorker, seconds: float) -> EngineWorker:
         if worker.state == MISSING:
-            return EngineWorker(name, worker.generator, MISSING)
+            return EngineWorker(before.name, before.host, MISSING)
+        if not worker.memory:  # at its beginning; one that was stopped begins anew for its master
+            return replace(before, state=worker.state, users=worker.users)
         # The first share of a core that psutil gives is 0, whatever it was.
         known = worker.cpu > 0 or worker.id in self._cpu_s
         if known:
             used = worker.cpu / 100.0 * seconds if worker.state in _AT_WORK else 0.0
             self._cpu_s[worker.id] = self._cpu_s.get(worker.id, 0.0) + used
-        return EngineWorker(
-            name,
-            worker.generator,
-            worker.state,
-            worker.users,
-            worker.cpu if known else None,
-            round(worker.memory / 1024) if worker.memory else None,
-        )
+        cpu_pct, memory_kb = worker.cpu if known else None, round(worker.memory / 1024)
+        return EngineWorker(before.name, before.host, worker.state, worker.users, cpu_pct, memory_kb)

@@ -1,6 +1,7 @@
 """A load that Locust makes, on this machine and others, as the monitor sees it."""
 
 import asyncio
+import re
 import socket
 import time
 from collections import Counter
@@ -30,6 +31,9 @@ ANSWER_S = 2.0
 
 SILENT = 10
 """Answers in a row that the master may owe before it is given up."""
+
+_LOGGED = re.compile(r"^\[[^]]*\] \S+/[A-Z]+/\S+: ")
+"""What Locust's log puts before each line: when, where, how bad."""
 
 _NO_REASON = ("Traceback", "loadtop:", "File ", "Warning: Perm")
 
@@ -129,6 +133,7 @@ class LocustLoad:
         try:
             if await self._start_all():
                 await self._run_steps()
+                self._judge()
             self._end(LoadState.STOPPED if self._stop.is_set() else LoadState.DONE)
         except MasterError as error:
             self._end(LoadState.FAILED, problem(self._leader) if self._leader.ended else str(error))
@@ -185,6 +190,12 @@ class LocustLoad:
         await self._master.stop()
         await self._hear_the_last()
         self._ended_at = stopped_at
+
+    def _judge(self) -> None:
+        """Raise MasterError where users broke off again and again, and none made a request."""
+        status = self._status
+        if status is not None and status.exception and not status.requests and not self._stop.is_set():
+            raise MasterError(f"no user made a request: {status.exception}")
 
     def _users_of(self, number: int) -> int:
         step, each = self._plan.steps[number - 1], rate_per_user(self._plan)
@@ -250,6 +261,8 @@ class LocustLoad:
             self._message = f"{lost[0]}; {there} workers go on"
         elif missing:
             self._message = f"worker {missing[0].name} is missing: {there} of {len(self._crew)} go on"
+        elif status.exception:
+            self._message = f"users break off: {status.exception}"
         elif full:
             self._message = f"worker {full.name} uses {full.cpu_pct:.0f} % of a core: give more --workers or machines"
         elif status.failures:
@@ -300,7 +313,7 @@ def problem(member: Member) -> str:
         return f"locust{member.where} cannot be run: {member.problem}"
     if any("loadtop: no locust" in word for word in member.words):
         return f"locust is not installed{member.where}: pip install locust there, so that `locust` is on PATH"
-    said = [word for word in member.words if not word.startswith(_NO_REASON)]
+    said = [_LOGGED.sub("", word) for word in member.words if not word.startswith(_NO_REASON)]
     return f"locust{member.where} ended" + (f": {said[-1]}" if said else "")
 
 

@@ -51,6 +51,8 @@ def test_what_was_not_looked_at_yet_is_not_zero() -> None:
     crew.look([Worker("a", "g1", "running", 5, 40.0, MB)], 0.5)
     crew.look([Worker("a", "g1", "running", 5, 0.0, MB)], 0.5)
     assert crew.workers[0] == EngineWorker("g1-1", "g1", "running", 5, 0.0, 1024)
+    crew.look([Worker("a", "g1", "ready", 0, 0, 0)], 0.5)
+    assert crew.workers[0] == EngineWorker("g1-1", "g1", "ready", 0, 0.0, 1024)
     usage = crew.usage
     assert usage is not None
     assert (usage.worker_cpu_s, usage.late) == ((0.2,), None)
