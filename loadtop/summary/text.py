@@ -55,9 +55,9 @@ def _verdict(summary: Json) -> list[str]:
     if verdict["held_s"] >= 1:
         share = f"{min(verdict['held_s'], seconds):.0f}"
         held = tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
-    failed = summary["load"] is not None and summary["load"]["state"] == "failed"
-    if failed and (verdict["bottleneck"] == "none" or not summary["load"]["requests"]):
-        return [tr("The load failed: no verdict"), *wrapped(translated(plain(summary["load"]["message"] or "")), "  ")]
+    load: Json | None = summary["load"]
+    if load is not None and load["state"] == "failed" and (verdict["bottleneck"] == "none" or not load["requests"]):
+        return [tr("The load failed: no verdict"), *wrapped(translated(plain(load["message"] or "")), "  ")]
     lines = [f"{tr(TITLES[verdict['bottleneck']])}{where}{held}  [{verdict['bottleneck']}]"]
     lines.extend(
         f"  {plain(item['metric']):<24} {figure(item['value']):>7} {item['unit']:<5} "
