@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from collectors import apache_config
+from collectors.apache_config import Limits
 from collectors.config_files import FILE_BYTES, Config, arguments, read_config
 from collectors.fpm_finder import FpmFinder
 from collectors.haproxy_finder import HaproxyFinder
@@ -32,6 +33,7 @@ class ApacheLimits:
         self._proxies = HaproxyFinder(machine)
         self._unknown: tuple[str, ...] = ()
         self._looked = asyncio.Event()
+        self._limits: dict[tuple[int, str], Limits] = {}
 
     def look(self) -> None:
         """Read what is configured, where it is time to."""
@@ -40,12 +42,12 @@ class ApacheLimits:
     def complete(self, status: ApacheStatus) -> ApacheStatus:
         """The status with the limits of its server: the one that listens where the page came from, or the only one."""
         port = port_of(status.url)
-        servers = [server for server in self._servers.values() if server.has(port)]
-        if not servers and len(self._pids) == 1:
-            servers = list(self._servers.values())
-        if len(servers) != 1:
+        pids = [pid for pid, server in self._servers.items() if server.has(port)]
+        if not pids and len(self._pids) == 1:
+            pids = list(self._servers)
+        if len(pids) != 1:
             return status
-        limits = apache_config.limits(servers[0].config, status.mpm)
+        limits = self._limits_of(pids[0], status.mpm)
         return replace(
             status,
             max_request_workers=limits.max_request_workers,
@@ -53,6 +55,12 @@ class ApacheLimits:
             threads_per_child=limits.threads_per_child,
             listen_backlog=limits.listen_backlog,
         )
+
+    def _limits_of(self, pid: int, mpm: str) -> Limits:
+        """Worked out once for each time that the configuration is read: it can have thousands of lines."""
+        if (pid, mpm) not in self._limits:
+            self._limits[pid, mpm] = apache_config.limits(self._servers[pid].config, mpm)
+        return self._limits[pid, mpm]
 
     async def close(self) -> None:
         await self._search.close()
@@ -77,6 +85,7 @@ class ApacheLimits:
         try:
             for pid in sorted(servers, key=lambda pid: pid in self._servers):
                 self._servers[pid] = await self._read(pid)
+                self._limits.clear()
             if self._target_url is not None:
                 self._machine.set_aside(await self._others())
         except TransportError:

@@ -62,11 +62,10 @@ class ApacheWatch:
         for page in self._pages:
             page.ask()
 
-    async def settle(self, grace_s: float) -> None:
-        """Wait at most ``grace_s`` for pages that usually come at once."""
-        waiting = [page.settle(grace_s) for page in self._pages]
-        if waiting:
-            await asyncio.gather(*waiting)
+    @property
+    def pages(self) -> Sequence[StatusPage]:
+        """Those that are followed."""
+        return self._pages
 
     def collect(self, uptime_less_monotonic: float) -> tuple[tuple[ApacheStatus, ...] | None, Outcome]:
         """The pages that came since the last call and how it went. The argument turns the time of this program's clock

@@ -15,35 +15,40 @@ class CgroupWatch:
 
     def __init__(self) -> None:
         self._pid: int | None = None
+        self._membership = cgroup.membership_file(0)
         self._mounts: tuple[Mount, ...] | None = None
         self._mounts_in = 0
+        self._located: tuple[str, tuple[Mount, ...]] = ("", ())
         self._place: Place | None = None
+        self._files: tuple[Wanted, ...] = ()
         self._reason = "not read yet"
 
     def files(self, servers: tuple[int, ...]) -> tuple[Wanted, ...]:
         """What the next sample is to read, where ``servers`` are the first processes of the web servers."""
         pid = servers[0] if servers else None
         if pid != self._pid:
-            self._pid, self._place, self._reason = pid, None, "not read yet"
+            self._pid, self._membership = pid, cgroup.membership_file(pid or 0)
+            self._place, self._files, self._located = None, (), ("", ())
+            self._reason = "not read yet"
         if pid is None:
             return ()
         mounts = (Wanted(cgroup.MOUNTS),) if self._mounts_in <= 0 else ()
-        found = self._place.files() if self._place is not None else ()
-        return (cgroup.membership_file(pid), *mounts, *found)
+        return (self._membership, *mounts, *self._files)
 
     def collect(self, reading: Reading) -> CgroupLimits:
         """The limits of the group; raises :class:`AbsentError` with the reason where there is none (yet)."""
         if self._pid is None:
             raise AbsentError("no web server process here")
         place = self._place
-        if cgroup.membership_file(self._pid).path in reading.files:
-            self._locate(reading, self._pid)
+        if self._membership.path in reading.files:
+            self._locate(reading)
         if place is None or place != self._place:
             raise AbsentError(self._reason)
         return cgroup.collect(reading, place)
 
-    def _locate(self, reading: Reading, pid: int) -> None:
-        """Learn where the files are that the next sample wants."""
+    def _locate(self, reading: Reading) -> None:
+        """Learn where the files are that the next sample wants: from the mounts and the process's groups, which both
+        hardly ever change."""
         self._mounts_in -= 1
         mountinfo = reading.files.get(cgroup.MOUNTS)
         if isinstance(mountinfo, str):
@@ -52,6 +57,10 @@ class CgroupWatch:
         if self._mounts is None:
             reason = mountinfo.reason if isinstance(mountinfo, Missing) else "not read"
             raise AbsentError(f"{cgroup.MOUNTS}: {reason}")
-        membership = cgroup.parse_membership(reading.text(cgroup.membership_file(pid).path))
-        self._place = cgroup.locate(membership, self._mounts)
+        text = reading.text(self._membership.path)
+        if (text, self._mounts) == self._located:
+            return
+        self._place = cgroup.locate(cgroup.parse_membership(text), self._mounts)
+        self._files = self._place.files() if self._place is not None else ()
+        self._located = text, self._mounts
         self._reason = "not read yet" if self._place else "the control groups of the web server are not mounted here"

@@ -6,6 +6,7 @@ since 5.5 are not read. /sys/block tells whole devices from partitions; where it
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from collectors.fields import complete_lines, count_or_none, row
 from collectors.problem import ParseError
@@ -47,6 +48,7 @@ def parse(diskstats: str, swaps: str | None = None, blocks: frozenset[str] | Non
     )
 
 
+@lru_cache(maxsize=64)
 def parse_swap_devices(swaps: str) -> frozenset[str]:
     """Names (without /dev/) of the devices that are swap areas. Swap files are no devices; zram is one."""
     found: set[str] = set()
@@ -68,6 +70,7 @@ def collect(reading: Reading, blocks: frozenset[str] | None) -> tuple[Disk, ...]
     return parse(reading.text(DISKSTATS), reading.optional(SWAPS), blocks)
 
 
+@lru_cache(maxsize=1024)
 def _disk(line: str) -> Disk | None:
     words = line.split()
     if len(words) < 3:

@@ -6,7 +6,6 @@ where its socket may not be used. A pool without a page, or with a silent one, i
 limits from the configuration, its queue from the kernel.
 """
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -56,12 +55,13 @@ class FpmWatch:
 
     def ask(self) -> None:
         """Ask for every page that is followed."""
-        for page in self._pages():
+        for page in self.pages:
             page.ask()
 
-    async def settle(self, grace_s: float) -> None:
-        """Wait at most ``grace_s`` for pages that usually come at once."""
-        await asyncio.gather(*(page.settle(grace_s) for page in self._pages()))
+    @property
+    def pages(self) -> Sequence[StatusPage]:
+        """Those that are followed."""
+        return [followed.page for followed in self._followed if followed.page is not None]
 
     def look(self) -> None:
         """Look for masters and their configuration where it is time to."""
@@ -95,7 +95,7 @@ class FpmWatch:
 
     async def close(self) -> None:
         await self._search.close()
-        for page in self._pages():
+        for page in self.pages:
             await page.close()
 
     def _collect_one(
@@ -174,9 +174,6 @@ class FpmWatch:
 
     def _page(self, url: str) -> StatusPage:
         return StatusPage(url, self._fetch, self._timeout_s)
-
-    def _pages(self) -> list[StatusPage]:
-        return [followed.page for followed in self._followed if followed.page is not None]
 
 
 def _page_of(config: PoolConfig) -> tuple[str, str]:

@@ -5,7 +5,6 @@ its socket and its page are; the first that answers is followed. Where the confi
 sockets are tried, and the usual page on the ports on which it listens.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -45,9 +44,10 @@ class HaproxyWatch:
         for page in self._pages:
             page.ask()
 
-    async def settle(self, grace_s: float) -> None:
-        """Wait at most ``grace_s`` for pages that usually come at once."""
-        await asyncio.gather(*(page.settle(grace_s) for page in self._pages))
+    @property
+    def pages(self) -> Sequence[StatusPage]:
+        """Those that are followed."""
+        return self._pages
 
     def look(self) -> None:
         """Look for HAProxies where it is time to."""

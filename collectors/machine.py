@@ -17,6 +17,18 @@ from loadtop.model import Group, HostFacts, HostSample, Outcome, State
 
 T = TypeVar("T")
 _STATS = "/proc/PID/stat"
+_ALWAYS = (
+    *cpu.FILES,
+    *paging.FILES,
+    *disks.FILES,
+    *networks.FILES,
+    *pressure.FILES,
+    *memory.FILES,
+    Wanted(load.LOADAVG),
+    *tcp.COUNTERS,
+    Wanted(tcp.LISTENERS),
+)
+"""The files of every sample."""
 
 SLOW_EVERY = 30
 """Line speeds and the list of whole disks are read again after this many samples, or when a new device shows."""
@@ -78,9 +90,10 @@ class Machine(Protocol):
 
 
 class Outcomes:
-    """Runs collectors one by one, and notes how each fared and how long it took."""
+    """Runs collectors one by one, and notes how each fared and how long it took, with the ``seconds`` that it took to
+    read its files where these are known."""
 
-    def __init__(self, seconds: Callable[[Iterable[str]], float] = lambda _: 0.0) -> None:
+    def __init__(self, seconds: Mapping[str, float] | None = None) -> None:
         self._seconds = seconds
         self.found: list[Outcome] = []
 
@@ -102,7 +115,9 @@ class Outcomes:
             state, reason = State.ABSENT, str(absent)
         except ParseError as error:
             state, reason = State.FAILED, str(error)
-        took = time.perf_counter() - began + self._seconds(wanted.path for wanted in files)
+        took = time.perf_counter() - began
+        if self._seconds:
+            took += sum(self._seconds.get(wanted.path, 0.0) for wanted in files)
         self.found.append(Outcome(name, state, reason, round(took, 6)))
         return part
 
@@ -172,8 +187,7 @@ class ProcMachine:
         await self._transport.close()
 
     def _request(self) -> Request:
-        every = (*cpu.FILES, *paging.FILES, *disks.FILES, *networks.FILES, *pressure.FILES, *memory.FILES)
-        files = [*every, Wanted(load.LOADAVG), *tcp.COUNTERS, Wanted(tcp.LISTENERS)]
+        files = list(_ALWAYS)
         if self._tables:
             files += tcp.TABLES
         if self._facts is None:
@@ -182,14 +196,13 @@ class ProcMachine:
             files += [Wanted(disks.BLOCKS), *(networks.speed_file(name) for name in sorted(self._interfaces))]
         files += self._group.files(self.tested(Group.HTTPD))
         files += [Wanted(path) for path in self._followed]
-        table = self._table
-        return Request(tuple(files), True, table.skip(), table.asleep(), table.want_pss())
+        return Request(tuple(files), True, self._table.asleep(), self._table.want_pss())
 
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)
         self._followed |= {path: reading.files[path] for path in self._followed if path in reading.files}
         self._tables = isinstance(reading.files.get(tcp.LISTENERS), Missing)
-        run = Outcomes(lambda paths: sum(reading.seconds.get(path, 0.0) for path in paths))
+        run = Outcomes(reading.seconds)
         processor = run.collect("cpu", lambda: cpu.collect(reading), cpu.FILES)
         scheduler = run.collect("scheduler", lambda: load.collect(reading), (Wanted(load.LOADAVG),))
         gauges = run.collect("memory", lambda: memory.collect(reading), memory.FILES)

@@ -4,6 +4,9 @@ Source: Linux, Documentation/filesystems/proc.rst, "meminfo". MemAvailable came 
 where it is missing.
 """
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from collectors.fields import counts, needed
 from collectors.reading import Reading, Wanted
 from loadtop.model import Memory, Swap
@@ -30,7 +33,7 @@ _NAMES = frozenset(
 
 def parse(meminfo: str) -> Memory:
     """Gauges of memory; needs MemTotal and MemFree."""
-    table = counts(meminfo, _NAMES, ":")
+    table = _table(meminfo)
     return Memory(
         total_kb=needed(table, "MemTotal", MEMINFO),
         free_kb=needed(table, "MemFree", MEMINFO),
@@ -46,7 +49,7 @@ def parse(meminfo: str) -> Memory:
 
 def parse_swap(meminfo: str) -> Swap:
     """Occupancy of swap; a kernel with no swap in use prints a total of 0."""
-    table = counts(meminfo, _NAMES, ":")
+    table = _table(meminfo)
     return Swap(
         total_kb=needed(table, "SwapTotal", MEMINFO),
         free_kb=needed(table, "SwapFree", MEMINFO),
@@ -60,3 +63,9 @@ def collect(reading: Reading) -> Memory:
 
 def collect_swap(reading: Reading) -> Swap:
     return parse_swap(reading.text(MEMINFO))
+
+
+@lru_cache(maxsize=1)
+def _table(meminfo: str) -> Mapping[str, int]:
+    """The values of a text that is asked twice in a row: for memory and for swap."""
+    return counts(meminfo, _NAMES, ":")

@@ -5,6 +5,9 @@ microseconds since boot; the averages in the same lines lag by 10 s and more and
 means nothing for a whole machine and is left out.
 """
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from collectors.fields import complete_lines, count
 from collectors.problem import AbsentError, ParseError
 from collectors.reading import Missing, Reading, Wanted
@@ -40,7 +43,8 @@ def collect(reading: Reading) -> Pressure:
     return parse(*texts)
 
 
-def _totals(text: str) -> dict[str, int]:
+@lru_cache(maxsize=1024)
+def _totals(text: str) -> Mapping[str, int]:
     totals: dict[str, int] = {}
     for line in complete_lines(text):
         kind, *pairs = line.split() or [""]

@@ -33,14 +33,13 @@ class Wanted:
 class Request:
     """What one reading shall contain.
 
-    ``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings, and ``skip`` those of them
-    whose turn it is not (a transport may choose others, or read them all). ``pss`` are those whose ``smaps_rollup`` is
+    ``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings: the transport chooses when.
+    ``pss`` are those whose ``smaps_rollup`` is
     wanted, which may come with a later reading.
     """
 
     files: tuple[Wanted, ...]
     processes: bool = False
-    skip: frozenset[int] = frozenset()
     asleep: frozenset[int] = frozenset()
     pss: tuple[int, ...] = ()
 

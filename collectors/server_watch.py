@@ -49,7 +49,9 @@ class ServerWatch:
 
     async def settle(self, grace_s: float) -> None:
         """Wait at most ``grace_s`` for pages that usually come at once."""
-        await asyncio.gather(*(watch.settle(grace_s) for watch in self._all))
+        awaited = [page for watch in self._all for page in watch.pages if page.awaited]
+        if awaited:
+            await asyncio.gather(*(page.settle(grace_s) for page in awaited))
 
     def complete(self, sample: HostSample, uptime_less_monotonic: float) -> HostSample:
         """The sample with what came of the pages, and how that went. The number turns the time of this program's clock

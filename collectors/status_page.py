@@ -48,9 +48,14 @@ class StatusPage:
             self._asked = self._now()
             self._task = asyncio.create_task(self._get(), name=f"status page {self.shown_url}")
 
+    @property
+    def awaited(self) -> bool:
+        """Whether it has been asked for, and came so quickly the last time that it is worth a moment's wait."""
+        return self._task is not None and not self._task.done() and self._prompt
+
     async def settle(self, grace_s: float) -> None:
         """Give the page a moment to come, if it came that quickly the last time."""
-        if self._task is None or self._task.done() or not self._prompt:
+        if self._task is None or not self.awaited:
             return
         await asyncio.wait((self._task,), timeout=grace_s)
         self._prompt = self._task.done()

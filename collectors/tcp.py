@@ -6,8 +6,9 @@ Send-Q), and so has :data:`LISTENERS`, where a transport can make it: the same c
 """
 
 import ipaddress
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from collectors.fields import complete_lines, count, count_or_none, hexadecimal
 from collectors.problem import ParseError
@@ -101,6 +102,7 @@ def parse_table(table: str) -> tuple[ListeningSocket, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=256)
 def parse_listeners(listeners: str) -> tuple[Listener, ...]:
     """Ports with their accept queue and its limit from the columns of ``ss -ltnH``; sockets of a port are added up.
 
@@ -145,20 +147,28 @@ def collect(reading: Reading) -> Tcp:
 
 def _named(text: str, protocol: str, wanted: Collection[str]) -> dict[str, int]:
     """The values wanted of a pair of lines ``Tcp: NAMES`` and ``Tcp: VALUES``."""
-    names: list[str] | None = None
+    names: str | None = None
     for line in complete_lines(text):
         label, _, rest = line.partition(":")
         if label != protocol:
             continue
         if names is None:
-            names = rest.split()
+            names = rest
             continue
         values = rest.split()
-        if len(values) != len(names):
-            raise ParseError(f"{protocol}: {len(names)} names and {len(values)} values")
-        pairs = ((name, word) for name, word in zip(names, values, strict=True) if name in wanted)
+        count_of_names, columns = _columns(names)
+        if len(values) != count_of_names:
+            raise ParseError(f"{protocol}: {count_of_names} names and {len(values)} values")
+        pairs = ((name, values[columns[name]]) for name in wanted if name in columns)
         return {name: value for name, word in pairs if (value := count_or_none(word)) is not None}
     raise ParseError(f"no pair of lines of {protocol}")
+
+
+@lru_cache(maxsize=64)
+def _columns(names: str) -> tuple[int, Mapping[str, int]]:
+    """How many names a line has, and the place of each: a kernel prints the same more than 100 every time."""
+    words = names.split()
+    return len(words), {name: place for place, name in enumerate(words)}
 
 
 def _sockstat(text: str, protocol: str) -> dict[str, int]:

@@ -7,6 +7,7 @@ Recv-Q. The file does not tell the limit of the queue.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from collectors.fields import complete_lines, count_or_none
 from collectors.problem import ParseError
@@ -27,6 +28,7 @@ class UnixListener:
     inode: int | None
 
 
+@lru_cache(maxsize=64)
 def parse(table: str) -> tuple[UnixListener, ...]:
     """The listening stream sockets that have a name; a row that was cut off is left out."""
     listening: dict[str, int | None] = {}

@@ -1,12 +1,12 @@
-# Passes every line on, and answers the order p: the accept queues of listening TCP sockets, from the kernel itself. To run
-# ss for every sample would cost as much there as all the rest. The layout is that of sock_diag.py; the lines are those of
-# ss. This text must hold no apostrophe.
+# Passes every line on, and answers the order p, a mark: after it the accept queues of listening TCP sockets, from the
+# kernel itself. To run ss for every sample would cost as much there as all the rest. The layout is that of sock_diag.py;
+# the lines are those of ss. This text must hold no apostrophe.
 $| = 1;
 my $order = shift . " p ";
 my $open = socket(my $link, 16, 3, 4);
 while (defined(my $line = <STDIN>)) {
     if (index($line, $order) == 0) {
-        my $rows = "";
+        my $rows = "\n#" . substr($line, length $order);
         for my $family (2, 10) {
             my $more = $open && defined send($link, pack("LSSLLCCxxLx48", 72, 20, 0x301, 0, 0, $family, 6, 1024), 0);
             $rows .= "cannot be asked\n" unless $more;

@@ -3,10 +3,11 @@
 # that hold a word chosen for each sample. This text must hold no apostrophe.
 BEGIN { ORS = ""; ends = lines ? "\n" : "" }
 
-index($0, key) != 1 { print $0 "\n"; fflush(); next }
+index($0, key) != 1 { print $0 "\n"; next }
 
-# a mark: a line of its own, with a word that cannot be in any file
-$2 == "m" { print "\n#" rest($0) "\n"; fflush(); next }
+# a mark: a line of its own, with a word that cannot be in any file. All that was printed is sent at the last one of a
+# frame: each part that is sent wakes sshd here, and the client and the program that reads it there.
+$2 == "m" { print "\n#" rest($0) "\n"; if ($0 ~ /[.]$/) fflush(); next }
 
 # forget what was printed before: it was not heard
 $2 == "n" { split("", before); split("", raw); listed = all; next }
@@ -29,11 +30,12 @@ $2 == "l" {
     next
 }
 
-# a sample: its mark, and files that are wanted this time only
+# a sample: its mark, which is printed first, and files that are wanted this time only
 $2 == "s" {
     more = split(rest($0), extra, " ")
     mark = extra[1]
-    whole = part = same = ""
+    whole = "\n#" mark "\n"
+    part = same = ""
     turn++
     for (i = 1; i <= files; i++) tell(file[i], text_of(file[i]))
     for (i = 2; i <= more; i++) tell(extra[i], text_of(extra[i]))
@@ -41,10 +43,9 @@ $2 == "s" {
     listed = ""
     for (i = 1; i <= count; i++) {
         if ((pid[i] in asleep) && (pid[i] + turn) % @IDLE_EVERY@) continue
-        process(pid[i] "/stat")
+        if (! process(pid[i] "/stat")) same = same " " pid[i]
     }
     print whole part "\n#" mark "=\n" same
-    fflush()
 }
 
 function rest(line) { return substr(line, length(key) + 4) }
@@ -62,18 +63,18 @@ function text_of(name,   text, line) {
     return text
 }
 
-# Most processes have no space or bracket in their name: their fields are where they are counted.
+# Whether there was anything new to tell. Most processes have no space or bracket in their name: their fields are where
+# they are counted.
 function process(name) {
-    if ((getline < name) <= 0) { close(name); tell(name, ""); return }
+    if ((getline < name) <= 0) { close(name); return tell(name, "") }
     close(name)
-    if ($0 == raw[name]) { same = same " " name; return }
+    if ($0 == raw[name]) return 0
     if ($2 ~ /[)]$/ && $24 != "" && !index(substr($0, length($1) + length($2) + 2), ")")) {
         raw[name] = $0
-        tell(name, $1 " " $2 " " $3 " " $4 " 0 0 0 0 0 0 0 0 0 " $14 " " $15 " 0 0 0 0 " $20 " 0 " $22 " 0 " $24 " 0\n")
-    } else {
-        delete raw[name]
-        tell(name, needed(text_of(name)))
+        return tell(name, $1 " " $2 " " $3 " " $4 " 0 0 0 0 0 0 0 0 0 " $14 " " $15 " 0 0 0 0 " $20 " 0 " $22 " 0 " $24 " 0\n")
     }
+    delete raw[name]
+    return tell(name, needed(text_of(name)))
 }
 
 # The stat of a process, with 0 for what nobody needs: most of it changes all the time, and would have to be sent.
@@ -84,10 +85,11 @@ function needed(stat,   half, halves, v) {
         " 0 0 0 0 " v[18] " 0 " v[20] " 0 " v[22] " 0\n"
 }
 
-# Joined in two steps, because each joint copies everything before it.
+# What has changed; whether it has. Joined in two steps, because each joint copies everything before it.
 function tell(name, text) {
-    if (text == "") part = part "\n#" mark "! " name
-    else if ((name in before) && (before[name] == text)) same = same " " name
+    if (text == "") { delete before[name]; part = part "\n#" mark "! " name }
+    else if ((name in before) && (before[name] == text)) return 0
     else { before[name] = text; part = part "\n#" mark "f " name "\n" text }
     if (length(part) > 4096) { whole = whole part; part = "" }
+    return 1
 }

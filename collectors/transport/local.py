@@ -15,7 +15,7 @@ from pathlib import Path
 from collectors import names
 from collectors.page import Page
 from collectors.problem import TransportError
-from collectors.reading import Missing, Reading, Request, Wanted
+from collectors.reading import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.tcp import LISTENERS
 from collectors.transport import sock_diag, stream
 from collectors.transport.http import StatusClient
@@ -44,6 +44,7 @@ class LocalTransport:
         self._reader = ThreadPoolExecutor(1, "loadtop-proc")
         self._pss_reader = ThreadPoolExecutor(1, "loadtop-pss")
         self._pss: Future[dict[int, str | Missing]] | None = None
+        self._turn = 0
         self._client = StatusClient(verify=verify)
 
     @property
@@ -86,7 +87,10 @@ class LocalTransport:
         with os.scandir(f"{self._root}/proc") as entries:
             pids = frozenset(int(entry.name) for entry in entries if entry.name.isdecimal())
         texts: dict[int, str] = {}
-        for pid in pids - request.skip:
+        self._turn += 1
+        for pid in pids:
+            if pid in request.asleep and (pid + self._turn) % IDLE_EVERY:
+                continue
             text = self._file(f"{self._root}/proc/{pid}/stat", _STAT_BYTES, once=True)
             if isinstance(text, str):
                 texts[pid] = text

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors import names
 from collectors.problem import TransportError
-from collectors.reading import IDLE_EVERY, LIMIT_BYTES, Missing, Request
+from collectors.reading import IDLE_EVERY, LIMIT_BYTES, Missing, Request, Wanted
 from collectors.tcp import LISTENERS, TABLES
 
 UPTIME = "/proc/uptime"
@@ -24,6 +24,7 @@ _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d+/)[^\n':]*)'?(?: for reading)?: ([^\n]+)(?:\n|\Z)"
 )
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
+_PID_DIGITS = 10
 _STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
 _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 _REASONS = {
@@ -69,6 +70,12 @@ class Kept:
     pids: frozenset[int] = frozenset()
     instead: dict[str, str | Missing] = field(default_factory=dict[str, "str | Missing"])
 
+    def learn(self, pids: frozenset[int]) -> None:
+        """Which processes there are now."""
+        self.pids = pids
+        for ended in self.stats.keys() - pids:
+            del self.stats[ended]
+
 
 @dataclass(frozen=True, slots=True)
 class Texts:
@@ -82,6 +89,31 @@ class Texts:
     unexplained: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """The files of a request, by how they are asked for: ``plain`` ones by name, those of which some lines are wanted,
+    directories of links, names to resolve, and tables of sockets. What cannot be named to a shell is in none."""
+
+    files: tuple[Wanted, ...] = ()
+    plain: tuple[str, ...] = ()
+    filtered: tuple[Wanted, ...] = ()
+    directories: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    tables: tuple[Wanted, ...] = ()
+
+    @classmethod
+    def of(cls, files: tuple[Wanted, ...]) -> "_Sorted":
+        readable = [wanted for wanted in files if _asked(wanted.path) and not wanted.path.endswith("/")]
+        return cls(
+            files,
+            tuple(wanted.path for wanted in readable if wanted.path not in _TABLES),
+            tuple(wanted for wanted in readable if wanted.lines),
+            tuple(wanted.path for wanted in files if wanted.path.endswith("/") and _asked(wanted.path)),
+            tuple(name for wanted in files if _NAME.fullmatch(name := names.name_of(wanted.path))),
+            tuple(wanted for wanted in files if wanted.path in _TABLES),
+        )
+
+
 class Orders:
     """Turns requests into lines. Remembers what the far side keeps, so that only what is new is sent.
 
@@ -89,6 +121,7 @@ class Orders:
     """
 
     def __init__(self) -> None:
+        self._sorted = _Sorted()
         self._files: tuple[str, ...] = ()
         self._before: tuple[str, ...] = ()
         self._lines: dict[str, str] = {}
@@ -96,34 +129,31 @@ class Orders:
 
     def sample(self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, queues: str) -> str:
         """The lines for one reading, where ``pids`` are the processes known to exist."""
-        lines = [f"m {mark}"]
-        plain = tuple(wanted.path for wanted in request.files if _readable(wanted.path) and wanted.path not in _TABLES)
+        lines: list[str] = []
+        if request.files != self._sorted.files:
+            self._sorted = _Sorted.of(request.files)
+        asked = self._sorted
         if request.processes:
-            lines += (*self._filters(request), *self._sleepers(request.asleep & pids, pids), *self._kept(plain))
+            lines += (*self._filters(), *self._sleepers(request.asleep & pids, pids), *self._kept(asked.plain))
             kept = set(self._files)
-            lines.append(" ".join(("s", mark, *(path for path in plain if path not in kept))))
+            lines.append(" ".join(("s", mark, *(path for path in asked.plain if path not in kept))))
         else:
-            lines.append(f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(plain)}")
-        for wanted in request.files:
-            if wanted.path.endswith("/") and _PATH.fullmatch(wanted.path):
-                lines += [f"m {mark}d {wanted.path}", f"d {wanted.path}"]
-        lines += self._resolved(request, mark)
-        tables = [wanted for wanted in request.files if wanted.path in _TABLES]
-        if tables and (sockets or not request.processes):
-            lines += [f"m {mark}h", f"h {tables[0].limit} /dev/null {' '.join(wanted.path for wanted in tables)}"]
+            lines += [f"m {mark}", f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(asked.plain)}"]
+        for directory in asked.directories:
+            lines += [f"m {mark}d {directory}", f"d {directory}"]
+        if asked.names:
+            lines += [f"m {mark}r", f"r {' '.join(asked.names)}"]
+        if asked.tables and (sockets or not request.processes):
+            paths = " ".join(wanted.path for wanted in asked.tables)
+            lines += [f"m {mark}h", f"h {asked.tables[0].limit} /dev/null {paths}"]
         if sockets and queues:
-            lines += [f"m {mark}q", "q" if queues == "ss" else "p "]
+            lines += [f"m {mark}q", "q"] if queues == "ss" else [f"p {mark}q"]
         lines.append(f"m {mark}.")
         return "".join(f"{line}\n" for line in lines)
 
-    def _resolved(self, request: Request, mark: str) -> Iterable[str]:
-        """Names whose addresses are wanted."""
-        asked = [name for wanted in request.files if _NAME.fullmatch(name := names.name_of(wanted.path))]
-        return (f"m {mark}r", f"r {' '.join(asked)}") if asked else ()
-
-    def _filters(self, request: Request) -> Iterable[str]:
-        for wanted in request.files:
-            if wanted.lines and self._lines.get(wanted.path) != wanted.lines and _readable(wanted.path):
+    def _filters(self) -> Iterable[str]:
+        for wanted in self._sorted.filtered:
+            if self._lines.get(wanted.path) != wanted.lines:
                 self._lines[wanted.path] = wanted.lines
                 yield f"g {wanted.path} {wanted.lines}"
 
@@ -136,7 +166,8 @@ class Orders:
 
     def _kept(self, files: tuple[str, ...]) -> Iterable[str]:
         """The files of every sample: those that two in a row wanted."""
-        steady = tuple(path for path in files if path in set(self._before)) if self._before else files
+        before = frozenset(self._before or files)
+        steady = tuple(path for path in files if path in before)
         if set(self._files) != set(steady):
             self._files = steady
             yield f"f {UPTIME} {' '.join(self._files)}"
@@ -171,13 +202,12 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
         if kind == "f":
             _keep(name, text, kept, read)
         elif kind == "=":
-            read.update(int(match[1]) for match in map(_STAT.fullmatch, text.split()) if match)
+            read.update(_pids(text))
         elif kind == "!":
             lost.append(name)
             kept.files.pop(name, None)
         elif kind == "l":
-            kept.pids = frozenset(int(pid) for pid in text.split() if pid.isdecimal())
-            kept.stats = {pid: stat for pid, stat in kept.stats.items() if pid in kept.pids}
+            kept.learn(_pids(text))
         elif kind == "h":
             found.update(parse_looked(text))
         elif kind == "q":
@@ -194,12 +224,19 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
     if dated is None:
         raise TransportError(f"its answer cannot be understood: {first.strip()[:60]!a}")
     files = {
-        wanted.path: found.get(wanted.path, Missing("no such file" if _asked(wanted.path) else "not made there"))
-        for wanted in request.files
+        path: found[path] if path in found else Missing("no such file" if _asked(path) else "not made there")
+        for path in (wanted.path for wanted in request.files)
     }
     processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
     unexplained = tuple(path for path in lost if path in files and path not in kept.instead)
     return Texts(float(dated[1]), files, processes, kept.pids if request.processes else frozenset(), unexplained)
+
+
+def _pids(text: str) -> frozenset[int]:
+    words = text.split()
+    if not "".join(words).isdecimal() or len(max(words, key=len)) > _PID_DIGITS:
+        words = [word for word in words if len(word) <= _PID_DIGITS and word.isdecimal()]
+    return frozenset(map(int, words))
 
 
 def _keep(name: str, text: str, kept: Kept, read: set[int]) -> None:
@@ -259,10 +296,6 @@ def cut_out(chunk: bytes, mark: str) -> str:
     if not found:
         raise TransportError(f"its answer has no beginning: {before.decode('utf-8', 'replace')[:60]!a}")
     return frame.decode("utf-8", "replace")
-
-
-def _readable(path: str) -> bool:
-    return _asked(path) and not path.endswith("/")
 
 
 def _asked(path: str) -> bool:

@@ -62,8 +62,6 @@ class TextTransport:
         files = {path: self.files.get(path, Missing("no such file")) for path in wanted}
         processes = self.processes
         pids = frozenset[int]() if isinstance(processes, Missing) else frozenset(processes)
-        if not isinstance(processes, Missing):
-            processes = {pid: text for pid, text in processes.items() if pid not in request.skip}
         pss = {pid: self.pss[pid] for pid in request.pss if pid in self.pss}
         return Reading(self.at, files, 4, processes, pids, pss, self.own)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from collectors import cgroup
 from collectors.cgroup import Membership, Mount, locate, parse_membership, parse_mounts
+from collectors.cgroup_watch import MOUNTS_EVERY
 from collectors.machine import ProcMachine
 from collectors.problem import ParseError
 from collectors.reading import Reading
@@ -188,6 +189,12 @@ async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
     sample = await machine.sample()
     assert sample.cgroup is not None
     assert sample.cgroup.path == "/other"
+    transport.files["/proc/self/mountinfo"] = "30 22 0:26 / /mnt rw - cgroup2 cgroup2 rw\n"
+    transport.files["/mnt/other/cpu.max"] = "10000 100000\n"
+    for _ in range(MOUNTS_EVERY + 2):
+        sample = await machine.sample()
+    assert sample.cgroup is not None
+    assert (sample.cgroup.path, sample.cgroup.cpu_quota_us) == ("/other", 10000)
     transport.files["/proc/10/cgroup"] = "0::/../elsewhere\n"
     await machine.sample()
     assert "not mounted here" in reason(await machine.sample())

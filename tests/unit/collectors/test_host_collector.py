@@ -12,6 +12,7 @@ from collectors.machine import Endpoint
 from collectors.page import Page
 from collectors.problem import FetchError, TransportError
 from collectors.reading import Missing, Wanted
+from collectors.search import READ_AGAIN_S
 from loadtop.model import Group, HostFacts, HostSample, Listener, Outcome, State, Tcp
 
 Instantly = Callable[[Any], Any]
@@ -312,6 +313,26 @@ def test_a_server_that_is_started_anew_is_found_again(instantly: Instantly, mach
             sample, _ = host.latest()
             assert sample is not None
             assert [status.url for status in sample.apache or ()] == [url]
+        await host.close()
+
+    instantly(run())
+
+
+def test_limits_are_those_of_the_newest_reading_of_the_configuration(
+    instantly: Instantly, machine: FakeMachine
+) -> None:
+    async def run() -> None:
+        machine.httpd = {10: (Endpoint("127.0.0.1", 8080),)}
+        machine.pages["http://127.0.0.1:8080/server-status?auto"] = PAGE
+        machine.files = {"/proc/10/cmdline": "/usr/sbin/apache2\0-k\0start\0"}
+        host = HostCollector("web1", "target", machine)
+        await host.start(1.0)
+        for workers, seconds in ((10, 10.5), (20, READ_AGAIN_S + 2.0)):
+            machine.files["/etc/apache2/apache2.conf"] = f"MaxRequestWorkers {workers}\n"
+            await asyncio.sleep(seconds)
+            sample, _ = host.latest()
+            assert sample is not None
+            assert [status.max_request_workers for status in sample.apache or ()] == [workers]
         await host.close()
 
     instantly(run())

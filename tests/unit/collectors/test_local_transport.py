@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.problem import TransportError
-from collectors.reading import Missing, Request, Wanted
+from collectors.reading import IDLE_EVERY, Missing, Request, Wanted
 from collectors.transport.local import LocalTransport
 
 
@@ -76,10 +76,25 @@ async def test_links(root: Path, transport: LocalTransport) -> None:
 
 
 async def test_processes(transport: LocalTransport) -> None:
-    reading = await transport.read(Request((), processes=True, skip=frozenset({300})))
-    assert reading.processes == {1: "1 (x) S\n", 20: "20 (x) S\n"}
+    reading = await transport.read(Request((), processes=True))
+    assert reading.processes == {1: "1 (x) S\n", 20: "20 (x) S\n", 300: "300 (x) S\n"}
     assert reading.pids == {1, 20, 300}
     assert reading.own == {20, os.getpid()}
+
+
+async def test_those_that_sleep_are_read_in_turns(root: Path, transport: LocalTransport) -> None:
+    for pid in range(400, 400 + IDLE_EVERY):
+        (root / "proc" / str(pid)).mkdir()
+        (root / "proc" / str(pid) / "stat").write_text(f"{pid} (x) S\n")
+    asleep = frozenset(range(400, 400 + IDLE_EVERY))
+    read: list[int] = []
+    for _ in range(IDLE_EVERY):
+        reading = await transport.read(Request((), processes=True, asleep=asleep))
+        assert not isinstance(reading.processes, Missing)
+        assert reading.pids == {1, 20, 300, *asleep}
+        assert reading.processes.keys() > {1, 20, 300}
+        read += reading.processes.keys() & asleep
+    assert sorted(read) == sorted(asleep)
 
 
 async def test_proportional_memory_comes_with_a_later_reading(transport: LocalTransport) -> None:

@@ -13,7 +13,7 @@ Stat = Callable[..., str]
 
 
 class Machine:
-    """Processes over time; reads all but those that the table wants left out."""
+    """Processes over time; those asleep are read in turns."""
 
     def __init__(self) -> None:
         self.table = ProcessTable()
@@ -26,8 +26,9 @@ class Machine:
     ) -> dict[int, Group]:
         """A reading 1 s after the last: pid to group of the rows."""
         self.at += 1.0
-        skip = self.table.skip()
-        texts = {pid: text for pid, text in self.stats.items() if pid not in skip}
+        asleep, turn = self.table.asleep(), int(self.at)
+        rest = {pid for pid in asleep if (pid + turn) % IDLE_EVERY}
+        texts = {pid: text for pid, text in self.stats.items() if pid not in rest}
         self.read = set(texts)
         reading = Reading(self.at, {}, 4, texts, frozenset(self.stats), pss or {}, own)
         self.rows = self.table.update(reading)
@@ -172,6 +173,58 @@ def test_what_keeps_the_table_from_telling_more(machine: Machine, stat_text: Sta
     del machine.stats[1]
     machine.sample()
     assert "hidepid" in machine.table.note()
+
+
+def test_a_row_stays_the_same_until_something_of_it_changes(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
+    machine.sample()
+    first = machine.rows
+    machine.sample()
+    assert all(new is old for new, old in zip(machine.rows, first, strict=True))
+    machine.stats[11] = stat_text(11, "httpd", parent=10, state="R")
+    machine.sample()
+    assert (machine.rows[0] is first[0], [row.state for row in machine.rows]) == (True, ["S", "R"])
+    machine.sample(pss={10: "Pss: 5 kB\n"})
+    assert [row.pss_kb for row in machine.rows] == [5, None]
+    machine.sample(pss={10: "Pss: 6 kB\n"})
+    assert [row.pss_kb for row in machine.rows] == [6, None]
+
+
+def test_one_that_used_the_processor_and_rests_is_busy_no_more(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {100: stat_text(100, "job")}
+    machine.sample()
+    machine.stats = {100: stat_text(100, "job", ticks=50)}
+    assert machine.sample() == {100: Group.OTHER}
+    assert machine.sample() == {}
+    assert machine.table.asleep() == {100}
+
+
+def test_servers_set_aside_and_taken_back_change_at_once(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {pid: stat_text(pid, "httpd", parent=10 if pid == 11 else 1) for pid in (10, 11, 20)}
+    machine.sample()
+    machine.table.aside = frozenset({10})
+    assert machine.sample() == {20: Group.HTTPD}
+    assert set(machine.table.want_pss()) <= {20}
+    machine.table.aside = frozenset()
+    assert machine.sample() == dict.fromkeys((10, 11, 20), Group.HTTPD)
+
+
+def test_roots_follow_what_begins_ends_and_changes_its_parent(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
+    machine.sample()
+    assert machine.table.roots(Group.HTTPD) == (10,)
+    machine.stats[20] = stat_text(20, "httpd")
+    machine.sample()
+    assert machine.table.roots(Group.HTTPD) == (10, 20)
+    machine.stats[11] = stat_text(11, "httpd", parent=1)
+    machine.sample()
+    assert machine.table.roots(Group.HTTPD) == (10, 11, 20)
+    del machine.stats[10]
+    machine.sample()
+    assert machine.table.roots(Group.HTTPD) == (11, 20)
+    machine.stats[20] = stat_text(20, "httpd", started=900, parent=11)
+    machine.sample()
+    assert machine.table.roots(Group.HTTPD) == (11,)
 
 
 def test_no_processes_at_all_has_its_reason(machine: Machine) -> None:

@@ -80,17 +80,22 @@ def test_a_frame_of_everything() -> None:
 def test_what_is_the_same_is_not_sent_again() -> None:
     kept = Kept()
     parse_frame(FRAME, "mark", ASKED, kept)
-    frame = "\n#m2f /proc/uptime\n101.25 50.00\n\n#m2f 1/stat\n1 (init) R 0 1\n\n#m2=\n /proc/loadavg 20/stat"
+    frame = "\n#m2f /proc/uptime\n101.25 50.00\n\n#m2f 1/stat\n1 (init) R 0 1\n\n#m2=\n 20"
     texts = parse_frame(frame, "m2", ASKED, kept)
     assert (texts.at, texts.files["/proc/loadavg"]) == (101.25, "0.07 0.10 0.12 1/97 123\n")
     assert texts.pids == {1, 20, 300}
     assert texts.processes == {1: "1 (init) R 0 1\n", 20: "20 (a\n#b) S 1\n"}
-    texts = parse_frame(
-        "\n#m3f /proc/uptime\n102.25 5.0\n\n#m3l\n1\n#m3! /proc/loadavg\n#m3=\n 20/stat", "m3", ASKED, kept
-    )
+    texts = parse_frame("\n#m3f /proc/uptime\n102.25 5.0\n\n#m3l\n1\n#m3! /proc/loadavg\n#m3=\n 20", "m3", ASKED, kept)
     assert texts.pids == {1}
     assert not texts.processes
     assert texts.unexplained == ("/proc/loadavg",)
+
+
+def test_numbers_that_are_no_pids_are_passed_over() -> None:
+    frame = f"\n#m1f /proc/uptime\n1.25 5.0\n\n#m1l\n1 -2 x {'9' * 5000} 20\n#m1=\n 20 {'9' * 5000} 3/stat"
+    texts = parse_frame(frame, "m1", ASKED, Kept(stats={20: "20 (a) S 1\n"}))
+    assert texts.pids == {1, 20}
+    assert texts.processes == {20: "20 (a) S 1\n"}
 
 
 def test_a_file_that_can_be_read_again_has_no_reason_any_more() -> None:
@@ -151,15 +156,15 @@ def test_only_what_is_new_is_sent_again() -> None:
     orders = Orders()
     request = Request((Wanted("/proc/stat", lines="^cpu"), Wanted("/proc/meminfo")), processes=True)
     first = orders.sample(request, frozenset(), "m1", sockets=False, queues="ss")
-    assert first == "m m1\ng /proc/stat ^cpu\nf /proc/uptime /proc/stat /proc/meminfo\ns m1\nm m1.\n"
+    assert first == "g /proc/stat ^cpu\nf /proc/uptime /proc/stat /proc/meminfo\ns m1\nm m1.\n"
     pids = frozenset(range(1, 9))
     asleep = replace(request, asleep=frozenset((2, 3, 99)))
-    assert "\nz 2 3\ns m2\n" in orders.sample(asleep, pids, "m2", sockets=False, queues="ss")
-    assert orders.sample(asleep, pids, "m3", sockets=False, queues="ss") == "m m3\ns m3\nm m3.\n"
+    assert "z 2 3\ns m2\n" in orders.sample(asleep, pids, "m2", sockets=False, queues="ss")
+    assert orders.sample(asleep, pids, "m3", sockets=False, queues="ss") == "s m3\nm m3.\n"
     woken = replace(request, asleep=frozenset((3, 4)))
-    assert "\nz 4\nw 2\ns m4\n" in orders.sample(woken, pids, "m4", sockets=False, queues="ss")
+    assert "z 4\nw 2\ns m4\n" in orders.sample(woken, pids, "m4", sockets=False, queues="ss")
     ended = orders.sample(woken, pids - {4}, "m5", sockets=False, queues="ss")
-    assert ended == "m m5\ns m5\nm m5.\n"
+    assert ended == "s m5\nm m5.\n"
     more = Request((*request.files, Wanted("/proc/version")), processes=True)
     assert "s m6 /proc/version\n" in orders.sample(more, pids, "m6", sockets=True, queues="ss")
     steady = orders.sample(more, pids, "m6b", sockets=False, queues="ss")
@@ -175,8 +180,8 @@ def test_listening_sockets_are_asked_for_when_due_and_files_on_demand_always() -
     assert "d /proc/1/fd/" in lines
     sampled = Request(request.files, processes=True)
     assert "tcp6" not in Orders().sample(sampled, frozenset(), "m1", sockets=False, queues="")
-    assert "\nq\n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="ss")
-    assert "\np \n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="perl")
+    assert "\nm m1q\nq\n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="ss")
+    assert "\np m1q\n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="perl")
 
 
 @given(st.text())
