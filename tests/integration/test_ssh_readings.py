@@ -119,6 +119,16 @@ async def test_what_cannot_be_read_is_named(far: tuple[Sshd, SshTransport]) -> N
     assert reading.files["/proc/a b"] == reading.files["/proc/*"] == Missing("not made there")
 
 
+async def test_a_file_that_comes_back_as_it_was_is_read_again(far: tuple[Sshd, SshTransport], tmp_path: Path) -> None:
+    _, transport = far
+    file = tmp_path / "limit"
+    request = Request((Wanted(str(file)), Wanted("/proc/loadavg")), processes=True)
+    for text in ("max\n", "max\n", "", "max\n", "9\n", "9\n"):
+        file.write_text(text) if text else file.unlink()
+        found = (await transport.read(request)).files[str(file)]
+        assert found == (text or Missing("no such file"))
+
+
 async def test_pages_come_from_the_machine_itself(far: tuple[Sshd, SshTransport], apache: ApacheFactory) -> None:
     _, transport = far
     server = apache(mpm="event")
