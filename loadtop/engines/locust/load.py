@@ -26,6 +26,9 @@ LAST_WORDS_S = 3.0
 QUIET_S = 0.25
 """After so long without a change, once all have stopped, there is nothing more to come."""
 
+TIDY_S = 5.0
+"""How long the master may take to end where it left the process group in which it was begun."""
+
 ANSWER_S = 2.0
 """How long the master may take to answer before it is told that it does not."""
 
@@ -50,7 +53,7 @@ class LocustLoad:
         web, self._port = free_ports(2)
         self._master = Master(web)
         tool, processes = own_part("locust", "tool"), str(self._plan.workers)
-        self._leader = Member(HERE, tool, ("master", settings.program, str(web)))
+        self._leader = Member(HERE, tool, ("master", settings.program, str(web)), patience_s=TIDY_S)
         self._workers = [
             Member(each, tool, ("worker", "locust" if each.far else settings.program, processes, each.name))
             for each in settings.generators
