@@ -301,6 +301,7 @@ SCREEN = {
     "processes": "プロセス",
     "procs": "プロセス",
     "workers": "ワーカー",
+    " worker": " ワーカー",
     " workers": " ワーカー",
     "workers of {engine}": "{engine} のワーカー",
     "The engine has not told of any worker yet.": "ワーカーの情報はまだありません。",

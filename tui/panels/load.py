@@ -97,7 +97,8 @@ def _at_work(load: LoadSample) -> Line:
     if load.in_flight is not None or not load.workers:
         return line(Span(count(load.in_flight, 9), Role.VALUE), tr(" in flight"))
     there = sum(not worker.missing for worker in load.workers)
-    return line(Span(count(there, 9), Role.VALUE if there == len(load.workers) else Role.BAD), tr(" workers"))
+    role = Role.VALUE if there == len(load.workers) else Role.BAD
+    return line(Span(count(there, 9), role), tr(" worker" if there == 1 else " workers"))
 
 
 def _percentile(view: View, percent: int) -> float | None:

@@ -29,8 +29,10 @@ class Worker:
 @dataclass(frozen=True, slots=True)
 class Status:
     """The whole load so far as Locust counts it. ``times`` are counts by response time in ms, rounded by Locust;
-    ``error`` is what failed requests say most often, ``exception`` what users do that broke off."""
+    ``error`` is what failed requests say most often, ``exception`` what users do that broke off. ``age_s``: so long ago
+    a worker reported last."""
 
+    age_s: float
     state: str
     users: int
     requests: int
@@ -90,6 +92,7 @@ class Master:
 
 def _status(found: dict[str, Any]) -> Status:
     return Status(
+        age_s=found["age_s"],
         state=found["state"],
         users=found["users"],
         requests=found["requests"],

@@ -16,7 +16,7 @@ from loadtop.engines.parts import own_part
 from loadtop.load.histogram import bucket_of
 from loadtop.model import Distribution, Failures, Latencies, LoadSample, LoadState, StatedTimes
 
-POLL_S = 0.4
+POLL_S = 0.2
 READY_S = 30.0
 """How long Locust may take to start everywhere."""
 
@@ -247,7 +247,7 @@ class LocustLoad:
         status = await self._master.status(patience_s)
         now = time.monotonic()
         if before is None or status.requests != before.requests:
-            self._counted_at = now
+            self._counted_at = now - status.age_s
         self._crew.look(status.workers, now - self._looked_at if self._looked_at else 0.0)
         self._looked_at = now
         self._status = status
