@@ -128,6 +128,10 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong as a UsageError, in one line."""
 
     def error(self, message: str) -> NoReturn:
+        _, unknown, words = message.partition("unrecognized arguments: ")
+        place = next(filter(is_ssh_place, words.split()), "") if unknown else ""
+        if place:
+            raise UsageError(f"{place}: a machine to watch is given with its name: --host NAME={place}")
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 

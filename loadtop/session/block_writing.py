@@ -15,29 +15,34 @@ from loadtop.session.series import RealSeries, WholeSeries
 class _Line:
     """One thing in one block."""
 
-    __slots__ = ("_id", "_missing", "_place", "_series", "_values", "part")
+    __slots__ = ("_id", "_missing", "_place", "_series", "_stands", "_values", "part")
 
     def __init__(self, part: Part, line: int, place: int, values: Row) -> None:
         self.part = part
         self._id = line
         self._place = WholeSeries(place, sparse=part.sparse)
+        self._stands = place
         self._missing = WholeSeries(_missing(values), sparse=part.sparse)
         pairs = zip(part.columns, values, strict=True)
         self._series = [_series(column, value, sparse=part.sparse) for column, value in pairs]
         self._values: Row = values
 
-    def put(self, position: int, place: int, values: Row) -> None:
+    def put(self, position: int, place: int, values: Row) -> bool:
+        """Whether anything is not as it was."""
+        if place == self._stands and values == self._values:
+            return False
         self._place.put(position, place)
-        if values == self._values:
-            return
+        self._stands = place
         self._missing.put(position, _missing(values))
         for series, value, old in zip(self._series, values, self._values, strict=True):
             if value is not None and value != old:
                 series.put(position, value)
         self._values = values
+        return True
 
     def leave(self, position: int) -> None:
         self._place.put(position, 0)
+        self._stands = 0
 
     def row(self) -> Row:
         row: list[Any] = [self._id, *self._place.stored(), *self._missing.stored()]
@@ -106,13 +111,14 @@ class BlockWriter:
                 self._note(group.lines[gone])
         for place, (thing, values) in enumerate(zip(things, rows, strict=True), start=1):
             line = group.lines.get(thing)
+            new = line is None
             if line is None:
                 known = place if self._position == 0 else 0
                 line = group.lines[thing] = _Line(part, line_id(self._first, host, thing), known, values)
             elif not moved and values == group.values[place - 1]:
                 continue
-            line.put(self._position, place, values)
-            self._note(line)
+            if line.put(self._position, place, values) or new:
+                self._note(line)
         group.things, group.values = things, list(rows)
 
     def values(self, part: Part, thing: object) -> Row:

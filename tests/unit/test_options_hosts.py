@@ -35,6 +35,11 @@ def test_what_is_no_place(place: str) -> None:
     assert "\n" not in str(error.value)
 
 
+def test_a_place_without_its_name_is_told_how_to_be_given() -> None:
+    with pytest.raises(UsageError, match=r"--host NAME=ssh://web1$"):
+        parse(["watch", "ssh://web1", "ssh://web2"])
+
+
 def test_the_machine_that_sends_the_load_is_watched_too() -> None:
     far = ["--host", "web=ssh://web1"]
     assert parse([*far, URL]).watching.hosts == (("web", "ssh://web1"), ("local", "local"))
