@@ -1,17 +1,20 @@
 """What watching costs: on the machine that is watched, beside what people use there, and on the one that watches.
 
-``python -m benchmarks.watch [SECONDS [HOSTS]]``. A real sshd and a real Apache prefork with 64 processes that serve
-some requests all the while. Costs are processor time of all processes that take part (from /proc/PID/schedstat, in ns,
-and of those that have ended from the parent's counters), in percent of one core.
+``python -m benchmarks.watch [SECONDS [HOSTS]]``. There: a real sshd and a real Apache prefork with 64 processes that
+serve some requests all the while. Here: this machine and HOSTS - 1 more sshds that see processes of their own. Costs
+are processor time of all processes that take part (from /proc/PID/schedstat, in ns, and of those that have ended from
+the parent's counters), in percent of one core.
 """
 
 import asyncio
 import contextlib
 import http.client
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Generator, Iterable
@@ -35,6 +38,8 @@ OTHERS = (
     ("top -b -d 1", ("top", "-b", "-d", "1")),
     ("glances, its screen off", ("glances", "-q", "-t", "1", "--disable-check-update")),
 )
+SLEEPERS = 100
+"""Processes that do nothing, on each of the machines that are watched together."""
 _TICKS = 100.0
 
 
@@ -48,7 +53,7 @@ def main() -> int:
         with _requests(apache):
             far, wire = asyncio.run(_far(sshd, seconds))
             costs = [(name, _tool(command, seconds)) for name, command in OTHERS]
-        here = asyncio.run(_here(sshd, hosts, seconds))
+            here = _here(hosts, seconds)
     print(f"{'there: loadtop at 1 s':26} {far:6.2f} % of a core, {wire:.1f} kB/s on the wire")
     for name, cost in costs:
         print(f"{f'there: {name}':26} " + (f"{cost:6.2f} % of a core" if cost is not None else "not installed"))
@@ -77,20 +82,51 @@ async def _far(sshd: Sshd, seconds: float) -> tuple[float, float]:
     return percent, kilobytes
 
 
-async def _here(sshd: Sshd, hosts: int, seconds: float) -> float:
-    """Percent of a core for this process and its ssh clients."""
-    watched = [await _watch(sshd) for _ in range(hosts)]
-    await asyncio.sleep(SETTLE_S)
-    clients = [pid for pid in _below(_own()) if _name(pid) == "ssh"]
-    cost, own, began = _cost(clients), time.process_time(), time.monotonic()
-    await asyncio.sleep(seconds)
-    passed = time.monotonic() - began
-    spent = _cost(clients) - cost + time.process_time() - own
-    problems = [problem for _, problem in (host.latest() for host in watched) if problem]
-    await asyncio.gather(*(host.close() for host in watched))
-    if problems or len(clients) < hosts:
-        raise SystemExit(f"not all {hosts} hosts could be watched: {problems[:1]}")
+def _here(hosts: int, seconds: float) -> float:
+    """Percent of a core for a whole ``loadtop watch`` that looks for servers, diagnoses and records, clients too."""
+    with contextlib.ExitStack() as servers:
+        directory = Path(servers.enter_context(tempfile.TemporaryDirectory()))
+        names = [f"h{number}" for number in range(hosts)]
+        factory, alone = SshdFactory(servers), _machine(directory)
+        machines = [factory(alias=name, launcher=alone if number else ()) for number, name in enumerate(names)]
+        for machine in machines:
+            servers.callback(machine.kill)  # unshare does not heed SIGTERM
+        (directory / "ssh_config").write_text("".join(machine.config.read_text() for machine in machines))
+        _script(directory / "ssh", f'exec {shutil.which("ssh")} -F {directory}/ssh_config "$@"')
+        wanted = [word for name in names for word in ("--host", f"{name}=ssh://{name}")]
+        command = [sys.executable, "-m", "loadtop", "watch", "--headless", "-q", "--record", f"{directory}/r.loadtop"]
+        path = f"{directory}:{os.environ['PATH']}"
+        with (directory / "output").open("w") as output:
+            program = subprocess.Popen(
+                [*command, "-t", str(round(2 * SETTLE_S + seconds)), *wanted],
+                env={**os.environ, "PATH": path},
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            )  # fmt: skip
+        servers.callback(program.wait, 30)
+        servers.callback(program.terminate)
+        time.sleep(SETTLE_S)
+        ours = [program.pid, *_below(program.pid)]
+        cost, began = _cost(ours), time.monotonic()
+        time.sleep(seconds)
+        spent, passed = _cost(ours) - cost, time.monotonic() - began
+        if program.poll() is not None or len(ours) <= hosts:
+            raise SystemExit(f"not all {hosts} hosts could be watched: {(directory / 'output').read_text()[-300:]}")
     return 100.0 * spent / passed
+
+
+def _machine(directory: Path) -> list[str]:
+    """What makes a process see only its own, and some that sleep: a machine of its own, as far as /proc goes. Nothing
+    where that is not permitted: then every host is this machine, and sees what watching the others takes here."""
+    if os.geteuid():
+        return []
+    script = directory / "machine"
+    _script(script, f'i=0; while [ $i -lt {SLEEPERS} ]; do sleep 3600 & i=$((i+1)); done; exec "$@"')
+    return ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", str(script)]
+
+
+def _script(file: Path, text: str) -> None:
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
 
 
 async def _watch(sshd: Sshd) -> HostCollector:
@@ -137,17 +173,6 @@ def _requests(apache: Apache) -> Generator[None]:
     finally:
         end.set()
         thread.join()
-
-
-def _own() -> int:
-    return int(Path("/proc/self/stat").read_text().split()[0])
-
-
-def _name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
 
 
 def _below(pid: int) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 from loadtop import __version__
 from loadtop.diagnosis.finding import Bottleneck, Forecast
 from loadtop.metrics import swap_used
-from loadtop.model import LoadSample
+from loadtop.model import LoadSample, LoadState
 from loadtop.moment import Moment
 from loadtop.session.secrets import url_without_secrets
 from loadtop.summary.hosts import HostSummary
@@ -17,6 +17,8 @@ from loadtop.tuning.sweep import Sweep
 
 SCHEMA = "loadtop.summary/1"
 Json = dict[str, Any]
+
+OF_THE_GENERATOR = (Bottleneck.GENERATOR, Bottleneck.CLIENT_PORTS, Bottleneck.CLIENT_FILES)
 
 SWEPT = 60
 """Intervals of a step that are kept to look for the knee: the newest."""
@@ -131,9 +133,15 @@ class SummaryBuilder:
         self._counted = load
         step.add(moment, load, target, None if target is None else swap_used(target))
 
+    @property
+    def _never_began(self) -> bool:
+        """Whether the load failed without a request: a machine that is full then is not full of it."""
+        last = self.load.last
+        return last is not None and last.state is LoadState.FAILED and not last.requests and not last.failed
+
     def _verdict(self) -> Json:
         longest = self.timeline.longest()
-        if longest is None:
+        if longest is None or (self._never_began and longest[0].bottleneck not in OF_THE_GENERATOR):
             return {
                 "bottleneck": "none",
                 "host": None,

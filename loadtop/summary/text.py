@@ -56,7 +56,7 @@ def _verdict(summary: Json) -> list[str]:
         share = f"{min(verdict['held_s'], seconds):.0f}"
         held = tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
     load: Json | None = summary["load"]
-    if load is not None and load["state"] == "failed" and (verdict["bottleneck"] == "none" or not load["requests"]):
+    if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
         return [tr("The load failed: no verdict"), *wrapped(translated(plain(load["message"] or "")), "  ")]
     lines = [f"{tr(TITLES[verdict['bottleneck']])}{where}{held}  [{verdict['bottleneck']}]"]
     lines.extend(

@@ -18,6 +18,7 @@ from loadtop.model import (
     EngineWorker,
     Failures,
     Frame,
+    GeneratorSample,
     Latencies,
     LoadState,
     StatedTimes,
@@ -232,6 +233,24 @@ def test_a_load_that_failed_has_no_verdict_in_the_report(run: Run) -> None:
     run.go(2)
     run.go(1, load={"state": LoadState.FAILED, "message": "connection refused by web1:80"})
     assert report(run.json()).startswith("The load failed: no verdict\n  connection refused by web1:80\n")
+
+
+def test_a_load_that_never_began_found_no_limit_but_its_own(run: Run) -> None:
+    never: dict[str, Any] = {"requests": 0, "latencies": None}
+    run.go(6, **FULL, processes={"apache2": 50.0}, load=never)
+    assert run.json()["verdict"]["bottleneck"] == "cpu"
+    run.go(1, load={**never, "state": LoadState.FAILED, "message": "no User class found"})
+    assert run.json()["verdict"]["bottleneck"] == "none"
+    assert report(run.json()).startswith("The load failed: no verdict\n  no User class found\n")
+
+
+def test_a_load_that_was_refused_for_want_of_files_has_that_verdict(run: Run) -> None:
+    files = GeneratorSample((0.0,), 0.0, files_used=12, files_limit=64)
+    message = "100 connections need more files than the limit of 64: raise it"
+    refused = {"requests": 0, "latencies": None, "concurrency": 0, "connections": 0, "generator": files}
+    run.go(1, load={**refused, "state": LoadState.STARTING})
+    run.go(1, load={**refused, "state": LoadState.FAILED, "message": message})
+    assert report(run.json()).startswith("The generator's file descriptors are the limit")
 
 
 def test_constant_memory(run: Run) -> None:
