@@ -48,7 +48,9 @@ class ServerWatch:
         return found
 
     async def settle(self, grace_s: float) -> None:
-        """Wait at most ``grace_s`` for pages that usually come at once."""
+        """Wait at most ``grace_s`` for pages that usually come at once, and let a search end that has nothing to read:
+        what it gives up belongs to no sample any more."""
+        await asyncio.sleep(0)
         awaited = [page for watch in self._all for page in watch.pages if page.awaited]
         if awaited:
             await asyncio.gather(*(page.settle(grace_s) for page in awaited))
