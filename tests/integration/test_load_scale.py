@@ -1,5 +1,6 @@
 """Many requests, many connections, and answers known beforehand."""
 
+import asyncio
 import resource
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from loadtop.load.plan import Plan, Step, Target
 from loadtop.load.pool import LoadPool
 from loadtop.model import LoadState
 from tests.loads.running import plan, run_load, until, until_requests
-from tests.loads.scripted import scripted
+from tests.loads.scripted import OK, read_request, scripted
 from tests.servers.apache import ApacheFactory
 
 MANY = 100_000
@@ -82,19 +83,30 @@ async def test_ten_thousand_connections_at_once() -> None:
         assert "ulimit -n" in run.last.message
         return
     resource.setrlimit(resource.RLIMIT_NOFILE, (CROWD + 100, hard))
+    asked = 0
+    seen = asyncio.Event()
+
+    async def answer_when_seen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        await read_request(reader)
+        asked += 1
+        await seen.wait()
+        writer.write(OK)
+
     try:
-        async with scripted(pause_s=10.0) as server:
+        async with scripted(handler=answer_when_seen) as server:
 
             async def watch(pool: LoadPool) -> None:
                 await until(lambda: server.open == CROWD, 60)
                 await until(lambda: (sample := pool.take()) is not None and sample.connections == CROWD)
+                seen.set()
 
             what = plan(server.url, requests=CROWD, concurrency=CROWD, keepalive=True, timeout_s=100)
             started = time.monotonic()
             run = await run_load(what, during=watch, within_s=90)
             assert time.monotonic() - started < 90
         assert run.last.state is LoadState.DONE
-        assert run.last.requests == len(server.heads) == server.connections == CROWD
+        assert run.last.requests == asked == server.connections == CROWD
         assert run.last.failed == 0
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
