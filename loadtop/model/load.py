@@ -158,8 +158,16 @@ class EngineWorker:
         """Whether its engine hears of it no more."""
         return self.state == MISSING
 
+    @property
+    def full(self) -> bool:
+        """Whether its core is full: over :data:`WORKER_FULL_PCT`."""
+        return self.cpu_pct is not None and self.cpu_pct > WORKER_FULL_PCT
+
 
 MISSING = "missing"
+
+WORKER_FULL_PCT = 90.0
+"""Percent of a core at which Locust itself warns about a worker."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,6 @@ from tui.text import clip, clip_middle, safe, width
 from tui.view import View
 from tui.widgets.panel import Panel
 
-FULL_PCT = 90.0
-"""Percent of a core at which Locust itself warns about a worker."""
-
 FIGURES = 18
 """Cells of the three columns of figures."""
 
@@ -57,12 +54,11 @@ class WorkersPanel(Panel):
     def _row(self, worker: EngineWorker, room: int) -> Line:
         name = clip_middle(safe(worker.name), room, self.look.glyphs.ellipsis)
         role = Role.BAD if worker.missing else Role.TEXT if worker.state in _CALM else Role.WARN
-        full = worker.cpu_pct is not None and worker.cpu_pct > FULL_PCT
         return line(
             Span(name + " " * (room - width(name) + 1)),
             Span(f"{clip(safe(worker.state), 8):8}", role),
             Span(count(worker.users, 6), Role.VALUE),
-            Span(percent(worker.cpu_pct, 5), Role.WARN if full else Role.VALUE),
+            Span(percent(worker.cpu_pct, 5), Role.WARN if worker.full else Role.VALUE),
             Span(size(worker.memory_kb, 7), Role.DIM),
         )
 
@@ -72,4 +68,4 @@ def _workers(view: View) -> Sequence[EngineWorker]:
 
 
 def _troubled(worker: EngineWorker) -> bool:
-    return worker.state not in _CALM or (worker.cpu_pct or 0.0) > FULL_PCT
+    return worker.state not in _CALM or worker.full

@@ -6,9 +6,6 @@ from dataclasses import replace
 from loadtop.engines.locust.api import Worker
 from loadtop.model import MISSING, EngineWorker, GeneratorSample
 
-FULL_PCT = 90.0
-"""Percent of a core at which Locust itself warns about a worker."""
-
 UNKNOWN = "unknown"
 """The state of all while the master does not answer."""
 
@@ -41,7 +38,7 @@ class Crew:
     @property
     def full(self) -> EngineWorker | None:
         """One whose core is full."""
-        return next((worker for worker in self._known.values() if (worker.cpu_pct or 0.0) > FULL_PCT), None)
+        return next((worker for worker in self._known.values() if worker.full), None)
 
     @property
     def usage(self) -> GeneratorSample | None:
