@@ -47,14 +47,12 @@ def watched_hosts(
     """The machines to watch. Blocks while names are looked up and libraries load: not for the event loop."""
     from collectors.host import far_host, local_host
 
-    target = None if plan is None else plan.targets[0].host
-    found = {name for name, transport in far.items() if target and _is_same(target, transport.address)}
+    near, served = _served(plan, far)
     generators = options.watching.generators
     engine = options.engine
     from_here = engine.name == "builtin" or any(place == "local" for _, place in engine.generators)
-    tested_here = bool(target) and not found and _is_here(target or "")
     here = {(True, True): "target+generator", (False, True): "generator", (True, False): "target"}.get(
-        (tested_here, from_here), "other"
+        (bool(near), from_here), "other"
     )
     hosts: list[Any] = []
     for index, (name, place) in enumerate(options.watching.hosts):
@@ -64,10 +62,10 @@ def watched_hosts(
             for pages in (watching.apache, watching.fpm, watching.haproxy)
         )
         transport = far.get(name)
-        role = "target" if plan is None or name in found else ("other" if transport else here)
+        role = "target" if plan is None or name in served else ("other" if transport else here)
         if transport is not None and name in generators:
-            role = "target+generator" if name in found else "generator"
-        target_url = plan.targets[0].url if plan is not None and "target" in role else None
+            role = "target+generator" if name in served else "generator"
+        target_url = next(iter(near if transport is None else served.get(name, ())), None)
         if transport is not None:
             hosts.append(
                 far_host(
@@ -102,17 +100,37 @@ def watched_hosts(
     return hosts
 
 
-def _is_same(target: str, address: str) -> bool:
-    """Whether two names lead to the same machine, as far as that is known here."""
+def _served(plan: "Plan | None", far: "dict[str, SshTransport]") -> tuple[list[str], dict[str, list[str]]]:
+    """The URLs under load that this machine serves, and those of each far machine that serves any. One that leads to a
+    far machine is that one's, even where this machine has the same address."""
+    near: list[str] = []
+    served: dict[str, list[str]] = {}
+    if plan is None:
+        return near, served
+    addresses = {name: _addresses(transport.address) for name, transport in far.items()}
+    urls: dict[str, list[str]] = {}
+    for target in plan.targets:
+        urls.setdefault(target.host, []).append(target.url)
+    for host, its in urls.items():
+        known = _addresses(host)
+        names = [name for name, found in addresses.items() if known & found]
+        for name in names:
+            served.setdefault(name, []).extend(its)
+        if not names and _is_here(host):
+            near += its
+    return near, served
+
+
+def _addresses(host: str) -> frozenset[str]:
+    """The addresses of a machine as far as they are known here: two names with one in common are the same machine. A
+    name that leads nowhere stands for itself."""
     import socket
 
-    found: list[set[Any]] = []
-    for host in (target, address):
-        try:
-            found.append({each[4][0] for each in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)})
-        except OSError:
-            return target == address
-    return bool(found[0] & found[1])
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return frozenset({host})
+    return frozenset(str(each[4][0]) for each in found)
 
 
 def _is_here(host: str) -> bool:

@@ -164,11 +164,12 @@ def _headroom(measured: Measured) -> Finding:
         )
     load = measured.load
     advice = "There is headroom: more load would be served."
-    silent = next((host for host in measured.hosts if "target" in host.state.role and _is_silent(host)), None)
+    tested = [host for host in measured.hosts if "target" in host.state.role]
+    silent = max(filter(_is_silent, tested), key=lambda host: host.stale_s, default=None)
     if silent is not None and silent.stale_s >= SILENT_S:
         advice = f"{silent.name} has not answered for {silent.stale_s:.0f} s: whether there is headroom is not known."
         return Finding(Bottleneck.NONE, None, 0.0, measured.at, 0.0, tuple(evidence), advice)
-    if load is not None and not any("target" in host.state.role for host in measured.hosts):
+    if load is not None and not tested:
         advice = (
             "Nothing that is watched is full, but the server's machine is not watched: add it with"
             " --host NAME=ssh://HOST."

@@ -20,7 +20,7 @@ from loadtop.reporting import curves, settings, story
 from loadtop.session.definitions import Row, summed
 from loadtop.session.graph import Graph
 from loadtop.session.secrets import url_without_secrets
-from loadtop.summary import builder, hosts, load, processes, servers, statistic, steps, timeline
+from loadtop.summary import builder, hosts, load, processes, servers, statistic, steps, targets, timeline
 from loadtop.tuning import step
 
 EVERY = 256
@@ -29,7 +29,7 @@ EVERY = 256
 _GRAPH = Graph(
     (
         model, rate_model, moment, assessment, course, finding, forecast, verdict, waiting, curves, settings, story,
-        builder, hosts, load, processes, servers, statistic, steps, timeline, step,
+        builder, hosts, load, processes, servers, statistic, steps, targets, timeline, step,
     ),
     text=url_without_secrets,
 )  # fmt: skip

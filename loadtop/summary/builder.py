@@ -5,7 +5,6 @@ from typing import Any
 
 from loadtop import __version__
 from loadtop.diagnosis.finding import Bottleneck, Forecast
-from loadtop.metrics import swap_used
 from loadtop.model import LoadSample, LoadState
 from loadtop.moment import Moment
 from loadtop.session.secrets import url_without_secrets
@@ -126,12 +125,11 @@ class SummaryBuilder:
         return {"resource": str(found.resource), "host": found.host, **{k: round(v, 1) for k, v in figures.items()}}
 
     def _add_step(self, moment: Moment, load: LoadSample) -> None:
-        target = next((host for host in moment.measured.hosts if "target" in host.state.role), None)
         step = self._steps.get(load.step)
         if step is None:
             step = self._steps[load.step] = StepSummary(self._counted, self._at)
         self._counted = load
-        step.add(moment, load, target, None if target is None else swap_used(target))
+        step.add(moment, load)
 
     @property
     def _never_began(self) -> bool:

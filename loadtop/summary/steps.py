@@ -1,12 +1,12 @@
-"""The steps of a load, each with what the target did meanwhile."""
+"""The steps of a load, each with what the machines under test did meanwhile."""
 
 from typing import Any
 
 from loadtop.load.histogram import EMPTY, merge
 from loadtop.model import LoadSample
-from loadtop.moment import HostView, Moment
+from loadtop.moment import Moment
 from loadtop.summary.load import latency_json
-from loadtop.summary.statistic import Statistic
+from loadtop.summary.targets import TargetFigures
 from loadtop.summary.timeline import Timeline
 
 Json = dict[str, Any]
@@ -20,23 +20,19 @@ class StepSummary:
         self._last: LoadSample | None = None
         self._latency = EMPTY
         self._timeline = Timeline(start)
-        self._idle = Statistic()
-        self._iowait = Statistic()
-        self._swap_used = Statistic()
+        self._targets = TargetFigures()
 
-    def add(self, moment: Moment, sample: LoadSample, target: HostView | None, swap_used: float | None) -> None:
+    def add(self, moment: Moment, sample: LoadSample) -> None:
         """Count one interval."""
         self._last = sample
         if sample.latencies is not None:
             self._latency = merge((self._latency, sample.latencies.total))
         self._timeline.add(moment, counted=True)
-        if target is not None and target.rates is not None and target.rates.cpu is not None:
-            self._idle.add(target.rates.cpu.idle)
-            self._iowait.add(target.rates.cpu.iowait)
-        self._swap_used.add(swap_used)
+        self._targets.add(moment)
 
     def as_json(self) -> Json | None:
-        """The step's entry in ``steps``; ``None`` before anything was counted."""
+        """The step's entry in ``steps``; ``None`` before anything was counted. Of several machines under test the worst
+        is told (:class:`TargetFigures`)."""
         last, before = self._last, self._before
         if last is None:
             return None
@@ -52,9 +48,9 @@ class StepSummary:
             "time_s": round(seconds, 3),
             "rps": round(requests / seconds, 3) if requests is not None and seconds > 0 else None,
             "latency_ms": latency_json(self._latency),
-            "idle_pct": self._idle.mean,
-            "iowait_pct": self._iowait.mean,
-            "swap_used_pct": self._swap_used.mean,
+            "idle_pct": self._targets.idle,
+            "iowait_pct": self._targets.iowait,
+            "swap_used_pct": self._targets.swap_used,
             "bottleneck": None if verdict is None else str(verdict[0].bottleneck),
         }
 

@@ -146,10 +146,8 @@ def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Pool)
 
 def _by_cpu(pool: Pool, limit: StepResult | None) -> Bound | None:
     """A full pool on a free processor: at how many workers the processor would be full (utilisation law)."""
-    if limit is None or limit.idle is None or not pool.capacity:
-        return None
-    used = 100.0 - limit.idle - (limit.iowait or 0.0)
-    if used < 1.0:
+    used = None if limit is None else limit.used
+    if used is None or used < 1.0 or not pool.capacity:
         return None
     workers = int(pool.capacity * CPU_FULL / used)
     return Bound("cpu", max(workers, pool.capacity), f"{pool.capacity} of them make the CPU {used:.0f} % busy")

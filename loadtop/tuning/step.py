@@ -1,4 +1,4 @@
-"""One step of a sweep, measured: what the load and the target did while it was steady."""
+"""One step of a sweep, measured: what the load and the machines under test did while it was steady."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,11 +7,10 @@ from typing import Any
 
 from loadtop.diagnosis.finding import Bottleneck, Finding
 from loadtop.load.histogram import merge
-from loadtop.metrics import swap_used
 from loadtop.model import Distribution, LoadSample
 from loadtop.moment import HostView, Moment
 from loadtop.summary.load import latency_json
-from loadtop.summary.statistic import Statistic
+from loadtop.summary.targets import TargetFigures, swap_traffic, targets
 from loadtop.tuning.servers import Pool, pools
 from loadtop.tuning.steady import Pulse, Window, window_of
 
@@ -58,8 +57,10 @@ class Beat:
 class StepResult:
     """A step while it was steady. Times in seconds, shares of time in percent, ``swap_kb_s`` in and out together.
 
-    ``pools`` hold means over the step; ``room_kb`` is the memory that the servers have together: what they take and
-    what is free, or the limit of their control group. What was not measured is ``None``.
+    Where several machines serve the load, ``idle``, ``iowait`` and what concerns swap are the worst of them
+    (:class:`TargetFigures`). What the sizing needs is of one machine, the first: ``pools`` hold means over the step;
+    ``room_kb`` is the memory that the servers have together: what they take and what is free, or the limit of their
+    control group; ``used`` is the share of the processors. What was not measured is ``None``.
     """
 
     concurrency: int
@@ -79,6 +80,7 @@ class StepResult:
     pools: tuple[Pool, ...]
     room_kb: float | None
     limited_by_cgroup: bool
+    used: float | None = None
 
     @property
     def rps(self) -> float:
@@ -130,7 +132,7 @@ def window(beats: Sequence[Beat], *, aftermath: bool = False) -> Window | None:
     """
     if not beats:
         return None
-    swapping = [index for index, beat in enumerate(beats) if (_swap_traffic(target(beat.moment)) or 0.0) > SWAP_KB_S]
+    swapping = [index for index, beat in enumerate(beats) if _swaps(beat.moment)]
     settled = swapping[-1] if aftermath and swapping else 0
     still = settled == len(beats) - 1
     pulses = [beat.pulse for beat in beats]
@@ -147,15 +149,10 @@ def measure(beats: Sequence[Beat], *, aftermath: bool = False) -> StepResult | N
     if found is None:
         return None
     part = beats[found.first :]
-    hosts = [host for beat in part if (host := target(beat.moment)) is not None]
-    idle, iowait, used, traffic = Statistic(), Statistic(), Statistic(), Statistic()
-    for host in hosts:
-        rates = host.rates
-        if rates is not None and rates.cpu is not None:
-            idle.add(rates.cpu.idle)
-            iowait.add(rates.cpu.iowait)
-        traffic.add(_swap_traffic(host))
-        used.add(swap_used(host))
+    figures = TargetFigures()
+    for beat in part:
+        figures.add(beat.moment)
+    hosts = [host for beat in part for host in targets(beat.moment)[:1]]
     rooms = [room for host in hosts if (room := _room(host)) is not None]
     return StepResult(
         concurrency=part[-1].load.concurrency or 0,
@@ -167,28 +164,21 @@ def measure(beats: Sequence[Beat], *, aftermath: bool = False) -> StepResult | N
         steady=found.steady,
         drift=found.drift,
         latency=merge(beat.load.latencies.total for beat in part if beat.load.latencies is not None),
-        idle=idle.mean,
-        iowait=iowait.mean,
-        swap_used=used.mean,
-        swap_kb_s=traffic.mean,
-        verdict=_verdict(part, traffic.mean),
+        idle=figures.idle,
+        iowait=figures.iowait,
+        swap_used=figures.swap_used,
+        swap_kb_s=figures.swap_kb_s,
+        verdict=_verdict(part, figures.swap_kb_s),
         pools=_mean_pools([pools(host) for host in hosts]),
         room_kb=min((room for room, _ in rooms), default=None),
         limited_by_cgroup=any(limited for _, limited in rooms),
+        used=figures.first_used,
     )
 
 
-def target(moment: Moment) -> HostView | None:
-    """The machine under test, where it is watched."""
-    return next((host for host in moment.measured.hosts if "target" in host.state.role), None)
-
-
-def _swap_traffic(host: HostView | None) -> float | None:
-    """kB/s in and out together."""
-    paging = None if host is None or host.rates is None else host.rates.paging
-    if paging is None or paging.swap_in_kb is None or paging.swap_out_kb is None:
-        return None
-    return paging.swap_in_kb + paging.swap_out_kb
+def _swaps(moment: Moment) -> bool:
+    """Whether a machine under test swaps."""
+    return any((swap_traffic(host) or 0.0) > SWAP_KB_S for host in targets(moment))
 
 
 def _verdict(part: Sequence[Beat], swap_kb_s: float | None) -> Finding:

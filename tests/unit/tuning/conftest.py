@@ -33,7 +33,9 @@ def result(concurrency: int, rps: float, **changes: Any) -> StepResult:
         "verdict": Finding(bottleneck, None, 0.0, 5.0, 1.0, (), "Advice."),
         "pools": (pool(min(40, concurrency)),), "room_kb": 2_000_000.0, "limited_by_cgroup": False,
     }  # fmt: skip
-    return StepResult(**{**fields, **changes})
+    fields |= changes
+    fields.setdefault("used", None if fields["idle"] is None else 100.0 - fields["idle"] - (fields["iowait"] or 0.0))
+    return StepResult(**fields)
 
 
 @pytest.fixture
