@@ -285,3 +285,6 @@ _PANELS: tuple[tuple[str, str, Callable[[HostSample], str], Callable[[HostSample
     ("haproxy", "haproxy", _haproxy, _nothing),
 )
 """Each panel with its collector, what is seen of it, and what is missing although the collector is content."""
+
+PANELS = (*(panel for panel, *_ in _PANELS), "generator")
+"""What is examined, in this order; the last only of this machine."""

@@ -8,7 +8,7 @@ from loadtop.model import LoadState
 from loadtop.moment import HostView, Moment
 from loadtop.summary.server_rows import brief
 from loadtop.summary.text import figure
-from loadtop.words import plain
+from loadtop.words import plain, tr, translated
 
 
 class Printer:
@@ -23,23 +23,23 @@ class Printer:
         if moment.measured.frame.number > 1:
             print(line(moment), file=self._out, flush=True)
         for text in moment.measured.frame.marks:
-            print(f"        mark: {plain(text)}", file=self._out, flush=True)
+            print(f"        {tr('mark: {text}', text=plain(text))}", file=self._out, flush=True)
         load = moment.measured.load
         if load is not None and load.message and load.message != self._message:
             self._message = load.message
-            print(f"        {plain(load.message)}", file=self._out, flush=True)
+            print(f"        {translated(plain(load.message))}", file=self._out, flush=True)
 
 
 def line(moment: Moment) -> str:
     """Time, load, each machine in a few figures, and the limit."""
     measured = moment.measured
-    parts = [f"{moment.at:6.1f} s"]
+    parts = [tr("{s} s", s=f"{moment.at:6.1f}")]
     if measured.load is not None:
         parts.append(_load(moment))
     parts += [_host(host, named=len(measured.hosts) > 1) for host in measured.hosts]
     verdict = moment.diagnosis.verdict
-    where = f" on {plain(verdict.host)}" if verdict.host else ""
-    parts.append(f"{str(verdict.bottleneck).upper()}{where}")
+    where = tr(" on {host}", host=plain(verdict.host)) if verdict.host else ""
+    parts.append(f"{tr(str(verdict.bottleneck).upper())}{where}")
     return "  ".join(parts)
 
 
@@ -50,15 +50,15 @@ def _load(moment: Moment) -> str:
     if load is None:
         return ""
     if load.state is LoadState.STARTING:
-        return "starting"
+        return tr("starting")
     latency = None if load.latencies is None or not load.latencies.total.count else load.latencies.total
     p50, p99 = (None if latency is None else percentile(latency, percent) / 1000 for percent in (50.0, 99.0))
     shape = f"c={load.concurrency}" if load.rate is None else f"rate={load.rate:g}"
     if load.concurrency is None and load.rate is None:
         shape = plain(load.engine)
-    failed = f" failed {load.failed}" if load.failed else ""
-    wrong = f" not2xx {load.non_2xx}" if load.non_2xx else ""
-    warm = " warm-up" if load.state is LoadState.WARMUP else ""
+    failed = tr(" failed {number}", number=load.failed) if load.failed else ""
+    wrong = tr(" not2xx {number}", number=load.non_2xx) if load.non_2xx else ""
+    warm = f" {tr('warm-up')}" if load.state is LoadState.WARMUP else ""
     rps = figure(None if rates is None else rates.rps)
     return f"{shape} {rps:>7}/s  p50 {figure(p50):>5} p99 {figure(p99):>5} ms{failed}{wrong}{warm}"
 
@@ -66,19 +66,20 @@ def _load(moment: Moment) -> str:
 def _host(host: HostView, *, named: bool) -> str:
     name = f"{plain(host.name)}: " if named else ""
     if host.stale_s > 0 or host.sample is None:
-        return f"{name}no sample for {host.stale_s:.0f} s" if host.stale_s >= 2 else f"{name}-"
+        gap = tr("no sample for {time}", time=tr("{s} s", s=f"{host.stale_s:.0f}")) if host.stale_s >= 2 else "-"
+        return f"{name}{gap}"
     rates = host.rates
     if rates is None:
         return f"{name}-"
     cpu = rates.cpu
-    text = f"{name}idle {figure(None if cpu is None else round(cpu.idle)):>3} %"
+    text = name + tr("idle {share} %", share=f"{figure(None if cpu is None else round(cpu.idle)):>3}")
     if cpu is not None and cpu.iowait is not None and cpu.iowait >= 1:
-        text += f" wait {cpu.iowait:.0f} %"
+        text += tr(" wait {share} %", share=f"{cpu.iowait:.0f}")
     if cpu is not None and cpu.steal is not None and cpu.steal >= 1:
         text += f" steal {cpu.steal:.0f} %"
     used = swap_used(host)
     if used is not None and used >= 1:
-        text += f" swap {used:.0f} %"
+        text += tr(" swap {share} %", share=f"{used:.0f}")
     for page in rates.apache or ():
-        text += f" busy {page.busy}/{page.capacity}"
+        text += tr(" busy {busy}/{all}", busy=page.busy, all=page.capacity)
     return text + brief(rates)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from loadtop.cli.ends import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.machines import connect_far, watched_hosts
 from loadtop.cli.outputs import check_writable, write_json
-from loadtop.doctor import SCHEMA, Check, Health, Report, examine, generator
+from loadtop.doctor import PANELS, SCHEMA, Check, Health, Report, examine, generator
 from loadtop.model import HostSample
 from loadtop.options import HERE, Options, parse
-from loadtop.words import plain
+from loadtop.summary.text import wrapped
+from loadtop.words import itemised, pad, plain, tr, translated, width
 
 if TYPE_CHECKING:
     from collectors.transport.ssh import SshTransport
@@ -116,7 +117,7 @@ def text(report: Report) -> str:
     """One machine, a few lines for each panel, safe for a terminal."""
     head = f"{plain(report.name)}  {plain(report.source)}"
     if report.problem:
-        return "\n".join((head, f"  {'no':<8}{'connection':<11}{_wrapped(report.problem)}", *_fix(report.fix)))
+        return "\n".join((head, _row("no", _CONNECTION, translated(plain(report.problem))), *_fix(report.fix)))
     lines = [f"{head}  {plain(report.system)}"]
     for check in report.checks:
         lines += _lines(check)
@@ -125,13 +126,39 @@ def text(report: Report) -> str:
 
 def _lines(check: Check) -> list[str]:
     word = "-" if check.health is Health.NONE else str(check.health)
-    told = check.seen if check.missing == "" else f"{check.seen}. {check.missing}" if check.seen else check.missing
-    return [f"  {word:<8}{check.panel:<11}{_wrapped(told)}", *_fix(check.fix)]
+    seen, missing = itemised(plain(check.seen)), translated(plain(check.missing))
+    told = tr("{seen}. {missing}", seen=seen, missing=missing) if seen and missing else seen or missing
+    return [_row(word, check.panel, told), *_fix(check.fix)]
+
+
+def _row(word: str, panel: str, told: str) -> str:
+    return f"  {pad(tr(word), _WORD)}{pad(tr(panel), _panel_cells())}{_wrapped(told)}"
 
 
 def _fix(fix: str) -> list[str]:
-    lines = enumerate(fix.splitlines())
-    return [f"{'':21}{'fix: ' if number == 0 else '     '}{plain(line)}" for number, line in lines]
+    label = tr("fix: ")
+    return [
+        f"{'':{_indent()}}{label if number == 0 else pad('', width(label))}{_to_paste(plain(line))}"
+        for number, line in enumerate(fix.splitlines())
+    ]
+
+
+def _to_paste(line: str) -> str:
+    """A line as it is; only what is said beside it is translated."""
+    command, gap, note = line.partition("   (")
+    return f"{command}   {itemised(gap.strip() + note)}" if gap else line
+
+
+_CONNECTION = "connection"
+_WORD = 8
+
+
+def _panel_cells() -> int:
+    return 1 + max(width(tr(name)) for name in (_CONNECTION, *PANELS))
+
+
+def _indent() -> int:
+    return 2 + _WORD + _panel_cells()
 
 
 def _width() -> int:
@@ -139,6 +166,9 @@ def _width() -> int:
 
 
 def _wrapped(words: str) -> str:
-    return f"\n{'':21}".join(
-        textwrap.wrap(plain(words), _width() - 21, break_long_words=False, break_on_hyphens=False) or [""]
-    )
+    cells = _width() - _indent()
+    if width(words) == len(words):
+        lines = textwrap.wrap(words, cells, break_long_words=False, break_on_hyphens=False)
+    else:
+        lines = wrapped(words, "", cells)
+    return f"\n{'':{_indent()}}".join(lines or [""])

@@ -12,7 +12,7 @@ from loadtop.load_options import UsageError
 from loadtop.options import Options
 from loadtop.session.place import SUFFIX, directory
 from loadtop.session.reader import Session, SessionError
-from loadtop.words import plain
+from loadtop.words import plain, tr
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
@@ -81,6 +81,6 @@ def tell_recording(recorder: "Recorder | None") -> None:
     """Say where the recording is, or why there is none, on standard error."""
     if recorder is None:
         return
-    for said in (f"Recorded in {recorder.path}" if recorder.kept else "", plain(recorder.problem)):
+    for said in (tr("Recorded in {path}", path=recorder.path) if recorder.kept else "", plain(recorder.problem)):
         if said:
             print(said, file=sys.stderr)

@@ -5,7 +5,7 @@ from typing import Any
 from loadtop.model import FpmPool
 from loadtop.rate_model import HostRates
 from loadtop.summary.text import figure, wrapped
-from loadtop.words import plain
+from loadtop.words import plain, tr
 
 Json = dict[str, Any]
 ENDS = ("FRONTEND", "BACKEND")
@@ -24,7 +24,7 @@ def server_rows(host: Json) -> list[str]:
         told = ", ".join(
             f"{plain(other['name'])} (pid {other['pid']}) {figure(round(other['cpu_pct']['mean']))} %" for other in busy
         )
-        rows += wrapped(f"others   {told} of a core", "  ")
+        rows += wrapped(tr("others   {told} of a core", told=told), "  ")
     return rows
 
 
@@ -32,30 +32,36 @@ def brief(rates: HostRates) -> str:
     """Pools and HAProxy in a few figures; empty where there is none."""
     words = "".join(_brief_pool(found.pool) for found in rates.fpm or ())
     queued = sum(found.line.queue or 0 for found in rates.haproxy or () if found.line.server == "BACKEND")
-    return words + (f" haproxy queue {queued}" if queued else "")
+    return words + (tr(" haproxy queue {number}", number=queued) if queued else "")
 
 
 def _brief_pool(pool: FpmPool) -> str:
     most = "" if pool.max_children is None else f"/{pool.max_children}"
-    queue = f" queue {pool.listen_queue}" if pool.listen_queue else ""
-    active = "silent" if pool.active is None and pool.silent_s else figure(pool.active)
+    queue = tr(" queue {number}", number=pool.listen_queue) if pool.listen_queue else ""
+    active = tr("silent") if pool.active is None and pool.silent_s else figure(pool.active)
     return f" {plain(pool.pool)} {active}{most}{queue}"
 
 
 def _pool(pool: Json) -> str:
-    of = "an unknown number of" if pool["max_children"] is None else pool["max_children"]
-    return (
-        f"  php-fpm  {plain(pool['pool'])}  active {_mean(pool['active'])} of {of} children  "
-        f"queue {_mean(pool['listen_queue'])}  {_mean(pool['requests_s'])} requests/s"
+    return tr(
+        "  php-fpm  {pool}  active {active} of {all} children  queue {queue}  {rate} requests/s",
+        pool=plain(pool["pool"]),
+        active=_mean(pool["active"]),
+        all=tr("an unknown number of") if pool["max_children"] is None else pool["max_children"],
+        queue=_mean(pool["listen_queue"]),
+        rate=_mean(pool["requests_s"]),
     )
 
 
 def _line(line: Json) -> str:
-    limit = "" if line["session_limit"] is None else f" of {line['session_limit']}"
-    queue = "" if line["server"] == "FRONTEND" else f"queue {_mean(line['queue'])}  "
-    return (
-        f"  haproxy  {plain(line['proxy'])}/{plain(line['server'])}  {queue}"
-        f"sessions {_mean(line['sessions'])}{limit}  {_mean(line['sessions_s'])} sessions/s"
+    queue = "" if line["server"] == "FRONTEND" else tr("queue {number}  ", number=_mean(line["queue"]))
+    return tr(
+        "  haproxy  {name}  {queue}sessions {sessions}{limit}  {rate} sessions/s",
+        name=f"{plain(line['proxy'])}/{plain(line['server'])}",
+        queue=queue,
+        sessions=_mean(line["sessions"]),
+        limit="" if line["session_limit"] is None else tr(" of {number}", number=line["session_limit"]),
+        rate=_mean(line["sessions_s"]),
     )
 
 

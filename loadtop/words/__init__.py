@@ -6,7 +6,7 @@ elsewhere (advice, reasons, troubles) and may have been recorded: recordings and
 """
 
 from loadtop.words.plain import plain
-from loadtop.words.speech import LANGUAGES, language, language_of, speak, tr, translated
+from loadtop.words.speech import LANGUAGES, itemised, language, language_of, speak, tr, translated
 from loadtop.words.table import pad, width
 
-__all__ = ["LANGUAGES", "language", "language_of", "pad", "plain", "speak", "tr", "translated", "width"]
+__all__ = ["LANGUAGES", "itemised", "language", "language_of", "pad", "plain", "speak", "tr", "translated", "width"]

@@ -1,16 +1,21 @@
-"""Japanese. ``SCREEN`` holds the texts given to ``tr``; ``MESSAGES`` those made elsewhere with figures filled in."""
+"""Japanese. ``SCREEN`` holds the texts given to ``tr``; ``MESSAGES`` those made elsewhere with figures filled in;
+``ITEMS`` those of lists."""
 
 from loadtop.words import ja_messages
+from loadtop.words.ja_doctor import DOCTOR, ITEMS, TROUBLES
+from loadtop.words.ja_lines import LINES
 from loadtop.words.ja_pages import PAGES, REASONS
 from loadtop.words.ja_reports import REPORTS
 
-__all__ = ["MESSAGES", "SCREEN"]
+__all__ = ["ITEMS", "MESSAGES", "SCREEN"]
 
-MESSAGES = {**ja_messages.MESSAGES, **REASONS}
+MESSAGES = {**ja_messages.MESSAGES, **REASONS, **TROUBLES}
 
 SCREEN = {
     **PAGES,
     **REPORTS,
+    **LINES,
+    **DOCTOR,
     # numbers
     "{s} s": "{s} 秒",
     "{min} min": "{min} 分",

@@ -15,10 +15,12 @@ class _Speech:
         self.language = "en"
         self.screen: Mapping[str, str] = {}
         self.messages: list[tuple[re.Pattern[str], str]] = []
+        self.items: list[tuple[re.Pattern[str], str]] = []
 
 
 _SPEECH = _Speech()
 _STOPS = {".": "。", ". ": "。"}
+_PARTS = re.compile(r"(, |; )")
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -38,12 +40,11 @@ def language() -> str:
 def speak(code: str) -> None:
     """From now on speak this one of :data:`LANGUAGES`."""
     _SPEECH.language = code
-    _SPEECH.screen, _SPEECH.messages = {}, []
+    _SPEECH.screen, _SPEECH.messages, _SPEECH.items = {}, [], []
     if code != "en":
         catalogue = importlib.import_module(f"loadtop.words.{code}")
         _SPEECH.screen = catalogue.SCREEN
-        by_length = sorted(catalogue.MESSAGES, key=lambda text: -len(_PLACE.sub("", text)))
-        _SPEECH.messages = [(_pattern(text), catalogue.MESSAGES[text]) for text in by_length]
+        _SPEECH.messages, _SPEECH.items = _patterns(catalogue.MESSAGES), _patterns(catalogue.ITEMS)
     translated.cache_clear()
 
 
@@ -68,6 +69,29 @@ def translated(text: str) -> str:
             values = {name: _value(value) for name, value in found.groupdict().items()}
             return translated(text[: found.start()]) + target.format(**values) + translated(text[found.end() :])
     return text
+
+
+def itemised(text: str) -> str:
+    """A list that was made in English elsewhere, its items parted by commas or semicolons: each that is known whole is
+    translated, any other stays."""
+    if not _SPEECH.items:
+        return text
+    whole = _item(text)
+    return whole if whole != text else "".join(_item(part) for part in _PARTS.split(text))
+
+
+def _item(text: str) -> str:
+    for pattern, target in _SPEECH.items:
+        found = pattern.fullmatch(text)
+        if found is not None and not any(map(_PARTS.search, found.groups())):
+            return target.format(**{name: _item(value) for name, value in found.groupdict().items()})
+    return text
+
+
+def _patterns(catalogue: Mapping[str, str]) -> list[tuple[re.Pattern[str], str]]:
+    """Those with the most words first."""
+    by_length = sorted(catalogue, key=lambda text: -len(_PLACE.sub("", text)))
+    return [(_pattern(text), catalogue[text]) for text in by_length]
 
 
 def _value(value: str) -> str:

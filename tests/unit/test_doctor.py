@@ -1,5 +1,6 @@
 """What the doctor says of a sample, and how it looks."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from loadtop.model import (
     Process,
     State,
 )
+from loadtop.words import width
 
 PAGE = ApacheStatus("http://x/s?auto", "event", "", "W___", 10, max_request_workers=4, listen_backlog=511)
 POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address="/run/fpm.sock")
@@ -138,6 +140,29 @@ def test_it_is_safe_for_a_terminal_and_aligned() -> None:
     assert all(len(line) <= 100 for line in lines)
     assert lines[-2:] == [f"{'':21}fix: <Location>", f"{'':26}    Require local"]
     assert "no      connection" in text(Report("web1", "ssh://web1", problem="nothing listens"))
+
+
+@pytest.mark.usefixtures("japanese")
+def test_in_japanese_the_columns_stand_and_what_is_pasted_stays(sample: HostSample) -> None:
+    lacking = replace(
+        sample,
+        fpm=(replace(POOL, max_children=None),),
+        networks=(Network("eth0", 0, 0, 0, 0),),
+        outcomes=(*sample.outcomes[:-1], Outcome("haproxy", State.FAILED, "unix:/x: no such socket")),
+        haproxy=None,
+    )
+    report = Report("web1", "ssh://web1", "Linux", checks=(*examine(lacking), generator(1024, 1000)))
+    shown = text(report)
+    assert not re.search(r"[a-z]{3,} [a-z]{3,} [a-z]{3,}", shown)
+    for said in ("一部    ネットワーク eth0。回線速度が不明: eth0", "負荷平均 0.50", "不可    haproxy"):
+        assert said in shown
+    assert f'{"":23}対処: echo "* hard nofile 65536" | sudo tee -a /etc/security/limits.conf   \uff08その後' in shown
+    assert f"\n{'':29}sudo sysctl -w net.ipv4.ip_local_port_range" in shown
+    starts = {width(line) - width(line.lstrip()) for line in shown.splitlines()[1:] if line.startswith("   ")}
+    assert starts <= {23, 29}
+    assert all(width(line) <= 100 for line in shown.splitlines() if "nofile" not in line)
+    assert report.as_json()["panels"][0]["seen"] == "2 cores"
+    assert "   接続         " in text(Report("web1", "ssh://web1", problem="nothing listens"))
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from loadtop.condition import Condition, Watchdog
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.headless import line
-from loadtop.model import ApacheStatus, FpmPool, Frame, HaproxyProxy
+from loadtop.model import ApacheStatus, FpmPool, Frame, HaproxyProxy, LoadState
 from loadtop.moment import Measurer, Moment
 from loadtop.summary.builder import SummaryBuilder
 from loadtop.summary.text import report
@@ -58,6 +60,26 @@ def test_pools_and_lines_are_added_up(machine: Any, frame_of: FrameOf) -> None:
     assert "php-fpm  www  active 5 of 5 children  queue 6  10 requests/s" in text
     assert "haproxy  be/BACKEND  queue 7  sessions 10 of 200  25 sessions/s" in text
     assert line(moment).partition("  ")[2].count("www silent/5 queue 9 haproxy queue 8") == 1
+
+
+@pytest.mark.usefixtures("japanese")
+def test_in_japanese_figures_stay_in_their_columns(machine: Any, load: Any, frame_of: FrameOf) -> None:
+    run = Run(machine, frame_of)
+    first = run.go(apache=(STATUS,))
+    assert line(first).startswith("   0.0 秒  ")
+    run.go(fpm=(POOL,), haproxy=(BACKEND,))
+    told = line(run.go(fpm=(SILENT,), haproxy=(replace(BACKEND, queue=8, sessions_total=1050, at=102.0),)))
+    assert (
+        told
+        == "   2.0 秒  アイドル  95 % 稼働 1/10 www 無応答/5 待ち 9 haproxy 待ち 8  HAProxy の待ち行列\uff08web1\uff09"
+    )
+    text = report(run.summary.as_json())
+    assert "php-fpm  www  稼働 2 / 5 子プロセス  待ち 4.5  - 要求/s" in text
+    assert "haproxy  be/BACKEND  待ち 6  セッション 10 / 200" in text
+    sample = load.sample(failed=3, non_2xx=7, state=LoadState.WARMUP)
+    measured = Measurer().measure(frame_of(5, sample))
+    said = line(Moment(measured, run.diagnoser.diagnose(measured)))
+    assert "p99     - ms 失敗 3 2xx以外 7 暖機運転  " in said
 
 
 def test_none_of_them_is_an_empty_list(machine: Any, frame_of: FrameOf) -> None:

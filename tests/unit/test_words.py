@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.words import language_of, pad, tr, translated, width
-from loadtop.words.ja import MESSAGES, SCREEN
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.words import itemised, language_of, pad, tr, translated, width
+from loadtop.words.ja import ITEMS, MESSAGES, SCREEN
 from tui.drawing.scoreboard import NAMES
 from tui.drawing.sweep import NARROW, WIDE
 from tui.keys import ELSEWHERE, KEYS
@@ -79,11 +80,12 @@ def test_everything_on_the_screen_has_its_japanese() -> None:
     words |= {text for key in KEYS if key.footer for text in (key.label, key.help) if text}
     words |= {text for key in REPLAY_KEYS for text in (key.label, key.help) if text}
     words |= {name for name, _ in (*NARROW, *WIDE)}
+    words |= {str(bottleneck).upper() for bottleneck in Bottleneck}
     words |= {text for _, text in ELSEWHERE} | {panel.TAB for panel in PANELS if panel.TAB}
     assert sorted(words - SCREEN.keys()) == []
 
 
-@pytest.mark.parametrize("catalogue", [SCREEN, MESSAGES], ids=["screen", "messages"])
+@pytest.mark.parametrize("catalogue", [SCREEN, MESSAGES, ITEMS], ids=["screen", "messages", "items"])
 def test_the_same_figures_stand_in_both(catalogue: dict[str, str]) -> None:
     for english, japanese in catalogue.items():
         places, used = (set(re.findall(r"\{(\w+)\}", text)) for text in (english, japanese))
@@ -111,6 +113,23 @@ def test_advice_keeps_its_figures(english: str, said: str, japanese: None) -> No
     assert said in found
     assert set(re.findall(r"\d+(?:\.\d+)?", english)) <= set(re.findall(r"\d+(?:\.\d+)?", found))
     assert re.search(r"[a-z]{3,} [a-z]{3,} [a-z]{3,}", found) is None
+
+
+@pytest.mark.parametrize(
+    ("english", "said"),
+    [
+        ("2 cores", "2 コア"),
+        ("overflows, retransmits; 12 listening ports", "待ち行列の溢れ, 再送; 待ち受けポート 12"),
+        (
+            "pool www (/run/a b.sock): pm.max_children unknown, queue 3",
+            "プール www (/run/a b.sock): pm.max_children 不明, 待ち 3",
+        ),
+        ("vda, my ports of call", "vda, my ports of call"),
+        ("lo, eth0 (1000 Mbit/s)", "lo, eth0 (1000 Mbit/s)"),
+    ],
+)
+def test_items_are_known_whole_or_not_at_all(english: str, said: str, japanese: None) -> None:  # noqa: ARG001 (the language)
+    assert itemised(english) == said
 
 
 def test_what_is_not_known_stays_english(japanese: None) -> None:  # noqa: ARG001 (the language)
