@@ -49,7 +49,7 @@ class Course:
         load = moment.measured.load
         if counts(load, self._before):
             self.began = self.began if self.at else self._last
-            self._begin(0 if load is None else load.step)
+            self._begin(0 if load is None else _number(load.step))
             self.at[-1] = moment.at - self.began
             self._read(moment)
         self.ended = load is not None and load.state.ended
@@ -90,7 +90,7 @@ class Course:
         load = moment.measured.load
         if load is not None and not load.state.ended:
             shape = f"{load.rate:g}/s" if load.rate is not None else f"c={load.concurrency}"
-            self.shapes.setdefault(load.step, shape)
+            self.shapes.setdefault(_number(load.step), shape)
         for metric in LOAD_METRICS if load is not None else ():
             if metric.name in JUDGED:
                 self._put((LOAD, metric.name), metric.read(moment.measured))
@@ -139,3 +139,11 @@ class Course:
         if isnan(one):
             return other
         return (one * self._full[i] + other * self._full[j]) / (self._full[i] + self._full[j])
+
+
+def _number(step: int) -> int:
+    """A step's number as the array holds it: a recording that was made up may have any."""
+    return max(-_GREATEST, min(step, _GREATEST))
+
+
+_GREATEST = (1 << 63) - 1

@@ -29,7 +29,7 @@ class Writer:
         self._identity = _identity(path)
         self._numbering = Numbering()
         self._frames = FrameWriter(self._numbering)
-        self._digest = Digest()
+        self._digest: Digest | None = Digest()
         self._pending: dict[tuple[str, Row], Row] = {}
         self._replaced: list[tuple[str, int]] = []
         self._written = 0
@@ -65,7 +65,7 @@ class Writer:
             self._pending.update({(table, row[:1]): row for table, row in done})
         for table, row in self._frames.write(self._number, moment):
             self._pending[table, row[: 2 if table in TWO_KEYS else 1]] = row
-        self._digest.add(moment.measured.frame)
+        self._sum_up(moment)
         if self._number % EVERY == 0:
             self._add_digest()
 
@@ -110,7 +110,18 @@ class Writer:
             self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
 
+    def _sum_up(self, moment: Moment) -> None:
+        if self._digest is None:
+            return
+        try:
+            self._digest.add(moment.measured.frame)
+        except Exception:
+            # Figures beyond all measure, with which nothing can be computed: they are recorded all the same.
+            self._digest = None
+
     def _add_digest(self) -> None:
+        if self._digest is None:
+            return
         # A recording without one is only slower to report.
         with suppress(UnknownClassError):
             row = self._digest.row()

@@ -9,7 +9,7 @@ import pytest
 from loadtop.condition import Condition, Watchdog
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.headless import line
-from loadtop.model import ApacheStatus, FpmPool, Frame, HaproxyProxy, LoadState
+from loadtop.model import ApacheStatus, Failures, FpmPool, Frame, HaproxyProxy, LoadState
 from loadtop.moment import Measurer, Moment
 from loadtop.summary.builder import SummaryBuilder
 from loadtop.summary.text import report
@@ -76,7 +76,7 @@ def test_in_japanese_figures_stay_in_their_columns(machine: Any, load: Any, fram
     text = report(run.summary.as_json())
     assert "php-fpm  www  稼働 2 / 5 子プロセス  待ち 4.5  - 要求/s" in text
     assert "haproxy  be/BACKEND  待ち 6  セッション 10 / 200" in text
-    sample = load.sample(failed=3, non_2xx=7, state=LoadState.WARMUP)
+    sample = load.sample(failures=Failures(timeout=3), non_2xx=7, state=LoadState.WARMUP)
     measured = Measurer().measure(frame_of(5, sample))
     said = line(Moment(measured, run.diagnoser.diagnose(measured)))
     assert "p99     - ms 失敗 3 2xx以外 7 暖機運転  " in said

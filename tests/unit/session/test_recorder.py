@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Finding
-from loadtop.model import LoadState
+from loadtop.model import Frame, LoadState
 from loadtop.moment import Moment
 from loadtop.session import recorder as recording
+from loadtop.session.digest import Digest
 from loadtop.session.listing import recordings
 from loadtop.session.meta import SessionMeta
 from loadtop.session.reader import Session
@@ -321,3 +322,39 @@ def test_the_list_says_what_was_the_limit_while_load_ran(tmp_path: Path, meta: S
         recorder.record(shown(moment, number))
     recorder.close()
     assert [each.verdict for each in recordings(tmp_path)] == ["cpu"]
+
+
+@pytest.mark.parametrize("step", [1 << 63, -(1 << 70), 1 << 200])
+def test_a_number_beyond_all_measure_ends_no_recording(opened: Recorder, made_moments: Make, step: int) -> None:
+    made = made_moments(12)
+    for each in made:
+        load = each.measured.frame.load
+        load = None if load is None else replace(load, state=LoadState.RUNNING, step=step)
+        frame = replace(each.measured.frame, load=load)
+        opened.record(replace(each, measured=replace(each.measured, frame=frame)))
+    opened.close()
+    assert opened.problem == ""
+    assert numbers(opened.path) == [each.measured.frame.number for each in made]
+    with Session(opened.path) as session:
+        digest = session.digest()
+    assert digest is not None
+    assert set(digest.course.steps) <= {0, (1 << 63) - 1, 1 - (1 << 63)}
+    assert set(digest.course.shapes) <= set(digest.course.steps)
+
+
+def test_figures_that_cannot_be_added_up_are_recorded(
+    opened: Recorder, made_moments: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = made_moments(6)
+
+    def overflow(_: Digest, frame: Frame) -> None:
+        raise OverflowError(f"cannot count frame {frame.number}")
+
+    monkeypatch.setattr(Digest, "add", overflow)
+    for moment in made:
+        opened.record(moment)
+    opened.close()
+    assert opened.problem == ""
+    assert numbers(opened.path) == [moment.measured.frame.number for moment in made]
+    with Session(opened.path) as session:
+        assert session.digest() is None
