@@ -221,7 +221,7 @@ class Connection(asyncio.Protocol):
 
     def _parse(self, data: bytes, at: int) -> None:
         reply = self.reply
-        if reply is None:
+        if reply is None or reply.headless != self.exchange.headless:
             reply = self.reply = Reply(headless=self.exchange.headless)
         elif self.state != PARSING:
             reply.begin()

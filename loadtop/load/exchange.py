@@ -131,7 +131,6 @@ class Reply:
 
     __slots__ = (
         "_feed",
-        "_headless",
         "_interim",
         "_parser",
         "_prefix",
@@ -142,13 +141,15 @@ class Reply:
         "complete",
         "extra",
         "headers_done",
+        "headless",
         "persistent",
         "received",
         "status",
     )
 
     def __init__(self, *, headless: bool) -> None:
-        self._headless = headless
+        self.headless = headless
+        """Whether it answers HEAD, and so has no body whatever its length says."""
         self._parser = httptools.HttpResponseParser(self)
         self._feed: Callable[[bytes], None] = self._parser.feed_data
         self._status: Callable[[], int] = self._parser.get_status_code
@@ -236,8 +237,8 @@ class Reply:
         if 100 <= self.status < 200:
             return
         self.headers_done = True
-        self.persistent = self._parser.should_keep_alive() or (self._headless and self._stays())
-        self.complete = self._headless
+        self.persistent = self._parser.should_keep_alive() or (self.headless and self._stays())
+        self.complete = self.headless
 
     def on_chunk_header(self) -> None:
         self.chunked = True

@@ -209,6 +209,21 @@ def test_a_head_request_needs_no_length_to_keep_the_connection(bench: MakeBench,
     assert (made.connection.state == CLOSING) is not stays
 
 
+@pytest.mark.parametrize("size", [1, 1 << 30])
+def test_head_may_follow_another_method_on_the_same_connection(bench: MakeBench, size: int) -> None:
+    made, head = bench(short_way=False), bench(method="HEAD").exchange
+    get = made.exchange
+    for _ in range(2):
+        made.feed(PLAIN, size)
+        made.connection.exchange = head
+        made.connection.send(0)
+        made.feed(PLAIN.removesuffix(b"hello"), size)
+        made.connection.exchange = get
+        made.connection.send(0)
+    assert made.ear.answers == [(200, 5, False), (200, 0, False)] * 2
+    assert not made.ear.failures
+
+
 def test_a_body_after_a_head_request_is_too_much(bench: MakeBench) -> None:
     made = bench(method="HEAD")
     made.feed(PLAIN)
