@@ -89,6 +89,8 @@ class Target:
         except ValueError as error:
             raise PlanError(f"{url!r} is not a usable URL ({error}): write it as http://host[:port]/path") from None
         scheme = parts.scheme.lower()
+        if not scheme:
+            raise PlanError(f"{url!r} is not a usable URL: write it as http://host[:port]/path")
         if scheme not in _PORTS:
             raise PlanError(f"{scheme!r} is not a scheme that can be loaded: use http:// or https://")
         if port == 0:
@@ -176,6 +178,7 @@ def _host(host: str, url: str) -> str:
         ascii_host = host.encode("ascii" if host.isascii() else "idna").decode("ascii")
     except UnicodeError:
         raise PlanError(f"{host!r} is not a host name: check the spelling") from None
-    if not re.fullmatch(r"[A-Za-z0-9._-]+", ascii_host):
+    labels = ascii_host.removesuffix(".").split(".")
+    if not all(re.fullmatch(r"[A-Za-z0-9_-]{1,63}", label) for label in labels):
         raise PlanError(f"{host!r} is not a host name: check the spelling")
     return ascii_host

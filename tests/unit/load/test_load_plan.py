@@ -34,6 +34,7 @@ def sent(target: Target, *, keepalive: bool = True, proxied: tuple[tuple[str, st
         ("http://[::1]/a", "http://[::1]/a", ("http", "::1", 80), "/a"),
         ("http://web1/a b/ü#part", "http://web1/a%20b/%C3%BC", ("http", "web1", 80), "/a%20b/%C3%BC"),
         ("http://web1/a%20b?x=[1]&y={}", "http://web1/a%20b?x=[1]&y={}", ("http", "web1", 80), "/a%20b?x=[1]&y={}"),
+        ("http://web_1.example./", "http://web_1.example./", ("http", "web_1.example.", 80), "/"),
         ("http://web1?q", "http://web1/?q", ("http", "web1", 80), "/?q"),
         ("http://bücher.example/", "http://xn--bcher-kva.example/", ("http", "xn--bcher-kva.example", 80), "/"),
     ],
@@ -56,6 +57,10 @@ def test_a_user_in_the_url_becomes_basic_auth_and_is_gone_from_the_url() -> None
     ("url", "fix"),
     [
         ("ftp://web1/", "use http:// or https://"),
+        ("://web1/", "http://host"),
+        ("http://web1..example/", "not a host name"),
+        ("http://.example/", "not a host name"),
+        (f"http://{'a' * 64}.example/", "not a host name"),
         ("http:///x", "http://host"),
         ("http://web1:99999/", "http://host"),
         ("http://web1:0/", "1 to 65535"),
