@@ -1,10 +1,12 @@
 """The load part of the command line: ab's letters and ours, and the plan that they make."""
 
 import argparse
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth
+from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
 from loadtop.load_checks import check_together
 
 DEFAULT_TIME_S = 30.0
@@ -129,14 +131,25 @@ def _targets(arguments: Any) -> tuple[Target, ...]:
     headers = _headers(arguments)
     targets = [Target.parse(url, method=method, headers=headers, body=body) for url in arguments.urls]
     if arguments.url_file is not None:
-        for number, line in enumerate(_read(arguments.url_file).decode(errors="replace").splitlines(), 1):
+        for number, line in enumerate(_read(arguments.url_file).decode("utf-8-sig", errors="replace").splitlines(), 1):
             words = line.split()
             if words and not words[0].startswith("#"):
                 place = f"{arguments.url_file}, line {number}"
                 targets.append(_listed(words, place, method, headers, body))
     if not targets:
         raise UsageError(f"{arguments.url_file} holds no URL: write one a line")
-    return tuple(targets)
+    return tuple(targets) if arguments.content_type is None else _typed(targets, arguments.content_type)
+
+
+def _typed(targets: list[Target], content_type: str) -> tuple[Target, ...]:
+    """The targets with -T's header, as far as they have a body."""
+    if all(target.body is None for target in targets):
+        raise UsageError("-T names the type of a body: give one with -p FILE, -u FILE or in the lines of --urls")
+    check_header("Content-Type", content_type)
+    header = ("Content-Type", content_type)
+    return tuple(
+        target if target.body is None else replace(target, headers=(*target.headers, header)) for target in targets
+    )
 
 
 def _listed(
@@ -166,13 +179,18 @@ def _proxy(arguments: Any) -> Proxy | None:
         if arguments.proxy_auth is not None:
             raise UsageError("-P is for a proxy: name it with -X HOST:PORT")
         return None
-    host, colon, port = arguments.proxy.rpartition(":")
-    if not colon:
-        host, port = arguments.proxy, "80"
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise UsageError(f"-X '{arguments.proxy}' is no proxy: write HOST:PORT")
+    place: str = arguments.proxy
+    if "@" in place:  # not repeated: it may hold a password
+        raise UsageError("-X takes HOST:PORT alone: give the proxy's user and password with -P USER:PASSWORD")
+    wrong = UsageError(f"-X '{place}' is no proxy: write HOST:PORT, without http:// and path")
+    if re.search(r"[/?#\s]", place):
+        raise wrong
+    try:
+        origin = Target.parse(f"http://{place}").origin
+    except PlanError:
+        raise wrong from None
     credentials = None if arguments.proxy_auth is None else _credentials("-P", arguments.proxy_auth)
-    return Proxy(host.strip("[]"), int(port), credentials)
+    return Proxy(origin.host, origin.port, credentials)
 
 
 def _method_and_body(arguments: Any) -> tuple[str, bytes | None]:
@@ -183,10 +201,8 @@ def _method_and_body(arguments: Any) -> tuple[str, bytes | None]:
     body = None
     if file is not None:
         body = _read(file)
-    if arguments.content_type and file is None:
-        raise UsageError("-T names the type of a body: give one with -p FILE or -u FILE")
     default = {"post": "POST", "put": "PUT", "head": "HEAD"}[given[0]] if given else "GET"
-    return arguments.method or default, body
+    return default if arguments.method is None else arguments.method, body
 
 
 def _headers(arguments: Any) -> tuple[tuple[str, str], ...]:
@@ -203,8 +219,6 @@ def _headers(arguments: Any) -> tuple[tuple[str, str], ...]:
         headers.append(("Cookie", "; ".join(arguments.cookie)))
     if arguments.auth is not None:
         headers.append(("Authorization", _credentials("-A", arguments.auth)))
-    if arguments.content_type is not None:
-        headers.append(("Content-Type", arguments.content_type))
     return tuple(headers)
 
 
@@ -262,5 +276,6 @@ def positive(text: str) -> float:
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
     if not 0 < number < 1e7:
-        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number above 0")
+        limits = "below 10 million" if number > 0 else "above 0"
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number {limits}")
     return number

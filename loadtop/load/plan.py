@@ -13,6 +13,9 @@ __all__ = ["Origin", "Plan", "PlanError", "Proxy", "Step", "Target", "TlsOptions
 
 MOST_CONNECTIONS = 200_000
 """More than one address can have ports for; a typing error, not a load."""
+MOST_WORKERS = 1024
+LARGEST_BUFFER = (1 << 31) - 1
+"""Bytes: setsockopt(2) takes an int."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +106,10 @@ class Plan:
             raise PlanError(f"a timeout of {self.timeout_s:g} s is not possible: use seconds above 0")
         if not 0 <= self.warmup_s < float("inf"):
             raise PlanError(f"a warm-up of {self.warmup_s:g} s is not possible: use 0 or more seconds")
-        if not 1 <= self.workers <= 1024:
-            raise PlanError(f"--workers {self.workers} is not possible: use 1 or more")
-        if self.socket_buffer is not None and self.socket_buffer < 1:
-            raise PlanError(f"-b {self.socket_buffer} is not possible: use a number of bytes above 0")
+        if not 1 <= self.workers <= MOST_WORKERS:
+            raise PlanError(f"--workers {self.workers} is not possible: use 1 to {MOST_WORKERS}")
+        if self.socket_buffer is not None and not 1 <= self.socket_buffer <= LARGEST_BUFFER:
+            raise PlanError(f"-b {self.socket_buffer} is not possible: use 1 to {LARGEST_BUFFER} bytes")
         if self.verbosity < 0:
             raise PlanError(f"-v {self.verbosity} is not possible: use 2 for heads, 3 for the status of each response")
         for step in self.steps:

@@ -178,7 +178,30 @@ def test_a_list_of_urls_carries_weights_methods_and_bodies(tmp_path: Path) -> No
         parse(["--urls", str(urls)])
 
 
+def test_a_list_of_urls_may_come_from_another_system(tmp_path: Path) -> None:
+    urls = tmp_path / "urls"
+    urls.write_bytes(b"\xef\xbb\xbf" + f"{URL}a 2\r\n\r\n# page b\r\n{URL}b\r\n".encode())
+    plan = parse(["--urls", str(urls)]).plan
+    assert plan is not None
+    assert [(target.path, target.weight) for target in plan.targets] == [("/a", 2.0), ("/b", 1.0)]
+
+
+def test_the_type_of_a_body_goes_with_the_bodies_alone(tmp_path: Path) -> None:
+    body, urls = tmp_path / "body", tmp_path / "urls"
+    body.write_bytes(b"{}")
+    urls.write_text(f"{URL}\n{URL}buy 1 POST {body}\n")
+    plan = parse(["--urls", str(urls), "-T", "application/json"]).plan
+    assert plan is not None
+    assert [target.headers for target in plan.targets] == [(), (("Content-Type", "application/json"),)]
+    urls.write_text(f"{URL}\n")
+    with pytest.raises(UsageError, match="-T names the type of a body"):
+        parse(["--urls", str(urls), "-T", "application/json"])
+
+
 def test_a_proxy_with_its_password() -> None:
+    with pytest.raises(UsageError, match="-P USER:PASSWORD") as error:
+        parse(["-X", "me:pw@proxy:3128", URL])
+    assert "pw@" not in str(error.value)
     plan = parse(["-X", "proxy:3128", "-P", "me:pw", "-n1", URL]).plan
     assert plan is not None
     assert plan.proxy is not None
