@@ -86,7 +86,7 @@ class SummaryBuilder:
             "schema": SCHEMA,
             "version": __version__,
             "started": datetime.fromtimestamp(self._started or 0.0, UTC).isoformat(timespec="seconds"),
-            "duration_s": round(seconds, 3),
+            "duration_s": round(seconds, 6),
             "url": None if self.url is None else url_without_secrets(self.url),
             "load": self.load.as_json(),
             "hosts": [host.as_json() for host in self.hosts.values()],

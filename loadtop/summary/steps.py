@@ -45,7 +45,7 @@ class StepSummary:
             "rate": last.rate,
             "requests": requests,
             "failed": failed,
-            "time_s": round(seconds, 3),
+            "time_s": round(seconds, 6),
             "rps": round(requests / seconds, 3) if requests is not None and seconds > 0 else None,
             "latency_ms": latency_json(self._latency),
             "idle_pct": self._targets.idle,
