@@ -74,14 +74,17 @@ def _of_load(load: Json | None) -> Iterator[Table]:
         return
     classes = failure_classes(load["failures"]) if load["failed"] else ""
     received: int | None = load["received_bytes"]
+    behind = [name for name in ("late", "unsent") if load["late"] or load["unsent"]]
     row = (
         figure(load["requests"]),
         f"{figure(load['failed'])}{f' ({classes})' if classes else ''}",
         figure(load["non_2xx"]),
         figure(load["rps"]),
         "-" if received is None else f"{received / 1e6:.2f}",
+        *(figure(load[name]) for name in behind),
     )
-    yield Table("Load", ("requests", "failed", "not 2xx", "requests/s", "MB received"), [row])
+    heads = ("late", "never sent")[: len(behind)]
+    yield Table("Load", ("requests", "failed", "not 2xx", "requests/s", "MB received", *heads), [row])
     if load["latency_ms"] is not None:
         names = ("min", "mean", "sd", *PERCENTILES, "max")
         kinds = (("response time", load["latency_ms"]), ("from the intended start", load["corrected_latency_ms"]))

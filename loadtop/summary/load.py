@@ -79,6 +79,7 @@ class LoadSummary:
             "latency_ms": _stated_latency(stated["total"]) if "total" in stated else total,
             "latency_source": "stated" if "total" in stated else (None if total is None else "measured"),
             "corrected_latency_ms": None if self.corrected is None else latency_json(self.corrected),
+            **_schedule_json(last),
             **{f"{part}_ms": self._times(part, stated.get(part)) for part in PARTS[1:]},
             "workers": [worker.as_json() for worker in self._workers.values()] or None,
             "state": str(last.state),
@@ -91,6 +92,15 @@ class LoadSummary:
             return measured
         latency = _stated_latency(stated)
         return {name: latency["p50" if name == "median" else name] for name in ("min", "mean", "sd", "median", "max")}
+
+
+def _schedule_json(last: LoadSample) -> Json:
+    """How many requests of the open model were sent after their time, and how many never; ``None`` where there is no
+    schedule, or the engine does not tell."""
+    generator = last.generator
+    if last.rate is None or generator is None or generator.late is None or generator.unsent is None:
+        return {"late": None, "unsent": None}
+    return {"late": max(0, generator.late - generator.unsent), "unsent": generator.unsent}
 
 
 def _failures_json(failures: Failures) -> Json:

@@ -101,6 +101,8 @@ def _load(load: Json, seconds: float) -> list[str]:
         lines.append(f"  {pad(tr('failed'), 8)} {load['failed']:>10}   ({failure_classes(load['failures'])})")
     if load["non_2xx"]:
         lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
+    if load["late"] or load["unsent"]:
+        lines.append(f"  {pad(tr('late'), 8)} {load['late']:>10}   ({tr('never sent')} {load['unsent']})")
     if load["message"]:
         lines += wrapped(translated(plain(load["message"])), "  ")
     lines += _workers(load.get("workers") or ())

@@ -366,6 +366,8 @@ SCREEN = {
     "not told apart": "内訳なし",
     "no class": "内訳なし",
     "not 2xx": "2xx以外",
+    "late": "遅れ",
+    "never sent": "未送信",
     "  (as {engine} states them)": "  （{engine} による値）",
     "Times in ms": "時間 (ms)",
     "min": "最小",

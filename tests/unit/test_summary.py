@@ -105,6 +105,30 @@ def test_rps_is_requests_by_time_and_latencies_are_merged(run: Run) -> None:
     assert load["latency_ms"]["p50"] == pytest.approx(2.0, rel=0.01)
 
 
+def test_a_time_of_milliseconds_still_gives_the_rate(run: Run) -> None:
+    run.go(1)
+    run.go(1, load={"elapsed_s": 0.0123456, "state": LoadState.DONE})
+    figures = run.json()
+    assert figures["load"]["requests"] / figures["duration_s"] == pytest.approx(figures["load"]["rps"], rel=1e-4)
+
+
+def test_requests_that_missed_their_time_are_told(run: Run) -> None:
+    behind = {"rate": 100.0, "generator": GeneratorSample((0.5,), 0.001, late=30, unsent=12)}
+    run.go(3, load=behind)
+    figures = run.json()
+    assert (figures["load"]["late"], figures["load"]["unsent"]) == (18, 12)
+    assert "late             18   (never sent 12)" in report(figures)
+    (told,) = [each for each in tables(Story("http://web1/", ()), figures) if each.title == "Load"]
+    assert (told.head[-2:], told.rows[0][-2:]) == (("late", "never sent"), ("18", "12"))
+
+
+def test_no_request_misses_its_time_where_there_is_none(run: Run) -> None:
+    run.go(3)
+    figures = run.json()
+    assert (figures["load"]["late"], figures["load"]["unsent"]) == (None, None)
+    assert "never sent" not in report(figures)
+
+
 def test_the_verdict_is_the_one_that_held_longest_while_load_ran(run: Run) -> None:
     run.go(4)
     run.go(7, **FULL)
