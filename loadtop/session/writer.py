@@ -115,7 +115,7 @@ class Writer:
             return
         try:
             self._digest.add(moment.measured.frame)
-        except Exception:
+        except (ArithmeticError, ValueError):
             # Figures beyond all measure, with which nothing can be computed: they are recorded all the same.
             self._digest = None
 
