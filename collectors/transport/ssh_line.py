@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 import os
 import secrets
-import shutil
-import tempfile
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from collectors.reading import Missing
 from collectors.transport import ssh_frame
 from collectors.transport.ssh_ask import Prompt
 from collectors.transport.ssh_problem import NO_CLIENT, clean, explain
+from collectors.transport.ssh_sockets import SocketDirectory
 
 FRAME_BYTES = 8 << 20
 """No frame is longer; a far side that prints more without an end is disconnected."""
@@ -59,7 +58,9 @@ class Control:
 class SshLine:
     """One connection. :meth:`exchange` may be cancelled: what then comes too late is passed over."""
 
-    def __init__(self, place: str, process: asyncio.subprocess.Process, control: Control, directory: Path) -> None:
+    def __init__(
+        self, place: str, process: asyncio.subprocess.Process, control: Control, sockets: SocketDirectory
+    ) -> None:
         self._place = place
         self._process = process
         self._listening = asyncio.create_task(self._listen(), name=f"messages of {place}")
@@ -69,7 +70,8 @@ class SshLine:
         self._pss_asked = ""
         self._awaiting = False
         self.control = control
-        self.directory = directory
+        self.directory = sockets.path
+        self._sockets = sockets
         self.messages: deque[str] = deque(maxlen=_MESSAGES)
         self.refusal = ""
         self._noted = 0
@@ -78,9 +80,9 @@ class SshLine:
     async def open(cls, place: str, ssh: Sequence[str], prompt: Prompt | None = None) -> "SshLine":
         """Start ssh. ``ssh`` is its command, with options that come before all others. It asks for nothing, unless
         there is a ``prompt``, which is to be taken back when the first answer has come."""
-        directory = Path(tempfile.mkdtemp(prefix="loadtop-", dir=_short_directory()))
+        sockets = SocketDirectory()
         try:
-            control = await _control(place, ssh, directory)
+            control = await _control(place, ssh, sockets.path)
             script = ssh_frame.far_script(secrets.token_hex(8)).encode()
             there = f"""exec sh -c 'eval "$(dd bs=1 count={len(script)} 2>/dev/null)"'"""
             chosen = (*(_SILENT if prompt is None else _ASKING), *_OPTIONS)
@@ -99,12 +101,12 @@ class SshLine:
             if prompt is not None:
                 prompt.give(process.pid)
         except FileNotFoundError:
-            shutil.rmtree(directory, ignore_errors=True)
+            sockets.remove()
             raise TransportError(NO_CLIENT) from None
         except BaseException:  # also where the start was cancelled: its directory goes
-            shutil.rmtree(directory, ignore_errors=True)
+            sockets.remove()
             raise
-        line = cls(place, process, control, directory)
+        line = cls(place, process, control, sockets)
         line.send(script.decode())
         return line
 
@@ -162,6 +164,12 @@ class SshLine:
 
     async def close(self) -> None:
         """End the far shell by the end of its input, then ssh, surely."""
+        try:
+            await self._end()
+        finally:
+            self._sockets.remove()
+
+    async def _end(self) -> None:
         if self._process.stdin is not None:
             self._process.stdin.close()
         for end in (None, self._process.terminate, self._process.kill):
@@ -176,7 +184,6 @@ class SshLine:
         # What ssh started (a ProxyCommand, say) can outlive it and hold its pipes open: asyncio closes them only here.
         self._process._transport.close()  # type: ignore[attr-defined] # noqa: SLF001
         await asyncio.sleep(0)
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     async def _drain(self) -> None:
         """Wait for the end of the process. What it still prints is read (here, or by an exchange that waits for its
@@ -273,8 +280,3 @@ async def _control(place: str, ssh: Sequence[str], directory: Path) -> Control:
         if status == 0:
             return Control(path, shared=True, address=address)
     return Control(str(directory / "ssh"), shared=False, address=address)
-
-
-def _short_directory() -> str | None:
-    """Where temporary directories go: not where the name of a socket would be too long (108 bytes at most)."""
-    return None if len(tempfile.gettempdir()) < 50 else "/tmp"  # noqa: S108 - mkdtemp makes an unguessable private one

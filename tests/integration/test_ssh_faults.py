@@ -6,6 +6,7 @@ import re
 import signal
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from collectors.host import far_host
 from collectors.problem import TransportError
 from collectors.reading import Request, Wanted
 from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh_sockets import SocketDirectory
 from tests.servers.program import Program, find_program, free_port
 from tests.servers.sshd import Sshd, SshdFactory
 
@@ -311,3 +313,36 @@ async def test_a_connection_of_the_users_own_is_used(sshd: SshdFactory, tmp_path
     finally:
         master.terminate()
         await master.wait()
+
+
+KILLED = """
+import os, signal
+from collectors.transport.ssh_sockets import SocketDirectory
+sockets = SocketDirectory()
+(sockets.path / "page0").touch()
+print(sockets.path, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_sockets_do_not_outlive_the_program_however_it_ends() -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True)
+    assert killed.returncode == -signal.SIGKILL
+    left = Path(killed.stdout.strip())
+    assert left.name.startswith("loadtop-")
+    deadline = time.monotonic() + 20
+    while left.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not left.exists()
+
+
+def test_sockets_are_removed_with_the_shell_that_keeps_them() -> None:
+    before = {pid for pid, _ in below(os.getpid())}
+    sockets = SocketDirectory()
+    (sockets.path / "page0").touch()
+    assert stat.S_IMODE(sockets.path.stat().st_mode) == 0o700
+    (keeper,) = [pid for pid, name in below(os.getpid()) if name == "sh" and pid not in before]
+    sockets.remove()
+    assert not sockets.path.exists()
+    assert keeper not in [pid for pid, _ in below(os.getpid())]
+    sockets.remove()
