@@ -31,6 +31,7 @@ FACTORS = {"ms": 1.0, "us": 0.001, "s": 1000.0, "MB": 1024.0, "MB/s": 1024.0}
 
 TIMES = {*PERCENTILES, "max", "mean", "min"}
 COUNTS = {"failed", "non_2xx"}
+UNITS = {metric.name: metric.unit for metric in LOAD_METRICS} | {metric.name: metric.unit for metric in HOST_METRICS}
 HOST_READERS = {metric.name: metric.read for metric in HOST_METRICS}
 LOAD_READERS: dict[str, Callable[[Measured], float | None]] = {
     **{metric.name: metric.read for metric in LOAD_METRICS},
@@ -85,6 +86,9 @@ class Condition:
         unit = match["unit"] or ""
         if unit in ("ms", "us", "s") and metric not in TIMES:
             raise ConditionError(f"'{text}': {metric} is not a time")
+        if unit and unit not in _units(metric):
+            known = ", ".join(_units(metric))
+            raise ConditionError(f"'{text}': {metric} is in {known}" if known else f"'{text}': {metric} has no unit")
         if metric in TIMES and not unit:
             raise ConditionError(f"'{text}': a time needs a unit, for example {metric}{match['operator']}500ms")
         counted = metric in COUNTS and unit != "%"
@@ -180,6 +184,14 @@ def _place(name: str) -> tuple[str | None, str]:
     if metric:
         return name.removesuffix(f".{metric}"), metric
     raise ConditionError(f"no metric is called '{name}'{_near(name, {*HOST_READERS, *LOAD_READERS, 'bottleneck'})}")
+
+
+def _units(metric: str) -> tuple[str, ...]:
+    """What may stand behind a number of this metric."""
+    if metric in TIMES:
+        return ("ms", "us", "s")
+    unit = UNITS[metric]
+    return {"kB": ("kB", "MB"), "kB/s": ("kB/s", "MB/s"), "% of a core": ("%",)}.get(unit, tuple({unit} & {"%", "/s"}))
 
 
 def _near(name: str, known: Any) -> str:

@@ -12,6 +12,7 @@ from loadtop.condition import Condition, ConditionError
 from loadtop.engine_options import EngineChoice, add_engine, complete, engine_choice, is_ssh_place
 from loadtop.load.plan import Plan
 from loadtop.load_options import UsageError, add_load, build_plan, interval, positive
+from loadtop.report_options import check_reports, hide, refused_by
 
 if TYPE_CHECKING:
     from loadtop.tuning.options import TuneSettings
@@ -50,7 +51,7 @@ loadtop export SESSION              for other tools: --csv DIR, --jsonl FILE, --
 loadtop mark TEXT                   note a moment in a test that runs: --session FILE where there are several
 loadtop sessions [list | rename | prune]   choose a recording to replay or compare; list, rename, remove
 loadtop doctor [--host ...]         say what can be read of each machine, what cannot, and the fix
-loadtop help [TOPIC]                how it differs from ab, how it makes load, what scripts need
+loadtop help [TOPIC]                how it differs from ab, how it makes load, what scripts need, a PLAN
 
 every one of them: --lang en|ja (else the locale chooses), --ascii (draw with ASCII only),
 --theme terminal|dark|light|safe (terminal: its own 16 colours; safe: for the colour-blind)
@@ -135,6 +136,13 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 
+def file_name(text: str) -> Path:
+    """A file to write, which standard output cannot stand for. For argparse."""
+    if text == "-":
+        raise argparse.ArgumentTypeError("- is not possible here: give the name of a file")
+    return Path(text)
+
+
 def parse(argv: Sequence[str]) -> Options:
     """Understand the command line (without the program's name). Raises UsageError; exits for --help and --version."""
     command, rest = (argv[0], argv[1:]) if argv and argv[0] in COMMANDS else ("run", argv)
@@ -164,6 +172,7 @@ def parse(argv: Sequence[str]) -> Options:
     engine = engine_choice(arguments) if command in ("run", "tune") else EngineChoice()
     watching = _with_generators(watching, engine)
     output = _output(arguments, watching)
+    check_reports(arguments, command, program=bool(program))
     if command == "tune":
         from loadtop.tuning.options import tune_plan, tune_settings
 
@@ -230,6 +239,7 @@ def _parser(command: str) -> Parser:
         _add_monitoring(parser)
     if command in ("run", "watch", "tune", "demo"):
         _add_output(parser)
+        hide(parser, refused_by(command))
     if command == "tune":
         from loadtop.tuning.options import hide_refused
 
@@ -246,7 +256,7 @@ def _parser(command: str) -> Parser:
         parser.add_argument("--text", action="store_true", help="the report as text (default)")
         parser.add_argument("--ab", action="store_true", help="the report as ab would print it")
         parser.add_argument("--markdown", action="store_true", help="the report in Markdown, to paste")
-        parser.add_argument("--html", type=Path, metavar="FILE", help="the report as one page with charts")
+        parser.add_argument("--html", type=file_name, metavar="FILE", help="the report as one page with charts")
         parser.add_argument("--json", metavar="FILE", help="the JSON summary (- for standard output)")
     return parser
 
@@ -266,7 +276,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--headless", action="store_true", help="a line per interval instead of the cockpit")
     group.add_argument("-q", "--quiet", action="store_true", help="no line per interval")
     group.add_argument("--json", metavar="FILE", help="write the JSON summary (- for standard output)")
-    group.add_argument("--html", type=Path, metavar="FILE", help="write the report as one page with charts")
+    group.add_argument("--html", type=file_name, metavar="FILE", help="write the report as one page with charts")
     group.add_argument("--ab", action="store_true", help="ab's report in place of ours")
     group.add_argument("-d", dest="no_percentiles", action="store_true", help="--ab without percentiles")
     group.add_argument("-S", dest="no_spread", action="store_true", help="--ab without medians and deviations")
@@ -275,7 +285,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-w", "--html-table", dest="as_html", action="store_true", help="ab's report as an HTML table")
     for letter, element in (("x", "table"), ("y", "tr"), ("z", "td")):
         group.add_argument(f"-{letter}", dest=f"html_{element}", metavar="TEXT", help=f"-w, attributes of <{element}>")
-    group.add_argument("--record", type=Path, metavar="FILE", help="where to record (default: the state directory)")
+    group.add_argument(
+        "--record", type=file_name, metavar="FILE", help="where to record (default: the state directory)"
+    )
     group.add_argument("--no-record", action="store_true", help="record nothing")
     group.add_argument("--fail-if", action="append", default=[], metavar="EXPR", help="exit 1 if it holds: p99>500ms")
     group.add_argument("--strict", action="store_true", help="exit 5 if the load generator was the bottleneck")

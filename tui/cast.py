@@ -5,7 +5,8 @@ https://docs.asciinema.org/manual/asciicast/v2/
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
 from itertools import groupby
 
 from rich.color import ColorSystem
@@ -46,26 +47,27 @@ class _Stills:
 
 async def film(
     moments: Iterable[Moment], title: str, interval_s: float, started: float, size: tuple[int, int]
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str, None]:
     """The lines of the file, without line ends, for a terminal of this size (columns, rows)."""
     header = {"version": 2, "width": size[0], "height": size[1], "timestamp": int(started), "title": f"loadtop {title}"}
     yield json.dumps({**header, "env": {"TERM": "xterm-256color"}})
     before: list[list[Cell]] = []
     at = 0.0
-    async for moment, canvas in _pictures(moments, _Stills(title, interval_s), size):
-        text = "" if before else BEGIN
-        for y, row in enumerate(canvas):
-            if not before or before[y] != row:
-                text += f"\x1b[{y + 1};1H{_coloured(row)}"
-        before, at = canvas, moment.at
-        if text:
-            yield json.dumps([round(at, 6), "o", text])
+    async with aclosing(_pictures(moments, _Stills(title, interval_s), size)) as pictures:
+        async for moment, canvas in pictures:
+            text = "" if before else BEGIN
+            for y, row in enumerate(canvas):
+                if not before or before[y] != row:
+                    text += f"\x1b[{y + 1};1H{_coloured(row)}"
+            before, at = canvas, moment.at
+            if text:
+                yield json.dumps([round(at, 6), "o", text])
     yield json.dumps([round(at, 6), "o", END])
 
 
 async def _pictures(
     moments: Iterable[Moment], feed: _Stills, size: tuple[int, int]
-) -> AsyncIterator[tuple[Moment, list[list[Cell]]]]:
+) -> AsyncGenerator[tuple[Moment, list[list[Cell]]], None]:
     app = Cockpit(feed, look=FILM)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()

@@ -35,7 +35,7 @@ def main(verb: str, words: list[str]) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from None
     if arguments.json is not None:
-        write_json(as_json(comparison), arguments.json)
+        write_json(as_json(comparison), arguments.json, "the comparison")
     if arguments.json is None or arguments.text:
         if not arguments.text and sys.stdout.isatty() and sys.stdin.isatty():
             _on_screen(comparison)

@@ -35,7 +35,9 @@ def main(verb: str, words: list[str]) -> int:
     check_writable(options)
     reports = asyncio.run(_examine_all(options))
     if options.output.json is not None:
-        write_json({"schema": SCHEMA, "hosts": [report.as_json() for report in reports]}, options.output.json)
+        write_json(
+            {"schema": SCHEMA, "hosts": [report.as_json() for report in reports]}, options.output.json, "what was found"
+        )
     if options.output.json != "-":
         print("\n\n".join(text(report) for report in reports))
     return UNREACHABLE if any(report.problem for report in reports) else DONE

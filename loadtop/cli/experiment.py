@@ -35,11 +35,12 @@ Sink = Callable[[Moment], None]
 def main(verb: str, words: list[str]) -> int:
     """Read the plan, whole, then run it; the exit code."""
     parser = Parser(prog=f"loadtop {verb}", description="Variants of a server times load steps.", allow_abbrev=False)
-    parser.add_argument("plan", type=Path, metavar="PLAN.toml", help="what to run")
+    parser.add_argument("plan", type=Path, metavar="PLAN.toml", help="what to run (loadtop help plan)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where results go (default: PLAN.results beside it)")
-    parser.add_argument("--again", action="store_true", help="measure everything again, not only what is missing")
-    parser.add_argument("--check", action="store_true", help="only say whether the plan is valid")
-    parser.add_argument("--table", action="store_true", help="only print the table of what is measured so far")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--again", action="store_true", help="measure everything again, not only what is missing")
+    only.add_argument("--check", action="store_true", help="only say whether the plan is valid")
+    only.add_argument("--table", action="store_true", help="only print the table of what is measured so far")
     parser.add_argument("--headless", action="store_true", help="lines of progress instead of the cockpit")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, only the table")
     arguments = parser.parse_args(words)

@@ -4,14 +4,14 @@ import asyncio
 import re
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 from loadtop.cli.ends import DONE, FileError
 from loadtop.cli.recordings import opened
 from loadtop.cli.streams import reader_is_gone
 from loadtop.load_options import UsageError
-from loadtop.options import Parser
+from loadtop.options import SESSION_HELP, Parser, file_name
 from loadtop.session.reader import Session, SessionError
 from loadtop.session.replay import moments
 from loadtop.words import plain
@@ -25,6 +25,8 @@ def main(verb: str, words: list[str]) -> int:
     arguments = _parser(verb).parse_args(words)
     if not (arguments.csv or arguments.jsonl or arguments.sar or arguments.cast):
         raise UsageError("say into what to export: --csv DIR, --jsonl FILE, --sar or --cast FILE")
+    if arguments.jsonl == "-" and arguments.sar:
+        raise UsageError("--jsonl - and --sar both write to standard output: give --jsonl a file, or call export twice")
     size = _size(arguments.size)
     with opened(arguments.session) as session:
         try:
@@ -39,7 +41,8 @@ def main(verb: str, words: list[str]) -> int:
         except SessionError as error:
             raise FileError(str(error)) from None
         except OSError as error:
-            raise FileError(f"cannot write the export to {error.filename or 'it'}: {error.strerror}") from None
+            where = error.filename or arguments.cast or arguments.jsonl or arguments.csv
+            raise FileError(f"cannot write the export to {where}: {error.strerror}") from None
     return DONE
 
 
@@ -47,12 +50,12 @@ def _parser(verb: str) -> Parser:
     about = "A recording for other tools."
     parser = Parser(prog=f"loadtop {verb}", description=about, add_help=False, allow_abbrev=False)
     parser.add_argument("-h", "--help", action="help", help="show this and exit")
-    parser.add_argument("session", type=Path, metavar="SESSION")
+    parser.add_argument("session", type=Path, metavar="SESSION", help=SESSION_HELP)
     parser.add_argument("--csv", type=Path, metavar="DIR", help="a file for each view of the recording")
     parser.add_argument("--jsonl", metavar="FILE", help="a line for each row of each view (- for standard output)")
     parser.add_argument("--sar", action="store_true", help="what sar -u -P ALL -W -S -q -n DEV prints")
     parser.add_argument("--host", metavar="NAME", help="of this machine only (--sar)")
-    parser.add_argument("--cast", type=Path, metavar="FILE", help="the cockpit as a film for asciinema")
+    parser.add_argument("--cast", type=file_name, metavar="FILE", help="the cockpit as a film for asciinema")
     parser.add_argument("--size", default="120x40", metavar="COLUMNSxROWS", help="of the film (default 120x40)")
     return parser
 
@@ -111,5 +114,7 @@ async def _cast(session: Session, path: Path, size: tuple[int, int]) -> None:
 
     meta = session.meta
     with path.open("w", encoding="utf-8") as file, suppress(asyncio.CancelledError):
-        async for line in film(moments(session.frames()), meta.url or meta.title, meta.interval_s, meta.started, size):
-            file.write(line + "\n")
+        frames = moments(session.frames())
+        async with aclosing(film(frames, meta.url or meta.title, meta.interval_s, meta.started, size)) as lines:
+            async for line in lines:
+                file.write(line + "\n")

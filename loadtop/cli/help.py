@@ -10,6 +10,7 @@ TOPICS = {
     "ab": "what differs from ab, and why",
     "generator": "how load is made: models, steps, workers",
     "scripts": "exit codes, --fail-if, the JSON summary",
+    "plan": "the PLAN of loadtop experiment, every key of it",
 }
 """The texts of ``loadtop/manual``."""
 

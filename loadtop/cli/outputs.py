@@ -84,12 +84,12 @@ def write_page(story: "Story | None", options: Options) -> None:
     write(html(story), options.output.html, "the page")
 
 
-def write_json(figures: dict[str, Any], name: str) -> None:
+def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary") -> None:
     text = json.dumps(figures, indent=1)
     if name == "-":
         print(text, flush=True)
     else:
-        write(text + "\n", Path(name), "the JSON summary")
+        write(text + "\n", Path(name), what)
 
 
 def write(text: str, path: Path, what: str) -> None:

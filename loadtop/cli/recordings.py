@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,15 +32,19 @@ def opened(path: Path | None) -> Generator[Session]:
             for damage in session.damage:
                 print(f"loadtop: {plain(str(found))} is damaged: {plain(damage)}", file=sys.stderr)
     except SessionError as error:
-        raise FileError(str(error)) from None
+        hint = " (loadtop sessions list names the recordings)" if str(error).endswith(": no such file") else ""
+        raise FileError(f"{error}{hint}") from None
 
 
 def find(path: Path) -> Path:
     """A name alone can also be that of a recording in the state directory, with or without its suffix."""
-    if path.exists() or path.name != str(path):
+    if path.name != str(path):
         return path
     named = (directory() / name for name in (path.name, f"{path.name}{SUFFIX}"))
-    return next((candidate for candidate in named if candidate.is_file()), path)
+    with suppress(OSError):  # a name that is too long, say: opening it tells
+        if not path.exists():
+            return next((candidate for candidate in named if candidate.is_file()), path)
+    return path
 
 
 def start_recorder(

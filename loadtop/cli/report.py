@@ -5,6 +5,7 @@ import sys
 from loadtop.cli.ends import DONE
 from loadtop.cli.outputs import print_report, write_json, write_page
 from loadtop.cli.recordings import opened
+from loadtop.load_options import UsageError
 from loadtop.options import parse
 from loadtop.session.replay import moments
 from loadtop.session.retelling import story_of
@@ -17,6 +18,8 @@ def main(verb: str, words: list[str]) -> int:
     """Sum the recording up; the exit code."""
     options = parse([verb, *words])
     output = options.output
+    if options.text + options.markdown + output.ab > 1:
+        raise UsageError("--text, --ab and --markdown contradict each other: give one of them")
     with opened(options.session) as session:
         sweep = Sweep() if session.meta.command_line[:1] == ("tune",) else None
         story = story_of(session)
@@ -24,6 +27,8 @@ def main(verb: str, words: list[str]) -> int:
             for moment in moments(session.frames()):
                 sweep.add(moment)
     summary = story.summary
+    if output.ab and summary.load.last is None:
+        raise UsageError(f"--ab: {options.session} holds no load to report on; without --ab it tells of the machines")
     outcome = None if sweep is None else Outcome.of(sweep.results)
     figures = summary.as_json() if outcome is None else outcome.into(summary.as_json())
     # With the JSON on standard output, there is nothing else on it.

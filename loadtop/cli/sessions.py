@@ -8,7 +8,7 @@ from loadtop.cli import compare, replay
 from loadtop.cli.ends import DONE, FileError
 from loadtop.cli.recordings import find
 from loadtop.load_options import UsageError, positive
-from loadtop.options import Parser
+from loadtop.options import SESSION_HELP, Parser
 from loadtop.session.housekeeping import HousekeepingError, age, chosen, remove, rename
 from loadtop.session.listing import recordings
 from loadtop.session.reader import SessionError
@@ -34,7 +34,7 @@ def _parser(verb: str) -> Parser:
     verbs = parser.add_subparsers(metavar="DO", title="what to do (default: on a terminal, choose one to replay)")
     verbs.add_parser("list", help="list them, newest last").set_defaults(do="list")
     renaming = verbs.add_parser("rename", help="give one another name", allow_abbrev=False)
-    renaming.add_argument("session", type=Path, metavar="SESSION")
+    renaming.add_argument("session", type=Path, metavar="SESSION", help=SESSION_HELP)
     renaming.add_argument("name", metavar="NAME", help="the new name, with or without .loadtop")
     renaming.set_defaults(do="rename")
     pruning = verbs.add_parser("prune", help="remove old ones", allow_abbrev=False)

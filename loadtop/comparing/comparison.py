@@ -117,7 +117,7 @@ def compare(runs: Sequence[Run], percent: float, by: By | None = None) -> Compar
         raise ValueError(
             "these runs have no step in common: compare them with --by time"
             if chosen == "step"
-            else "one of these runs has no interval with load"
+            else f"{next((run.path for run in runs if not run.course.at), 'one of these runs')}: no interval with load"
         )
     tables = tuple(_table(runs, period, percent) for period in periods)
     return Comparison(tuple(runs), chosen, percent, tuple(_differing(runs)), tables)

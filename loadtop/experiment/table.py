@@ -55,8 +55,9 @@ class Row:
         return " ".join(f"{name} {count}/{len(self.results)}" for name, count in said.items()) or "-"
 
     @property
-    def failed(self) -> int:
-        return sum(max(result.failed, result.non_2xx) for result in self.results)
+    def failed(self) -> float | None:
+        """Requests of all repeats that failed, or were not answered with 2xx where that is more."""
+        return float(sum(max(each.failed, each.non_2xx) for each in self.results)) if self.results else None
 
 
 COLUMNS: tuple[tuple[str, str, Callable[[Row], Value]], ...] = (
@@ -71,7 +72,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[Row], Value]], ...] = (
     ("p50_ms", "p50", lambda row: row.mean(lambda result: result.p50_ms)),
     ("p90_ms", "p90", lambda row: row.mean(lambda result: result.p90_ms)),
     ("p99_ms", "p99", lambda row: row.mean(lambda result: result.p99_ms)),
-    ("failed", "failed", lambda row: float(row.failed)),
+    ("failed", "failed", lambda row: row.failed),
     ("idle_pct", "%idle", lambda row: row.mean(lambda result: result.idle_pct)),
     ("iowait_pct", "%iowait", lambda row: row.mean(lambda result: result.iowait_pct)),
     ("swap_used_pct", "%swpused", lambda row: row.mean(lambda result: result.swap_used_pct)),

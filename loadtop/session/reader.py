@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -221,8 +222,7 @@ class Session:
 
 def connection_to(path: Path) -> sqlite3.Connection:
     """A connection for reading that has been used once. Raises SessionError."""
-    if not path.is_file():
-        raise SessionError(f"{path}: no such file")
+    _check_file(path)
     try:
         return _connect(path, "mode=ro")
     except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -240,6 +240,22 @@ def connection_to(path: Path) -> sqlite3.Connection:
         with suppress(sqlite3.Error, UnicodeDecodeError):
             return _connect(path, "immutable=1")
     raise SessionError(f"{path}: the recording is damaged at its beginning ({problem})")
+
+
+def _check_file(path: Path) -> None:
+    """Raise SessionError where there is no file, or something else than one."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise SessionError(f"{path}: no such file") from None
+    except PermissionError:
+        raise SessionError(f"{path}: not permitted to read it") from None
+    except OSError as error:
+        raise SessionError(f"{path}: {error.strerror}") from None
+    if stat.S_ISDIR(mode):
+        raise SessionError(f"{path}: this is a directory, give a recording in it")
+    if not stat.S_ISREG(mode):
+        raise SessionError(f"{path}: not a recording of loadtop")
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections import Counter
+from contextlib import suppress
 
 from loadtop.session.definitions import DamagedError, checked
 from loadtop.session.schema import BLOCK, DEFINITIONS, FRAME_TABLES, HOSTS, KINDS, PARTS, THINGS
@@ -17,7 +18,9 @@ def is_sound(connection: sqlite3.Connection) -> bool:
     except (sqlite3.Error, DamagedError, UnicodeDecodeError):
         return False
     finally:
-        connection.execute("COMMIT")
+        # SQLite's answer to the end of a reading, too, may be that the file is damaged.
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
 
 
 def _is_sound(connection: sqlite3.Connection) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from loadtop.load.plan import Plan, PlanError, Step
 from loadtop.load_options import UsageError, build_plan, count, positive
+from loadtop.report_options import REPORTS, hide
 from loadtop.tuning.climb import Climb
 from loadtop.tuning.pilot import Bounds
 
@@ -29,19 +30,6 @@ class TuneSettings:
 NOT_FOR_TUNE = ("--requests", "--rate", "--steps", "--warmup")
 """Options of a load that a sweep refuses: it still understands them, to say why."""
 
-REPORTS = {
-    "ab": "--ab",
-    "no_percentiles": "-d",
-    "no_spread": "-S",
-    "percentiles_csv": "--percentiles-csv",
-    "gnuplot": "--gnuplot",
-    "as_html": "--html-table",
-    "html_table": "-x",
-    "html_tr": "-y",
-    "html_td": "-z",
-}
-"""ab's reports on one load, by what argparse calls them: a sweep is many."""
-
 
 def hide_refused(parser: argparse.ArgumentParser) -> None:
     """Leave what a sweep refuses out of ``--help``, and say what ``-c``, ``-t`` and ``--step-time`` mean to it."""
@@ -50,9 +38,8 @@ def hide_refused(parser: argparse.ArgumentParser) -> None:
         "--time": f"end the sweep after that time (default {TOTAL_S:.0f})",
         "--step-time": f"seconds of a step at least (default {STEP_S:.0f})",
     }
+    hide(parser, (*NOT_FOR_TUNE, *REPORTS.values()))
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to change what was added
-        if any(name in NOT_FOR_TUNE or name in REPORTS.values() for name in action.option_strings):
-            action.help = argparse.SUPPRESS
         action.help = next((meant[name] for name in action.option_strings if name in meant), action.help)
 
 

@@ -131,4 +131,7 @@ def test_export_wants_to_know_what(recording: Path, folder: Path) -> None:
     for words in ([], ["--sar", "--host", "nobody"], ["--cast", film, "--size", "9x9"]):
         done = loadtop("export", str(recording), *words)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert loadtop("export", str(recording), "--cast", film).returncode == 4
+    for words in (["--cast", film], ["--cast", "/dev/full"], ["--jsonl", "/dev/full"]):
+        done = loadtop("export", str(recording), *words)
+        assert (done.returncode, done.stderr.count("\n")) == (4, 1), done.stderr
+        assert words[1] in done.stderr

@@ -73,6 +73,25 @@ def test_what_cannot_be_read_says_what_can(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("p99>5%", "in ms, us, s"), ("cpu.idle<5kB", "in %"), ("memory.available_kb<5%", "in kB, MB"),
+        ("rps>5MB/s", "in /s"), ("running>3%", "no unit"),
+    ],
+)  # fmt: skip
+def test_a_unit_is_that_of_the_metric(text: str, units: str) -> None:
+    with pytest.raises(ConditionError, match=units):
+        Condition.parse(text)
+
+
+def test_every_metric_takes_its_unit() -> None:
+    assert Condition.parse("memory.available_kb<500MB").value == 512_000
+    assert Condition.parse("httpd.cpu_pct>150%").value == 150
+    assert Condition.parse("swap.in_kb_s>1MB/s").value == 1024
+    assert all(Condition.parse(f"{name}>1").value == 1 for name in HOST_READERS)
+
+
+@pytest.mark.parametrize(
     ("name", "host", "metric"),
     [
         ("web1.example.org.cpu.idle", "web1.example.org", "cpu.idle"),

@@ -139,6 +139,12 @@ def test_this_machine_through_psutil_by_choice() -> None:
         (["-X", ":x", URL], "HOST:PORT"),
         (["--urls", "/no/such/file"], "/no/such/file"),
         (["-H", "A: b\r\nC: d", URL], "line"),
+        (["--html", "-", URL], "name of a file"),
+        (["--record", "-", URL], "name of a file"),
+        (["watch", "--ab"], "is about a load"),
+        (["watch", "-w"], "is about a load"),
+        (["watch", "-e", "x", "--", "ab", "-n1", URL], "no command tells"),
+        (["demo", "-g", "x"], "not for the demo"),
     ],
 )
 def test_what_is_wrong_gets_one_line_with_the_fix(words: list[str], part: str) -> None:
@@ -146,6 +152,11 @@ def test_what_is_wrong_gets_one_line_with_the_fix(words: list[str], part: str) -
         parse(words)
     assert part in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_command_has_its_sums_as_ab_would_say_them() -> None:
+    assert parse(["watch", "--ab", "--", "wrk", URL]).output.ab
+    assert parse(["demo", "--ab"]).output.ab
 
 
 def test_steps_are_one_after_another() -> None:

@@ -31,13 +31,15 @@ def test_repeats_come_together(plan: ExperimentPlan, results: dict[str, CellResu
     assert rows[0].rps == pytest.approx(115.0)
     assert rows[0].spread_pct == pytest.approx(100 * 10 / 115)
     assert rows[0].verdict == "cpu 1/2 none 1/2"
-    assert (rows[2].rps, rows[2].spread_pct) == (None, None)
+    assert (rows[2].rps, rows[2].spread_pct, rows[2].failed) == (None, None, None)
+    assert rows[0].failed is not None
 
 
 def test_every_form_holds_the_same(plan: ExperimentPlan, results: dict[str, CellResult]) -> None:
     rows = table.rows(plan, results)
     read = list(csv.DictReader(io.StringIO(table.as_csv(rows))))
     assert (read[0]["rps"], read[0]["swap_used_pct"], read[2]["rps"]) == ("115.0", "", "")
+    assert (read[0]["failed"], read[2]["failed"]) == ("0.0", "")
     figures = table.as_json(plan, rows)
     assert figures["schema"] == "loadtop.experiment/1"
     assert not figures["complete"]

@@ -107,6 +107,8 @@ def test_nothing_in_common_is_said(moments: list[Moment]) -> None:
     other.course.shapes = {1: "c=77"}
     with pytest.raises(ValueError, match="no step in common"):
         compare([_run("a", moments, step_s=15), other], 10, "step")
+    with pytest.raises(ValueError, match=r"b\.loadtop: no interval with load"):
+        compare([_run("a", moments), _run("b", [])], 10)
 
 
 def test_settings_that_differ_come_first(moments: list[Moment]) -> None:

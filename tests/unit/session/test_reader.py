@@ -117,8 +117,21 @@ def test_frames_that_come_while_reading_are_given_too(
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="no such file"):
         Session(tmp_path / "missing.loadtop")
-    with pytest.raises(SessionError, match="no such file"):
+    with pytest.raises(SessionError, match="File name too long"):
+        Session(tmp_path / ("a" * 300))
+    with pytest.raises(SessionError, match="this is a directory"):
         Session(tmp_path)
+    with pytest.raises(SessionError, match="not a recording of loadtop"):
+        Session(Path("/dev/null"))
+
+
+def test_a_place_that_may_not_be_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    with pytest.raises(SessionError, match="not permitted to read it"):
+        Session(tmp_path / "a.loadtop")
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"some text that is longer than the header of a database" * 20])
@@ -221,6 +234,26 @@ def test_a_damaged_file_gives_no_wrong_frame(copy: Path, frames: list[Frame], mo
     for frame in found:
         assert known[frame.number] == frame
     assert len(found) == COUNT or left_out
+
+
+def test_damaged_pages_are_no_sum_of_all_intervals(copy: Path) -> None:
+    """SQLite may say so no earlier than at the end of a reading."""
+    content = copy.read_bytes()
+    with closing(sqlite3.connect(copy)) as database:
+        (size,) = database.execute("PRAGMA page_size").fetchone()
+        query = (
+            "SELECT rootpage FROM sqlite_schema WHERE name IN ('frame', 'core_block', 'process_block', 'disk_block')"
+        )
+        roots = [root for (root,) in database.execute(query)]
+    assert len(roots) == 4
+    for root in roots:
+        page = slice((root - 1) * size, root * size)
+        copy.write_bytes(content[: page.start] + bytes(byte ^ 0x55 for byte in content[page]) + content[page.stop :])
+        try:
+            with Session(copy) as session:
+                assert session.digest() is None
+        except SessionError as error:
+            assert "is damaged" in str(error)  # noqa: PT017 - some pages cannot be done without
 
 
 def test_one_flipped_bit_costs_one_block_and_says_so(copy: Path, frames: list[Frame]) -> None:

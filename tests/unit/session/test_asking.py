@@ -1,0 +1,53 @@
+"""What verbs say that are asked for something of a recording which it has not, or which contradicts itself."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from loadtop.cli import main
+from loadtop.moment import Moment
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "part"),
+    [
+        (["report", "--text", "--ab", "none"], 2, "contradict each other"),
+        (["report", "--html", "-", "none"], 2, "give the name of a file"),
+        (["export", "--cast", "-", "none"], 2, "give the name of a file"),
+        (["export", "--sar", "--jsonl", "-", "none"], 2, "both write to standard output"),
+        (["report", "none"], 4, "none: no such file (loadtop sessions list names the recordings)"),
+        (["report", "/dev/null"], 4, "not a recording of loadtop"),
+        (["replay", "a" * 300], 4, "File name too long"),
+        (["export", "--sar", "/"], 4, "this is a directory"),
+        (["sessions", "rename", "a" * 300, "b"], 4, "File name too long"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    words: list[str], code: int, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == code
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert part in line
+    assert not said.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_load_ab_has_nothing_to_say(
+    made_moments: Callable[[int], list[Moment]], record: Callable[[Path, Sequence[Moment]], None], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    path = tmp_path / "watched.loadtop"
+    moments = made_moments(3)
+    record(
+        path, [replace(m, measured=replace(m.measured, frame=replace(m.measured.frame, load=None))) for m in moments]
+    )
+    assert main(["report", str(path), "--ab"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "holds no load" in line
+    assert main(["report", str(path)]) == 0
