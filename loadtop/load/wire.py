@@ -33,6 +33,8 @@ _ABSENT = 0
 """No socket, or one that is being connected."""
 _SENDING = 1
 """Connected, and a part of a request waits for room."""
+_NOTHING = memoryview(b"")
+"""What waits is a view: a large body goes out in many parts, and none of them copies the rest."""
 _OPEN = 2
 
 Address = tuple[str, int] | tuple[str, int, int, int]
@@ -76,7 +78,7 @@ class Wire:
         self._sock: _socket.socket | None = None
         self._number = -1
         self._phase = _ABSENT
-        self._backlog = b""
+        self._backlog = _NOTHING
 
     def aim(self, family: int, address: Address, prepare: Prepare | None, *, eager: bool) -> None:
         """Where to connect to from now on; ``prepare`` is called with each new socket. ``eager`` sends the request
@@ -120,7 +122,7 @@ class Wire:
                         self._hub.watch(number, _EDGE)
                         return
                     connection.cool()
-                    self._backlog = exchange.wire[sent:]
+                    self._backlog = memoryview(exchange.wire)[sent:]
                     self._phase = _SENDING
             if self._phase == _ABSENT:
                 connection.state = DIALLING
@@ -176,7 +178,7 @@ class Wire:
                         return
                     if sent != exchange.size:
                         connection.cool()
-                        self._wait_for_room(exchange.wire[sent:])
+                        self._wait_for_room(exchange.wire, sent)
                     return
                 if event & _ENDED and not connection.keeps:
                     self._go_on_anew(connection)
@@ -197,7 +199,7 @@ class Wire:
         """A request on a connection that stays could not be sent at once."""
         if isinstance(error, BlockingIOError):
             self._connection.cool()
-            self._wait_for_room(self._connection.exchange.wire)
+            self._wait_for_room(self._connection.exchange.wire, 0)
         else:
             self._lost(error)
 
@@ -244,7 +246,7 @@ class Wire:
     def write(self, data: bytes, /) -> None:
         """Send now what the socket takes, and the rest when it takes more."""
         if self._phase == _SENDING:
-            self._backlog += data
+            self._backlog = memoryview(b"".join((self._backlog, data)))
             return
         if self._sock is None:
             return
@@ -256,10 +258,10 @@ class Wire:
             self._break(error)
             return
         if sent != len(data):
-            self._wait_for_room(data[sent:])
+            self._wait_for_room(data, sent)
 
-    def _wait_for_room(self, rest: bytes) -> None:
-        self._backlog = rest
+    def _wait_for_room(self, data: bytes, sent: int) -> None:
+        self._backlog = memoryview(data)[sent:]
         self._phase = _SENDING
         self._hub.rewatch(self._number, _ROOM)
 
@@ -297,7 +299,7 @@ class Wire:
             self._sock.close()
             self._sock = None
             self._phase = _ABSENT
-            self._backlog = b""
+            self._backlog = _NOTHING
 
     def _lost(self, error: OSError | None) -> None:
         self.discard()

@@ -176,7 +176,8 @@ def _report(engine: Engine) -> Report:
 def _first_line() -> tuple[dict[str, Any], bytes]:
     """What to do, from standard input, and what came after that line already."""
     line = bytearray()
-    while b"\n" not in line:
+    data = b""
+    while b"\n" not in data:  # not in the line: it holds the bodies, and may be long
         data = os.read(0, 1 << 16)
         if not data:
             os._exit(0)

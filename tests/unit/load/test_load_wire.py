@@ -168,14 +168,18 @@ def test_a_large_request_waits_for_room(loop: HubLoop, listener: socket.socket) 
     wired = Wired(loop, listener)
     wired.feed(OK)
     wired.heard()
-    body = bytes(30_000_000)
+    body, following = bytes(30_000_000), b"the request after it"
     wired.wire.write(body)
-    received = 0
+    wired.wire.write(following)
+    received, last = 0, b""
     deadline = time.monotonic() + 20
-    while received < len(body) and time.monotonic() < deadline:
-        received += len(wired.heard())
+    while received < len(body) + len(following) and time.monotonic() < deadline:
+        heard = wired.heard()
+        received += len(heard)
+        last = (last + heard)[-len(following) :]
         wired.turn()
-    assert received == len(body)
+    assert received == len(body) + len(following)
+    assert last == following
     wired.end()
 
 
