@@ -12,6 +12,8 @@ from loadtop.load_checks import check_together
 DEFAULT_TIME_S = 30.0
 DEFAULT_STEP_S = 10.0
 DEFAULT_CONCURRENCY = 10
+LARGEST_FILE = 1 << 30
+"""Bytes: each worker holds every body in memory."""
 
 
 class UsageError(ValueError):
@@ -224,9 +226,13 @@ def _headers(arguments: Any) -> tuple[tuple[str, str], ...]:
 
 def _read(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        with file.open("rb") as source:
+            data = source.read(LARGEST_FILE + 1)
     except OSError as error:
         raise UnreadableError(f"cannot read {file}: {error.strerror}") from None
+    if len(data) > LARGEST_FILE:
+        raise UnreadableError(f"cannot read {file}: it has no end, or more than {LARGEST_FILE >> 20} MB: give less")
+    return data
 
 
 def _credentials(option: str, text: str) -> str:

@@ -11,9 +11,9 @@ from typing import cast
 
 from loadtop.load.connection import DIALLING, Connection
 from loadtop.load.hub import HubLoop
-from loadtop.load.plan import Origin, Plan
+from loadtop.load.plan import Origin, Plan, PlanError
 from loadtop.load.tls import tls_context
-from loadtop.load.trouble import TunnelRefusedError
+from loadtop.load.trouble import TunnelRefusedError, connect_trouble
 from loadtop.load.wire import Address, Wire
 
 _LONGEST_TUNNEL_ANSWER = 65536
@@ -35,7 +35,7 @@ class Dialer:
         self._prepare = self._prepare_socket if plan.bind or plan.socket_buffer else None
 
     async def resolve(self) -> None:
-        """Look up every host once. Raises :class:`socket.gaierror` or :class:`PlanError`."""
+        """Look up every host once. Raises :class:`PlanError` for one that is not known, and for wrong TLS options."""
         for target in self._plan.targets:
             origin = target.origin
             if origin.scheme == "https" and self._context is None:
@@ -43,7 +43,10 @@ class Dialer:
             if origin not in self._places:
                 proxy = self._plan.proxy
                 host, port = (origin.host, origin.port) if proxy is None else (proxy.host, proxy.port)
-                self._places[origin] = await self._look_up(host, port)
+                try:
+                    self._places[origin] = await self._look_up(host, port)
+                except (socket.gaierror, UnicodeError) as error:
+                    raise PlanError(connect_trouble(error, Origin("http", host, port), bind=self._plan.bind)) from None
 
     async def _look_up(self, host: str, port: int) -> list[Place]:
         family = socket.AF_UNSPEC

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import resource
-import socket
 from collections.abc import Callable
 from functools import partial
 from time import monotonic, perf_counter_ns
@@ -16,13 +15,12 @@ from loadtop.load.exchange import Exchange
 from loadtop.load.journal import Journal
 from loadtop.load.ledger import Ledger
 from loadtop.load.pacing import LATE_NS, ClosedPacing, OpenPacing, Pacing, Picker
-from loadtop.load.plan import Origin, Plan, Step
+from loadtop.load.plan import Plan, PlanError, Step
 from loadtop.load.ports import Ports
 from loadtop.load.report import Parting
 from loadtop.load.share import ENDLESS, Share
 from loadtop.load.target import request_bytes
 from loadtop.load.transcript import HEADS
-from loadtop.load.trouble import connect_trouble
 from loadtop.model import LoadState
 
 DRAIN_S = 5.0
@@ -89,7 +87,7 @@ class Engine:
     async def prepare(self) -> bool:
         """Look up the hosts; whether the load can begin. Otherwise it has failed, and the message says why."""
         most = max((self._share.of(step.concurrency or 0) for step in self.plan.steps), default=0)
-        trouble = await _unresolved(self.crowd.dialer, self.plan) or _too_many(most, self.files_limit)
+        trouble = await _unresolved(self.crowd.dialer) or _too_many(most, self.files_limit)
         if trouble:
             self._fail(trouble)
             return False
@@ -281,16 +279,12 @@ class Engine:
         self._changed()
 
 
-async def _unresolved(dialer: Dialer, plan: Plan) -> str:
+async def _unresolved(dialer: Dialer) -> str:
     """Look up the hosts; what is wrong, or nothing."""
     try:
         await dialer.resolve()
-    except (socket.gaierror, UnicodeError, ValueError) as error:
-        if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
-            return str(error)
-        proxy = plan.proxy
-        host = plan.targets[0].origin if proxy is None else Origin("http", proxy.host, proxy.port)
-        return connect_trouble(error, host)
+    except PlanError as error:
+        return str(error)
     return ""
 
 

@@ -6,6 +6,9 @@ import ssl
 
 from loadtop.load.target import Origin
 
+_NO_ISSUER = (18, 19, 20, 21)
+"""OpenSSL's X509_V_ERR codes where it knows no authority that vouches for the certificate."""
+
 
 class TunnelRefusedError(ConnectionError):
     """The proxy answered CONNECT with something else than 200; the text says with what."""
@@ -16,13 +19,17 @@ def connect_trouble(error: BaseException, origin: Origin, via: str = "", bind: s
     place = via or origin.address
     match error:
         case ssl.SSLCertVerificationError():
+            own = "SSL_CERT_FILE=FILE names an authority to trust, or " if error.verify_code in _NO_ISSUER else ""
             return (
                 f"the TLS certificate of {origin.address} cannot be trusted ({error.verify_message}): "
-                "use --insecure to load it all the same"
+                f"{own}use --insecure to load it all the same"
             )
         case ssl.SSLError():
             reason = (error.reason or str(error)).replace("_", " ").lower()
             return f"no TLS with {origin.address} ({reason}): does this port speak https? -f and -Z choose the protocol"
+        case socket.gaierror() if bind is not None:
+            kind = "IPv6" if ":" in bind else "IPv4"
+            return f"no {kind} address of {via or origin.host} is known, and -B {bind} needs one: check the name and -B"
         case socket.gaierror():
             return f"the host {via or origin.host} is not known ({error.strerror}): check its name"
         case TimeoutError():
