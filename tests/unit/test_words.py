@@ -9,6 +9,7 @@ import pytest
 
 from loadtop.cli import main
 from loadtop.diagnosis.finding import Bottleneck
+from loadtop.summary.text import wrapped
 from loadtop.words import itemised, language_of, pad, tr, translated, width
 from loadtop.words.ja import ITEMS, MESSAGES, SCREEN
 from tui.drawing.scoreboard import NAMES
@@ -161,6 +162,13 @@ def test_columns_count_wide_characters() -> None:
     assert pad("限界", 6) == "限界  "
     assert pad("限界", 6, right=True) == "  限界"
     assert width("e\u0301") == 1
+
+
+@pytest.mark.parametrize("cells", range(8, 30))
+def test_no_line_ends_with_an_opening_bracket_or_begins_with_a_stop(cells: int) -> None:
+    lines = wrapped("接続できません\uff08権限がないか、待ち受けなし\uff09。port 80\uff08http\uff09", "", cells)
+    assert all(width(line) <= cells + 4 for line in lines)
+    assert not [line for line in lines if line.endswith("\uff08") or line[0] in "、。\uff09"]
 
 
 @pytest.mark.parametrize("words", [["--lang", "xx", "sessions"], ["--lang=xx", "sessions"], ["sessions", "--lang"]])
