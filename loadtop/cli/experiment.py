@@ -24,7 +24,7 @@ from loadtop.moment import Moment
 from loadtop.monitor import HostSource, LoadSource, Monitor
 from loadtop.options import Options, Parser, parse
 from loadtop.summary.builder import SummaryBuilder
-from loadtop.words import plain
+from loadtop.words import plain, tr
 
 if TYPE_CHECKING:
     from loadtop.load.plan import Plan
@@ -109,7 +109,8 @@ async def _run(plan: ExperimentPlan, ledger: Ledger, *, screen: bool, quiet: boo
         raise
     _write(plan, ledger, runner.results)
     if not all(cell.key in runner.results for cell in plan.cells()):
-        print(f"interrupted: loadtop experiment {plan.file} goes on where it stopped", file=sys.stderr)
+        text = "interrupted: loadtop experiment {plan} goes on where it stopped"
+        print(tr(text, plan=plan.file), file=sys.stderr)
         return INTERRUPTED
     return DONE
 
@@ -135,20 +136,22 @@ class _Progress:
     def known(self, count: int) -> None:
         """How many cells are measured already."""
         if count:
-            self._say(f"{count} cells are measured already (--again measures them again)")
+            self._say(tr("{count} cells are measured already (--again measures them again)", count=count))
 
     def begins(self, progress: Progress) -> None:
         """The next cell."""
-        left = "" if progress.left_s is None else f", about {_duration(progress.left_s)} left"
-        repeat = f" ({progress.cell.repeat} of {self._plan.repeats})" if self._plan.repeats > 1 else ""
-        self._say(f"cell {progress.number} of {progress.of}{left}: {progress.cell.label}{repeat}")
+        left = "" if progress.left_s is None else tr(", about {time} left", time=_duration(progress.left_s))
+        times = {"number": progress.cell.repeat, "of": self._plan.repeats}
+        repeat = tr(" ({number} of {of})", **times) if self._plan.repeats > 1 else ""
+        place = {"number": progress.number, "of": progress.of}
+        self._say(tr("cell {number} of {of}{left}: {cell}", **place, left=left, cell=progress.cell.label) + repeat)
 
     def ended(self, result: CellResult | None) -> None:
         """What it gave."""
         if result is not None:
             rps = "-" if result.rps is None else f"{result.rps:.1f}"
-            failed = f", {result.failed} failed" if result.failed else ""
-            self._say(f"    {rps} requests/s, {result.bottleneck}{failed}")
+            failed = tr(", {number} failed", number=result.failed) if result.failed else ""
+            self._say(tr("    {rps} requests/s, {limit}{failed}", rps=rps, limit=result.bottleneck, failed=failed))
 
     def _say(self, text: str) -> None:
         if not self._quiet:
@@ -231,9 +234,12 @@ def _write(plan: ExperimentPlan, ledger: Ledger, results: dict[str, CellResult])
     ):
         (ledger.directory / name).write_text(content, encoding="utf-8")
     print(table.text(plan, found), end="", flush=True)
-    print(f"\nRecordings and tables (txt, md, csv, json) are in {ledger.directory}", file=sys.stderr)
+    where = tr("Recordings and tables (txt, md, csv, json) are in {directory}", directory=ledger.directory)
+    print(f"\n{where}", file=sys.stderr)
 
 
 def _duration(seconds: float) -> str:
     whole = round(seconds)
-    return f"{whole} s" if whole < 90 else f"{whole // 60} min" if whole < 5400 else f"{whole / 3600:.1f} h"
+    if whole < 90:
+        return tr("{s} s", s=whole)
+    return tr("{min} min", min=whole // 60) if whole < 5400 else tr("{h} h", h=f"{whole / 3600:.1f}")

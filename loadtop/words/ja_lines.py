@@ -29,4 +29,14 @@ LINES = {
     "  haproxy  {name}  {queue}sessions {sessions}{limit}  {rate} sessions/s": "  haproxy  {name}  {queue}セッション {sessions}{limit}  {rate} セッション/s",
     # what is said when it has ended
     "Recorded in {path}": "記録: {path}",
+    # an experiment
+    "{h} h": "{h} 時間",
+    "{count} cells are measured already (--again measures them again)": "{count} 項目は測定済みです（--again で測り直す）",
+    ", about {time} left": "、残り約 {time}",
+    " ({number} of {of})": "（{number} / {of} 回）",
+    "cell {number} of {of}{left}: {cell}": "項目 {number} / {of}{left}: {cell}",
+    "    {rps} requests/s, {limit}{failed}": "    毎秒 {rps} リクエスト、{limit}{failed}",
+    ", {number} failed": "、失敗 {number}",
+    "interrupted: loadtop experiment {plan} goes on where it stopped": "中断しました。loadtop experiment {plan} で続きから再開します",
+    "Recordings and tables (txt, md, csv, json) are in {directory}": "記録と表（txt、md、csv、json）: {directory}",
 }
