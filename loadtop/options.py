@@ -172,7 +172,7 @@ def parse(argv: Sequence[str]) -> Options:
     engine = engine_choice(arguments) if command in ("run", "tune") else EngineChoice()
     watching = _with_generators(watching, engine)
     output = _output(arguments, watching)
-    check_reports(arguments, command, program=bool(program))
+    check_reports(arguments, command, program=bool(program), engine=engine.name)
     if command == "tune":
         from loadtop.tuning.options import tune_plan, tune_settings
 

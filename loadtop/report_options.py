@@ -35,8 +35,10 @@ def refused_by(command: str) -> list[str]:
     return [REPORTS[name] for name in {"watch": OF_EACH_REQUEST, "demo": ("gnuplot",)}.get(command, ())]
 
 
-def check_reports(arguments: Any, command: str, *, program: bool) -> None:
-    """Raise :class:`UsageError` for a report that ``watch`` (with a ``program`` or not) or ``demo`` cannot give."""
+def check_reports(arguments: Any, command: str, *, program: bool, engine: str) -> None:
+    """Raise :class:`UsageError` for a report that ``watch`` (with or without a program), ``demo`` or an engine lacks."""
+    if engine != "builtin" and arguments.gnuplot:
+        raise UsageError(f"--gnuplot needs the time of each request, which {engine} does not tell: leave it out")
     if command == "demo" and arguments.gnuplot:
         raise UsageError("--gnuplot is not for the demo: leave it out, or give it with a URL")
     if command != "watch":

@@ -12,6 +12,9 @@ from loadtop.tuning.pilot import Bounds
 
 MOST_CONNECTIONS, STEP_S, TOTAL_S, FINER = 256, 5.0, 300.0, 5
 
+LEAST_STEP = 3
+"""Intervals below which a step has no window that could be steady: four samples, and one before them."""
+
 
 @dataclass(frozen=True, slots=True)
 class TuneSettings:
@@ -72,6 +75,11 @@ def tune_settings(arguments: Any) -> TuneSettings:
     most_step_s = arguments.most_step_time or 4 * step_s
     if most_step_s < step_s:
         raise UsageError(f"--most-step-time {most_step_s:g} is below --step-time {step_s:g}: raise it")
+    if most_step_s < LEAST_STEP * arguments.interval:
+        least = LEAST_STEP * arguments.interval
+        raise UsageError(
+            f"steps of {most_step_s:g} s at most are too short to judge: give --step-time {least:g} or more"
+        )
     total_s = arguments.time or TOTAL_S
     if total_s < 2 * step_s:
         raise UsageError(f"-t {total_s:g} is too short for steps of {step_s:g} s: raise it or lower --step-time")

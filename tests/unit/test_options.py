@@ -145,6 +145,7 @@ def test_this_machine_through_psutil_by_choice() -> None:
         (["watch", "-w"], "is about a load"),
         (["watch", "-e", "x", "--", "ab", "-n1", URL], "no command tells"),
         (["demo", "-g", "x"], "not for the demo"),
+        (["--engine", "locust", "-g", "x", URL], "which locust does not tell"),
     ],
 )
 def test_what_is_wrong_gets_one_line_with_the_fix(words: list[str], part: str) -> None:

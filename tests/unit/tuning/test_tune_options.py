@@ -50,11 +50,18 @@ def test_the_loads_letters_have_a_meaning_here() -> None:
         (["--finer", "-1"], "--finer -1 is out of range"),
         (["--most-step-time", "1"], "--most-step-time 1 is below --step-time 5"),
         (["-t", "5"], "-t 5 is too short"),
+        (["--step-time", "0.5"], "steps of 2 s at most are too short to judge: give --step-time 3 or more"),
     ],
 )
 def test_what_makes_no_sense_is_said(words: list[str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         tune(*words)
+
+
+def test_a_shorter_interval_allows_shorter_steps() -> None:
+    options = tune("--step-time", "0.5", "--interval", "0.5")
+    assert options.tune is not None
+    assert options.tune.bounds.most_step_s == 2.0
 
 
 def test_a_url_is_needed() -> None:
