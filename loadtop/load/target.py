@@ -12,6 +12,9 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _PATH_SAFE = "/?:@!$&'()*+,;=%-._~[]{}|\\^`\"<>"
 
+_ANY_BYTE = "surrogateescape"
+"""What the command line holds need not be UTF-8; its bytes are sent as they are."""
+
 
 class PlanError(ValueError):
     """The load cannot be run as asked; the message is one line and names the fix."""
@@ -96,9 +99,9 @@ class Target:
         if port == 0:
             raise PlanError("port 0 cannot be connected to: use a port from 1 to 65535")
         origin = Origin(scheme, _host(parts.hostname or "", url), _PORTS[scheme] if port is None else port)
-        path = quote(parts.path or "/", safe=_PATH_SAFE)
+        path = quote(parts.path or "/", safe=_PATH_SAFE, errors=_ANY_BYTE)
         if parts.query:
-            path += "?" + quote(parts.query, safe=_PATH_SAFE)
+            path += "?" + quote(parts.query, safe=_PATH_SAFE, errors=_ANY_BYTE)
         if parts.username is not None and not any(name.lower() == "authorization" for name, _ in headers):
             password = unquote(parts.password or "")
             headers = (*headers, ("Authorization", basic_auth(unquote(parts.username), password)))
@@ -121,7 +124,7 @@ class Target:
 
 def basic_auth(user: str, password: str) -> str:
     """The value of an ``Authorization`` or ``Proxy-Authorization`` header (RFC 7617, UTF-8)."""
-    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode(errors=_ANY_BYTE)).decode("ascii")
 
 
 def check_header(name: str, value: str) -> None:
@@ -162,7 +165,7 @@ def request_bytes(
         where = f"http://{target.origin.authority}{target.path}"
         headers += proxy_headers
     lines = [f"{target.method} {where} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
-    return "\r\n".join(lines).encode("utf-8", "surrogateescape") + (target.body or b"")
+    return "\r\n".join(lines).encode(errors=_ANY_BYTE) + (target.body or b"")
 
 
 def _host(host: str, url: str) -> str:

@@ -44,6 +44,14 @@ def test_reads_urls(url: str, clean: str, address: tuple[str, str, int], path: s
     assert (target.url, (target.scheme, target.host, target.port), target.path) == (clean, address, path)
 
 
+def test_bytes_that_are_no_utf8_are_sent_as_they_are() -> None:
+    odd = b"\xff".decode("utf-8", "surrogateescape")
+    target = Target.parse(f"http://me:{odd}@web1/{odd}?{odd}", headers=(("X", odd),))
+    assert target.path == "/%FF?%FF"
+    assert target.headers[1] == ("Authorization", "Basic " + base64.b64encode(b"me:\xff").decode())
+    assert b"X: \xff\r\n" in request_bytes(target, keepalive=True, user_agent="test")
+
+
 def test_a_user_in_the_url_becomes_basic_auth_and_is_gone_from_the_url() -> None:
     target = Target.parse("http://me:a%40b@web1/")
     assert target.url == "http://web1/"
