@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from tui.app import FirstPage
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+INSISTENT_S = 2.0
+"""How long after the first signal another one means that even the last figures are not wanted. Sooner it is the same
+one again: timeout(1) sends its signal to the program and then to its process group."""
 
 
 def with_screen(options: Options) -> bool:
@@ -40,16 +43,17 @@ async def _print(feed: Feed, options: Options, seconds: float | None) -> bool:
     quiet = options.output.quiet or options.command == "tune"
     task = asyncio.ensure_future(feed.run((lambda _: None) if quiet else Printer().show))
     loop = asyncio.get_running_loop()
-    interrupted: list[int] = []
+    interrupted: list[float] = []
 
-    def interrupt(number: int) -> None:
-        interrupted.append(number)
-        task.cancel()
+    def interrupt() -> None:
+        interrupted.append(loop.time())
+        if len(interrupted) == 1 or interrupted[-1] - interrupted[0] >= INSISTENT_S:
+            task.cancel()
 
     # nohup ignores the hang-up on the user's behalf.
     heard = [each for each in SIGNALS if each is not signal.SIGHUP or signal.getsignal(each) is not signal.SIG_IGN]
     for number in heard:
-        loop.add_signal_handler(number, interrupt, number)
+        loop.add_signal_handler(number, interrupt)
     try:
         if seconds is not None:
             await asyncio.wait({task}, timeout=seconds)
