@@ -36,7 +36,7 @@ def refused_by(command: str) -> list[str]:
 
 
 def check_reports(arguments: Any, command: str, *, program: bool, engine: str) -> None:
-    """Raise :class:`UsageError` for a report that ``watch`` (with or without a program), ``demo`` or an engine lacks."""
+    """Raise :class:`UsageError` for reports that ``watch``, with a program or without, ``demo`` or an engine lacks."""
     if engine != "builtin" and arguments.gnuplot:
         raise UsageError(f"--gnuplot needs the time of each request, which {engine} does not tell: leave it out")
     if command == "demo" and arguments.gnuplot:
