@@ -28,7 +28,7 @@ def add_load(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("load (ab's letters)")
     add = group.add_argument
     add("-n", "--requests", type=count, metavar="N", help="end after N requests")
-    add("-c", "--concurrency", type=count, metavar="N", help="keep N requests in flight (closed model)")
+    add("-c", "--concurrency", type=count, metavar="N", help="keep N requests in flight (default 10; with -n or -t 1)")
     add("-t", "--time", type=positive, metavar="SECONDS", help="end after that time; no cap on requests")
     add("-s", "--timeout", type=positive, default=30.0, metavar="SECONDS", help="give a request up (default 30)")
     add("-k", "--keepalive", action="store_true", help="reuse connections")

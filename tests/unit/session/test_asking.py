@@ -1,6 +1,8 @@
 """What verbs say that are asked for something of a recording which it has not, or which contradicts itself."""
 
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,3 +53,17 @@ def test_without_a_load_ab_has_nothing_to_say(
     (line,) = capsys.readouterr().err.splitlines()
     assert "holds no load" in line
     assert main(["report", str(path)]) == 0
+
+
+def test_a_recording_of_which_nothing_can_be_read_is_no_report(
+    made_moments: Callable[[int], list[Moment]], record: Callable[[Path, Sequence[Moment]], None], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    path = tmp_path / "damaged.loadtop"
+    record(path, made_moments(3))
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE core_block SET crc = crc + 1")
+        database.commit()
+    assert main(["report", str(path)]) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no interval of it can be read" in line
