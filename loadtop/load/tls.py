@@ -45,14 +45,19 @@ def tls_context(plan: Plan) -> ssl.SSLContext:
     if options.ciphers is not None:
         _choose_ciphers(context, options.ciphers)
     if options.certificate is not None:
-        try:
-            context.load_cert_chain(Path(options.certificate))
-        except (OSError, ssl.SSLError) as error:
-            reason = error.strerror or str(error)
-            raise PlanError(
-                f"-E {options.certificate} cannot be used ({reason}): give a PEM file with certificate and key"
-            ) from None
+        _load_certificate(context, options.certificate)
     return context
+
+
+def _load_certificate(context: ssl.SSLContext, file: str) -> None:
+    def password() -> str:
+        raise PlanError(f"-E {file}: its key has a password: give the key without one (openssl pkey -in {file})")
+
+    try:
+        context.load_cert_chain(Path(file), password=password)
+    except (OSError, ssl.SSLError) as error:
+        reason = error.strerror or str(error)
+        raise PlanError(f"-E {file} cannot be used ({reason}): give a PEM file with certificate and key") from None
 
 
 def _limit_version(context: ssl.SSLContext, version: ssl.TLSVersion) -> None:

@@ -250,6 +250,18 @@ async def test_a_tls_option_that_cannot_be_had_is_told_before_anything_is_sent(o
     assert run.last.requests == 0
 
 
+def test_a_key_with_a_password_is_not_asked_for_it(tmp_path: Path) -> None:
+    certificate, key = certify(tmp_path, "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"), tmp_path / "key"
+    openssl = find_program("openssl", install="apt-get install openssl")
+    locked = [openssl, "pkey", "-in", str(certificate), "-aes256", "-passout", "pass:hidden", "-out", str(key)]
+    subprocess.run(locked, check=True, capture_output=True)
+    certificate.write_text(key.read_text() + (tmp_path / "only.crt").read_text())
+    with pytest.raises(PlanError, match=r"its key has a password: give the key without one"):
+        tls_context(
+            plan("https://127.0.0.1:1/", requests=1, concurrency=1, tls=TlsOptions(certificate=str(certificate)))
+        )
+
+
 @pytest.mark.parametrize(
     ("options", "bits"),
     [
