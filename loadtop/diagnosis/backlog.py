@@ -19,10 +19,18 @@ def backs_up(measured: Measured, workers: int) -> bool:
     requests that come together queue for a moment far below what the workers can serve; where they cannot serve it, the
     requests in flight grow without end, or all connections are taken. Without figures a queue is believed.
     """
-    load, rates = measured.load, measured.load_rates
+    load = measured.load
     if load is None or load.rate is None or load.in_flight is None:
         return True
     if load.in_flight > workers + SPARE + DEVIATIONS * sqrt(workers):
         return True
+    return falls_behind(measured)
+
+
+def falls_behind(measured: Measured) -> bool:
+    """Whether an open load sends later than it should: it has no connection free, or no time."""
+    load, rates = measured.load, measured.load_rates
     generator = None if rates is None else rates.generator
-    return generator is not None and 100.0 * (generator.late or 0.0) > LATE_PCT * load.rate
+    if load is None or load.rate is None or generator is None:
+        return False
+    return 100.0 * (generator.late or 0.0) > LATE_PCT * load.rate

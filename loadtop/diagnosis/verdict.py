@@ -19,9 +19,11 @@ from loadtop.diagnosis import (
     throttled,
 )
 from loadtop.diagnosis.assessment import RAISE_OF, Assessment, Latch
+from loadtop.diagnosis.backlog import falls_behind
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
 from loadtop.diagnosis.forecast import Forecaster
 from loadtop.diagnosis.waiting import Waiting
+from loadtop.model import LoadSample
 from loadtop.moment import HostView, Measured
 
 ORDER = (
@@ -147,6 +149,11 @@ def _is_silent(host: HostView) -> bool:
     return host.sample is not None and not host.state.fresh
 
 
+def _all_taken(load: LoadSample) -> bool:
+    """Whether no connection is free for another request."""
+    return load.in_flight is not None and load.concurrency is not None and load.in_flight >= load.concurrency
+
+
 def _headroom(measured: Measured) -> Finding:
     """``none``, with what is free as its evidence."""
     evidence: list[Evidence] = []
@@ -179,6 +186,11 @@ def _headroom(measured: Measured) -> Finding:
         advice = (
             "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the"
             " concurrency."
+        )
+    elif load is not None and load.rate is not None and _all_taken(load) and falls_behind(measured):
+        advice = (
+            f"Requests are sent late, for each connection (-c {load.concurrency}) still waits for an answer: give it"
+            f" more connections, to get to the rate asked for ({load.rate:.4g}/s)."
         )
     elif load is not None and load.rate is not None:
         advice = f"There is headroom: raise the rate (now {load.rate:.4g}/s) to find the limit."

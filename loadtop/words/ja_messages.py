@@ -44,6 +44,7 @@ MESSAGES = {
     " {name}, no part of the web server, {verb} {share} % of it.": "Web サーバーではない {name} が {share} % を使っています。",
     "{name} (pid {pid}) and {more} more": "{name}（pid {pid}）ほか {more} 個",
     "There is headroom: raise the rate (now {now}/s) to find the limit.": "余裕があります。限界を知るにはレート（今は毎秒 {now}）を上げてください。",
+    "Requests are sent late, for each connection (-c {most}) still waits for an answer: give it more connections, to get to the rate asked for ({rate}/s).": "すべての接続（-c {most}）が応答待ちで、リクエストの送信が遅れています。指定のレート（毎秒 {rate}）に届くよう、接続を増やしてください。",
     " {name} (pid {pid}), no part of the web server, takes {share} % of it.": "Web サーバーではない {name}（pid {pid}）が {share} % を使っています。",
     "{name} fills one core while the others idle: let more processes share its work.": "{name} が 1 コアを使い切り、他のコアは空いています。複数のプロセスに処理を分けてください。",
     "The {bound} processes of the web server share one core while the others idle: let them use more (cpuset, taskset, CPUAffinity).": "Web サーバーの {bound} プロセスが 1 コアを分け合い、他のコアは空いています。使えるコアを増やしてください（cpuset、taskset、CPUAffinity）。",

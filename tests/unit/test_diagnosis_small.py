@@ -89,6 +89,18 @@ class TestWorkerSlots:
         assert named(course.go_on(4, board="WWWW", load=load, changes=at(56))) is Bottleneck.APACHE_WORKERS
 
 
+class TestHeadroom:
+    def test_an_open_load_without_a_free_connection_wants_connections_and_no_higher_rate(self, course: Course) -> None:
+        late = counted(lambda n: GeneratorSample((0.2 * n,), 0.001, late=5 * n))
+        load = asking(1, rate=100.0, model="open", generator=late)
+        verdict = course.go_on(4, board=None, load=load).verdict
+        assert verdict.bottleneck is Bottleneck.NONE
+        assert "each connection (-c 1)" in verdict.advice
+        assert "give it more connections" in verdict.advice
+        in_time = asking(1, rate=100.0, model="open")
+        assert "raise the rate (now 100/s)" in course.go_on(4, board=None, load=in_time).verdict.advice
+
+
 class TestPoolsOfPhpFpm:
     def test_one_child_that_writes_the_status_page_and_one_request_behind_it_fill_no_pool(self, course: Course) -> None:
         found = course.go_on(6, board=None, load=asking(2), changes=pool(2, queue=1, most=2))
