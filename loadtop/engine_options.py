@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loadtop.load.target import PlanError
-from loadtop.load_options import UnreadableError, UsageError
+from loadtop.load_options import UsageError
 
 NAMES = ("builtin", "locust", "jmeter")
 _SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
@@ -149,7 +149,7 @@ def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableError(f"cannot read the plan {file}: {getattr(error, 'strerror', None) or error}") from None
+        raise UsageError(f"cannot read the plan {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _own(arguments: Any) -> str | None:
