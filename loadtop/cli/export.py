@@ -28,7 +28,8 @@ def main(verb: str, words: list[str]) -> int:
     if arguments.jsonl == "-" and arguments.sar:
         raise UsageError("--jsonl - and --sar both write to standard output: give --jsonl a file, or call export twice")
     size = _size(arguments.size)
-    with opened(arguments.session) as session:
+    # Files of rows can be made of what is sound in a recording without one whole interval.
+    with opened(arguments.session, frames=arguments.sar or arguments.cast is not None) as session:
         try:
             if arguments.csv is not None:
                 _csv(session, arguments.csv)

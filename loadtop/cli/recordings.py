@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(path: Path | None) -> Generator[Session]:
+def opened(path: Path | None, *, frames: bool = True) -> Generator[Session]:
     """The recording. What had to be left out of a damaged one is said at the end; one that cannot be read at all is a
-    :class:`FileError`."""
+    :class:`FileError`, and so is one without a readable interval where ``frames`` are wanted."""
     if path is None:
         raise UsageError("no recording given: loadtop sessions lists them")
     found = find(path)
     try:
         with Session(found) as session:
+            if frames and next(session.frames(), None) is None and session.damage:
+                raise FileError(f"{session.path} is damaged: no interval of it can be read ({session.damage[0]})")
             yield session
             for damage in session.damage:
                 print(f"loadtop: {plain(str(found))} is damaged: {plain(damage)}", file=sys.stderr)

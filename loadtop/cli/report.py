@@ -2,7 +2,7 @@
 
 import sys
 
-from loadtop.cli.ends import DONE, FileError
+from loadtop.cli.ends import DONE
 from loadtop.cli.outputs import print_report, write_json, write_page
 from loadtop.cli.recordings import opened
 from loadtop.load_options import UsageError
@@ -23,8 +23,6 @@ def main(verb: str, words: list[str]) -> int:
     with opened(options.session) as session:
         sweep = Sweep() if session.meta.command_line[:1] == ("tune",) else None
         story = story_of(session)
-        if session.damage and not story.summary.hosts:
-            raise FileError(f"{session.path} is damaged: no interval of it can be read ({session.damage[0]})")
         if sweep is not None:
             for moment in moments(session.frames()):
                 sweep.add(moment)

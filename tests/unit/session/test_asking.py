@@ -55,7 +55,7 @@ def test_without_a_load_ab_has_nothing_to_say(
     assert main(["report", str(path)]) == 0
 
 
-def test_a_recording_of_which_nothing_can_be_read_is_no_report(
+def test_a_recording_of_which_nothing_can_be_read_says_so(
     made_moments: Callable[[int], list[Moment]], record: Callable[[Path, Sequence[Moment]], None], tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -64,6 +64,19 @@ def test_a_recording_of_which_nothing_can_be_read_is_no_report(
     with closing(sqlite3.connect(path)) as database:
         database.execute("UPDATE core_block SET crc = crc + 1")
         database.commit()
-    assert main(["report", str(path)]) == 4
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "no interval of it can be read" in line
+    film = str(tmp_path / "film.cast")
+    for words in (
+        ["report", str(path)],
+        ["replay", str(path), "--headless"],
+        ["compare", str(path), str(path)],
+        ["export", str(path), "--sar"],
+        ["export", str(path), "--cast", film],
+    ):
+        assert main(words) == 4
+        said = capsys.readouterr()
+        (line,) = said.err.splitlines()
+        assert "no interval of it can be read" in line
+        assert not said.out
+    assert not Path(film).exists()
+    assert main(["export", str(path), "--csv", str(tmp_path / "rows")]) == 0
+    assert (tmp_path / "rows" / "load.csv").read_text().count("\n") == 4
