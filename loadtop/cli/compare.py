@@ -8,6 +8,7 @@ from pathlib import Path
 from loadtop.cli.ends import DONE
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
+from loadtop.cli.screen import can_draw
 from loadtop.comparing.comparison import By, Comparison, alignment, common, compare
 from loadtop.comparing.course import Course
 from loadtop.comparing.margin import DEFAULT_PERCENT
@@ -37,7 +38,7 @@ def main(verb: str, words: list[str]) -> int:
     if arguments.json is not None:
         write_json(as_json(comparison), arguments.json, "the comparison")
     if arguments.json is None or arguments.text:
-        if not arguments.text and sys.stdout.isatty() and sys.stdin.isatty():
+        if not arguments.text and can_draw() and sys.stdin.isatty():
             _on_screen(comparison)
         out = sys.stderr if arguments.json == "-" else sys.stdout
         print(text(comparison, everything=arguments.all), end="", file=out)

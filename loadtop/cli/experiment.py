@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from loadtop.cli.ends import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError
 from loadtop.cli.machines import connect_far, disconnect, watched_hosts
 from loadtop.cli.recordings import start_recorder
-from loadtop.cli.screen import show
+from loadtop.cli.screen import can_draw, show
 from loadtop.experiment import table
 from loadtop.experiment.commands import CommandError
 from loadtop.experiment.feed import ExperimentFeed
@@ -58,7 +58,7 @@ def main(verb: str, words: list[str]) -> int:
         if arguments.table:
             _write(plan, ledger, ledger.read())
             return DONE
-        screen = sys.stdout.isatty() and not arguments.headless
+        screen = can_draw() and not arguments.headless
         return asyncio.run(_run(plan, ledger, screen=screen, quiet=arguments.quiet))
     except OSError as error:
         raise FileError(f"cannot write to {ledger.directory}: {error.strerror}") from None

@@ -1,6 +1,7 @@
 """Shows a feed to its end: in the cockpit, or line by line."""
 
 import asyncio
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -18,9 +19,18 @@ INSISTENT_S = 2.0
 one again: timeout(1) sends its signal to the program and then to its process group."""
 
 
+CANNOT_DRAW = ("", "dumb", "unknown")
+"""What ``TERM`` says of a terminal that only takes lines: a shell in an editor, a plain console."""
+
+
+def can_draw() -> bool:
+    """Whether standard output is a terminal that pages can be drawn on."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "") not in CANNOT_DRAW
+
+
 def with_screen(options: Options) -> bool:
     """Whether the cockpit is shown."""
-    return sys.stdout.isatty() and not options.output.headless
+    return can_draw() and not options.output.headless
 
 
 async def show(

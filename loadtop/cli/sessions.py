@@ -7,6 +7,7 @@ from pathlib import Path
 from loadtop.cli import compare, replay
 from loadtop.cli.ends import DONE, FileError
 from loadtop.cli.recordings import find
+from loadtop.cli.screen import can_draw
 from loadtop.load_options import UsageError, positive
 from loadtop.options import SESSION_HELP, Parser
 from loadtop.session.housekeeping import HousekeepingError, age, chosen, remove, rename
@@ -62,7 +63,7 @@ def _choose() -> int:
 
 
 def _on_terminal() -> bool:
-    return sys.stdout.isatty() and sys.stdin.isatty()
+    return can_draw() and sys.stdin.isatty()
 
 
 VERBS = {"replay": replay.main, "compare": compare.main}
