@@ -8,12 +8,14 @@ connections out to its processes (reuseport), so that none of them gets most.
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Generator
 from pathlib import Path
+from types import FrameType
 
 from loadtop.demo.apache import SEARCH_PATH, find_apache, service_user
 
@@ -69,8 +71,8 @@ MaxSpareThreads 128
 @contextlib.contextmanager
 def server(name: str) -> Generator[str]:
     """Run ``nginx``, ``return`` or ``apache``; the URL of its pages, ending in a slash. ``SystemExit`` where it is
-    missing."""
-    with tempfile.TemporaryDirectory(prefix="loadtop-bench-") as place:
+    missing, and where the benchmark is told to end: nothing of it stays."""
+    with _orderly_end(), tempfile.TemporaryDirectory(prefix="loadtop-bench-") as place:
         directory = Path(place)
         directory.chmod(0o755)
         pages = directory / "pages"
@@ -80,13 +82,37 @@ def server(name: str) -> Generator[str]:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port: int = probe.getsockname()[1]
-        process = subprocess.Popen(_command(name, directory, port), stderr=subprocess.DEVNULL)
+        # Where the benchmark is killed, the kernel ends the server.
+        setpriv = shutil.which("setpriv", path=SEARCH_PATH)
+        leash = [setpriv, "--pdeathsig", "TERM"] if setpriv else []
+        process = subprocess.Popen([*leash, *_command(name, directory, port)], stderr=subprocess.DEVNULL)
         try:
             _await(process, port)
             yield f"http://127.0.0.1:{port}/"
         finally:
             process.terminate()
-            process.wait(10)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextlib.contextmanager
+def _orderly_end() -> Generator[None]:
+    """Signals that would end this process at once end it as an exit does, unless somebody else hears them."""
+    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
+    for number in heard:
+        signal.signal(number, _exit)
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _exit(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
 
 
 def _command(name: str, directory: Path, port: int) -> list[str]:
