@@ -36,6 +36,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=REPEATS, reruns_delay=2))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why a test was tried again: what fails now and then is a defect too."""
+    for report in terminalreporter.stats.get("rerun", ()):
+        why = [line.removeprefix("E").strip() for line in report.longreprtext.splitlines() if line.startswith("E ")]
+        terminalreporter.write_line(f"RERUN {report.nodeid}: {' | '.join(why)[:600]}")
+
+
 @pytest.fixture
 def servers() -> Iterator[contextlib.ExitStack]:
     """What is entered here is stopped at the end of the test, last started first."""
