@@ -143,15 +143,15 @@ class SshTransport:
     async def _open(self, terminal: Prompt | None = None) -> None:
         line = await SshLine.open(self._place, self._ssh, terminal)
         try:
-            mark = line.next_mark()
-            answer = await line.exchange(f"m {mark}\ni\nm {mark}.\n", mark, CONNECT_S if terminal is None else ASK_S)
-            self._far = ssh_frame.parse_far(answer)
+            async with contextlib.AsyncExitStack() as unfinished:  # also where the wait is cancelled, nothing goes on
+                unfinished.push_async_callback(line.close)
+                mark = line.next_mark()
+                patience = CONNECT_S if terminal is None else ASK_S
+                answer = await line.exchange(f"m {mark}\ni\nm {mark}.\n", mark, patience)
+                self._far = ssh_frame.parse_far(answer)
+                unfinished.pop_all()
         except TransportError as error:
-            await line.close()
             raise (DeniedError(str(error)) if line.denied else error) from None
-        except BaseException:  # also where the wait was cancelled: nothing of it may go on
-            await line.close()
-            raise
         self._line = line
         self._address = line.control.address
         self._pages = FarPages(line, self._ssh, verify=self._verify)

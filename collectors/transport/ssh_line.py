@@ -80,34 +80,18 @@ class SshLine:
     async def open(cls, place: str, ssh: Sequence[str], prompt: Prompt | None = None) -> "SshLine":
         """Start ssh. ``ssh`` is its command, with options that come before all others. It asks for nothing, unless
         there is a ``prompt``, which is to be taken back when the first answer has come."""
-        sockets = SocketDirectory()
-        try:
-            control = await _control(place, ssh, sockets.path)
-            script = ssh_frame.far_script(secrets.token_hex(8)).encode()
-            there = f"""exec sh -c 'eval "$(dd bs=1 count={len(script)} 2>/dev/null)"'"""
-            chosen = (*(_SILENT if prompt is None else _ASKING), *_OPTIONS)
-            options = [word for option in chosen for word in ("-o", option)]
-            mine = [] if control.shared else ["-M", "-S", control.path, "-o", "ControlPersist=no"]
-            process = await asyncio.create_subprocess_exec(
-                *(*ssh, "-T", "-C", *options, *mine, place, there),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                limit=FRAME_BYTES,
-                env=None if prompt is not None else {**os.environ, **_NO_WINDOW},
-                start_new_session=prompt is None,
-                process_group=None if prompt is None else 0,
-            )
-            if prompt is not None:
-                prompt.give(process.pid)
-        except FileNotFoundError:
-            sockets.remove()
-            raise TransportError(NO_CLIENT) from None
-        except BaseException:  # also where the start was cancelled: its directory goes
-            sockets.remove()
-            raise
+        with contextlib.ExitStack() as unfinished:  # also where the start is cancelled its directory goes
+            sockets = SocketDirectory()
+            unfinished.callback(sockets.remove)
+            script = ssh_frame.far_script(secrets.token_hex(8))
+            try:
+                control = await _control(place, ssh, sockets.path)
+                process = await _start(place, ssh, control, len(script.encode()), prompt)
+            except FileNotFoundError:
+                raise TransportError(NO_CLIENT) from None
+            unfinished.pop_all()
         line = cls(place, process, control, sockets)
-        line.send(script.decode())
+        line.send(script)
         return line
 
     def next_mark(self) -> str:
@@ -280,3 +264,26 @@ async def _control(place: str, ssh: Sequence[str], directory: Path) -> Control:
         if status == 0:
             return Control(path, shared=True, address=address)
     return Control(str(directory / "ssh"), shared=False, address=address)
+
+
+async def _start(
+    place: str, ssh: Sequence[str], control: Control, script_bytes: int, prompt: Prompt | None
+) -> asyncio.subprocess.Process:
+    """Start ssh, with a shell there that does what the first bytes of its input say."""
+    there = f"""exec sh -c 'eval "$(dd bs=1 count={script_bytes} 2>/dev/null)"'"""
+    chosen = (*(_SILENT if prompt is None else _ASKING), *_OPTIONS)
+    options = [word for option in chosen for word in ("-o", option)]
+    mine = [] if control.shared else ["-M", "-S", control.path, "-o", "ControlPersist=no"]
+    process = await asyncio.create_subprocess_exec(
+        *(*ssh, "-T", "-C", *options, *mine, place, there),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=FRAME_BYTES,
+        env=None if prompt is not None else {**os.environ, **_NO_WINDOW},
+        start_new_session=prompt is None,
+        process_group=None if prompt is None else 0,
+    )
+    if prompt is not None:
+        prompt.give(process.pid)
+    return process

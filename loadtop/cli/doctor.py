@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -168,9 +167,4 @@ def _width() -> int:
 
 
 def _wrapped(words: str) -> str:
-    cells = _width() - _indent()
-    if width(words) == len(words):
-        lines = textwrap.wrap(words, cells, break_long_words=False, break_on_hyphens=False)
-    else:
-        lines = wrapped(words, "", cells)
-    return f"\n{'':{_indent()}}".join(lines or [""])
+    return f"\n{'':{_indent()}}".join(wrapped(words, "", _width() - _indent()) or [""])

@@ -11,7 +11,7 @@ from loadtop.cli.ends import FileError
 from loadtop.load_options import UsageError
 from loadtop.options import Options
 from loadtop.session.place import SUFFIX, directory
-from loadtop.session.reader import Session, SessionError
+from loadtop.session.reader import NoSessionError, Session, SessionError
 from loadtop.words import plain, tr
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ def opened(path: Path | None, *, frames: bool = True) -> Generator[Session]:
             yield session
             for damage in session.damage:
                 print(f"loadtop: {plain(str(found))} is damaged: {plain(damage)}", file=sys.stderr)
+    except NoSessionError as error:
+        raise FileError(f"{error} (loadtop sessions list names the recordings)") from None
     except SessionError as error:
-        hint = " (loadtop sessions list names the recordings)" if str(error).endswith(": no such file") else ""
-        raise FileError(f"{error}{hint}") from None
+        raise FileError(str(error)) from None
 
 
 def find(path: Path) -> Path:

@@ -8,7 +8,7 @@ from loadtop.load.connection import AWAY, BUSY, CLOSING, DIALLING, RESTING, SWIT
 from loadtop.load.dial import Dialer
 from loadtop.load.exchange import Exchange, Head, Reply
 from loadtop.load.ledger import Ledger
-from loadtop.load.plan import Origin, Plan
+from loadtop.load.plan import Plan
 from loadtop.load.tally import Kind, Tally
 from loadtop.load.trouble import connect_trouble
 
@@ -150,7 +150,7 @@ class Crowd:
             self._dial(connection)
             return
         proxy = self._plan.proxy
-        via = "" if proxy is None else Origin("http", proxy.host, proxy.port).address
+        via = "" if proxy is None else proxy.origin.address
         self.failed(connection, "connect", connect_trouble(error, origin, via, self._plan.bind))
         self.lost(connection, again=False)
 

@@ -5,6 +5,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from time import perf_counter_ns
 from typing import cast
@@ -41,12 +42,11 @@ class Dialer:
             if origin.scheme == "https" and self._context is None:
                 self._context = tls_context(self._plan)
             if origin not in self._places:
-                proxy = self._plan.proxy
-                host, port = (origin.host, origin.port) if proxy is None else (proxy.host, proxy.port)
+                first = origin if self._plan.proxy is None else self._plan.proxy.origin
                 try:
-                    self._places[origin] = await self._look_up(host, port)
+                    self._places[origin] = await self._look_up(first.host, first.port)
                 except (socket.gaierror, UnicodeError) as error:
-                    raise PlanError(connect_trouble(error, Origin("http", host, port), bind=self._plan.bind)) from None
+                    raise PlanError(connect_trouble(error, first, bind=self._plan.bind)) from None
 
     async def _look_up(self, host: str, port: int) -> list[Place]:
         family = socket.AF_UNSPEC
@@ -110,8 +110,8 @@ class Dialer:
             self._failed(connection, error)
 
     async def _open(self, connection: Connection, origin: Origin, family: int, address: Address) -> None:
-        opened = socket.socket(family, socket.SOCK_STREAM)
-        try:
+        with ExitStack() as unfinished:  # also where the dial is cancelled the descriptor goes back
+            opened = unfinished.enter_context(socket.socket(family, socket.SOCK_STREAM))
             opened.setblocking(False)
             if self._prepare is not None:
                 self._prepare(opened)
@@ -126,9 +126,7 @@ class Dialer:
                 server_hostname=None if not tls else origin.tls_name if self._plan.tls.sni else "",
                 ssl_handshake_timeout=self._plan.timeout_s if tls else None,
             )
-        except BaseException:  # also where the dial was cancelled: the descriptor goes back
-            opened.close()
-            raise
+            unfinished.pop_all()
 
     async def _tunnel(self, opened: socket.socket, origin: Origin) -> None:
         proxy = self._plan.proxy

@@ -56,6 +56,11 @@ class Proxy:
     port: int
     authorization: str | None = None
 
+    @property
+    def origin(self) -> Origin:
+        """What connections to it lead to."""
+        return Origin("http", self.host, self.port)
+
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:

@@ -33,9 +33,10 @@ _ABSENT = 0
 """No socket, or one that is being connected."""
 _SENDING = 1
 """Connected, and a part of a request waits for room."""
+_OPEN = 2
+
 _NOTHING = memoryview(b"")
 """What waits is a view: a large body goes out in many parts, and none of them copies the rest."""
-_OPEN = 2
 
 Address = tuple[str, int] | tuple[str, int, int, int]
 Failed = Callable[[Connection, OSError], None]

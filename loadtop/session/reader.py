@@ -29,6 +29,10 @@ class SessionError(Exception):
     """The file cannot be read as a recording; the message says why in one line."""
 
 
+class NoSessionError(SessionError):
+    """There is no such file."""
+
+
 class Session:
     """A recording, opened for reading only; it may still be written to.
 
@@ -247,7 +251,7 @@ def _check_file(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise SessionError(f"{path}: no such file") from None
+        raise NoSessionError(f"{path}: no such file") from None
     except PermissionError:
         raise SessionError(f"{path}: not permitted to read it") from None
     except OSError as error:

@@ -40,6 +40,7 @@ class StepSummary:
         failed = _since(last.failed, None if before is None else before.failed)
         seconds = last.elapsed_s - (before.elapsed_s if before else 0.0)
         verdict = self._timeline.longest()
+        worst = self._targets.worst
         return {
             "concurrency": last.concurrency,
             "rate": last.rate,
@@ -48,9 +49,9 @@ class StepSummary:
             "time_s": round(seconds, 6),
             "rps": round(requests / seconds, 3) if requests is not None and seconds > 0 else None,
             "latency_ms": latency_json(self._latency),
-            "idle_pct": self._targets.idle,
-            "iowait_pct": self._targets.iowait,
-            "swap_used_pct": self._targets.swap_used,
+            "idle_pct": worst.idle,
+            "iowait_pct": worst.iowait,
+            "swap_used_pct": worst.swap_used,
             "bottleneck": None if verdict is None else str(verdict[0].bottleneck),
         }
 

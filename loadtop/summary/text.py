@@ -257,11 +257,13 @@ def failure_classes(failures: Json) -> str:
 
 
 def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
-    """The text in lines of at most so many columns; between Japanese characters a line may end anywhere."""
+    """The text in lines of at most so many columns; between Japanese characters a line may end anywhere. Names and
+    options, which somebody may copy, stay whole."""
     import textwrap
 
     if width(text) == len(text):
-        return textwrap.wrap(text, cells, initial_indent=indent, subsequent_indent=indent)
+        whole = textwrap.TextWrapper(cells, indent, indent, break_long_words=False, break_on_hyphens=False)
+        return whole.wrap(text)
     lines = [indent]
     for piece in _PIECES.findall(text):
         if width(lines[-1] + piece.rstrip()) > cells and piece not in _NEVER_FIRST:

@@ -152,6 +152,7 @@ def measure(beats: Sequence[Beat], *, aftermath: bool = False) -> StepResult | N
     figures = TargetFigures()
     for beat in part:
         figures.add(beat.moment)
+    worst, first = figures.worst, figures.first
     hosts = [host for beat in part for host in targets(beat.moment)[:1]]
     rooms = [room for host in hosts if (room := _room(host)) is not None]
     return StepResult(
@@ -164,15 +165,15 @@ def measure(beats: Sequence[Beat], *, aftermath: bool = False) -> StepResult | N
         steady=found.steady,
         drift=found.drift,
         latency=merge(beat.load.latencies.total for beat in part if beat.load.latencies is not None),
-        idle=figures.idle,
-        iowait=figures.iowait,
-        swap_used=figures.swap_used,
-        swap_kb_s=figures.swap_kb_s,
-        verdict=_verdict(part, figures.swap_kb_s),
+        idle=worst.idle,
+        iowait=worst.iowait,
+        swap_used=worst.swap_used,
+        swap_kb_s=worst.swap_kb_s,
+        verdict=_verdict(part, worst.swap_kb_s),
         pools=_mean_pools([pools(host) for host in hosts]),
         room_kb=min((room for room, _ in rooms), default=None),
         limited_by_cgroup=any(limited for _, limited in rooms),
-        used=figures.first_used,
+        used=None if first is None or first.idle is None else 100.0 - first.idle - (first.iowait or 0.0),
     )
 
 
