@@ -102,13 +102,15 @@ class HostCollector:
                 await self._take_one()
 
     async def close(self) -> None:
-        """Stop sampling, and leave nothing running or open."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
-        await self._servers.close()
-        await self._machine.close()
+        """Stop sampling, and leave nothing running or open, also where this is cancelled."""
+        try:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.gather(self._task, return_exceptions=True)
+                self._task = None
+            await self._servers.close()
+        finally:
+            await self._machine.close()
 
     async def _run(self) -> None:
         deadline = _now()

@@ -147,21 +147,32 @@ class Monitor:
                 ended = asyncio.create_task(self._load.wait())
             await self._tick_until(ended if self._until_load_ends else None, show)
         finally:
-            if self._load is not None and ended is not None:
-                if self._begun_again:
-                    ended.cancel()
-                    ended = asyncio.create_task(self._load.wait())
-                    await asyncio.wait({ended}, timeout=ENDED_S)
-                if not ended.done():
-                    await self._cut_short(self._load, ended)
-                ended.cancel()
-            await self._close()
+            try:
+                if self._load is not None and ended is not None:
+                    await self._end(self._load, ended)
+            finally:  # also where somebody insists that it ends at once
+                await self._close()
 
     async def _refresh(self, *, later: bool = False) -> None:
-        refreshed = asyncio.gather(*(host.refresh(later=later) for host in self._hosts))
-        await asyncio.wait({refreshed}, timeout=PATIENCE_S)
-        if not refreshed.done():
-            refreshed.cancel()
+        refreshing = [asyncio.ensure_future(host.refresh(later=later)) for host in self._hosts]
+        try:
+            if refreshing:
+                await asyncio.wait(refreshing, timeout=PATIENCE_S)
+        finally:
+            for task in refreshing:
+                task.cancel()
+
+    async def _end(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
+        """Stop the load where it still runs; ``ended`` waits for its end."""
+        try:
+            if self._begun_again:
+                ended.cancel()
+                ended = asyncio.create_task(load.wait())
+                await asyncio.wait({ended}, timeout=ENDED_S)
+            if not ended.done():
+                await self._cut_short(load, ended)
+        finally:
+            ended.cancel()
 
     async def _cut_short(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
         """Let the load end in order, and keep its last figures: what was sent is counted."""

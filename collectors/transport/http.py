@@ -33,6 +33,7 @@ class StatusClient:
         self._socket_path = socket_path
         self._session: aiohttp.ClientSession | None = None
         self._opening = asyncio.Lock()
+        self._closed = False
 
     async def get(self, url: str, timeout_s: float) -> Page:
         """The page, whatever its status; redirects are not followed. Raises :class:`FetchError`."""
@@ -64,6 +65,8 @@ class StatusClient:
             raise FetchError(f"the answer could not be read ({type(error).__name__}: {error})") from None
 
     async def close(self) -> None:
+        """Give up what is on its way; pages that are asked for later are a :class:`FetchError`."""
+        self._closed = True
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -74,6 +77,8 @@ class StatusClient:
                 await asyncio.to_thread(importlib.import_module, "aiohttp")
                 import aiohttp
 
+                if self._closed:
+                    raise FetchError("the test is over")
                 connector: aiohttp.BaseConnector = (
                     aiohttp.TCPConnector(force_close=True, limit=0)
                     if self._socket_path is None

@@ -207,6 +207,18 @@ async def test_nothing_listens(client: StatusClient) -> None:
         await client.get(f"http://127.0.0.1:{free_port()}/", 5.0)
 
 
+async def test_nothing_is_opened_after_the_end() -> None:
+    """As by a search that a test cut short has not stopped: what it opened would stay open."""
+    client = StatusClient()
+    asking = asyncio.ensure_future(client.get(f"http://127.0.0.1:{free_port()}/", 5.0))
+    await asyncio.sleep(0)
+    await client.close()
+    with pytest.raises(FetchError, match="the test is over"):
+        await asking
+    with pytest.raises(FetchError, match="the test is over"):
+        await client.get(f"http://127.0.0.1:{free_port()}/", 5.0)
+
+
 async def test_no_such_name(client: StatusClient) -> None:
     with pytest.raises(FetchError, match=r"(?i)name|address|resol"):
         await client.get("http://no-such-host.invalid/", 10.0)

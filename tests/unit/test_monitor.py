@@ -63,6 +63,7 @@ class FakeLoad:
         self._ended = asyncio.Event()
         self.commands: list[Command] = []
         self.closed = False
+        self.taken = 0
 
     async def start(self) -> None: ...
 
@@ -70,6 +71,7 @@ class FakeLoad:
         await self._ended.wait()
 
     def take(self) -> LoadSample | None:
+        self.taken += 1
         self._left -= 1
         if self._left <= 0:
             self._ended.set()
@@ -184,6 +186,41 @@ async def test_a_cancelled_test_stops_the_load_and_lets_the_machines_go(
     assert source.commands == [StopLoad()]
     assert sunk[-1].measured.load is not None
     assert sunk[-1].measured.load.state.ended
+    assert host.closed
+    assert source.closed
+
+
+class SlowHost(FakeHost):
+    """A machine that does not answer."""
+
+    begun = given_up = 0
+
+    async def refresh(self, *, later: bool = False) -> None:  # noqa: ARG002 - part of the protocol
+        self.begun += 1
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.given_up += 1
+
+
+async def test_who_insists_on_the_end_leaves_nothing_open(
+    machine: Any, load: Any, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, source = SlowHost(machine, clock), FakeLoad(load, 10**9)
+    monkeypatch.setattr("loadtop.monitor.PATIENCE_S", 0.0)
+    task = asyncio.ensure_future(Monitor("u", source, [host], clock=clock).run(lambda _: None))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert source.taken
+    monkeypatch.setattr("loadtop.monitor.PATIENCE_S", 60.0)
+    task.cancel()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert host.begun == 2  # the last figures of the machine are waited for
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert host.given_up == 2
     assert host.closed
     assert source.closed
 
