@@ -32,9 +32,10 @@ lint: setup ## ruff: rules and format
 	@$(PYTHON_BIN)/ruff check .
 	@$(PYTHON_BIN)/ruff format --check .
 
-types: setup ## mypy and pyright, both strict
-	@$(PYTHON_BIN)/mypy
-	@PATH="$(CURDIR)/$(PYTHON_BIN):$$PATH" $(PYTHON_BIN)/pyright
+types: setup ## mypy and pyright, both strict, side by side
+	@$(PYTHON_BIN)/mypy & mypy=$$!; \
+	PATH="$(CURDIR)/$(PYTHON_BIN):$$PATH" $(PYTHON_BIN)/pyright; pyright=$$?; \
+	wait $$mypy && exit $$pyright
 
 contracts: setup ## import-linter: who may import whom
 	@$(PYTHON_BIN)/lint-imports
