@@ -24,8 +24,9 @@ def _check_headers(arguments: Any) -> None:
     ):
         if value is not None and header in given:
             raise PlanError(f"{option} and -H '{header.title()}: ...' contradict each other: give one of them")
-    values = [line.partition(":")[2].strip().lower() for line in arguments.header if _name(line) == "connection"]
-    if arguments.keepalive and "close" in values:
+    asked = [line.partition(":")[2] for line in arguments.header if _name(line) == "connection"]
+    tokens = {token.strip().lower() for value in asked for token in value.split(",")}  # RFC 9110 section 7.6.1
+    if arguments.keepalive and "close" in tokens:
         raise PlanError("-k and -H 'Connection: close' contradict each other: give one of them")
     if arguments.head and arguments.method not in (None, "HEAD"):
         raise PlanError(f"-i and -m {arguments.method} contradict each other: -i is -m HEAD; give one of them")

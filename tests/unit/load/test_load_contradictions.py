@@ -29,6 +29,8 @@ URL = "http://127.0.0.1:1/"
         (["-p", "BODY", "-T", "a/b", "-H", "Content-Type: c/d"], ["-T", "-H"]),
         (["-X", "127.0.0.1:1", "-P", "a:b", "-H", "Proxy-Authorization: x"], ["-P", "-H"]),
         (["-k", "-H", "connection: Close"], ["-k", "Connection: close"]),
+        (["-k", "-H", "Connection: foo, CLOSE"], ["-k", "Connection: close"]),
+        (["-k", "-H", "Connection: foo", "-H", "connection: close ,bar"], ["-k", "Connection: close"]),
         (["-P", "a:b"], ["-P", "-X"]),
         (["-X", "http://127.0.0.1:1"], ["-X 'http://127.0.0.1:1'", "HOST:PORT, without http://"]),
         (["-X", "127.0.0.1:1/x"], ["-X", "HOST:PORT"]),
@@ -100,6 +102,7 @@ def test_settings_of_tls_go_with_the_plan_of_a_user(tmp_path: Path) -> None:
         ["--rate", "5", "--workers", "3", "-n", "3"],
         ["-B", "127.0.0.1", "-X", "localhost:1", "-n", "1"],
         ["-m", "POST", "-H", "Content-Length: 0", "-n", "1"],
+        ["-k", "-H", "Connection: closed, x-close", "-n", "1"],
         ["-I", "--insecure", "-f", "TLS1.2", "-Z", "HIGH", "-n", "1", "https://127.0.0.1:1/"],
     ],
 )
