@@ -44,7 +44,7 @@ def add_load(parser: argparse.ArgumentParser) -> None:
     add("-P", "--proxy-auth", metavar="USER:PASSWORD", help="Basic authentication at the proxy")
     add("-l", "--any-length", action="store_true", help="bodies may differ in length")
     add("-r", "--keep-going", action="store_true", help="do not stop when the server stops answering")
-    add("--warmup", type=positive, default=0.0, metavar="S", help="seconds left out of the statistics")
+    add("--warmup", type=not_negative, default=0.0, metavar="S", help="seconds left out of the statistics")
     add("--workers", type=workers, default=1, metavar="N", help="generator processes (default 1), or auto: as it takes")
     add(
         "-v", "--verbosity", type=level, default=0, metavar="LEVEL", help="2 tells heads, 3 the status of each response"
@@ -263,6 +263,7 @@ def level(text: str) -> int:
     return int(text)
 
 
+_TOO_MUCH = 1e7
 SHORTEST_INTERVAL_S = 0.1
 """Below that the kernel's clock ticks, of 10 ms, are too coarse for shares of the processor, and watching costs more
 than it tells."""
@@ -277,11 +278,23 @@ def interval(text: str) -> float:
 
 
 def positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
-    if not 0 < number < 1e7:
+    number = _number(text)
+    if not 0 < number < _TOO_MUCH:
         limits = "below 10 million" if number > 0 else "above 0"
         raise argparse.ArgumentTypeError(f"{text} is out of range: give a number {limits}")
     return number
+
+
+def not_negative(text: str) -> float:
+    number = _number(text)
+    if not 0 <= number < _TOO_MUCH:
+        limits = "below 10 million" if number > 0 else "of 0 or more"
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number {limits}")
+    return number
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None

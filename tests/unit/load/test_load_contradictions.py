@@ -68,7 +68,9 @@ URL = "http://127.0.0.1:1/"
         (["-C", "cookie"], ["-C"]),
         (["-H", "header"], ["-H"]),
         (["-s", "0"], ["-s"]),
-        (["--warmup", "-1"], ["--warmup"]),
+        (["--warmup", "-1"], ["--warmup", "0 or more"]),
+        (["--warmup", "nan"], ["--warmup", "0 or more"]),
+        (["--warmup", "1e9"], ["--warmup", "below 10 million"]),
     ],
 )
 def test_is_said_in_one_line(
@@ -108,3 +110,9 @@ def test_settings_of_tls_go_with_the_plan_of_a_user(tmp_path: Path) -> None:
 )
 def test_what_goes_together_is_no_contradiction(words: list[str]) -> None:
     assert parse([*words, URL]).plan is not None
+
+
+def test_a_warm_up_of_nothing_is_none() -> None:
+    plan = parse(["--warmup", "0", "-n", "1", URL]).plan
+    assert plan is not None
+    assert plan.warmup_s == 0
