@@ -1,8 +1,9 @@
-"""What load to make: targets, steps and how to connect. Pure data; goes to the workers as JSON through a pipe."""
+"""What load to make: targets, steps and how to connect. Pure data; goes to the workers as JSON through a pipe, bodies
+after it."""
 
-import base64
 import ipaddress
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -121,27 +122,34 @@ class Plan:
             if step.targets is not None and not all(0 <= index < len(self.targets) for index in step.targets):
                 raise PlanError("a step names a target that the plan does not have: count from 0")
 
+    @property
+    def bodies(self) -> tuple[bytes, ...]:
+        """The bodies of all targets, each once."""
+        return tuple(dict.fromkeys(target.body for target in self.targets if target.body is not None))
+
     def to_json(self) -> str:
-        """One line of JSON; bodies as base64. It may hold secrets: it goes through pipes, never into arguments."""
+        """One line of JSON; a body as its place in :attr:`bodies`. It may hold secrets: it goes through pipes, never
+        into arguments."""
+        places = {body: place for place, body in enumerate(self.bodies)}
         data = asdict(self)
         for target in data["targets"]:
             if target["body"] is not None:
-                target["body"] = base64.b64encode(target["body"]).decode("ascii")
+                target["body"] = places[target["body"]]
         return json.dumps(data, separators=(",", ":"))
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The plan that :meth:`to_json` wrote. Raises :class:`PlanError` for anything else."""
+    def from_json(cls, text: str, bodies: Sequence[bytes] = ()) -> Self:
+        """The plan that :meth:`to_json` wrote, with its bodies. Raises :class:`PlanError` for anything else."""
         try:
             data: dict[str, Any] = json.loads(text)
-            data["targets"] = tuple(_target(each) for each in data["targets"])
+            data["targets"] = tuple(_target(each, bodies) for each in data["targets"])
             data["steps"] = tuple(_step(each) for each in data["steps"])
             data["proxy"] = None if data.get("proxy") is None else Proxy(**data["proxy"])
             data["tls"] = TlsOptions(**data.get("tls", {}))
             return cls(**data)
         except PlanError:
             raise
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise PlanError(f"this is no plan of loadtop {loadtop.__version__} ({error}): make it again") from None
 
 
@@ -152,10 +160,10 @@ def _check_address(text: str) -> None:
         raise PlanError(f"-B {text} is no address: give one of this machine's own, such as 192.0.2.7") from None
 
 
-def _target(data: dict[str, Any]) -> Target:
+def _target(data: dict[str, Any], bodies: Sequence[bytes]) -> Target:
     body = data.get("body")
     data["headers"] = tuple((str(name), str(value)) for name, value in data.get("headers", ()))
-    data["body"] = None if body is None else base64.b64decode(body)
+    data["body"] = None if body is None else bodies[body]
     return Target(**data)
 
 

@@ -40,7 +40,6 @@ class LoadPool:
         growth: Growth | None = None,
     ) -> None:
         self._plan = plan
-        self._text = plan.to_json()
         self._journals = journals
         self._said = said
         self._growth = growth
@@ -81,7 +80,7 @@ class LoadPool:
 
     async def _start(self, worker: WorkerProcess, workers: int) -> None:
         journal = None if self._journals is None else self._journals.add()
-        await worker.start(self._text, workers, self._changed, journal)
+        await worker.start(self._plan, workers, self._changed, journal)
 
     async def _conduct(self) -> None:
         """Start all workers together, keep their steps together, and stop all when one fails."""

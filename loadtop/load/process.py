@@ -5,13 +5,14 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import loadtop
 from loadtop.load.passage import StepEnd, StepEnds
+from loadtop.load.plan import Plan
 from loadtop.load.report import Parting, Report
 from loadtop.model import Latencies, LoadState
 
@@ -54,7 +55,7 @@ class WorkerProcess:
     def failed(self) -> bool:
         return bool(self.problem) or (self.report is not None and self.report.state == "failed")
 
-    async def start(self, plan: str, workers: int, changed: "asyncio.Event", journal: int | None = None) -> None:
+    async def start(self, plan: Plan, workers: int, changed: "asyncio.Event", journal: int | None = None) -> None:
         """Start the process and give it its plan, through the pipe: arguments can be read by everyone. ``journal`` is a
         descriptor that it inherits."""
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -72,7 +73,9 @@ class WorkerProcess:
             # session its share of the processors (autogroups, see sched(7)), and so a load would get another than ab.
             process_group=0,
         )
-        self.tell({"plan": plan, "worker": self.number, "workers": workers, "journal": journal})
+        sizes = [len(body) for body in plan.bodies]
+        share = {"worker": self.number, "workers": workers, "journal": journal}
+        self.tell({"plan": plan.to_json(), "bodies": sizes, **share}, plan.bodies)
         self._tasks = [
             asyncio.create_task(self._listen(self._process, changed)),
             asyncio.create_task(self._hear_errors(self._process)),
@@ -84,11 +87,13 @@ class WorkerProcess:
             self._heard.clear()
             await self._heard.wait()
 
-    def tell(self, command: dict[str, Any]) -> None:
-        """Send a command; a worker that is gone is told nothing."""
+    def tell(self, command: dict[str, Any], bodies: Iterable[bytes] = ()) -> None:
+        """Send a command, and the bytes that follow it; a worker that is gone is told nothing."""
         if self._process is not None and self._process.stdin is not None and self._process.returncode is None:
             with contextlib.suppress(OSError, RuntimeError):
                 self._process.stdin.write(json.dumps(command).encode() + b"\n")
+                for body in bodies:
+                    self._process.stdin.write(body)
 
     async def part(self, workers: int, step: int, fraction: float) -> "Parting | None":
         """Make the worker one of ``workers`` and have it give away a part of the requests that it has left in ``step``;

@@ -1,7 +1,8 @@
 """A process that makes load: ``python -m loadtop.load.worker``, started by :mod:`loadtop.load.pool`.
 
-On standard input comes one line of JSON ``{"plan": "...", "worker": 0, "workers": 1, "journal": null}`` (a descriptor
-for a row per request, see :mod:`loadtop.load.journal`), then commands, a line each:
+On standard input comes one line of JSON ``{"plan": "...", "bodies": [], "worker": 0, "workers": 1, "journal": null}``
+(the lengths of the plan's bodies in bytes; a descriptor for a row per request, see :mod:`loadtop.load.journal`), then
+the bodies as they are, one after the other, then commands, a line each:
 ``{"go": true}`` or ``{"join": ...}`` (after the worker said that it is ready), ``{"part": ...}`` (answered with
 ``{"parted": ...}``, see :class:`loadtop.load.report.Parting`), ``{"concurrency": n}``, ``{"rate": r}``, ``{"step": n}``
 (from 0), ``{"stop": true}``. The end of standard input means that nobody wants the load any more: the process ends at
@@ -30,6 +31,8 @@ REPORT_S = 0.2
 FILES_OF_ITS_OWN = 12
 """Descriptors that a worker has open beside its connections: pipes, event loop, timers."""
 _LAST_WORDS_S = 2.0
+_PIPE = 1 << 16
+"""Bytes that a pipe holds (pipe(7))."""
 
 
 class Worker(asyncio.Protocol):
@@ -173,17 +176,33 @@ def _report(engine: Engine) -> Report:
     )
 
 
-def _first_line() -> tuple[dict[str, Any], bytes]:
-    """What to do, from standard input, and what came after that line already."""
-    line = bytearray()
-    data = b""
-    while b"\n" not in data:  # not in the line: it holds the bodies, and may be long
-        data = os.read(0, 1 << 16)
-        if not data:
-            os._exit(0)
-        line += data
-    first, _, rest = line.partition(b"\n")
-    return cast("dict[str, Any]", json.loads(first)), bytes(rest)
+class Orders:
+    """What to do, from standard input, before there is an event loop. ``rest`` came after what was taken already."""
+
+    def __init__(self) -> None:
+        line = bytearray()
+        while b"\n" not in line:
+            data = os.read(0, _PIPE)
+            if not data:
+                os._exit(0)
+            line += data
+        first, _, rest = line.partition(b"\n")
+        self.rest = bytes(rest)
+        self.what = cast("dict[str, Any]", json.loads(first))
+        self.bodies = [self._take(size) for size in self.what["bodies"]]
+
+    def _take(self, size: int) -> bytes:
+        body = bytearray(size)
+        there = min(size, len(self.rest))
+        body[:there] = self.rest[:there]
+        self.rest = self.rest[there:]
+        with memoryview(body) as room:
+            while there < size:
+                count = os.readv(0, [room[there:]])
+                if not count:
+                    os._exit(0)
+                there += count
+        return bytes(body)
 
 
 async def _work(plan: Plan, what: dict[str, Any], pending: bytes) -> None:
@@ -195,9 +214,11 @@ async def _work(plan: Plan, what: dict[str, Any], pending: bytes) -> None:
 def main() -> None:
     """Run one worker. Ctrl-C reaches every process of the terminal; what to do then is for the parent to decide."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    what, pending = _first_line()
+    orders = Orders()
+    what, pending = orders.what, orders.rest
     try:
-        plan = Plan.from_json(what["plan"])
+        plan = Plan.from_json(what["plan"], orders.bodies)
+        del orders
         if Hub.available() and all(target.scheme == "http" for target in plan.targets):
             with asyncio.Runner(loop_factory=HubLoop) as runner:
                 runner.run(_work(plan, what, pending))

@@ -167,6 +167,27 @@ async def test_large_bodies_go_both_ways(keepalive: bool) -> None:
     assert all(b"Content-Length: 3000000" in head for head in server.heads)
 
 
+async def test_each_target_keeps_its_own_body() -> None:
+    got: dict[bytes, set[bytes]] = {}
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            head, body = await read_request(reader)
+            if not head:
+                return
+            got.setdefault(head.split(b" ")[1], set()).add(body)
+            writer.write(OK)
+
+    # Lines within a body, one longer than a pipe holds, one of nothing, one that two share.
+    bodies = {"/a": b"{}\n\n", "/b": bytes(range(256)) * 1000 + b"\n", "/c": b"", "/d": b"{}\n\n"}
+    async with scripted(handler=handle) as server:
+        targets = [Target.parse(server.url[:-1] + path, method="POST", body=body) for path, body in bodies.items()]
+        what = Plan(tuple(targets), (Step(concurrency=4, requests=80),), keepalive=True, workers=2)
+        run = await run_load(what)
+    assert (run.last.state, run.last.failed) == (LoadState.DONE, 0)
+    assert got == {path.encode(): {body} for path, body in bodies.items()}
+
+
 async def test_ipv6_works() -> None:
     async with scripted(host="::1") as server:
         run = await run_load(plan(server.url, requests=10))

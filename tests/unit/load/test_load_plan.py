@@ -203,7 +203,24 @@ PLANS = st.builds(
 def test_a_plan_survives_json(plan: Plan) -> None:
     text = plan.to_json()
     assert "\n" not in text
-    assert Plan.from_json(text) == plan
+    assert Plan.from_json(text, plan.bodies) == plan
+
+
+def test_a_body_of_many_targets_is_sent_once() -> None:
+    body = b"\x00" * 1000
+    targets = tuple(Target.parse(f"http://web1/{number}", method="POST", body=body) for number in range(50))
+    other = Target.parse("http://web1/", method="POST", body=b"other")
+    plan = Plan((*targets, TARGET, other), (Step(concurrency=1),))
+    assert plan.bodies == (body, b"other")
+    again = Plan.from_json(plan.to_json(), plan.bodies)
+    assert again == plan
+    assert again.targets[0].body is again.targets[49].body
+
+
+def test_a_body_that_did_not_come_is_told() -> None:
+    plan = Plan((Target.parse("http://web1/", method="POST", body=b"x"),), (Step(concurrency=1),))
+    with pytest.raises(PlanError, match="no plan"):
+        Plan.from_json(plan.to_json(), ())
 
 
 @given(st.text(max_size=40) | st.sampled_from(["{}", "[]", "null", '{"targets":[{}],"steps":[]}']))
