@@ -2,7 +2,7 @@
 
 from loadtop.load.connection import Connection
 from loadtop.load.exchange import Exchange, Head, Reply
-from loadtop.load.plan import Plan
+from loadtop.load.plan import Origin, Plan
 from loadtop.load.tally import Kind, Tally
 from loadtop.load.tls import tls_seen
 from loadtop.load.transcript import HEADS, Transcript
@@ -70,13 +70,14 @@ class Ledger:
             exchange.document = head.body
         if self.server is None or (good and not self._good):
             self._good = good
-            target = self._plan.targets[exchange.index]
+            target, proxy = self._plan.targets[exchange.index], self._plan.proxy
             self.server = ServerSeen(
                 software=reply.server,
                 hostname=target.host,
                 port=target.port,
                 path=target.path,
                 document_bytes=None if self._plan.any_length else head.body,
+                proxy="" if proxy is None else Origin("http", proxy.host, proxy.port).address,
                 **tls_seen(connection.transport),
             )
 

@@ -101,7 +101,8 @@ class LoadState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerSeen:
-    """What the first good response showed of the server, for the report."""
+    """What the first good response showed of the server, for the report. ``proxy`` is the ``HOST:PORT`` it came
+    through, or empty."""
 
     software: str
     hostname: str
@@ -111,6 +112,7 @@ class ServerSeen:
     tls: str = ""
     tls_key: str = ""
     tls_name: str = ""
+    proxy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,14 +111,14 @@ class FrameReader:
         return dict(zip(self._names[part.name], line.values[number - block.first], strict=True))
 
     def _server(self, number: int) -> ServerSeen:
-        software, hostname, port, path, document_bytes, *tls = self._definitions.values("server", number)
+        software, hostname, port, path, document_bytes, *more = self._definitions.values("server", number)
         return ServerSeen(
             loaded_text(software),
             loaded_text(hostname),
             read_whole(port),
             loaded_text(path),
             read_whole(document_bytes),
-            *(loaded_text(text) for text in tls),
+            *(loaded_text(text) for text in more),
         )
 
 

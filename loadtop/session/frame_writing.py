@@ -187,6 +187,7 @@ class FrameWriter:
             stored_text(seen.tls),
             stored_text(seen.tls_key),
             stored_text(seen.tls_name),
+            stored_text(seen.proxy),
         )
 
 

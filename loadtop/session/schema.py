@@ -202,7 +202,7 @@ DEFINITIONS = {
     "outcomes": "collectors TEXT",
     "server": (
         "software TEXT, hostname TEXT, port INTEGER, path TEXT, document_bytes INTEGER, tls TEXT, tls_key TEXT, "
-        "tls_name TEXT"
+        "tls_name TEXT, proxy TEXT"
     ),
     "claim": "bottleneck TEXT, host TEXT, confidence REAL, advice TEXT, criteria TEXT",
     "criterion": "metric TEXT, host TEXT, threshold REAL, unit TEXT, source TEXT, below INTEGER",

@@ -24,10 +24,11 @@ def ab_report(load: LoadSummary, *, percentiles: bool = True, spread: bool = Tru
     if last is None:
         return ""
     host = last.server.hostname if last.server else ""
+    through = f"[through {plain(last.server.proxy)}] " if last.server and last.server.proxy else ""
     lines = [
         f"This is loadtop, Version {__version__}, reporting in the format of ApacheBench 2.3",
         "",
-        f"Benchmarking {plain(host)} (be patient).....done",
+        f"Benchmarking {plain(host)} {through}(be patient).....done",
         "",
         "",
         *_server(last),

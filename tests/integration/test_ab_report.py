@@ -61,6 +61,19 @@ def test_a_body_and_pages_that_are_not_there(apache: ApacheFactory, tmp_path: Pa
     assert "Non-2xx responses:      50" in ours
 
 
+def test_a_proxy_is_named(apache: ApacheFactory, tmp_path: Path) -> None:
+    server = apache(pages={"index.html": "x"})  # a server is a proxy for its own pages
+    options = ("-n", "20", "-X", f"127.0.0.1:{server.port}")
+    ours, theirs = ours_and_abs(server.url, *options)
+    assert [shape(line) for line in ours] == [shape(line) for line in theirs]
+    (line,) = (line for line in theirs if line.startswith("Benchmarking"))
+    assert line in ours
+    assert f"[through 127.0.0.1:{server.port}]" in line
+    recording = tmp_path / "a.loadtop"
+    run(sys.executable, "-m", "loadtop", "--headless", "-q", "--record", str(recording), *options, server.url)
+    assert line in run(sys.executable, "-m", "loadtop", "report", "--ab", str(recording))
+
+
 def test_the_columns_are_as_wide_as_abs(apache: ApacheFactory) -> None:
     server = apache(mpm="prefork", php="mod", pages={"slow.php": "<?php usleep(30000); echo 'x';"})
     ours, theirs = ours_and_abs(f"{server.url}slow.php", "-n", "40", "-c", "2")

@@ -214,7 +214,7 @@ class Made:
             sent_bytes=self._grow("sent", 90_000),
             latencies=Latencies(*times) if number % 11 else None,
             generator=GeneratorSample((number * 0.31, number * 0.1), draw.random(), None) if number % 13 else None,
-            server=ServerSeen("Apache", "web1", 80, "/", 12) if number > 1 else None,
+            server=ServerSeen("Apache", "web1", 80, "/", 12, proxy="cache:3128") if number > 1 else None,
             message="" if number % 21 else "connection refused",
             stated=(StatedTimes("total", p50_ms=1.5, max_ms=number / 4), StatedTimes("connect")) if number > 70 else (),
             workers=_workers(number) if number > 20 else (),
