@@ -20,11 +20,11 @@ def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Opti
     if output.html_table is not None:
         from loadtop.summary.ab_html import ab_table
 
-        text = ab_table(summary.load, *output.html_table)
+        text = ab_table(summary.load, *output.html_table, url=summary.url)
     elif output.ab:
         from loadtop.summary.ab import ab_report
 
-        text = ab_report(summary.load, percentiles=output.ab_percentiles, spread=output.ab_spread)
+        text = ab_report(summary.load, summary.url, percentiles=output.ab_percentiles, spread=output.ab_spread)
     else:
         from loadtop.summary.text import report
 

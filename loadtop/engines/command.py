@@ -145,6 +145,7 @@ class CommandLoad:
             body_bytes=now.body_bytes,
             sent_bytes=now.sent_bytes,
             generator=self._generator,
+            server=now.server,
             message=message,
             target_requests=now.target_requests,
             target_s=now.target_s,

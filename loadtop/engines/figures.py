@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from loadtop.model import Failures, StatedTimes
+from loadtop.model import Failures, ServerSeen, StatedTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Figures:
     times: tuple[StatedTimes, ...] = ()
     message: str = ""
     final: bool = False
+    server: ServerSeen | None = None
 
 
 def changed(now: Figures, values: dict[str, Any]) -> Figures:

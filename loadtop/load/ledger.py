@@ -2,7 +2,7 @@
 
 from loadtop.load.connection import Connection
 from loadtop.load.exchange import Exchange, Head, Reply
-from loadtop.load.plan import Origin, Plan
+from loadtop.load.plan import Plan
 from loadtop.load.tally import Kind, Tally
 from loadtop.load.tls import tls_seen
 from loadtop.load.transcript import HEADS, Transcript
@@ -77,7 +77,7 @@ class Ledger:
                 port=target.port,
                 path=target.path,
                 document_bytes=None if self._plan.any_length else head.body,
-                proxy="" if proxy is None else Origin("http", proxy.host, proxy.port).address,
+                proxy="" if proxy is None else proxy.origin.address,
                 **tls_seen(connection.transport),
             )
 

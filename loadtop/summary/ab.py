@@ -6,7 +6,8 @@ ab's on purpose: medians are the usual ones, percentiles come from a histogram (
 
 from loadtop import __version__
 from loadtop.load.histogram import mean, median, percentile, sd
-from loadtop.model import Distribution, Failures, LoadSample
+from loadtop.load.target import PlanError, Target
+from loadtop.model import Distribution, Failures, LoadSample, ServerSeen
 from loadtop.summary.load import LoadSummary
 from loadtop.words import plain
 
@@ -15,23 +16,24 @@ ROWS = {"Connect:": "connect", "Processing:": "processing", "Waiting:": "waiting
 TIMES = {"initial connection": "connect", "processing": "processing", "waiting": "waiting", "total": "total"}
 
 
-def ab_report(load: LoadSummary, *, percentiles: bool = True, spread: bool = True) -> str:
+def ab_report(load: LoadSummary, url: str | None = None, *, percentiles: bool = True, spread: bool = True) -> str:
     """The report of the whole run; empty where no load was run.
 
-    ``percentiles`` is off with ab's -d; ``spread`` (medians, deviations and warnings) with its -S.
+    ``url`` is what was asked for: it names host, port and path where no answer did. ``percentiles`` is off with ab's
+    -d; ``spread`` (medians, deviations and warnings) with its -S.
     """
     last = load.last
     if last is None:
         return ""
-    host = last.server.hostname if last.server else ""
-    through = f"[through {plain(last.server.proxy)}] " if last.server and last.server.proxy else ""
+    seen = server_of(load, url)
+    through = f"[through {plain(seen.proxy)}] " if seen is not None and seen.proxy else ""
     lines = [
         f"This is loadtop, Version {__version__}, reporting in the format of ApacheBench 2.3",
         "",
-        f"Benchmarking {plain(host)} {through}(be patient).....done",
+        f"Benchmarking {'' if seen is None else plain(seen.hostname)} {through}(be patient).....done",
         "",
         "",
-        *_server(last),
+        *_server(seen, document_length(load)),
         "",
         *_totals(last, concurrency_level(load)),
     ]
@@ -52,9 +54,28 @@ def percentiles_csv(load: LoadSummary) -> str:
     return "\n".join(["Percentage served,Time in ms", *rows]) + "\n"
 
 
-def _server(last: LoadSample) -> list[str]:
-    seen = last.server
-    length = "Variable" if seen is None or seen.document_bytes is None else f"{seen.document_bytes} bytes"
+def server_of(load: LoadSummary, url: str | None) -> ServerSeen | None:
+    """The server as its answers showed it; where there was none, or the engine does not show them, as ``url`` names
+    it. ``None`` where nothing is known."""
+    seen = None if load.last is None else load.last.server
+    if seen is not None or url is None:
+        return seen
+    try:
+        target = Target.parse(url)
+    except PlanError:
+        return None
+    return ServerSeen("", target.host, target.port, target.path)
+
+
+def document_length(load: LoadSummary) -> str | None:
+    """The length of the first good answer, ``Variable`` with -l; ``None`` where no answer was shown."""
+    seen = None if load.last is None else load.last.server
+    if seen is None:
+        return None
+    return "Variable" if seen.document_bytes is None else f"{seen.document_bytes} bytes"
+
+
+def _server(seen: ServerSeen | None, length: str | None) -> list[str]:
     lines = [
         _row("Server Software:", "" if seen is None else plain(seen.software.partition(" ")[0])),
         _row("Server Hostname:", "" if seen is None else plain(seen.hostname)),
@@ -70,7 +91,7 @@ def _server(last: LoadSample) -> list[str]:
         *lines,
         "",
         _row("Document Path:", "" if seen is None else plain(seen.path)),
-        _row("Document Length:", length),
+        *_known("Document Length:", length),
     ]
 
 
@@ -180,7 +201,7 @@ def _percentiles(total: Distribution) -> list[str]:
     return [*lines, f" 100%  {_ms(total.max_us):5d} (longest request)"]
 
 
-def _known(label: str, value: int | None, unit: str = "") -> list[str]:
+def _known(label: str, value: int | str | None, unit: str = "") -> list[str]:
     return [] if value is None else [_row(label, f"{value}{unit}")]
 
 

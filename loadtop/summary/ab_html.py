@@ -5,15 +5,16 @@ from html import escape
 from loadtop import __version__
 from loadtop.load.histogram import mean
 from loadtop.model import Failures, LoadSample
-from loadtop.summary.ab import concurrency_level
+from loadtop.summary.ab import concurrency_level, document_length, server_of
 from loadtop.summary.load import LoadSummary
 from loadtop.words import plain
 
 ROWS = {"Connect:": "connect", "Processing:": "processing", "Total:": "total"}
 
 
-def ab_table(load: LoadSummary, table: str, row: str, cell: str) -> str:
-    """The report of the whole run; empty where no load was run. The attributes go into the elements as they are."""
+def ab_table(load: LoadSummary, table: str, row: str, cell: str, url: str | None = None) -> str:
+    """The report of the whole run; empty where no load was run. The attributes go into the elements as they are;
+    ``url`` is what was asked for."""
     last = load.last
     if last is None:
         return ""
@@ -26,24 +27,23 @@ def ab_table(load: LoadSummary, table: str, row: str, cell: str) -> str:
         "",
         "",
         f"<table {table}>",
-        *_figures(last, concurrency_level(load), row, cell),
+        *_figures(load, last, url, row, cell),
         *_times(load, row, cell),
         "</table>",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _figures(last: LoadSample, level: int | None, row: str, cell: str) -> list[str]:
+def _figures(load: LoadSummary, last: LoadSample, url: str | None, row: str, cell: str) -> list[str]:
     """Counters. What the engine did not measure has no row."""
-    seen, failures = last.server, last.failures
-    length = "Variable" if seen is None or seen.document_bytes is None else f"{seen.document_bytes} bytes"
+    seen, failures = server_of(load, url), last.failures
     rows: list[tuple[str, object]] = [
         ("Server Software:", "" if seen is None else _text(seen.software.partition(" ")[0])),
         ("Server Hostname:", "" if seen is None else _text(seen.hostname)),
         ("Server Port:", "" if seen is None else seen.port),
         ("Document Path:", "" if seen is None else _text(seen.path)),
-        ("Document Length:", length),
-        ("Concurrency Level:", level),
+        ("Document Length:", document_length(load)),
+        ("Concurrency Level:", concurrency_level(load)),
         ("Time taken for tests:", f"{last.elapsed_s:.3f} seconds"),
         ("Complete requests:", last.requests),
         ("Failed requests:", last.failed),

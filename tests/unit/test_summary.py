@@ -28,6 +28,7 @@ from loadtop.moment import Moment as AMoment
 from loadtop.reporting.story import Story
 from loadtop.reporting.tables import tables
 from loadtop.summary.ab import ab_report
+from loadtop.summary.ab_html import ab_table
 from loadtop.summary.builder import SummaryBuilder
 from loadtop.summary.text import report
 
@@ -295,6 +296,19 @@ def test_failures_that_an_engine_does_not_tell_apart(run: Run) -> None:
     assert "(Connect: 3, Receive: 0, Length: -, Exceptions: 0)" in ab_report(run.summary.load)
     run.go(1, load={"engine": "wrk", "failures": Failures(length=None)})
     assert run.json()["load"]["failures"] == {**dict.fromkeys(classes, 0), "length": None, "unclassified": 0}
+
+
+def test_a_server_that_an_engine_does_not_show(run: Run) -> None:
+    run.go(3, load={"engine": "wrk", "server": None})
+    lines = ab_report(run.summary.load, "http://web1:81/a?b").splitlines()
+    assert "Benchmarking web1 (be patient).....done" in lines
+    for line in ("Server Hostname:        web1", "Server Port:            81", "Document Path:          /a?b"):
+        assert line in lines
+    assert not any(line.startswith("Document Length") for line in lines)
+    table = ab_table(run.summary.load, "", "", "", url="http://web1:81/a?b")
+    assert "/a?b" in table
+    assert "Document Length" not in table
+    assert "Server Hostname:        \n" in ab_report(run.summary.load)
 
 
 def test_workers_of_another_engine(run: Run) -> None:

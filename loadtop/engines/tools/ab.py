@@ -2,10 +2,12 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 from loadtop.engines.figures import Figures, changed, decimal, number_after, timed
-from loadtop.model import Failures, StatedTimes
+from loadtop.model import Failures, ServerSeen, StatedTimes
 
+_THROUGH = re.compile(r"Benchmarking \S+ \[through (\S+)\] .*")
 _PROGRESS = re.compile(r"(?:Completed|Finished) (\d+) requests")
 _CLASSES = re.compile(r"\s*\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
 _ROW = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)$")
@@ -19,6 +21,14 @@ _COUNTS = {
     "Total transferred": "received_bytes",
     "Total body sent": "sent_bytes",
     "HTML transferred": "body_bytes",
+}
+_SEEN = {
+    "Server Software": "software",
+    "Server Hostname": "hostname",
+    "Document Path": "path",
+    "SSL/TLS Protocol": "tls",
+    "Server Temp Key": "tls_key",
+    "TLS Server Name": "tls_name",
 }
 _PERCENTS = {50, 66, 75, 80, 90, 95, 98, 99}
 
@@ -37,6 +47,7 @@ class Ab:
             keepalive="-k" in argv if argv else None,
         )
         self._times: dict[str, StatedTimes] = {}
+        self._seen = ServerSeen("", "", 0, "")
 
     @staticmethod
     def begins(line: str) -> bool:
@@ -47,6 +58,8 @@ class Ab:
         """Take the next line."""
         if progress := _PROGRESS.fullmatch(line):
             self.figures = replace(self.figures, requests=int(progress[1]))
+        elif through := _THROUGH.fullmatch(line):
+            self._see(proxy=through[1])
         elif classes := _CLASSES.fullmatch(line):
             connect, receive, length, exceptions = map(int, classes.groups())
             self.figures = replace(self.figures, failures=Failures(connect, receive, length, exceptions, None))
@@ -58,7 +71,15 @@ class Ab:
     def _read_count(self, line: str) -> None:
         label, colon, rest = line.partition(":")
         word = rest.split()[0] if colon and rest.split() else ""
-        if label in _COUNTS and word.isdecimal():
+        if label in _SEEN:
+            self._see(**{_SEEN[label]: rest.strip()})
+        elif label == "Server Port" and word.isdecimal():
+            self._see(port=int(word))
+        elif label == "Document Length":
+            # With -l it is Variable. It is the last line on the server.
+            self._see(document_bytes=int(word) if word.isdecimal() else None)
+            self.figures = replace(self.figures, server=self._seen)
+        elif label in _COUNTS and word.isdecimal():
             more = {"Keep-Alive requests": {"keepalive": True}, "Total body sent": {"with_body": True}}.get(label, {})
             self.figures = changed(self.figures, {_COUNTS[label]: int(word), **more})
         elif label == "Failed requests" and word.isdecimal():
@@ -89,6 +110,9 @@ class Ab:
             self._put(part, min_ms=float(low), mean_ms=float(middle), max_ms=float(high))
         elif (served := _SERVED.match(line)) and int(served[1]) in _PERCENTS:
             self._put("Total", **{f"p{served[1]}_ms": float(served[2])})
+
+    def _see(self, **values: Any) -> None:
+        self._seen = replace(self._seen, **values)
 
     def _put(self, part: str, **times: float) -> None:
         name = part.lower()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from loadtop.engines.figures import Figures, milliseconds, number_after
 from loadtop.engines.lines import LineSplitter
 from loadtop.engines.tools import TOOLS, read, tool_of_command, tool_of_line
-from loadtop.model import Failures, StatedTimes
+from loadtop.model import Failures, ServerSeen, StatedTimes
 
 TEXTS = Path(__file__).parents[2] / "fixtures" / "engines"
 NONE_FAILED = Failures.undivided(0)
@@ -40,6 +40,36 @@ def test_ab() -> None:
     assert (found.target_requests, found.keepalive_requests, found.sent_bytes) == (400, None, None)
     assert times(found) == StatedTimes("total", 1, 2, 2.1, 1, 1, 2, 2, 4, 7, 9, 11, None, 16)
     assert times(found, "connect") == StatedTimes("connect", 0, 0, 0.0, 0, max_ms=0)
+
+
+def test_ab_tells_of_the_server() -> None:
+    assert figures("ab").server == ServerSeen("BaseHTTP/0.6", "127.0.0.1", 18765, "/", 1000)
+    tool = tool_of_command(("ab",))
+    assert tool is not None
+    lines = (
+        "Benchmarking web1 [through cache:3128] (be patient).....done",
+        "Server Software:        ",
+        "Server Hostname:        web1",
+        "Server Port:            443",
+        "SSL/TLS Protocol:       TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256",
+        "Server Temp Key:        X25519 253 bits",
+        "TLS Server Name:        web1",
+        "Document Path:          /a b",
+    )
+    for line in lines:
+        tool.read(line)
+    assert tool.figures.server is None
+    tool.read("Document Length:        Variable")
+    assert tool.figures.server == ServerSeen(
+        software="",
+        hostname="web1",
+        port=443,
+        path="/a b",
+        tls="TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256",
+        tls_key="X25519 253 bits",
+        tls_name="web1",
+        proxy="cache:3128",
+    )
 
 
 def test_ab_with_a_body_and_errors() -> None:
