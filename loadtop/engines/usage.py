@@ -1,4 +1,6 @@
-"""Processor time of a process and everything that descends from it, thread by thread."""
+"""Processor time of processes and everything that descends from them, thread by thread."""
+
+import contextlib
 
 import psutil
 
@@ -9,8 +11,8 @@ MOST = 256
 class Usage:
     """Counters of processor seconds, one for each thread that was ever seen, in the order in which they appeared."""
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
+    def __init__(self, *pids: int) -> None:
+        self._pids = pids
         self._places: dict[tuple[int, int], int] = {}
         self._seconds: list[float] = []
 
@@ -35,8 +37,9 @@ class Usage:
         return (*self._seconds, surplus) if surplus else tuple(self._seconds)
 
     def _processes(self) -> list[psutil.Process]:
-        try:
-            first = psutil.Process(self._pid)
-            return [first, *first.children(recursive=True)]
-        except psutil.Error:
-            return []
+        found: list[psutil.Process] = []
+        for pid in self._pids:
+            with contextlib.suppress(psutil.Error):
+                first = psutil.Process(pid)
+                found += [first, *first.children(recursive=True)]
+        return found

@@ -316,11 +316,10 @@ class JmeterLoad:
         from loadtop.engines.usage import Usage
 
         pids = [member.pid for member, _ in self._members if not member.generator.far and member.pid is not None]
-        usages = [Usage(pid) for pid in pids]
-        while usages:
+        usage = Usage(*pids)
+        while pids:
             with contextlib.suppress(OSError):
-                seconds = [second for usage in usages for second in await asyncio.to_thread(usage.read)]
-                if seconds:
+                if seconds := await asyncio.to_thread(usage.read):
                     self._generator = GeneratorSample((*self._used, *seconds), None, None, None)
             await asyncio.sleep(USAGE_S)
 
