@@ -126,6 +126,9 @@ def test_two_servers_share_the_load(stand: Stand) -> None:
     assert done.returncode == 0, done.stderr
     load = figures(done.stdout)["load"]
     assert (load["state"], load["requests"], load["failed"], stand.served()) == ("done", 60, 0, 60)
+    assert [(each["name"], each["state"]) for each in load["workers"]] == [
+        (host.address, "stopped") for host in stand.hosts
+    ]
     done = loadtop(*stand.remote, "-t", "4", "-c", "6", "--json", "-", stand.url)
     load = figures(done.stdout)["load"]
     assert (load["requests"], load["failed"]) == (stand.served() - 60, 0)
@@ -153,7 +156,8 @@ def test_what_is_lost_is_told_and_the_rest_goes_on(stand: Stand) -> None:
         assert told(f"jmeter-server {stand.hosts[0].address} is lost: Connection refused", time.monotonic())
         out, _ = program.communicate(timeout=30)
     assert program.returncode == 3
-    assert figures(out)["load"]["state"] == "failed"
+    load = figures(out)["load"]
+    assert (load["state"], [each["state"] for each in load["workers"]]) == ("failed", ["missing", "missing"])
     assert until(lambda: not living(stand.mark), 10), [line_of(pid) for pid in living(stand.mark)]
 
 

@@ -13,7 +13,7 @@ from tui.widgets.panel import Panel
 FIGURES = 18
 """Cells of the three columns of figures."""
 
-_CALM = ("ready", "spawning", "running")
+_CALM = ("ready", "starting", "spawning", "running")
 
 
 class WorkersPanel(Panel):

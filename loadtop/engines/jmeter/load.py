@@ -7,11 +7,12 @@ import time
 from dataclasses import replace
 
 from loadtop.commands import Command, SetConcurrency, StopLoad
+from loadtop.engines.jmeter.crew import Crew, crew, stopped
 from loadtop.engines.jmeter.plan import jmx
 from loadtop.engines.jmeter.results import Results, Rows
 from loadtop.engines.jmeter.servers import Servers, own_address
 from loadtop.engines.jmeter.settings import JmeterSettings, part_of, users_of
-from loadtop.engines.jmeter.words import begun, ear, has_ended, over, problem, refused
+from loadtop.engines.jmeter.words import begun, ear, has_ended, is_lost, over, problem, refused
 from loadtop.engines.member import Member
 from loadtop.engines.parts import own_part
 from loadtop.load.plan import Plan
@@ -65,6 +66,7 @@ class JmeterLoad:
         self._heard, self._heard_at = 0, 0.0
         self._ear: int | None = None
         self._members: list[tuple[Member, Rows]] = []
+        self._crew: Crew = ()
         self._state = LoadState.STARTING
         self._message = ""
         self._users = users_of(self._plan.steps[0])
@@ -138,6 +140,7 @@ class JmeterLoad:
             target_s=self._settings.end_s,
             keepalive=plan.keepalive if self._settings.own is None else None,
             with_body=any(target.body is not None for target in plan.targets),
+            workers=self._crew,
         )
 
     def _elapsed(self, now: float) -> float:
@@ -197,6 +200,7 @@ class JmeterLoad:
                 }
             )
         members = [member for member, _ in self._members]
+        self._crew = crew(self._members, self._servers)
         await asyncio.gather(*(member.start(each) for member, each in zip(members, files, strict=True)))
         end = time.monotonic() + READY_S
         while not self._stop.is_set() and not all(begun(member.words) for member in members):
@@ -249,7 +253,7 @@ class JmeterLoad:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), LOOK_S)
         self._ended_at = time.monotonic()
-        broken = [member for member, _ in self._members if _is_lost(member)]
+        broken = [member for member, _ in self._members if is_lost(member)]
         self._note_lost()
         if not self._settings.servers:
             await self._ask_to_end()
@@ -289,8 +293,9 @@ class JmeterLoad:
             await asyncio.wait_for(self._members[0][0].wait(), STOP_S)
 
     def _note_lost(self) -> None:
-        """Say which machine is lost while the others go on."""
-        lost = [member for member, _ in self._members if _is_lost(member)]
+        """Say what each machine does, and which is lost while the others go on."""
+        self._crew = crew(self._members, self._servers)
+        lost = [member for member, _ in self._members if is_lost(member)]
         left = len([member for member, _ in self._members if not has_ended(member)])
         if lost and left:
             self._message = f"{problem(lost[0])}; {left} of {len(self._members)} go on"
@@ -328,17 +333,13 @@ class JmeterLoad:
 
     def _end(self, state: LoadState, message: str = "") -> None:
         self._state = state
+        self._crew = stopped(self._crew)
         self._message = message or self._message
         self._ended_at = self._ended_at or time.monotonic()
 
 
 class JmeterError(Exception):
     """JMeter cannot make the load; the message is one line with its own words."""
-
-
-def _is_lost(member: Member) -> bool:
-    """Whether it has ended without saying that its run was over."""
-    return has_ended(member) and not over(member.words)
 
 
 def _has_ended(member: Member) -> bool:

@@ -16,7 +16,7 @@ class Servers:
     """Connects to each server every second: JMeter itself waits for one that is gone without an end."""
 
     def __init__(self, servers: Sequence[str]) -> None:
-        self._servers = tuple(servers)
+        self.names = tuple(servers)
         self._lost: dict[str, str] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -28,19 +28,23 @@ class Servers:
     @property
     def left(self) -> int:
         """How many answer."""
-        return len(self._servers) - len(self._lost)
+        return len(self.names) - len(self._lost)
+
+    def is_lost(self, name: str) -> bool:
+        """Whether this one does not answer any more."""
+        return name in self._lost
 
     async def unreachable(self) -> str:
         """Why the first of those that cannot be reached cannot be; empty where all can be."""
-        reasons = await asyncio.gather(*map(_reason, self._servers))
-        found = next((pair for pair in zip(self._servers, reasons, strict=True) if pair[1]), None)
+        reasons = await asyncio.gather(*map(_reason, self.names))
+        found = next((pair for pair in zip(self.names, reasons, strict=True) if pair[1]), None)
         if found is None:
             return ""
         return f"jmeter-server {found[0]} cannot be reached: {found[1]}. Start jmeter-server there, or give HOST:PORT"
 
     def watch(self) -> None:
         """Begin to look at them."""
-        self._tasks = [asyncio.create_task(self._watch(server), name=f"watch {server}") for server in self._servers]
+        self._tasks = [asyncio.create_task(self._watch(server), name=f"watch {server}") for server in self.names]
 
     async def close(self) -> None:
         """Look no more."""

@@ -43,6 +43,11 @@ def over(words: Sequence[str]) -> bool:
     return any(word.startswith("Tidying up") for word in words)
 
 
+def is_lost(member: Member) -> bool:
+    """Whether it has ended without saying that its run was over."""
+    return has_ended(member) and not over(member.words)
+
+
 def problem(member: Member) -> str:
     """Why JMeter has ended, in its own words and one line."""
     where, words = member.where, member.words

@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+from loadtop.engines.jmeter.crew import crew
 from loadtop.engines.jmeter.servers import Servers, own_address
 from loadtop.engines.jmeter.settings import check_even
 from loadtop.engines.jmeter.words import ear, refused
@@ -35,6 +36,7 @@ async def test_a_server_that_ends_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
         if not servers.left:
             break
     assert servers.lost == f"jmeter-server {name} is lost: Connection refused"
+    assert [worker.missing for worker in crew([], servers)] == [True]
     await servers.close()
 
 
