@@ -14,7 +14,7 @@ from loadtop.load.trouble import connect_trouble
 
 BACK_OFF_S = 0.05
 """The pause after a failed connect, growing with each in a row up to 20 times this."""
-_CLOSING_NS = 1_000_000_000
+CLOSING_NS = 1_000_000_000
 """How long a server that said it would close may take before the connection is closed from here."""
 
 
@@ -198,11 +198,10 @@ class Crowd:
             connection.drop()
 
     def overdue(self, at: int, timeout_ns: int) -> tuple[list[Connection], int]:
-        """The connections whose request began more than ``timeout_ns`` before ``at``, and when the next look makes
-        sense. A server that takes too long to close is helped on the way."""
+        """The connections whose request began ``timeout_ns`` before ``at`` or earlier, and when the next look makes
+        sense: :data:`CLOSING_NS` later at the latest. A server that takes too long to close is helped on the way."""
         late: list[Connection] = []
-        earliest = at
-        closing = False
+        earliest = answered = at
         for connection in self.members:
             if connection.state in BUSY:
                 if at - connection.started >= timeout_ns:
@@ -210,10 +209,11 @@ class Crowd:
                 elif connection.started < earliest:
                     earliest = connection.started
             elif connection.state == CLOSING:
-                closing = True
-                if at - connection.sent > _CLOSING_NS and connection.transport is not None:
+                if at - connection.sent < CLOSING_NS:
+                    answered = min(answered, connection.sent)
+                elif connection.transport is not None:
                     connection.transport.abort()
-        return late, at if closing else earliest + timeout_ns
+        return late, min(earliest + timeout_ns, answered + CLOSING_NS)
 
     def disband(self) -> None:
         """Close every connection; nothing is counted any more."""

@@ -15,6 +15,8 @@ __all__ = ["Origin", "Plan", "PlanError", "Proxy", "Step", "Target", "TlsOptions
 MOST_CONNECTIONS = 200_000
 """More than one address can have ports for; a typing error, not a load."""
 MOST_WORKERS = 1024
+SHORTEST_TIMEOUT_S = 0.001
+"""What event loops count in."""
 LARGEST_BUFFER = (1 << 31) - 1
 """Bytes: setsockopt(2) takes an int."""
 
@@ -108,8 +110,8 @@ class Plan:
             raise PlanError("there is nothing to request: give a URL")
         if not self.steps:
             raise PlanError("there is no load to make: give -n, -t or --steps")
-        if not 0 < self.timeout_s < float("inf"):
-            raise PlanError(f"a timeout of {self.timeout_s:g} s is not possible: use seconds above 0")
+        if not SHORTEST_TIMEOUT_S <= self.timeout_s < float("inf"):
+            raise PlanError(f"-s {self.timeout_s:g} is not possible: use {SHORTEST_TIMEOUT_S:g} seconds or more")
         if not 0 <= self.warmup_s < float("inf"):
             raise PlanError(f"a warm-up of {self.warmup_s:g} s is not possible: use 0 or more seconds")
         if not 1 <= self.workers <= MOST_WORKERS:

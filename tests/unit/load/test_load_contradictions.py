@@ -68,6 +68,7 @@ URL = "http://127.0.0.1:1/"
         (["-C", "cookie"], ["-C"]),
         (["-H", "header"], ["-H"]),
         (["-s", "0"], ["-s"]),
+        (["-s", "0.0005"], ["-s 0.0005", "0.001 seconds or more"]),
         (["--warmup", "-1"], ["--warmup", "0 or more"]),
         (["--warmup", "nan"], ["--warmup", "0 or more"]),
         (["--warmup", "1e9"], ["--warmup", "below 10 million"]),
