@@ -3,7 +3,7 @@ which of them is under test."""
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from collectors import apache_config
@@ -21,15 +21,15 @@ from loadtop.model import ApacheStatus, Group
 
 
 class ApacheLimits:
-    """Knows the configuration of each Apache on a machine. ``target_url`` is where the load goes."""
+    """Knows the configuration of each Apache on a machine. ``target_urls`` are where the load goes."""
 
-    def __init__(self, machine: Machine, target_url: str | None = None) -> None:
+    def __init__(self, machine: Machine, target_urls: Sequence[str] = ()) -> None:
         self._machine = machine
-        self._target_url = target_url
+        self._target_urls = target_urls
         self._pids: tuple[int, ...] = ()
         self._servers: dict[int, Server] = {}
         self._search = Search(machine, Group.HTTPD, self._look)
-        self._pools = FpmFinder(machine, target_url)
+        self._pools = FpmFinder(machine, target_urls)
         self._proxies = HaproxyFinder(machine)
         self._unknown: tuple[str, ...] = ()
         self._looked = asyncio.Event()
@@ -73,7 +73,7 @@ class ApacheLimits:
     async def settle(self, most_s: float) -> bool:
         """Wait until it is known for the first time which server is under test, where there are several: whether others
         have been set aside."""
-        if self._target_url is None or self._looked.is_set() or len(self._machine.servers(Group.HTTPD)) < 2:
+        if not self._target_urls or self._looked.is_set() or len(self._machine.servers(Group.HTTPD)) < 2:
             return False
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._looked.wait(), most_s)
@@ -86,24 +86,35 @@ class ApacheLimits:
             for pid in sorted(servers, key=lambda pid: pid in self._servers):
                 self._servers[pid] = await self._read(pid)
                 self._limits.clear()
-            if self._target_url is not None:
+            if self._target_urls:
                 self._machine.set_aside(await self._others())
         except TransportError:
             return  # the machine's own samples say so
         finally:
             self._looked.set()
 
-    async def chosen(self, places: Mapping[int, Collection[Endpoint]]) -> tuple[frozenset[int], bool]:
-        """Those under test of the servers that listen at these places (none where that is not known), and whether the
-        load comes to them through a HAProxy of this machine. Raises ``TransportError``."""
-        if self._target_url is None:
-            return frozenset(), False
-        direct = serving(places, self._target_url)
-        upstream = None if direct else await self._proxies.upstream(port_of(self._target_url))
-        self._unknown = upstream.unknown if upstream is not None else ()
-        if upstream is None:
-            return direct, False
-        return (frozenset() if upstream.unknown else behind(places, upstream.endpoints)), True
+    async def chosen(
+        self, places: Mapping[int, Collection[Endpoint]]
+    ) -> tuple[frozenset[int], Mapping[str, frozenset[int]]]:
+        """Those under test of the servers that listen at these places (none where that is not known of each), and which
+        of them serve each URL whose load does not come through a HAProxy of this machine. Raises ``TransportError``."""
+        direct: dict[str, frozenset[int]] = {}
+        found: set[int] = set()
+        unknown: tuple[str, ...] = ()
+        for url in self._target_urls:
+            served = serving(places, url)
+            upstream = None if served else await self._proxies.upstream(port_of(url))
+            if upstream is None:
+                direct[url] = served
+                found |= served
+            else:
+                unknown += upstream.unknown
+                found |= behind(places, upstream.endpoints)
+        # Another kind of server may serve a URL that leads to none of these, or one of which it is not known where it
+        # listens.
+        hidden = not all(direct.values()) and not all(places.values())
+        self._unknown = unknown
+        return frozenset() if hidden or unknown else frozenset(found), direct
 
     async def _others(self) -> frozenset[int]:
         """The web servers that are not under test, and the masters of php-fpm that the one under test does not ask."""

@@ -34,14 +34,14 @@ class _Problem:
 
 
 class ApacheWatch:
-    """The Apache servers of one machine. ``urls`` are those given; ``target_url`` is a page of a server on it."""
+    """The Apache servers of one machine. ``urls`` are those given; ``target_urls`` are pages of servers on it."""
 
     def __init__(
-        self, machine: Machine, urls: Sequence[str] = (), *, find: bool = True, target_url: str | None = None
+        self, machine: Machine, urls: Sequence[str] = (), *, find: bool = True, target_urls: Sequence[str] = ()
     ) -> None:
         self._machine = machine
         self._find = find and not urls
-        self._target_url = target_url
+        self._target_urls = target_urls
         self._given = tuple(apache.status_url(url) for url in urls)
         self._pages: list[StatusPage] = []
         self._timeout_s = 1.0
@@ -49,7 +49,7 @@ class ApacheWatch:
         self._searched = -math.inf
         self._servers: tuple[int, ...] = ()
         self._unfound = _Problem(State.ABSENT, "no page of mod_status looked for yet")
-        self._limits = ApacheLimits(machine, target_url)
+        self._limits = ApacheLimits(machine, target_urls)
         self._listeners: tuple[Listener, ...] = ()
 
     def start(self, interval_s: float) -> None:
@@ -127,21 +127,15 @@ class ApacheWatch:
 
     async def _look(self, servers: tuple[int, ...]) -> None:
         places = {pid: await self._endpoints(pid) for pid in servers}
-        chosen, proxied = await self._chosen(places)
-        groups = [[apache.status_url_of_target(self._target_url)]] if self._target_url and not proxied else []
-        tested = (endpoints for pid, endpoints in places.items() if pid in chosen or not chosen)
-        groups.extend([_url(endpoint) for endpoint in endpoints][:_CANDIDATES] for endpoints in tested)
         followed: list[StatusPage] = []
         problems: list[_Problem] = []
-        for urls in groups:
+        for urls in await self._candidates(places):
             for url in urls:
                 problem = await self._try(url)
                 if problem is None:
                     followed.append(self._page(url))
                     break
                 problems.append(problem)
-            if followed and self._target_url and not proxied:
-                break
         left, self._pages = self._pages, followed
         for page in left:
             await page.close()
@@ -165,14 +159,26 @@ class ApacheWatch:
         except TransportError:
             return ()
 
-    async def _chosen(self, places: Mapping[int, tuple[Endpoint, ...]]) -> tuple[frozenset[int], bool]:
-        """The servers under test, if that is known (another one's page would be shown under the wrong name), and
-        whether the load comes through a HAProxy here: a page asked for there would be now one server's, now another's.
-        """
+    async def _candidates(self, places: Mapping[int, tuple[Endpoint, ...]]) -> list[list[str]]:
+        """Where pages may be: of each list, the first that answers is followed. Only those of the servers under test,
+        where these are known (another one's page would be shown under the wrong name). Where the load comes through a
+        HAProxy here, each server is asked by itself: a page asked for there would be now one's, now another's."""
         try:
-            return await self._limits.chosen(places)
+            chosen, direct = await self._limits.chosen(places)
         except TransportError:
-            return frozenset(), False
+            chosen, direct = frozenset[int](), dict.fromkeys(self._target_urls, frozenset[int]())
+        pages = {pid: [_url(endpoint) for endpoint in endpoints][:_CANDIDATES] for pid, endpoints in places.items()}
+        by_server: dict[frozenset[int], list[str]] = {}
+        for url, servers in direct.items():
+            by_server.setdefault(servers, []).append(apache.status_url_of_target(url))
+        known = frozenset[int]().union(*by_server)
+        found = [
+            [*urls[:_CANDIDATES], *(page for pid in (servers if known else pages) for page in pages[pid])]
+            for servers, urls in by_server.items()
+        ]
+        proxied = len(direct) < len(self._target_urls)
+        rest = chosen or (pages.keys() if proxied or not direct else ())
+        return found + [pages[pid] for pid in pages if pid in rest and pid not in known]
 
     async def _try(self, url: str) -> _Problem | None:
         """Why the page cannot be followed; ``None`` where it can. Where the accept queue of its port is full it is not

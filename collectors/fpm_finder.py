@@ -1,5 +1,6 @@
 """Finds the pools of php-fpm on a machine, and the page of each, from masters, configuration and sockets."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -14,12 +15,16 @@ TIMEOUT_S = 1.0
 """A page that takes longer is silent, not missing."""
 
 
-class FpmFinder:
-    """Looks on one machine; ``target_url`` is a page of a web server on it. All raise ``TransportError``."""
+MOST_URLS = 6
+"""Web servers that are asked for the page of a pool whose socket may not be used."""
 
-    def __init__(self, machine: Machine, target_url: str | None = None) -> None:
+
+class FpmFinder:
+    """Looks on one machine; ``target_urls`` are pages of web servers on it. All raise ``TransportError``."""
+
+    def __init__(self, machine: Machine, target_urls: Sequence[str] = ()) -> None:
         self._machine = machine
-        self._target_url = target_url
+        self._target_urls = target_urls
 
     async def configs(self, servers: tuple[int, ...]) -> tuple[tuple[PoolConfig, ...], str]:
         """The pools of all masters, and why they are not known."""
@@ -70,8 +75,8 @@ class FpmFinder:
             )
         url = direct(config)
         reason = await self._problem_of(url)
-        if reason:
-            parts = urlsplit(self._target_url or "http://127.0.0.1")
+        for target in (self._target_urls[:MOST_URLS] or ("http://127.0.0.1",)) if reason else ():
+            parts = urlsplit(target)
             beside = fpm.status_url(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{config.status_path}")
             if await self._pool_at(beside) == config.pool:
                 return beside, ""

@@ -33,15 +33,15 @@ class _Followed:
 
 
 class FpmWatch:
-    """The pools of one machine. ``urls`` are pages given; ``target_url`` is a page of a web server on it."""
+    """The pools of one machine. ``urls`` are pages given; ``target_urls`` are pages of web servers on it."""
 
     def __init__(
-        self, machine: Machine, urls: Sequence[str] = (), *, find: bool = True, target_url: str | None = None
+        self, machine: Machine, urls: Sequence[str] = (), *, find: bool = True, target_urls: Sequence[str] = ()
     ) -> None:
         self._machine = machine
         self._given = tuple(fpm.status_url(url) for url in urls)
         self._find = find and not urls
-        self._finder = FpmFinder(machine, target_url)
+        self._finder = FpmFinder(machine, target_urls)
         self._timeout_s = 1.0
         self._followed: list[_Followed] = []
         self._configs: tuple[PoolConfig, ...] = ()

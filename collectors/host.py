@@ -39,17 +39,17 @@ class HostCollector:
         fpm_urls: Sequence[str] = (),
         haproxy_urls: Sequence[str] = (),
         find_servers: bool = True,
-        target_url: str | None = None,
+        target_urls: Sequence[str] = (),
     ) -> None:
         """``role`` is that of :class:`loadtop.model.HostState`. ``apache_urls``, ``fpm_urls`` and
         ``haproxy_urls`` are status pages given by the user; those of a kind that is not given are looked for, with
-        ``find_servers``, first at the server of ``target_url``, which is to be given only where the load's target is
+        ``find_servers``, first at the server of ``target_urls``, which is to be given only where the load's target is
         this machine."""
         self._name = name
         self._role = role
         self._machine = machine
         urls = StatusUrls(apache_urls, fpm_urls, haproxy_urls)
-        self._servers = ServerWatch(machine, urls, find=find_servers, target_url=target_url)
+        self._servers = ServerWatch(machine, urls, find=find_servers, target_urls=target_urls)
         self._link_mbit: int | None = None
         self._interval_s = 1.0
         self._task: asyncio.Task[None] | None = None
@@ -160,7 +160,7 @@ def local_host(
     fpm_urls: Sequence[str] = (),
     haproxy_urls: Sequence[str] = (),
     find_servers: bool = True,
-    target_url: str | None = None,
+    target_urls: Sequence[str] = (),
     own: Callable[[], Iterable[int]] | None = None,
     verify: bool = True,
     through_psutil: bool = False,
@@ -185,7 +185,7 @@ def local_host(
         fpm_urls=fpm_urls,
         haproxy_urls=haproxy_urls,
         find_servers=find_servers,
-        target_url=target_url,
+        target_urls=target_urls,
     )
 
 
@@ -198,7 +198,7 @@ def far_host(
     fpm_urls: Sequence[str] = (),
     haproxy_urls: Sequence[str] = (),
     find_servers: bool = True,
-    target_url: str | None = None,
+    target_urls: Sequence[str] = (),
 ) -> HostCollector:
     """Another machine, which has /proc, through a transport such as :class:`collectors.transport.ssh.SshTransport`."""
     machine = ProcMachine(transport)
@@ -210,5 +210,5 @@ def far_host(
         fpm_urls=fpm_urls,
         haproxy_urls=haproxy_urls,
         find_servers=find_servers,
-        target_url=target_url,
+        target_urls=target_urls,
     )

@@ -21,11 +21,13 @@ class StatusUrls:
 
 
 class ServerWatch:
-    """Apache, php-fpm and HAProxy on one machine. ``find`` and ``target_url`` as for HostCollector."""
+    """Apache, php-fpm and HAProxy on one machine. ``find`` and ``target_urls`` as for HostCollector."""
 
-    def __init__(self, machine: Machine, urls: StatusUrls, *, find: bool = True, target_url: str | None = None) -> None:
-        self._apache = ApacheWatch(machine, urls.apache, find=find, target_url=target_url)
-        self._fpm = FpmWatch(machine, urls.fpm, find=find, target_url=target_url)
+    def __init__(
+        self, machine: Machine, urls: StatusUrls, *, find: bool = True, target_urls: Sequence[str] = ()
+    ) -> None:
+        self._apache = ApacheWatch(machine, urls.apache, find=find, target_urls=target_urls)
+        self._fpm = FpmWatch(machine, urls.fpm, find=find, target_urls=target_urls)
         self._haproxy = HaproxyWatch(machine, urls.haproxy, find=find)
         self._all = (self._apache, self._fpm, self._haproxy)
 

@@ -65,7 +65,7 @@ def watched_hosts(
         role = "target" if plan is None or name in served else ("other" if transport else here)
         if transport is not None and name in generators:
             role = "target+generator" if name in served else "generator"
-        target_url = next(iter(near if transport is None else served.get(name, ())), None)
+        target_urls = near if transport is None else served.get(name, [])
         if transport is not None:
             hosts.append(
                 far_host(
@@ -75,7 +75,7 @@ def watched_hosts(
                     apache_urls=apache,
                     fpm_urls=fpm,
                     haproxy_urls=haproxy,
-                    target_url=target_url,
+                    target_urls=target_urls,
                 )
             )
             continue
@@ -91,7 +91,7 @@ def watched_hosts(
                 fpm_urls=fpm,
                 haproxy_urls=haproxy,
                 find_servers=find,
-                target_url=target_url,
+                target_urls=target_urls,
                 through_psutil=place == "psutil",
             )
         )
@@ -101,16 +101,19 @@ def watched_hosts(
 
 
 def _served(plan: "Plan | None", far: "dict[str, SshTransport]") -> tuple[list[str], dict[str, list[str]]]:
-    """The URLs under load that this machine serves, and those of each far machine that serves any. One that leads to a
-    far machine is that one's, even where this machine has the same address."""
+    """The URLs under load that this machine serves, the first for each port, and those of each far machine that serves
+    any. One that leads to a far machine is that one's, even where this machine has the same address."""
     near: list[str] = []
     served: dict[str, list[str]] = {}
     if plan is None:
         return near, served
     addresses = {name: _addresses(transport.address) for name, transport in far.items()}
     urls: dict[str, list[str]] = {}
+    first: dict[tuple[str, int], str] = {}
     for target in plan.targets:
-        urls.setdefault(target.host, []).append(target.url)
+        first.setdefault((target.host, target.port), target.url)
+    for (host, _), url in first.items():
+        urls.setdefault(host, []).append(url)
     for host, its in urls.items():
         known = _addresses(host)
         names = [name for name, found in addresses.items() if known & found]

@@ -44,7 +44,7 @@ def status_of(sample: HostSample, server: Apache) -> ApacheStatus:
 @pytest.mark.parametrize("mpm", ["prefork", "worker", "event"])
 async def test_a_server_is_found_and_counted(apache: ApacheFactory, watch: Watch, mpm: Mpm) -> None:
     server = await asyncio.to_thread(apache, mpm=mpm, workers=6)
-    host = await watch(target_url=f"{server.url}index.html")
+    host = await watch(target_urls=[f"{server.url}index.html"])
     status = status_of(await until(host, lambda sample: bool(sample.apache)), server)
     assert (status.mpm, len(status.scoreboard)) == (mpm, 6)
     assert status.version.startswith("Apache/2.4")
@@ -75,7 +75,7 @@ async def test_a_server_is_found_without_any_hint(apache: ApacheFactory, watch: 
 async def test_proportional_memory_of_every_worker(apache: ApacheFactory, watch: Watch) -> None:
     """However many other servers there are."""
     server = await asyncio.to_thread(apache, mpm="prefork", workers=12)
-    host = await watch(role="target", target_url=server.url)
+    host = await watch(role="target", target_urls=[server.url])
 
     pids = {child.pid for child in psutil.Process(server.pid).children()}
 

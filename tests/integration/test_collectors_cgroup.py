@@ -75,7 +75,7 @@ async def test_the_limits_of_the_web_server(apache: ApacheFactory, group: list[P
     enter = "".join(f"echo $$ > {directory}/cgroup.procs; " for directory in group)
     launcher = ["/bin/sh", "-c", f'{enter}exec "$@"', "enter"]
     server = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=4, pages={"b.cgi": BUSY}, launcher=launcher))
-    host = local_host(role="target", target_url=server.url)
+    host = local_host(role="target", target_urls=[server.url])
     await host.start(0.2)
     try:
         before = await _sample(host)

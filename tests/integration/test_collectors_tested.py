@@ -7,6 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol
 
 import psutil
 import pytest
@@ -19,24 +20,27 @@ from tests.servers.haproxy import Haproxy, HaproxyFactory
 from tests.servers.php_fpm import FpmFactory
 from tests.servers.sshd import Sshd, SshdFactory
 
-Watch = Callable[[str, Apache | Haproxy], Awaitable[HostCollector]]
+
+class Watch(Protocol):
+    def __call__(self, how: str, *servers: Apache | Haproxy | str) -> Awaitable[HostCollector]: ...
 
 
 @pytest.fixture
 async def watch(sshd: SshdFactory, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watch]:
-    """``watch(how, server)``: this machine, near, far or through psutil, as a load on that server has it watched. On a
+    """``watch(how, *servers)``: this machine, near, far or through psutil, as a load on these has it watched. On a
     busy machine it takes longer to find out which server is under test."""
     monkeypatch.setattr("collectors.host._TESTED_S", 10.0)
     async with contextlib.AsyncExitStack() as opened:
 
-        async def start(how: str, server: Apache | Haproxy) -> HostCollector:
+        async def start(how: str, *servers: Apache | Haproxy | str) -> HostCollector:
+            urls = [server if isinstance(server, str) else server.url for server in servers]
             if how == "far":
                 place: Sshd = await asyncio.to_thread(sshd)
                 transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(place.config)))
                 await transport.connect()
-                host = far_host("web1", "target", transport, target_url=server.url)
+                host = far_host("web1", "target", transport, target_urls=urls)
             else:
-                host = local_host(role="target", target_url=server.url, through_psutil=how == "psutil")
+                host = local_host(role="target", target_urls=urls, through_psutil=how == "psutil")
             opened.push_async_callback(host.close)
             await host.start(0.3)
             return host
@@ -79,6 +83,21 @@ async def test_only_the_server_under_test_counts(apache: ApacheFactory, watch: W
     assert [
         f":{server.port}/" in found.url for found in (await until(host, lambda s: bool(s.apache))).apache or ()
     ] == [True]
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("how", ["near", "far"])
+async def test_two_servers_under_load_count_both(apache: ApacheFactory, watch: Watch, how: str) -> None:
+    """One of them by two URLs: that is one server, and one page."""
+    first, foreign, second = [await asyncio.to_thread(lambda: apache(mpm="prefork", workers=2)) for _ in range(3)]
+    host = await watch(how, first, f"http://localhost:{first.port}/b", second)
+    sample = await until(host, lambda _: True)
+    assert of(sample, Group.HTTPD) == family(first.pid) | family(second.pid)
+    assert foreign.pid not in of(sample, Group.HTTPD)
+    sample = await until(host, lambda sample: len(sample.apache or ()) > 1)
+    assert [page.url for page in sample.apache or ()] == [
+        f"{server.url}server-status?auto" for server in (first, second)
+    ]
 
 
 @pytest.mark.servers

@@ -100,7 +100,7 @@ def after(instantly: Instantly, machine: Machine, **options: Any) -> tuple[tuple
 def test_through_the_web_server_where_the_socket_is_closed(instantly: Instantly) -> None:
     machine = Machine()
     machine.pages["http://web1:8080/st?json"] = PAGE
-    (pool,), outcome = after(instantly, machine, target_url="http://me:pw@web1:8080/index.php")
+    (pool,), outcome = after(instantly, machine, target_urls=["http://me:pw@web1:8080/index.php"])
     assert (pool.active, pool.max_children, pool.listen_queue, pool.address) == (1, 4, 1, "/run/php/www.sock")
     assert (outcome.state, outcome.reason) == (State.OK, "")
 

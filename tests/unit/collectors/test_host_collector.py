@@ -1,7 +1,7 @@
 """The background sampler of one host: its ticks, what it says when samples stop, and servers' pages beside it."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,82 +9,11 @@ import pytest
 
 from collectors.host import HostCollector, next_deadline
 from collectors.machine import Endpoint
-from collectors.page import Page
-from collectors.problem import FetchError, TransportError
-from collectors.reading import Missing, Wanted
 from collectors.search import READ_AGAIN_S
-from loadtop.model import Group, HostFacts, HostSample, Listener, Outcome, State, Tcp
+from loadtop.model import HostSample, Listener, State
+from tests.unit.collectors.fake_machine import PAGE, FakeMachine
 
 Instantly = Callable[[Any], Any]
-PAGE = "web1\nServerMPM: prefork\nTotal Accesses: 5\nServerUptimeSeconds: 9\nScoreboard: _W\n"
-
-
-class FakeMachine:
-    """A machine whose samples take as long as a test says, and whose pages are texts, statuses or problems."""
-
-    def __init__(self) -> None:
-        self.takes_s = 0.01
-        self.problem = ""
-        self.error: BaseException | None = None
-        self.began: list[float] = []
-        self.pages: dict[str, str | int] = {}
-        self.page_takes_s = 0.002
-        self.fetched: list[str] = []
-        self.httpd: dict[int, tuple[Endpoint, ...]] = {}
-        self.files: dict[str, str | Missing] = {}
-        self.answers: dict[str, bytes] = {}
-        self.listeners: tuple[Listener, ...] = ()
-        self.closed = False
-
-    async def sample(self) -> HostSample:
-        self.began.append(asyncio.get_running_loop().time())
-        await asyncio.sleep(self.takes_s)
-        if self.error is not None:
-            raise self.error
-        if self.problem:
-            raise TransportError(self.problem)
-        facts = HostFacts("web1", "fake", "Linux", "6.1", 2)
-        tcp = Tcp(listeners=self.listeners)
-        return HostSample("", self.began[-1], facts, self.takes_s, tcp=tcp, outcomes=(Outcome("cpu", State.OK),))
-
-    def servers(self, group: Group) -> tuple[int, ...]:
-        return tuple(self.httpd) if group is Group.HTTPD else ()
-
-    def tested(self, group: Group) -> tuple[int, ...]:
-        return self.servers(group)
-
-    def set_aside(self, pids: frozenset[int]) -> None:
-        raise NotImplementedError
-
-    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
-        return self.httpd[pid]
-
-    async def fetch(self, url: str, timeout_s: float) -> Page:
-        self.fetched.append(url)
-        if self.page_takes_s > timeout_s:
-            await asyncio.sleep(timeout_s)
-            raise FetchError(f"no answer within {timeout_s:.1f} s")
-        await asyncio.sleep(self.page_takes_s)
-        answer = self.pages.get(url)
-        if answer is None:
-            raise FetchError("connection refused: nothing listens there")
-        code, text = (answer, "") if isinstance(answer, int) else (200, answer)
-        return Page(url, code, "text/plain", text, self.page_takes_s)
-
-    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
-        return self.answers[address]
-
-    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
-        return {file.path: self.files.get(file.path, Missing("no such file")) for file in files}
-
-    def follow(self, path: str) -> None:
-        self.files.setdefault(path, Missing("no such file"))
-
-    def followed(self, path: str) -> str | Missing:
-        return self.files[path]
-
-    async def close(self) -> None:
-        self.closed = True
 
 
 @pytest.fixture
@@ -232,7 +161,7 @@ def test_what_is_wrong_with_a_page_is_said(
 def test_a_page_is_found_beside_the_target(instantly: Instantly, machine: FakeMachine) -> None:
     async def run() -> None:
         machine.pages["http://web1:8080/server-status?auto"] = PAGE
-        host = HostCollector("web1", "target", machine, target_url="http://web1:8080/shop/index.php")
+        host = HostCollector("web1", "target", machine, target_urls=["http://web1:8080/shop/index.php"])
         await host.start(1.0)
         await asyncio.sleep(2.5)
         sample, _ = host.latest()
@@ -247,7 +176,7 @@ def test_a_full_accept_queue_gets_no_search_on_top(instantly: Instantly, machine
     async def run() -> None:
         machine.pages["http://web1:8080/server-status?auto"] = PAGE
         machine.listeners = (Listener(80, 0, 511), Listener(8080, 128, 128))
-        host = HostCollector("web1", "target", machine, target_url="http://web1:8080/")
+        host = HostCollector("web1", "target", machine, target_urls=["http://web1:8080/"])
         await host.start(1.0)
         await asyncio.sleep(4.5)
         state, reason = apache_of(host.latest()[0])
@@ -289,7 +218,7 @@ def test_a_page_is_found_from_listening_sockets(instantly: Instantly, machine: F
 def test_looking_goes_on_now_and_then_until_a_server_is_there(instantly: Instantly, machine: FakeMachine) -> None:
     async def run() -> None:
         url = "http://web1/server-status?auto"
-        host = HostCollector("web1", "target", machine, target_url="http://web1/")
+        host = HostCollector("web1", "target", machine, target_urls=["http://web1/"])
         await host.start(1.0)
         await asyncio.sleep(12.5)
         assert 2 <= len(machine.fetched) <= 4

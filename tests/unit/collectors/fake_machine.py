@@ -1,0 +1,81 @@
+"""A machine for tests of what is made of its samples and pages."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from collectors.machine import Endpoint
+from collectors.page import Page
+from collectors.problem import FetchError, TransportError
+from collectors.reading import Missing, Wanted
+from loadtop.model import Group, HostFacts, HostSample, Listener, Outcome, State, Tcp
+
+PAGE = "web1\nServerMPM: prefork\nTotal Accesses: 5\nServerUptimeSeconds: 9\nScoreboard: _W\n"
+
+
+class FakeMachine:
+    """A machine whose samples take as long as a test says, and whose pages are texts, statuses or problems."""
+
+    def __init__(self) -> None:
+        self.takes_s = 0.01
+        self.problem = ""
+        self.error: BaseException | None = None
+        self.began: list[float] = []
+        self.pages: dict[str, str | int] = {}
+        self.page_takes_s = 0.002
+        self.fetched: list[str] = []
+        self.httpd: dict[int, tuple[Endpoint, ...]] = {}
+        self.aside: frozenset[int] | None = None
+        self.files: dict[str, str | Missing] = {}
+        self.answers: dict[str, bytes] = {}
+        self.listeners: tuple[Listener, ...] = ()
+        self.closed = False
+
+    async def sample(self) -> HostSample:
+        self.began.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(self.takes_s)
+        if self.error is not None:
+            raise self.error
+        if self.problem:
+            raise TransportError(self.problem)
+        facts = HostFacts("web1", "fake", "Linux", "6.1", 2)
+        tcp = Tcp(listeners=self.listeners)
+        return HostSample("", self.began[-1], facts, self.takes_s, tcp=tcp, outcomes=(Outcome("cpu", State.OK),))
+
+    def servers(self, group: Group) -> tuple[int, ...]:
+        return tuple(self.httpd) if group is Group.HTTPD else ()
+
+    def tested(self, group: Group) -> tuple[int, ...]:
+        return self.servers(group)
+
+    def set_aside(self, pids: frozenset[int]) -> None:
+        self.aside = pids
+
+    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
+        return self.httpd[pid]
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        self.fetched.append(url)
+        if self.page_takes_s > timeout_s:
+            await asyncio.sleep(timeout_s)
+            raise FetchError(f"no answer within {timeout_s:.1f} s")
+        await asyncio.sleep(self.page_takes_s)
+        answer = self.pages.get(url)
+        if answer is None:
+            raise FetchError("connection refused: nothing listens there")
+        code, text = (answer, "") if isinstance(answer, int) else (200, answer)
+        return Page(url, code, "text/plain", text, self.page_takes_s)
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
+        return self.answers[address]
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        return {file.path: self.files.get(file.path, Missing("no such file")) for file in files}
+
+    def follow(self, path: str) -> None:
+        self.files.setdefault(path, Missing("no such file"))
+
+    def followed(self, path: str) -> str | Missing:
+        return self.files[path]
+
+    async def close(self) -> None:
+        self.closed = True
