@@ -19,6 +19,9 @@ from tui.compositor import SpanCompositor
 class SteadyScreen(Screen[None]):
     """Sends only what changed, and has the app's size.
 
+    Textual forgets with each update which of its own widgets (a question's answer) have something to show: they are
+    painted with it.
+
     Textual lays a screen out again for each of its resize events, and sends it one for each layout. Two of different
     sizes on their way at once (a terminal of size 0x0, or one resized while the app starts) would chase each other for
     ever.
@@ -48,7 +51,10 @@ class SteadyScreen(Screen[None]):
             yield
         finally:
             self._together = False
-        if self._spans.is_dirty and not self._batches:
+        if self._batches:
+            return
+        self._spans.update_widgets(self._dirty_widgets)
+        if self._spans.is_dirty:
             super()._compositor_refresh()
 
     def takes(self, widget: Widget, regions: Iterable[Region]) -> bool:
@@ -80,4 +86,5 @@ class SteadyScreen(Screen[None]):
                 self.fill()
             finally:
                 self._together = False
+        self._spans.update_widgets(self._dirty_widgets)
         super()._compositor_refresh()

@@ -87,3 +87,24 @@ async def test_what_is_sent_is_what_changed(look: Look) -> None:
     shown = sum(last - first for _, first, last in update.spans)
     plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", sent)
     assert len(plain) == shown
+
+
+async def test_what_is_typed_is_shown_though_panels_change_with_it(look: Look) -> None:
+    """Each letter of a filter changes the table of processes too: both are in what is sent."""
+    app = Cockpit(FakeFeed([]), look=look)
+    last = 23
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        for moment in Story().play(HEADROOM, 5):
+            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        await pilot.press("slash")
+        for _ in range(3):
+            await pilot.pause()
+        found: list[ChopsUpdate] = []
+        app._display = lambda _, update: found.append(update)  # type: ignore[method-assign,assignment]
+        await pilot.press("m")
+        for _ in range(3):
+            await pilot.pause()
+    sent = {row for update in found if isinstance(update, ChopsUpdate) for row, _, _ in update.spans}
+    assert last in sent
+    assert len(sent) > 1
