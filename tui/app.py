@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,7 +18,7 @@ from loadtop.words import tr
 from tui.dial import Dial
 from tui.drawing.line import Role
 from tui.follower import Follower
-from tui.keys import KEYS
+from tui.keys import INTERRUPT, KEYS, Key
 from tui.load_actions import LoadActions
 from tui.look import Look
 from tui.screens.cockpit import CockpitScreen
@@ -53,6 +53,9 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
     ALLOW_SELECT = False
     ENABLE_COMMAND_PALETTE = False
     TITLE = "loadtop"
+    OFFERED: ClassVar[Sequence[Key]] = (*KEYS, INTERRUPT)
+    """What the command palette offers besides machines, panels and columns."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.key, key.action, key.label) for key in KEYS if key.key != "1"),
         *(Binding(digit, f"type_load('{digit}')", "set the load") for digit in "123456789"),
@@ -79,7 +82,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self.animation_level = "none"
         self.look = look or Look.of_terminal()
         self.follower = Follower(feed, self._draw_soon)
-        self.dial = Dial(feed.command)
+        self.dial = Dial(feed.command, fixed=program is not None)
         self._cockpit = CockpitScreen(self.look, program)
         self._said = 0
         self._asked_to_leave = False
@@ -197,7 +200,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         """Everything that can be done."""
         from tui.offers import entries
 
-        await self._cockpit_alone().offer(entries(self.follower.view, self._cockpit.at_hand))
+        await self._cockpit_alone().offer(entries(self.OFFERED, self.follower.view, self._cockpit.at_hand))
 
     def action_first_page(self) -> None:
         """Show the page that this feed begins with, else the steps of its load."""

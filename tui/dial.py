@@ -33,28 +33,29 @@ MOST = 200_000
 """Connections, or requests per second, that can be typed: more is a slip of the finger."""
 
 
-def why_fixed(load: LoadSample | None) -> str:
-    """Why the load cannot be changed now; empty where it can."""
-    if load is None:
-        return tr("there is no load to change")
-    if load.state.ended:
-        return tr("the load has ended: r begins it again")
-    if load.rate is None and load.concurrency is None:
-        return tr("this load cannot be changed while it runs")
-    return ""
-
-
 class Dial:
     """Turns key presses into commands. Presses add up while the load has not followed the ones before yet."""
 
-    def __init__(self, command: Callable[[Command], None]) -> None:
+    def __init__(self, command: Callable[[Command], None], *, fixed: bool = False) -> None:
+        """``fixed``: the load is a command's own business."""
         self._command = command
+        self._fixed = fixed
         self._wanted: int | None = None
         self._seen: float | None = None
 
+    def why_fixed(self, load: LoadSample | None) -> str:
+        """Why the load cannot be changed now; empty where it can."""
+        if load is None:
+            return tr("there is no load to change")
+        if load.state.ended:
+            return tr("the load has ended: r begins it again")
+        if self._fixed or (load.rate is None and load.concurrency is None):
+            return tr("this load cannot be changed while it runs")
+        return ""
+
     def turn(self, load: LoadSample | None, *, up: bool) -> str:
         """More or less load than ``load``; returns what to say."""
-        problem = why_fixed(load)
+        problem = self.why_fixed(load)
         if load is None or problem:
             return problem
         now = load.rate if load.rate is not None else load.concurrency or 0
@@ -65,7 +66,7 @@ class Dial:
 
     def set(self, load: LoadSample | None, typed: str) -> str:
         """The load that was typed; returns what to say."""
-        problem = why_fixed(load)
+        problem = self.why_fixed(load)
         if load is None or problem:
             return problem
         try:

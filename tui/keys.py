@@ -43,11 +43,14 @@ KEYS = (
     Key("question_mark", "help", "?", "help", "this page", 1),
 )
 
+INTERRUPT = Key("ctrl+c", "interrupt", "ctrl+c", "", "stop the load and quit at once", 0)
+"""Offered by name too."""
+
 ELSEWHERE = (
     ("tab", "the next machine; with one machine, the next panel"),
     ("arrows", "choose a panel (or click it; click again to zoom)"),
     ("escape", "back: close, take back, show all panels"),
-    ("ctrl+c", "stop the load and quit at once"),
+    (INTERRUPT.shown, INTERRUPT.help),
     ("ctrl+s", "a picture also of pages and questions"),
     ("ctrl+z", "suspend"),
 )

@@ -1,7 +1,7 @@
 """What a person does to the load: each key is an action, each action a command to the feed."""
 
 from loadtop.words import tr
-from tui.dial import Dial, why_fixed
+from tui.dial import Dial
 from tui.drawing.line import Role
 from tui.follower import Follower
 
@@ -31,7 +31,7 @@ class LoadActions:
     async def action_type_load(self, digit: str = "") -> None:
         """Ask for the load, beginning with a digit that was typed already."""
         load = self.follower.load
-        problem = why_fixed(load)
+        problem = self.dial.why_fixed(load)
         if load is None or problem:
             self.say(problem)
         else:

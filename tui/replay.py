@@ -38,9 +38,23 @@ KEYS = (
     Key("z", "screen.zoom", "z", "zoom", "one panel on the whole screen, and back", 7),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 10),
     Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 10),
+    Key("o", "screen.order", "o", "", "order the processes by the next column", 13),
+    Key("O", "screen.reverse", "O", "", "turn the order of the processes round", 13),
+    Key("slash", "screen.filter", "/", "", "show only processes that contain a text", 13),
+    Key("colon,ctrl+p", "palette", ":", "", "every command, found by typing a part of it", 13),
     Key("question_mark", "help", "?", "help", "this page", 1),
 )
 """The keys of a replay; what they do to a panel is what they do live."""
+
+ELSEWHERE = (
+    ("home", "the beginning; end: the end"),
+    ("tab", "the next machine; with one machine, the next panel"),
+    ("up down", "choose a panel (or click it; click again to zoom)"),
+    ("escape", "back: close, take back, show all panels"),
+    ("ctrl+s", "a picture also of pages and questions"),
+    ("ctrl+z", "suspend"),
+)
+"""Keys that are explained and not in the last line."""
 
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*%", re.ASCII)
 _TIME = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9}(?:\.\d+)?)", re.ASCII)
@@ -49,6 +63,7 @@ _TIME = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9}(?:\.\d+)?)", re.ASCI
 class ReplayCockpit(Cockpit, inherit_bindings=False):
     """Shows a :class:`~loadtop.session.player.SessionPlayer`."""
 
+    OFFERED = KEYS
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.key, key.action, key.label) for key in KEYS),
         Binding("home", "go_to(0)", "to the beginning"),
@@ -192,11 +207,8 @@ class ReplayBar(KeyBar):
 class ReplayHelp(HelpScreen):
     """The help, with the keys of a replay."""
 
-    def _keys(self) -> list[Line]:
-        mouse = tr("(or click them in the last line)")
-        lines: list[Line] = [line(Span(tr("Keys"), Role.TITLE), Span(f"  {mouse}", Role.DIM))]
-        lines += [line("  ", Span(f"{key.shown:<7}", Role.KEY), tr(key.help)) for key in KEYS]
-        return [*lines, line("  ", Span(f"{'home':<7}", Role.KEY), tr("the beginning; end: the end"))]
+    KEYS = KEYS
+    ELSEWHERE = ELSEWHERE
 
 
 def _size(key: Key) -> int:

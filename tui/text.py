@@ -110,6 +110,7 @@ def wrap(text: str, cells: int, lines: int, ellipsis: str = "…") -> list[str]:
 
 
 _WIDE = "\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
-_PIECES = re.compile(rf"[^\s{_WIDE}]+ ?|\S[\u3001\u3002\uff09\u300d]* ?| ")
+_OPEN, _CLOSE = "\uff08\u300c", "\u3001\u3002\uff09\u300d"
+_PIECES = re.compile(rf"[{_OPEN}]*(?:[^\s{_WIDE}]+|\S)[{_CLOSE}]* ?| ")
 """What stays together at the end of a line: words, or single characters of scripts that are written without blanks,
-with the full stop, comma or closing bracket after them."""
+with the opening brackets before and the full stop, comma or closing bracket after them."""

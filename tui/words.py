@@ -58,6 +58,11 @@ def headline(bottleneck: Bottleneck) -> tuple[str, str]:
     return tr(name), tr(rest)
 
 
+def is_sentence(bottleneck: Bottleneck) -> bool:
+    """Whether what follows the name stands by itself, so that a colon belongs between them."""
+    return HEADLINES[bottleneck][1].partition(" ")[0] not in ("is", "are", "for", "overflows")
+
+
 def on(host: str | None) -> str:
     """Where a limit is, as it is put after its name; empty where that is not known."""
     return tr(" on {host}", host=host) if host else ""
@@ -83,7 +88,9 @@ _METRICS = {
     "generator.ports_pct": "local ports in use",
     "generator.connections": "connections wanted",
     "generator.files": "open files",
+    "load.failed_pct": "failed requests",
     "load.failed_s": "failed connections",
+    "load.non_2xx_pct": "answers not 2xx",
     "load.waiting_pct": "in flight and waiting",
     "load.p10_ms": "fastest tenth takes",
     "load.p20_ms": "fastest fifth takes",

@@ -41,7 +41,7 @@ MESSAGES = {
     # advice: processors, memory, disks, network
     "Add CPU, or make the page cheaper; more workers will not help.": "CPU を増やすか、ページの処理を軽くしてください。ワーカーを増やしても効果はありません。",
     " The load generator shares this machine and takes {share} % of its CPU: generate the load elsewhere for a true figure.": "負荷生成側が同じマシンの CPU の {share} % を使っています。正しい値を得るには別のマシンから負荷をかけてください。",
-    " {name}, no part of the web server, {verb} {share} % of it.": "Web サーバーではない {name} が {share} % を使っています。",
+    " {name}, no part of the web server, {verb} {share} % of it.": "Web サーバーではない {name}が {share} % を使っています。",
     "{name} (pid {pid}) and {more} more": "{name}（pid {pid}）ほか {more} 個",
     "There is headroom: raise the rate (now {now}/s) to find the limit.": "余裕があります。限界を知るにはレート（今は毎秒 {now}）を上げてください。",
     "Requests are sent late, for each connection (-c {most}) still waits for an answer: give it more connections, to get to the rate asked for ({rate}/s).": "すべての接続（-c {most}）が応答待ちで、リクエストの送信が遅れています。指定のレート（毎秒 {rate}）に届くよう、接続を増やしてください。",

@@ -7,6 +7,8 @@ PAGES = {
     "experiment": "実験",
     "compare": "比較",
     # tune: the table
+    "This table is about numbers of connections. Steps of a rate stand in the report.": "この表は接続数の段階を示します。レートの段階は報告にあります。",
+    "A step has a row once it has lasted {number} intervals.": "段階は {number} 区間続くと表に加わります。",
     "There are no steps: no load of a number of connections was measured.": "段階はありません（接続数による負荷を測定していません）。",
     "{steps} steps measured": "{steps} 段階を測定済み",
     "1 step measured": "1 段階を測定済み",

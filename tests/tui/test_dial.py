@@ -53,6 +53,14 @@ def test_the_open_model_changes_its_rate() -> None:
     assert sent == [SetRate(150.0)]
 
 
+def test_a_command_is_not_changed() -> None:
+    sent: list[Command] = []
+    dial = Dial(sent.append, fixed=True)
+    said = "this load cannot be changed while it runs"
+    assert dial.turn(sample(concurrency=20), up=True) == dial.set(sample(concurrency=20), "5") == said
+    assert sent == []
+
+
 def test_without_a_load_nothing_is_sent() -> None:
     sent: list[Command] = []
     dial = Dial(sent.append)

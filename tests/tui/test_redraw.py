@@ -100,7 +100,7 @@ async def test_what_is_typed_is_shown_though_panels_change_with_it(look: Look) -
         await pilot.press("slash")
         for _ in range(3):
             await pilot.pause()
-        found: list[ChopsUpdate] = []
+        found: list[object] = []
         app._display = lambda _, update: found.append(update)  # type: ignore[method-assign,assignment]
         await pilot.press("m")
         for _ in range(3):

@@ -16,7 +16,9 @@ from tui.drawing.scoreboard import NAMES
 from tui.drawing.sweep import NARROW, WIDE
 from tui.keys import ELSEWHERE, KEYS
 from tui.panels.registry import PANELS
+from tui.replay import ELSEWHERE as REPLAY_ELSEWHERE
 from tui.replay import KEYS as REPLAY_KEYS
+from tui.screens.help import WORDS
 from tui.words import _DEVICES, _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
 
 ROOT = Path(__file__).parents[2]
@@ -82,8 +84,17 @@ def test_everything_on_the_screen_has_its_japanese() -> None:
     words |= {text for key in REPLAY_KEYS for text in (key.label, key.help) if text}
     words |= {name for name, _ in (*NARROW, *WIDE)}
     words |= {str(bottleneck).upper() for bottleneck in Bottleneck}
-    words |= {text for _, text in ELSEWHERE} | {panel.TAB for panel in PANELS if panel.TAB}
+    words |= {text for pair in WORDS for text in pair} | {text for _, text in (*ELSEWHERE, *REPLAY_ELSEWHERE)}
+    words |= {panel.TAB for panel in PANELS if panel.TAB}
     assert sorted(words - SCREEN.keys()) == []
+
+
+def test_every_metric_of_a_verdict_has_its_words() -> None:
+    """What is named as evidence in the diagnosis, its unit at the end of the name."""
+    named = re.compile(r'"([a-z]+\.[a-z0-9_]+_(?:pct|ms|s))"')
+    found = {name for file in (ROOT / "loadtop" / "diagnosis").glob("*.py") for name in named.findall(file.read_text())}
+    assert len(found) > 20
+    assert sorted(found - _METRICS.keys()) == []
 
 
 @pytest.mark.parametrize("catalogue", [SCREEN, MESSAGES, ITEMS], ids=["screen", "messages", "items"])

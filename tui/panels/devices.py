@@ -15,6 +15,9 @@ from tui.widgets.panel import Panel
 FULL_PCT = 80.0
 """Percent in use from which a disk or a line is shown as nearly full."""
 
+BUCKET_PCT = 5.0
+"""Disks are chosen by their use in steps of so many percent."""
+
 NAME = 8
 """Cells of a device's name."""
 
@@ -37,7 +40,7 @@ class DevicePanel(Panel):
         tcp = [_tcp(rates.tcp)] if rates.tcp is not None and rows >= 3 else []
         room = min(12, rows) - len(tcp)
         networks = _busiest(rates.networks or (), max(1, room // 2), lambda net: net.rx_kb + net.tx_kb)
-        disks = _busiest(rates.disks or (), room - len(networks), lambda disk: disk.util or 0.0)
+        disks = _busiest(rates.disks or (), room - len(networks), _standing)
         lines = [_disk(disk) for disk in disks] + [_network(net, cells) for net in networks]
         if rates.disks is None:
             lines += self.words(tr("disks: {why}", why=view.why_nothing("disks")), cells, 1)
@@ -66,6 +69,11 @@ class DevicePanel(Panel):
 def _busiest(devices: Sequence[Device], room: int, use: Callable[[Device], float]) -> list[Device]:
     kept = sorted(devices, key=use, reverse=True)[: max(0, room)]
     return sorted(kept, key=lambda device: device.name)
+
+
+def _standing(disk: DiskRates) -> float:
+    """How busy a disk is, in steps: rows do not change places for a percent. An idle loop device goes last."""
+    return (disk.util or 0.0) // BUCKET_PCT - disk.name.startswith(("loop", "ram")) / 2
 
 
 def _disk(disk: DiskRates) -> Line:

@@ -4,15 +4,18 @@ from collections.abc import Sequence
 
 from loadtop.model import Failures, LoadSample, LoadState
 from loadtop.words import tr, translated
-from tui.drawing.line import Line, Role, Span, beside, line
+from tui.drawing.line import Line, Role, Span, beside, length, line
 from tui.drawing.numbers import count, milliseconds, per_second, speed
 from tui.history import latency_ms
-from tui.text import safe, wrap
-from tui.view import View
+from tui.text import safe, width, wrap
+from tui.view import Phase, View
 from tui.widgets.panel import Panel
 
 LEFT = 20
 """Cells of the figures at the left of the graphs."""
+
+ROOMY = 26
+"""Cells from which failures stand in columns."""
 
 TALL = 9
 """Rows from which response times have a graph of their own."""
@@ -37,8 +40,10 @@ class LoadPanel(Panel):
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         load = view.load
         if load is None:
+            if view.phase is Phase.STARTING:
+                return self.words(tr("waiting for the first figures"), cells, rows)
             return self.words(tr("No load is generated here: watching only."), cells, rows)
-        trouble = self._trouble(load, cells, 2 if rows >= 6 else 1)
+        trouble = self._trouble(view, load, cells, 2 if rows >= 6 else 1)
         room = rows - len(trouble)
         if rows < TALL:
             above = self._throughput(view, load, cells, max(1, room - 1))
@@ -75,21 +80,29 @@ class LoadPanel(Panel):
     def _top(self, view: View, cells: int) -> float:
         return self.top(view.history.rps, cells - LEFT, 10.0)
 
-    def _trouble(self, load: LoadSample, cells: int, rows: int) -> list[Line]:
+    def _trouble(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
         """What went wrong; a message of the generator takes the place of the figures. A failed load says why above."""
-        if load.message and load.state is not LoadState.FAILED:
+        if load.message and load.state is not LoadState.FAILED and not _told(load, view):
             texts = wrap(safe(translated(load.message)), cells, rows, self.look.glyphs.ellipsis)
             return [line(Span(text, Role.WARN)) for text in texts]
         failed, other = load.failed, load.non_2xx
-        return [
-            line(
-                Span(tr("failed "), Role.DIM),
-                Span(count(failed, 4), Role.BAD if failed else Role.VALUE),
-                Span(tr("   not 2xx "), Role.DIM),
-                Span(count(other, 4), Role.BAD if other else Role.VALUE),
-                Span(f"  {_classes(load.failures)}" if load.failures is not None and failed else "", Role.BAD),
-            )
-        ]
+        wide = cells >= ROOMY
+        counts = line(
+            Span(tr("failed "), Role.DIM),
+            Span(count(failed, 4 if wide else 0), Role.BAD if failed else Role.VALUE),
+            Span(tr("   not 2xx ") if wide else tr("  not 2xx "), Role.DIM),
+            Span(count(other, 4 if wide else 0), Role.BAD if other else Role.VALUE),
+        )
+        known = _classes(load.failures) if load.failures is not None and failed else ()
+        fitting = (gap + text for text in known for gap in ("  ", " "))
+        said = next((text for text in fitting if length(counts) + width(text) <= cells), "")
+        return [(*counts, Span(said, Role.BAD))]
+
+
+def _told(load: LoadSample, view: View) -> bool:
+    """Whether the verdict above says what the generator does."""
+    told = "" if view.moment is None else view.moment.diagnosis.verdict.advice
+    return not load.state.ended and load.message in told
 
 
 def _at_work(load: LoadSample) -> Line:
@@ -112,7 +125,7 @@ def _percentile(view: View, percent: int) -> float | None:
 
 
 def _latencies(view: View, cells: int) -> Line:
-    shown = (50, 90, 99) if cells >= 34 else (50, 99)
+    shown = (50, 90, 99) if cells >= 34 else (50, 99) if cells >= 23 else (99,)
     spans: list[Span] = []
     for percent in shown:
         value = _percentile(view, percent)
@@ -120,11 +133,12 @@ def _latencies(view: View, cells: int) -> Line:
     return (*spans[:-1], Span(" ms", Role.DIM))
 
 
-def _classes(failures: Failures) -> str:
-    """The failure classes that occurred; where the engine tells none apart, that."""
+def _classes(failures: Failures) -> Sequence[str]:
+    """The failure classes that occurred, in words that need less and less room: with their numbers, without, the most
+    frequent one. Where the engine tells none apart, that."""
     if failures == Failures.undivided(failures.unclassified):
-        return tr("no class")
-    known = {
+        return (tr("no class"),)
+    classes = {
         "connect": failures.connect,
         "receive": failures.receive,
         "length": failures.length,
@@ -132,4 +146,9 @@ def _classes(failures: Failures) -> str:
         "timeout": failures.timeout,
         "other": failures.unclassified,
     }
-    return " ".join(f"{tr(name)} {number}" for name, number in known.items() if number)
+    known = {tr(name): number for name, number in classes.items() if number}
+    most = sorted(known, key=lambda name: -known[name])
+    numbers = " ".join(f"{name} {count(number)}" for name, number in known.items())
+    if len(most) < 2:
+        return (numbers, *most)
+    return (numbers, " ".join(known), f"{most[0]} +{len(most) - 1}")

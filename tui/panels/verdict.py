@@ -12,7 +12,7 @@ from tui.drawing.numbers import duration, quantity
 from tui.text import clip, safe, wrap
 from tui.view import Phase, View
 from tui.widgets.panel import Panel
-from tui.words import counts, headline, metric, on, severity, threshold_of
+from tui.words import counts, headline, is_sentence, metric, on, severity, threshold_of
 
 _BADGES = {Role.GOOD: Role.GOOD_BADGE, Role.WARN: Role.WARN_BADGE, Role.BAD: Role.BAD_BADGE}
 _PADDING = {"%": 5, "kB/s": 8, "/s": 8}
@@ -58,6 +58,8 @@ class VerdictPanel(Panel):
             return self._summing_up(view, cells, rows)
         if verdict is None:
             return self.words(tr("Waiting for the first figures."), cells, rows)
+        if verdict.bottleneck is Bottleneck.NONE and not verdict.evidence and not _stale(view):
+            return self.words(_nothing_yet(view), cells, rows, Role.TEXT)
         if (stale := _stale(view)) and verdict.bottleneck is Bottleneck.NONE:
             return self.words(
                 tr("{stale}. What cannot be seen is not called free.", stale=stale), cells, rows, Role.TEXT
@@ -138,7 +140,12 @@ class VerdictPanel(Panel):
         finding, _, seconds = longest
         name, rest = headline(finding.bottleneck)
         where = on(safe(finding.host or ""))
-        head = line(Span(tr("Held longest: ")), Span(name, severity(finding)), f" {rest}{where}, {duration(seconds)}.")
+        colon = ":" if is_sentence(finding.bottleneck) else ""
+        head = line(
+            Span(tr("Held longest ({time}): ", time=duration(seconds))),
+            Span(name, severity(finding)),
+            f"{colon} {rest}{where}",
+        )
         lines = [head, *self._flow(finding, view, cells, max(1, rows - 2))]
         if others := view.history.timeline.others():
             lines.append(line(Span(tr("at other times: "), Role.DIM), "  ".join(_held(*other) for other in others)))
@@ -182,6 +189,13 @@ def _held(key: Key, seconds: float) -> str:
 
 def _verdict(view: View) -> Finding | None:
     return None if view.moment is None else view.moment.diagnosis.verdict
+
+
+def _nothing_yet(view: View) -> str:
+    """Why there is no evidence."""
+    if any(host.rates is None for host in view.hosts):
+        return tr("measuring: a rate needs two samples")
+    return tr("nothing was measured that speaks for or against")
 
 
 def _over(view: View) -> bool:

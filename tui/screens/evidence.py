@@ -8,13 +8,13 @@ from textual.binding import Binding, BindingType
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
 from loadtop.words import pad, tr, translated
 from tui.drawing.graph import against, span_of, top_of
-from tui.drawing.line import Line, Role, Span, beside, fit, line
+from tui.drawing.line import Line, Role, Span, beside, fit, length, line
 from tui.drawing.numbers import duration, quantity
 from tui.history import Ring
 from tui.screens.page import PageScreen
 from tui.text import clip, safe, wrap
 from tui.view import View
-from tui.words import counts, headline, metric, on, severity, threshold_of
+from tui.words import counts, headline, is_sentence, metric, on, severity, threshold_of
 
 NAME, VALUE = 26, 12
 """Cells of a metric's name and its value."""
@@ -44,19 +44,26 @@ class EvidenceScreen(PageScreen):
             if (finding.bottleneck, finding.host) == (verdict.bottleneck, verdict.host):
                 continue
             known = (finding.bottleneck, finding.host) in symptoms
-            lines += [(), *self._finding(finding, view, cells, tr("its symptom") if known else tr("full as well"))]
+            standing = tr("its symptom") if known else tr("full as well")
+            lines += [(), *self._finding(finding, view, cells, standing, advised=not known)]
         return lines
 
-    def _finding(self, finding: Finding, view: View, cells: int, standing: str) -> list[Line]:
+    def _finding(self, finding: Finding, view: View, cells: int, standing: str, *, advised: bool = True) -> list[Line]:
+        """How it stands, and its evidence. The advice of a symptom is that of a limit, which it is not."""
         name, rest = headline(finding.bottleneck)
         where = on(safe(finding.host or ""))
         sure = tr("confidence {share} %", share=f"{100 * finding.confidence:.0f}")
         if finding.bottleneck is not Bottleneck.NONE:
             sure = f"{tr('for {time}', time=duration(finding.held_s))}, {sure}"
-        lines: list[Line] = [
-            line(Span(name, severity(finding)), Span(f" {rest}{where}"), Span(f"  {standing}, {sure}", Role.DIM)),
-            *(line(text) for text in wrap(safe(translated(finding.advice)), cells, 4, self.look.glyphs.ellipsis)),
-        ]
+        colon = ":" if is_sentence(finding.bottleneck) else ""
+        head = line(Span(name, severity(finding)), Span(f"{colon} {rest}{where}"))
+        judged = Span(f"{standing}, {sure}", Role.DIM)
+        lines: list[Line] = [(*head, Span("  "), judged)]
+        if length(lines[0]) > cells:
+            lines = [head, line("  ", judged)]
+        if advised:
+            advice = wrap(safe(translated(finding.advice)), cells, 4, self.look.glyphs.ellipsis)
+            lines += [line(text) for text in advice]
         for item in finding.evidence:
             lines += [(), *self._plot(item, finding, view, cells)]
         if not finding.evidence:

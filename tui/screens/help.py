@@ -9,8 +9,9 @@ from loadtop.diagnosis.finding import Bottleneck
 from loadtop.words import pad, tr
 from tui.drawing.line import Line, Role, Span, beside, line
 from tui.drawing.scoreboard import NAMES, role_of
-from tui.keys import ELSEWHERE, KEYS
+from tui.keys import ELSEWHERE, KEYS, Key
 from tui.screens.page import PageScreen
+from tui.text import width
 from tui.view import View
 from tui.words import LETTERS, headline
 
@@ -18,16 +19,40 @@ WIDE = 130
 """Cells from which there is room for two columns."""
 
 
+KEY = 8
+"""Cells of a key's name."""
+
+WORDS = (
+    ("closed c=8", "so many connections; each sends again once it is answered"),
+    ("open 50/s", "so many requests per second, however slow the answers are"),
+    ("in flight", "sent and not answered yet"),
+    ("p50 p90 p99", "half, 90 %, 99 % of the answers took at most so long"),
+    ("failed", "no answer, a broken one, or one of another length than the first"),
+    ("not 2xx", "answered, but not with success: errors, redirects"),
+    ("run, load", "tasks that want a processor now, and on average over a minute"),
+    ("stall (memory)", "share of the time in which tasks waited for memory"),
+    ("faults ", "pages that had to be read from the disk, per second"),
+    ("overflows ", "connections that found the server's accept queue full"),
+    ("wait (tcp)", "closed connections that the kernel still keeps (TIME_WAIT)"),
+    ("rss, pss", "memory of a process; pss divides what several share"),
+    ("knee", "the fewest connections that reach 97 % of the best throughput"),
+)
+"""What is written short on the screen."""
+
+
 class HelpScreen(PageScreen):
     """The same whatever is measured."""
 
     HEADING = "help"
+    KEYS: ClassVar[Sequence[Key]] = KEYS
+    ELSEWHERE: ClassVar[Sequence[tuple[str, str]]] = ELSEWHERE
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "close", "close")]
 
     def text(self, view: View, cells: int) -> Sequence[Line]:  # noqa: ARG002 (help does not depend on it)
         ends = line(Span(tr('A value that was not measured is shown as "-", never as 0.'), Role.DIM))
-        keys, letters = self._keys(), [*self._states(), (), *_limits(self.look.glyphs.dot), (), *_slots()]
+        keys = [*self._keys(), (), *_words()]
+        letters = [*self._states(), (), *_limits(self.look.glyphs.dot), (), *_slots()]
         if cells < WIDE:
             return [*keys, (), *letters, (), ends]
         half = cells // 2
@@ -37,8 +62,8 @@ class HelpScreen(PageScreen):
         lines: list[Line] = [
             line(Span(tr("Keys"), Role.TITLE), Span(f"  {tr('(or click them in the last line)')}", Role.DIM))
         ]
-        lines += [line("  ", Span(f"{key.shown:<7}", Role.KEY), tr(key.help)) for key in KEYS]
-        return lines + [line("  ", Span(f"{name:<7}", Role.KEY), tr(help_)) for name, help_ in ELSEWHERE]
+        known = [*((key.shown, key.help) for key in self.KEYS), *self.ELSEWHERE]
+        return lines + [line("  ", Span(pad(name, KEY), Role.KEY), tr(help_)) for name, help_ in known]
 
     def _states(self) -> list[Line]:
         states = zip(
@@ -51,12 +76,21 @@ class HelpScreen(PageScreen):
         return [line(Span(tr("Processor time"), Role.TITLE)), line("  ", *fillings)]
 
 
+def _words() -> list[Line]:
+    """Each word, and what it means."""
+    known = [(tr(name).strip(), tr(meant)) for name, meant in WORDS]
+    room = max(width(name) for name, _ in known) + 2
+    lines: list[Line] = [line(Span(tr("Words"), Role.TITLE))]
+    return lines + [line("  ", Span(pad(name, room), Role.VALUE), meant) for name, meant in known]
+
+
 def _limits(calm: str) -> list[Line]:
     lines: list[Line] = [line(Span(tr("Letters of the time strip"), Role.TITLE))]
+    names = max(width(headline(bottleneck)[0]) for bottleneck in Bottleneck)
     for bottleneck in Bottleneck:
         letter = calm if bottleneck is Bottleneck.NONE else LETTERS[bottleneck]
         name, rest = headline(bottleneck)
-        lines.append(line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, 16)} ", Span(rest, Role.DIM)))
+        lines.append(line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, names)}  ", Span(rest, Role.DIM)))
     return lines
 
 

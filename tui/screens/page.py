@@ -38,7 +38,12 @@ class Page(Lines):
         for shown in range(self.top, self.top + rows - 3):
             content = text[shown] if shown < len(text) else ()
             drawn.append((wall, Span(" "), *fit(content, cells - 4, glyphs.ellipsis), Span(" "), wall))
-        drawn.append(line(Span(joint[3] + rail * (cells - 2) + joint[9], Role.FRAME)))
+        hidden = len(text) - self.top - (rows - 3)
+        more = line(Span(f" {glyphs.down} {tr('{number} more', number=hidden)} ", Role.DIM)) if hidden > 0 else ()
+        if length(more) > cells - 6:
+            more = ()
+        below = Span(joint[3] + rail * (cells - 3 - length(more)), Role.FRAME)
+        drawn.append((below, *more, Span(rail + joint[9], Role.FRAME)))
         drawn.append(line(Span(f" {footer}", Role.DIM)))
         self.show(drawn)
 
@@ -54,6 +59,8 @@ class PageScreen(LiveScreen, inherit_bindings=False):
         Binding("up,k", "scroll_by(-1)", "up"),
         Binding("pagedown,space", "scroll_by(15)", "down"),
         Binding("pageup", "scroll_by(-15)", "up"),
+        Binding("home", "scroll_by(-100000)", "top"),
+        Binding("end", "scroll_by(100000)", "end"),
     ]
 
     def __init__(self, look: Look, view: View) -> None:

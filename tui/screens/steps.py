@@ -5,13 +5,21 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from loadtop.tuning.steady import LEAST_INTERVALS, SKIPPED
 from loadtop.tuning.sweep import Sweep
 from loadtop.words import tr
 from tui.drawing.line import Line, line
 from tui.look import Look
 from tui.screens.page import PageScreen
 from tui.screens.tune import TuneScreen
+from tui.text import wrap
 from tui.view import View
+
+LEAST = SKIPPED + LEAST_INTERVALS
+"""Intervals of a step from which it is measured."""
+
+HEAD = 2
+"""Lines above the table."""
 
 
 class StepsScreen(TuneScreen):
@@ -33,6 +41,15 @@ class StepsScreen(TuneScreen):
     def text(self, view: View, cells: int) -> Sequence[Line]:
         """What there is of the steps."""
         self._sweep = self._newest()
+        if view.load is not None and view.load.rate is not None:
+            words = tr("This table is about numbers of connections. Steps of a rate stand in the report.")
+            return self._wrapped(words, cells)
         if view.load is None or view.load.concurrency is None:
-            return [line(tr("There are no steps: no load of a number of connections was measured."))]
-        return super().text(view, cells)
+            return self._wrapped(tr("There are no steps: no load of a number of connections was measured."), cells)
+        lines = list(super().text(view, cells))
+        if len(lines) <= HEAD and not view.load.state.ended:
+            lines += self._wrapped(tr("A step has a row once it has lasted {number} intervals.", number=LEAST), cells)
+        return lines
+
+    def _wrapped(self, text: str, cells: int) -> list[Line]:
+        return [line(part) for part in wrap(text, cells, 3, self.look.glyphs.ellipsis)]
