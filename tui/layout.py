@@ -13,7 +13,7 @@ class Band:
     """Panels side by side. Names with a slash between them share a place: one of them is shown, the others are tabs.
 
     ``least`` and ``most`` are rows of content, ``weight`` the share of spare rows, ``rank`` who is left out first
-    (the highest) where there is no room.
+    (the highest) where there is no room. ``tight``: so many rows will do rather than that it is left out (0: never).
     """
 
     panels: tuple[str, ...]
@@ -21,6 +21,7 @@ class Band:
     weight: int = 0
     rank: int = 0
     most: int = 1000
+    tight: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ PROCESSES = "workers/processes"
 
 NARROW = (
     Band(("verdict",), 3, rank=0, most=4),
-    Band(("load", "cpu"), 4, weight=2, rank=1),
+    Band(("load", "cpu"), 4, weight=2, rank=1, tight=2),
     Band(("memory/devices", f"{SERVERS}/{PROCESSES}"), 4, weight=2, rank=3),
     Band(("time",), 1, rank=2, most=1),
 )
@@ -142,10 +143,15 @@ def stack(bands: Sequence[Band], rows: int) -> list[tuple[Band, int]]:
     kept = list(bands)
     while len(kept) > 1 and sum(band.least + 1 for band in kept) + 1 > rows:
         kept.remove(max(kept, key=lambda band: band.rank))
-    sizes = [band.least for band in kept]
-    spare = rows - 1 - sum(size + 1 for size in sizes)
+    spare = rows - 1 - sum(band.least + 1 for band in kept)
     if spare < 0:
         return [(kept[0], max(1, rows - 2))]
+    back = next((band for band in bands if band not in kept and 0 < band.tight < spare), None)
+    if back is not None:
+        smaller = replace(back, least=min(back.least, spare - 1))
+        kept = [smaller if band is back else band for band in bands if band in kept or band is back]
+        spare -= smaller.least + 1
+    sizes = [band.least for band in kept]
     while spare > 0:
         growing = [i for i, band in enumerate(kept) if band.weight and sizes[i] < band.most]
         if not growing:

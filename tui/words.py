@@ -4,6 +4,7 @@ from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
 from loadtop.words import tr
 from tui.drawing.line import Role
 from tui.drawing.numbers import quantity
+from tui.text import clip, clip_middle, width
 
 CALM = "none"
 
@@ -119,6 +120,9 @@ _METRICS = {
     "blocked": "wait for a disk",
 }
 
+LEAST_NAME = 5
+"""Cells of a machine's name that stay before a metric."""
+
 _DEVICES = {"util_pct": "busy", "await_ms": "await", "tx_mbit_s": "sends", "rx_mbit_s": "receives"}
 
 
@@ -132,6 +136,12 @@ def metric(name: str) -> str:
         device, _, what = name.partition(".")[2].rpartition(".")
         return f"{device} {tr(_DEVICES.get(what, what))}"
     return name.replace("_", " ")
+
+
+def named(where: str, name: str, cells: int, ellipsis: str) -> str:
+    """Machine and metric in so many cells: where there is no room for both, it is the machine's name that is cut."""
+    words = metric(name)
+    return clip(clip_middle(where, max(LEAST_NAME, cells - width(words)), ellipsis) + words, cells, ellipsis)
 
 
 def threshold_of(evidence: Evidence) -> str:

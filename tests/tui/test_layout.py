@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.drawing.glyphs import ASCII, UNICODE
-from tui.layout import HUGE, MIDDLE, NARROW, Band, bands_for, boxes, place, settle, tabs
+from tui.layout import HUGE, MIDDLE, NARROW, Band, bands_for, boxes, place, settle, stack, tabs
 
 WIDTHS, HEIGHTS = st.integers(24, 260), st.integers(8, 90)
 
@@ -81,3 +81,9 @@ def test_tabs_are_those_that_share_a_place() -> None:
     assert tabs(NARROW, ("memory", "devices", "apache", "load")) == dict.fromkeys(
         ("memory", "devices"), ("memory", "devices")
     )
+
+
+def test_where_there_is_little_room_the_load_comes_in_short() -> None:
+    """Rather than blank rows below the verdict."""
+    shown = {rows: [(band.panels[0], size) for band, size in stack(NARROW, rows)] for rows in (6, 8, 9)}
+    assert shown == {6: [("verdict", 3)], 8: [("verdict", 3), ("load", 2)], 9: [("verdict", 3), ("load", 3)]}

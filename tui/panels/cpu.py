@@ -8,7 +8,7 @@ from tui.drawing.bars import level, stacked
 from tui.drawing.graph import layers
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.drawing.numbers import percent
-from tui.text import safe, width
+from tui.text import width
 from tui.view import View
 from tui.widgets.panel import Panel
 
@@ -24,8 +24,7 @@ class CpuPanel(Panel):
     KEY = "cpu"
 
     def title(self, view: View) -> Line:
-        host = view.host
-        return line(Span(f"{safe(host.name)} " if host else "", Role.ACCENT), Span("cpu", Role.TITLE))
+        return line(Span(self.machine(view), Role.ACCENT), Span("cpu", Role.TITLE))
 
     def tag(self, view: View) -> Line:
         scheduler = None if view.sample is None else view.sample.scheduler
@@ -60,6 +59,8 @@ class CpuPanel(Panel):
         spans: list[Span] = []
         for (_, role), shade, name, value in zip(parts(shares), self.look.glyphs.shades, names, values, strict=True):
             gap = Span(" " if cells >= 28 else "")
+            if length(spans) + len(name) + 4 > cells:
+                break
             spans += [Span(shade, role), Span(name, Role.DIM), Span(percent(value), Role.VALUE), gap]
         return tuple(spans)
 

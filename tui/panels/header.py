@@ -12,6 +12,9 @@ from tui.view import Phase, View
 from tui.widgets.lines import Lines
 
 GAP = Span("  ")
+MOST_NAME = 16
+"""Cells of a machine's name."""
+
 LEAST_TITLE = 22
 """Cells of the address that stay before other things are left out."""
 
@@ -34,10 +37,10 @@ def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
     several = len(view.hosts) > 1
     progress, bar = _progress(view), _bar(view, glyphs)
     wanted: list[list[Line]] = [
-        [progress, bar, _recording(view, glyphs, tr("recording")), _host(view, details=True)],
-        [progress, bar, _recording(view, glyphs, tr("rec")), _host(view, details=False)],
-        [progress, bar, _recording(view, glyphs, tr("rec")), _host(view, details=False) if several else ()],
-        [progress, _recording(view, glyphs, tr("rec")), _host(view, details=False) if several else ()],
+        [progress, bar, _recording(view, glyphs, tr("recording")), _host(view, glyphs, details=True)],
+        [progress, bar, _recording(view, glyphs, tr("rec")), _host(view, glyphs, details=False)],
+        [progress, bar, _recording(view, glyphs, tr("rec")), _host(view, glyphs, details=False) if several else ()],
+        [progress, _recording(view, glyphs, tr("rec")), _host(view, glyphs, details=False) if several else ()],
         [progress, _recording(view, glyphs, tr("rec"))],
         [progress],
     ]
@@ -105,11 +108,11 @@ def _recording(view: View, glyphs: Glyphs, word: str) -> Line:
     return (Span(glyphs.record, Role.BAD), Span(f" {word}", Role.DIM))
 
 
-def _host(view: View, *, details: bool) -> Line:
+def _host(view: View, glyphs: Glyphs, *, details: bool) -> Line:
     host = view.host
     if host is None:
         return ()
-    spans = [Span(safe(host.name), Role.VALUE)]
+    spans = [Span(clip_middle(safe(host.name), MOST_NAME, glyphs.ellipsis), Role.VALUE)]
     if view.is_stale(host):
         spans.append(Span(tr(" stale"), Role.WARN))
     elif details and host.sample is not None:

@@ -60,6 +60,8 @@ class LoadPanel(Panel):
             line(Span(count(load.requests, 9), Role.VALUE), tr(" requests")),
             line(Span(speed(None if rates is None else rates.received_kb, 9), Role.VALUE), tr(" received")),
         ]
+        if cells <= LEFT:
+            return figures[:rows]
         curve = self.curve(view.history.rps, cells - LEFT, rows, self._top(view, cells))
         return beside(figures, curve, LEFT, rows)
 

@@ -7,7 +7,6 @@ from tui.drawing.bars import gauge
 from tui.drawing.graph import ceiling_of_size, utilisation
 from tui.drawing.line import Line, Role, Span, fit, line
 from tui.drawing.numbers import per_second, percent, size, speed
-from tui.text import safe
 from tui.view import View
 from tui.widgets.panel import Panel
 
@@ -30,8 +29,7 @@ class MemoryPanel(Panel):
     KEY = "memory"
 
     def title(self, view: View) -> Line:
-        host = view.host
-        return line(Span(f"{safe(host.name)} " if host else "", Role.ACCENT), Span(tr("memory, swap"), Role.TITLE))
+        return line(Span(self.machine(view), Role.ACCENT), Span(tr("memory, swap"), Role.TITLE))
 
     def tag(self, view: View) -> Line:
         memory = None if view.sample is None else view.sample.memory

@@ -9,10 +9,10 @@ from loadtop.words import pad, tr, translated
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration, quantity
-from tui.text import clip, safe, wrap
+from tui.text import safe, wrap
 from tui.view import Phase, View
 from tui.widgets.panel import Panel
-from tui.words import counts, headline, is_sentence, metric, on, severity, threshold_of
+from tui.words import counts, headline, is_sentence, metric, named, on, severity, threshold_of
 
 _BADGES = {Role.GOOD: Role.GOOD_BADGE, Role.WARN: Role.WARN_BADGE, Role.BAD: Role.BAD_BADGE}
 _PADDING = {"%": 5, "kB/s": 8, "/s": 8}
@@ -113,7 +113,7 @@ class VerdictPanel(Panel):
         role = Role.FREE if calm else (Role.FULL if telling else Role.DIM)
         limit = f" {threshold_of(item)}"
         head = (
-            Span(pad(clip(_where(item, verdict, view) + metric(item.metric), NAME, self.look.glyphs.ellipsis), NAME)),
+            Span(pad(named(_where(item, verdict, view), item.metric, NAME, self.look.glyphs.ellipsis), NAME)),
             Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM),
             Span(" "),
         )

@@ -14,7 +14,7 @@ from tui.history import Ring
 from tui.screens.page import PageScreen
 from tui.text import clip, safe, wrap
 from tui.view import View
-from tui.words import counts, headline, is_sentence, metric, on, severity, threshold_of
+from tui.words import counts, headline, is_sentence, named, on, severity, threshold_of
 
 NAME, VALUE = 26, 12
 """Cells of a metric's name and its value."""
@@ -76,7 +76,7 @@ class EvidenceScreen(PageScreen):
         calm = finding.bottleneck is Bottleneck.NONE
         role = Role.FREE if calm or not telling else Role.FULL
         where = f"{safe(item.host)}: " if item.host != (finding.host or "") else ""
-        name = clip(f"{where}{metric(item.metric)}", NAME, glyphs.ellipsis)
+        name = named(where, item.metric, NAME, glyphs.ellipsis)
         said = Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM)
         limit = threshold_of(item)
         beside_it = [

@@ -11,9 +11,12 @@ from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.history import Ring
 from tui.layout import Placement
 from tui.look import Look
-from tui.text import width, wrap
+from tui.text import clip_middle, safe, width, wrap
 from tui.view import View
 from tui.widgets.lines import Lines
+
+MOST_NAME = 16
+"""Cells of a machine's name in a title."""
 
 
 class Panel(Lines):
@@ -98,6 +101,11 @@ class Panel(Lines):
     def top(self, ring: Ring[float], cells: int, least: float, round_up: Callable[[float], float] = ceiling) -> float:
         """The top of the axis of such a graph."""
         return top_of(ring.values, span_of(cells, self.look.glyphs), least, round_up)
+
+    def machine(self, view: View) -> str:
+        """The name of the chosen machine, as it is put before a title."""
+        host = view.host
+        return "" if host is None else f"{clip_middle(safe(host.name), MOST_NAME, self.look.glyphs.ellipsis)} "
 
     def caption(self, words: str, cells: int) -> Line:
         """What a graph below shows, at the right."""
