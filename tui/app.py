@@ -15,7 +15,7 @@ from textual.screen import Screen
 from loadtop.commands import Mark
 from loadtop.feed import Feed
 from loadtop.words import tr
-from tui.dial import Dial
+from tui.dial import Dial, Steered
 from tui.drawing.line import Role
 from tui.follower import Follower
 from tui.keys import INTERRUPT, KEYS, Key
@@ -76,13 +76,14 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         look: Look | None = None,
         first: FirstPage | None = None,
         program: "CommandLoad | None" = None,
+        steered: Steered = "hand",
     ) -> None:
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self._first = first
         self.animation_level = "none"
         self.look = look or Look.of_terminal()
         self.follower = Follower(feed, self._draw_soon)
-        self.dial = Dial(feed.command, fixed=program is not None)
+        self.dial = Dial(feed.command, steered if program is None else "command")
         self._cockpit = CockpitScreen(self.look, program)
         self._said = 0
         self._asked_to_leave = False
@@ -292,14 +293,15 @@ async def run_cockpit(
     first: FirstPage | None = None,
     program: "CommandLoad | None" = None,
     seconds: float | None = None,
+    steered: Steered = "hand",
 ) -> signal.Signals | None:
     """Show the feed, beginning with the page ``first``, until a person or a signal ends it, or so many ``seconds`` are
-    over, and stop the feed. ``program`` is a command that the feed runs.
+    over, and stop the feed. ``program`` is a command that the feed runs, ``steered`` who has the load in hand.
 
     Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up the standard
     files that were terminals lead nowhere. What broke the feed, if anything did, is raised once the screen is closed.
     """
-    app = Cockpit(feed, look=look, first=first, program=program)
+    app = Cockpit(feed, look=look, first=first, program=program, steered=steered)
     end = None if seconds is None else asyncio.get_running_loop().call_later(seconds, app.exit)
     try:
         return await run_app(app)

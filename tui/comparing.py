@@ -60,7 +60,7 @@ class ComparisonApp(PageApp[None], inherit_bindings=False):
         """What was compared, the curves, every number."""
         lines = _coloured(head(self._comparison), cells)
         lines += [(), *curves(self._comparison.runs, cells, self.look), ()]
-        return [*lines, *_coloured(body(self._comparison, everything=self._everything), cells)]
+        return [*lines, *_coloured(body(self._comparison, everything=self._everything, how="a"), cells)]
 
     def footer(self) -> str:
         """The keys of this page."""

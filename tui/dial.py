@@ -1,6 +1,7 @@
 """What a person asks of the load: by which step it changes, and what to say about it."""
 
 from collections.abc import Callable
+from typing import Literal
 
 from loadtop.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from loadtop.model import LoadSample
@@ -33,13 +34,17 @@ MOST = 200_000
 """Connections, or requests per second, that can be typed: more is a slip of the finger."""
 
 
+Steered = Literal["hand", "command", "tune", "plan"]
+"""Who changes the load: a person, the command that makes it, ``loadtop tune``, the PLAN of an experiment."""
+
+
 class Dial:
     """Turns key presses into commands. Presses add up while the load has not followed the ones before yet."""
 
-    def __init__(self, command: Callable[[Command], None], *, fixed: bool = False) -> None:
-        """``fixed``: the load is a command's own business."""
+    def __init__(self, command: Callable[[Command], None], steered: Steered = "hand") -> None:
+        """``steered``: who else has the load in hand, so that a person does not change it."""
         self._command = command
-        self._fixed = fixed
+        self._steered: Steered = steered
         self._wanted: int | None = None
         self._seen: float | None = None
 
@@ -48,10 +53,22 @@ class Dial:
         if load is None:
             return tr("there is no load to change")
         if load.state.ended:
-            return tr("the load has ended: r begins it again")
-        if self._fixed or (load.rate is None and load.concurrency is None):
+            return self._whose() or tr("the load has ended: r begins it again")
+        if self._steered == "hand" and load.rate is None and load.concurrency is None:
             return tr("this load cannot be changed while it runs")
-        return ""
+        return self._whose()
+
+    def _whose(self) -> str:
+        """Who has the load in hand, and what can be done; empty where a person has it."""
+        match self._steered:
+            case "command":
+                return tr("this load cannot be changed while it runs")
+            case "tune":
+                return tr("tune steers the load: s stops it")
+            case "plan":
+                return tr("an experiment keeps to its PLAN: q ends it")
+            case "hand":
+                return ""
 
     def turn(self, load: LoadSample | None, *, up: bool) -> str:
         """More or less load than ``load``; returns what to say."""
@@ -90,6 +107,8 @@ class Dial:
         """Begin again; returns what to say."""
         if load is None:
             return tr("there is no load to begin again")
+        if whose := self._whose():
+            return whose
         self._wanted = None
         self._command(RestartLoad())
         return tr("beginning the load again")
@@ -98,6 +117,8 @@ class Dial:
         """Go on to the next step; returns what to say."""
         if load is None or load.state.ended:
             return tr("no load is running")
+        if self._steered != "command" and (whose := self._whose()):
+            return whose
         if load.step >= load.steps:
             if load.steps > 1:
                 return tr("this is the last step")
@@ -109,5 +130,7 @@ class Dial:
         """End the load; returns what to say."""
         if load is None or load.state.ended:
             return tr("no load is running")
+        if self._steered == "plan":
+            return self._whose()
         self._command(StopLoad())
         return tr("stopping the load; watching goes on")

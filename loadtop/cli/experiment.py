@@ -123,7 +123,9 @@ async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner)
     def lines(wide: bool) -> list[str]:
         return table.lines(table.rows(plan, runner.results), table.SHORT if wide else table.SHORTEST)
 
-    await run_cockpit(feed, first=lambda look, view: ExperimentScreen(look, view, lambda: feed.progress, lines))
+    await run_cockpit(
+        feed, first=lambda look, view: ExperimentScreen(look, view, lambda: feed.progress, lines), steered="plan"
+    )
 
 
 class _Progress:

@@ -12,6 +12,7 @@ from loadtop.options import Options
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
     from tui.app import FirstPage
+    from tui.dial import Steered
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INSISTENT_S = 2.0
@@ -42,7 +43,9 @@ async def show(
     if with_screen(options):
         from tui.app import run_cockpit
 
-        return await run_cockpit(feed, first=first, program=program, seconds=seconds) is not None
+        steered: Steered = "tune" if options.command == "tune" else "hand"
+        ended_by = await run_cockpit(feed, first=first, program=program, seconds=seconds, steered=steered)
+        return ended_by is not None
     return await _print(feed, options, seconds)
 
 

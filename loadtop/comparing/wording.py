@@ -38,12 +38,12 @@ def head(comparison: Comparison) -> list[str]:
     return [*_runs(comparison.runs), "", *_conclusion(comparison), "", *_settings(comparison)]
 
 
-def body(comparison: Comparison, *, everything: bool) -> list[str]:
-    """Every number, and how it was judged."""
+def body(comparison: Comparison, *, everything: bool, how: str = "--all") -> list[str]:
+    """Every number, and how it was judged. ``how``: what shows everything."""
     whole, *parts = comparison.tables
     lines: list[str] = []
     for table in (whole,) if comparison.by == "time" else comparison.tables:
-        lines += [*_table(comparison, table, everything=everything), ""]
+        lines += [*_table(comparison, table, how=None if everything else how), ""]
     if comparison.by == "time" and parts:
         lines += [*_periods(comparison, parts), ""]
     lines += _method(comparison)
@@ -109,14 +109,14 @@ def _settings(comparison: Comparison) -> Iterator[str]:
         yield f"  {tr('load') if of == LOAD else plain(of)}: {plain(tr(name))}   {shown}"
 
 
-def _table(comparison: Comparison, table: Table, *, everything: bool) -> Iterator[str]:
+def _table(comparison: Comparison, table: Table, *, how: str | None) -> Iterator[str]:
     wide, narrow, _ = WIDTHS
     heads = "".join(f"{letter(i):>{narrow}}" for i in range(len(comparison.runs)))
     yield f"{pad(_called(table.period), wide)}{heads}   {_against(len(comparison.runs))}".rstrip()
     of = LOAD
     hidden = 0
     for row in table.rows:
-        if not (everything or row.of == LOAD or row.metric.name in USUAL or _tells(row)):
+        if not (how is None or row.of == LOAD or row.metric.name in USUAL or _tells(row)):
             hidden += 1
             continue
         if row.of != of:
@@ -126,7 +126,7 @@ def _table(comparison: Comparison, table: Table, *, everything: bool) -> Iterato
     limits = (f"{letter(i)} {tr(plain(limit or '-'))}" for i, limit in enumerate(table.limits))
     yield f"{pad('  ' + tr('limit'), wide + narrow - 1)}{'   '.join(limits)}"
     if hidden:
-        yield tr("  and {number} numbers of machines that do not differ (--all shows them)", number=hidden)
+        yield tr("  and {number} numbers of machines that do not differ ({how} shows them)", number=hidden, how=how)
 
 
 def _called(period: Period) -> str:

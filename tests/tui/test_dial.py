@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from loadtop.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from loadtop.model import LoadSample, LoadState
 from tests.tui.scenes import headroom
-from tui.dial import Dial, lowered, raised
+from tui.dial import Dial, Steered, lowered, raised
 
 
 @given(st.integers(1, 1_000_000))
@@ -53,12 +53,20 @@ def test_the_open_model_changes_its_rate() -> None:
     assert sent == [SetRate(150.0)]
 
 
-def test_a_command_is_not_changed() -> None:
+@pytest.mark.parametrize(("steered", "stops"), [("command", True), ("tune", True), ("plan", False)])
+def test_a_load_that_something_else_steers_is_not_changed(steered: Steered, stops: bool) -> None:
+    """A cell of an experiment would be booked as what it was not."""
     sent: list[Command] = []
-    dial = Dial(sent.append, fixed=True)
-    said = "this load cannot be changed while it runs"
-    assert dial.turn(sample(concurrency=20), up=True) == dial.set(sample(concurrency=20), "5") == said
-    assert sent == []
+    dial = Dial(sent.append, steered)
+    running = sample(concurrency=20, step=1, steps=3)
+    said = {dial.turn(running, up=True), dial.set(running, "5"), dial.restart(running)}
+    assert len(said) == 1
+    assert said != {""}
+    if steered != "command":
+        assert {dial.next_step(running)} == said
+        assert sent == []
+    dial.stop(running)
+    assert (StopLoad() in sent) is stops
 
 
 def test_without_a_load_nothing_is_sent() -> None:
