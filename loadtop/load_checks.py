@@ -44,7 +44,8 @@ def _check_framing(plan: Plan) -> None:
             given = f"-H 'Content-Length: {lengths[0]}'"
             if target.body is None:
                 raise PlanError(f"{given} tells of a body, and none is sent: give it with -p or -u, or leave this out")
-            raise PlanError(f"{given} contradicts the body of {size} bytes: leave it out, the length is told anyway")
+            long = "1 byte" if size == 1 else f"{size} bytes"
+            raise PlanError(f"{given} contradicts the body of {long}: leave it out, the length is told anyway")
         coding = next((value for name, value in target.headers if name.lower() == "transfer-encoding"), None)
         if coding is not None:
             raise PlanError(

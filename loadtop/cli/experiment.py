@@ -68,7 +68,9 @@ def _outline(plan: ExperimentPlan) -> str:
     cells = plan.cells()
     each = plan.seconds()
     about = "" if each is None else f", about {_duration(each * len(cells))}"
-    return f"{len(plan.variants)} variants, {len(cells)} cells{about}"
+    variants = len(plan.variants)
+    of = f"{variants} variant{'' if variants == 1 else 's'}, {len(cells)} cell{'' if len(cells) == 1 else 's'}"
+    return of + about
 
 
 async def _run(plan: ExperimentPlan, ledger: Ledger, *, screen: bool, quiet: bool) -> int:
@@ -137,7 +139,9 @@ class _Progress:
 
     def known(self, count: int) -> None:
         """How many cells are measured already."""
-        if count:
+        if count == 1:
+            self._say(tr("1 cell is measured already (--again measures it again)"))
+        elif count:
             self._say(tr("{count} cells are measured already (--again measures them again)", count=count))
 
     def begins(self, progress: Progress) -> None:

@@ -114,7 +114,9 @@ def _prune(older_than: str | None, keep: float | None, *, dry_run: bool) -> int:
             continue
         count, size = count + 1, size + freed
         print(f"{'would remove' if dry_run else 'removed'} {plain(entry.path.name)}")
-    print(f"{count} recordings, {size / 1e6:.1f} MB{' would be free' if dry_run else ' freed'}")
+    print(
+        f"{count} recording{'' if count == 1 else 's'}, {size / 1e6:.1f} MB{' would be free' if dry_run else ' freed'}"
+    )
     if kept:
         raise FileError("not all of them could be removed")
     return DONE

@@ -31,6 +31,7 @@ LINES = {
     "Recorded in {path}": "記録: {path}",
     # an experiment
     "{h} h": "{h} 時間",
+    "1 cell is measured already (--again measures it again)": "1 項目は測定済みです（--again で測り直す）",
     "{count} cells are measured already (--again measures them again)": "{count} 項目は測定済みです（--again で測り直す）",
     ", about {time} left": "、残り約 {time}",
     " ({number} of {of})": "（{number} / {of} 回）",

@@ -62,7 +62,8 @@ def test_interrupted_and_gone_on(plan: tuple[Path, Apache]) -> None:
     assert 1 <= len(before) < 4
     done = subprocess.run(command(str(file)), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
-    assert f"{len(before)} cells are measured already" in done.stderr
+    already = "1 cell is" if len(before) == 1 else f"{len(before)} cells are"
+    assert f"{already} measured already" in done.stderr
     assert ledger.read_text().splitlines()[: len(before)] == before
     figures = json.loads((results / "table.json").read_text())
     assert figures["complete"]

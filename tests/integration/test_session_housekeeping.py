@@ -63,7 +63,9 @@ def test_prune_takes_old_recordings_only(state: Path) -> None:
     assert (done.returncode, done.stdout.count("would remove day")) == (0, 2), done.stderr
     assert _names(state) == before
     done = loadtop("sessions", "prune", "--older-than", "36h", "--keep", "2")
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, "\n2 recordings, " in done.stdout) == (0, True), done.stderr
+    done = loadtop("sessions", "prune", "--older-than", "36h", "--keep", "1", "--dry-run")
+    assert "\n1 recording, " in done.stdout
     assert _names(state) == before - {"day3.loadtop", "day4.loadtop"}
     loadtop("sessions", "prune", "--older-than", "1s")
     assert _names(state) == {"notes.loadtop", "other.db"}

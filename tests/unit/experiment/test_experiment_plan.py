@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from loadtop.cli import main
 from loadtop.experiment.locate import line_of
 from loadtop.experiment.plan import ExperimentPlan
 from loadtop.experiment.reading import read_plan
@@ -22,6 +23,14 @@ def test_cells_are_variants_times_levels_times_repeats(plan: ExperimentPlan) -> 
     ]  # fmt: skip
     assert cells[0].words == ("-k", "-c", "1", "-t", "2", "--warmup", "0.5", "http://127.0.0.1:8000/page.php")
     assert len({cell.key for cell in cells}) == len(cells)
+
+
+def test_a_valid_plan_is_outlined(write_plan: Write, plan_text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", str(write_plan(plan_text)), "--check"]) == 0
+    assert ": 2 variants, 8 cells, about" in capsys.readouterr().out
+    least = 'requests = 1\nconcurrencies = [1]\n[urls]\na = "http://127.0.0.1/"\n[[variants]]\nname = "one"\n'
+    assert main(["experiment", str(write_plan(least)), "--check"]) == 0
+    assert capsys.readouterr().out.endswith(": 1 variant, 1 cell\n")
 
 
 def test_shuffling_can_be_repeated_and_keeps_repeats_together(plan: ExperimentPlan) -> None:

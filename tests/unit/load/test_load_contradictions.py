@@ -56,6 +56,7 @@ URL = "http://127.0.0.1:1/"
         (["-H", "content-length: much"], ["'Content-Length: much'", "-p"]),
         (["-p", "BODY", "-H", "Content-Length: 5"], ["'Content-Length: 5'", "3 bytes"]),
         (["-p", "BODY", "-H", "Content-Length: 3", "-H", "Content-Length: 3"], ["Content-Length", "twice"]),
+        (["-p", "BYTE", "-H", "Content-Length: 5"], ["'Content-Length: 5'", "of 1 byte:"]),
         (["--urls", "LIST", "-H", "Content-Length: 3"], ["'Content-Length: 3'", "-p"]),
         (["-H", "Transfer-Encoding: chunked"], ["'Transfer-Encoding: chunked'", "-p"]),
         (["-p", "BODY", "-H", "transfer-encoding: chunked"], ["'Transfer-Encoding: chunked'", "leave it out"]),
@@ -81,7 +82,9 @@ def test_is_said_in_one_line(
     body.write_text("a=1")
     urls = tmp_path / "urls"
     urls.write_text(f"{URL} 1 POST {body}\n")
-    files = {"BODY": str(body), "LIST": str(urls)}
+    byte = tmp_path / "byte"
+    byte.write_text("a")
+    files = {"BODY": str(body), "BYTE": str(byte), "LIST": str(urls)}
     assert main(["--no-record", "--headless", *(files.get(word, word) for word in words), URL]) == 2
     said = capsys.readouterr()
     assert not said.out
