@@ -241,11 +241,12 @@ class Connection(asyncio.Protocol):
             head = Head(reply.status, reply.received - reply.body, reply.body, persistent=reply.persistent)
         else:
             head = learned[1]
-        if self.exchange.headless:
+        exchange = self.exchange  # at the end of a response the connection gets its next one
+        if exchange.headless:
             self.reply = None
         self._end(head, reply, at, extra=reply.extra)
         if learned is not None:
-            self.exchange.learn(*learned)
+            exchange.learn(*learned)
 
     def _end(self, head: Head, reply: Reply | None, at: int, *, extra: bool) -> None:
         """The response is complete: note the times and go on."""

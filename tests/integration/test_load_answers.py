@@ -167,6 +167,24 @@ async def test_large_bodies_go_both_ways(keepalive: bool) -> None:
     assert all(b"Content-Length: 3000000" in head for head in server.heads)
 
 
+@pytest.mark.parametrize("concurrency", [1, 3])
+async def test_the_same_head_means_another_thing_after_another_request(concurrency: int) -> None:
+    """Servers answer HEAD and GET with the very same head; a body follows one of them."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := (await read_request(reader))[0]:
+            writer.write(
+                b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + (not head.startswith(b"HEAD")) * b"x" * 1000
+            )
+
+    async with scripted(handler=handle) as server:
+        targets = tuple(Target.parse(server.url, method=method) for method in ("HEAD", "GET", "POST", "HEAD"))
+        what = Plan(targets, (Step(concurrency=concurrency, requests=80),), keepalive=True, timeout_s=2.0)
+        run = await run_load(what)
+    assert (run.last.requests, run.last.failed, run.last.keepalive_requests) == (80, 0, 80), run.last.message
+    assert run.last.body_bytes == 40_000
+
+
 async def test_each_target_keeps_its_own_body() -> None:
     got: dict[bytes, set[bytes]] = {}
 
