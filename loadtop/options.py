@@ -273,24 +273,23 @@ def _add_monitoring(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
-    group.add_argument("--headless", action="store_true", help="a line per interval instead of the cockpit")
-    group.add_argument("-q", "--quiet", action="store_true", help="no line per interval")
-    group.add_argument("--json", metavar="FILE", help="write the JSON summary (- for standard output)")
-    group.add_argument("--html", type=file_name, metavar="FILE", help="write the report as one page with charts")
-    group.add_argument("--ab", action="store_true", help="ab's report in place of ours")
-    group.add_argument("-d", dest="no_percentiles", action="store_true", help="--ab without percentiles")
-    group.add_argument("-S", dest="no_spread", action="store_true", help="--ab without medians and deviations")
-    group.add_argument("-e", "--percentiles-csv", type=Path, metavar="FILE", help="write the percentiles as CSV")
-    group.add_argument("-g", "--gnuplot", type=Path, metavar="FILE", help="write the times of each request, as ab does")
-    group.add_argument("-w", "--html-table", dest="as_html", action="store_true", help="ab's report as an HTML table")
+    add = group.add_argument
+    add("--headless", action="store_true", help="a line per interval instead of the cockpit")
+    add("-q", "--quiet", action="store_true", help="no line per interval")
+    add("--json", metavar="FILE", help="write the JSON summary (- for standard output)")
+    add("--html", type=file_name, metavar="FILE", help="write the report as one page with charts")
+    add("--ab", action="store_true", help="ab's report in place of ours")
+    add("-d", dest="no_percentiles", action="store_true", help="--ab without percentiles")
+    add("-S", dest="no_spread", action="store_true", help="--ab without medians and deviations")
+    add("-e", "--percentiles-csv", type=file_name, metavar="FILE", help="write the percentiles as CSV")
+    add("-g", "--gnuplot", type=file_name, metavar="FILE", help="write the times of each request, as ab does")
+    add("-w", "--html-table", dest="as_html", action="store_true", help="ab's report as an HTML table")
     for letter, element in (("x", "table"), ("y", "tr"), ("z", "td")):
-        group.add_argument(f"-{letter}", dest=f"html_{element}", metavar="TEXT", help=f"-w, attributes of <{element}>")
-    group.add_argument(
-        "--record", type=file_name, metavar="FILE", help="where to record (default: the state directory)"
-    )
-    group.add_argument("--no-record", action="store_true", help="record nothing")
-    group.add_argument("--fail-if", action="append", default=[], metavar="EXPR", help="exit 1 if it holds: p99>500ms")
-    group.add_argument("--strict", action="store_true", help="exit 5 if the load generator was the bottleneck")
+        add(f"-{letter}", dest=f"html_{element}", metavar="TEXT", help=f"-w, attributes of <{element}>")
+    add("--record", type=file_name, metavar="FILE", help="where to record (default: the state directory)")
+    add("--no-record", action="store_true", help="record nothing")
+    add("--fail-if", action="append", default=[], metavar="EXPR", help="exit 1 if it holds: p99>500ms")
+    add("--strict", action="store_true", help="exit 5 if the load generator was the bottleneck")
 
 
 def _html_table(arguments: Any) -> tuple[str, str, str] | None:

@@ -161,15 +161,16 @@ def _decimal(value: float | None, digits: int) -> str:
 
 
 def _steps(steps: Iterable[Json]) -> list[str]:
-    failed = pad(tr("failed"), 8, right=True)
-    lines = [f"   c     req/s    ms mean     p50     p99{failed}  %idle  %iowait  %swpused  {tr('limit')}"]
+    """A table that fits into 80 columns, whatever the limit is called."""
+    failed = pad(tr("failed"), 7, right=True)
+    lines = [f"     c  req/s ms mean    p50    p99{failed} %idle %iowait %swpused {tr('limit')}"]
     for step in steps:
         latency: Json = step["latency_ms"] or {}
         shape = step["concurrency"] if step["concurrency"] is not None else f"{figure(step['rate'])}/s"
         lines.append(
-            f"{shape:>4}{figure(step['rps']):>10}{figure(latency.get('mean')):>11}{figure(latency.get('p50')):>8}"
-            f"{figure(latency.get('p99')):>8}{figure(step['failed']):>8}{figure(step['idle_pct']):>7}"
-            f"{figure(step['iowait_pct']):>9}{figure(step['swap_used_pct']):>10}  {step['bottleneck'] or '-'}"
+            f"{shape:>6}{figure(step['rps']):>7}{figure(latency.get('mean')):>8}{figure(latency.get('p50')):>7}"
+            f"{figure(latency.get('p99')):>7}{figure(step['failed']):>7}{figure(step['idle_pct']):>6}"
+            f"{figure(step['iowait_pct']):>8}{figure(step['swap_used_pct']):>9} {step['bottleneck'] or '-'}"
         )
     return lines
 

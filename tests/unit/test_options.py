@@ -140,6 +140,8 @@ def test_this_machine_through_psutil_by_choice() -> None:
         (["--urls", "/no/such/file"], "/no/such/file"),
         (["-H", "A: b\r\nC: d", URL], "line"),
         (["--html", "-", URL], "name of a file"),
+        (["-g", "-", URL], "name of a file"),
+        (["-e", "-", URL], "name of a file"),
         (["--record", "-", URL], "name of a file"),
         (["watch", "--ab"], "is about a load"),
         (["watch", "-w"], "is about a load"),

@@ -178,6 +178,19 @@ def test_steps_are_told_apart(run: Run) -> None:
     assert (two["bottleneck"], two["idle_pct"]) == ("cpu", 1.0)
 
 
+def test_the_table_of_steps_fits_into_80_columns(run: Run) -> None:
+    run.go(5, load={"step": 1, "steps": 2, "concurrency": 10_000})
+    run.go(5, load={"step": 2, "steps": 2, "concurrency": 20_000}, **FULL)
+    figures = run.json()
+    for step in figures["steps"]:
+        step.update(rps=123456.0, failed=123456, iowait_pct=99.9, swap_used_pct=99.9, bottleneck="apache-workers")
+        step["latency_ms"] = {"mean": 12345.0, "p50": 12345.0, "p99": 12345.0}
+    head, *rows = (line for line in report(figures).splitlines() if "%swpused" in line or "apache-workers" in line)
+    assert len(rows) == 2
+    assert all(len(row.split()) == 10 and len(row) <= 80 for row in rows)
+    assert head.index("limit") == rows[0].index("apache-workers")
+
+
 def test_connections_that_are_stepped_have_a_knee_and_a_setting(run: Run) -> None:
     for step, (connections, rps, board) in enumerate([(1, 20, "WW"), (4, 80, "WWWWW"), (8, 80, "WWWW"), (9, 80, "W")]):
         load = {"step": step + 1, "steps": 4, "concurrency": connections, "in_flight": connections, "rps": rps}
