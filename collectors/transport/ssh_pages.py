@@ -61,7 +61,6 @@ class FarPages:
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
-        self._clients.clear()
         if self._line.control.shared:
             forwards = (f"{socket}:{address}" for address, socket in self._forwards.items())
             await asyncio.gather(*(run_ssh(self._order("cancel", forward)) for forward in forwards))
