@@ -12,10 +12,27 @@ from loadtop.model import Group, HostFacts, HostSample, Listener, Outcome, State
 PAGE = "web1\nServerMPM: prefork\nTotal Accesses: 5\nServerUptimeSeconds: 9\nScoreboard: _W\n"
 
 
-class FakeMachine:
+class FakeFiles:
+    """The files of a machine, as texts."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str | Missing] = {}
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        return {file.path: self.files.get(file.path, Missing("no such file")) for file in files}
+
+    def follow(self, path: str) -> None:
+        self.files.setdefault(path, Missing("no such file"))
+
+    def followed(self, path: str) -> str | Missing:
+        return self.files[path]
+
+
+class FakeMachine(FakeFiles):
     """A machine whose samples take as long as a test says, and whose pages are texts, statuses or problems."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.takes_s = 0.01
         self.problem = ""
         self.error: BaseException | None = None
@@ -25,7 +42,6 @@ class FakeMachine:
         self.fetched: list[str] = []
         self.httpd: dict[int, tuple[Endpoint, ...]] = {}
         self.aside: frozenset[int] | None = None
-        self.files: dict[str, str | Missing] = {}
         self.answers: dict[str, bytes] = {}
         self.listeners: tuple[Listener, ...] = ()
         self.closed = False
@@ -67,15 +83,6 @@ class FakeMachine:
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
         return self.answers[address]
-
-    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
-        return {file.path: self.files.get(file.path, Missing("no such file")) for file in files}
-
-    def follow(self, path: str) -> None:
-        self.files.setdefault(path, Missing("no such file"))
-
-    def followed(self, path: str) -> str | Missing:
-        return self.files[path]
 
     async def close(self) -> None:
         self.closed = True

@@ -1,15 +1,16 @@
 """Following pools of php-fpm: through a web server where a socket is closed to this user, and other turns."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from collectors.fpm_watch import FpmWatch
 from collectors.machine import Endpoint
 from collectors.page import Page
 from collectors.problem import FetchError
-from collectors.reading import Missing, Wanted
+from collectors.reading import Missing
 from loadtop.model import FpmPool, Group, HostFacts, HostSample, Outcome, State
+from tests.unit.collectors.fake_machine import FakeFiles
 
 Instantly = Callable[[Any], Any]
 CONF = "/etc/php/8.2/fpm/php-fpm.conf"
@@ -25,12 +26,13 @@ UNIX = (
 )
 
 
-class Machine:
+class Machine(FakeFiles):
     """One master of php-fpm, whose configuration and pages a test gives; its socket is closed to this user."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.masters: tuple[int, ...] = (7,)
-        self.files: dict[str, str | Missing] = {
+        self.files |= {
             "/proc/7/cmdline": f"php-fpm: master process ({CONF})\0\0",
             CONF: POOL,
             "/proc/net/unix": UNIX,
@@ -63,15 +65,6 @@ class Machine:
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002
         self.asked.append(address)
         raise FetchError(self.reason)
-
-    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
-        return {file.path: self.files.get(file.path, Missing("no such file")) for file in files}
-
-    def follow(self, path: str) -> None:
-        self.files.setdefault(path, Missing("no such file"))
-
-    def followed(self, path: str) -> str | Missing:
-        return self.files[path]
 
     async def close(self) -> None:
         """Nothing is open."""
