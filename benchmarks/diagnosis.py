@@ -13,7 +13,7 @@ from itertools import islice
 from benchmarks.made_frames import made_frames
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame
-from loadtop.moment import Measurer
+from loadtop.rates.measured import Measurer
 
 FRAMES = 200
 MOST_MS = 1.0

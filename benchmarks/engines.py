@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.load_servers import server
 from loadtop.model import LoadState
-from loadtop.session.reader import Session
+from loadtop.recording.reader import Session
 
 CONCURRENCY = 32
 WARM_S = 2

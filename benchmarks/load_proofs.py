@@ -25,10 +25,10 @@ from pathlib import Path
 
 from benchmarks.load_servers import server
 from benchmarks.load_tools import PERCENTS, ab_percentiles, peak_mb
-from loadtop.commands import StopLoad
-from loadtop.load.histogram import percentile
-from loadtop.load.plan import Plan, Step, Target
-from loadtop.load.pool import LoadPool
+from loadtop.generator.plan import Plan, Step, Target
+from loadtop.generator.pool import LoadPool
+from loadtop.model.histogram import percentile
+from loadtop.pipeline.commands import StopLoad
 from tests.loads.running import Run, run_load, until, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 from tests.servers.apache import ApacheFactory

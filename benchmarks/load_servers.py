@@ -17,7 +17,7 @@ from collections.abc import Generator
 from pathlib import Path
 from types import FrameType
 
-from loadtop.demo.apache import SEARCH_PATH, find_apache, service_user
+from loadtop.cli.demo.apache import SEARCH_PATH, find_apache, service_user
 
 PAGES = {"1k": 1024, "100k": 102400}
 

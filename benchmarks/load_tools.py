@@ -10,10 +10,10 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadtop.load.histogram import merge, percentile
-from loadtop.load.plan import Plan, Step, Target
-from loadtop.load.pool import LoadPool
+from loadtop.generator.plan import Plan, Step, Target
+from loadtop.generator.pool import LoadPool
 from loadtop.model import Distribution, LoadState
+from loadtop.model.histogram import merge, percentile
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from loadtop.load.histogram import distribution
 from loadtop.model import (
     ApacheStatus,
     CgroupLimits,
@@ -41,6 +40,7 @@ from loadtop.model import (
     Swap,
     Tcp,
 )
+from loadtop.model.histogram import distribution
 
 COLLECTORS = (
     "cpu",

@@ -20,12 +20,13 @@ from pathlib import Path
 
 from benchmarks.made_frames import made_frames
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.moment import Measurer, Moment
-from loadtop.session import file
-from loadtop.session.meta import SessionMeta
-from loadtop.session.player import SessionPlayer
-from loadtop.session.reader import Session
-from loadtop.session.writer import Writer
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measurer
+from loadtop.recording import file
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.player import SessionPlayer
+from loadtop.recording.reader import Session
+from loadtop.recording.writer import Writer
 
 SADC = ("/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc")
 JUMPS = 100
@@ -45,9 +46,9 @@ def write(path: Path, seconds: int, hosts: int, rps: int) -> None:
     spent = real = 0.0
     for frame, _ in zip(made_frames(hosts, rps), range(seconds), strict=False):
         measured = measurer.measure(frame)
-        moment = Moment(measured, diagnoser.diagnose(measured))
+        snapshot = Snapshot(measured, diagnoser.diagnose(measured))
         cpu, wall = time.process_time(), time.perf_counter()
-        writer.take(moment)
+        writer.take(snapshot)
         writer.write()
         spent += time.process_time() - cpu
         real += time.perf_counter() - wall

@@ -12,9 +12,9 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from loadtop.commands import Mark
-from loadtop.feed import Feed
-from loadtop.words import tr
+from loadtop.i18n import tr
+from loadtop.pipeline.commands import Mark
+from loadtop.pipeline.feed import Feed
 from tui.dial import Dial, Steered
 from tui.drawing.line import Role
 from tui.follower import Follower

@@ -11,8 +11,8 @@ from itertools import groupby
 
 from rich.color import ColorSystem
 
-from loadtop.commands import Command
-from loadtop.moment import Moment
+from loadtop.pipeline.commands import Command
+from loadtop.pipeline.snapshot import Snapshot
 from tui.app import Cockpit
 from tui.drawing.glyphs import UNICODE
 from tui.drawing.line import Cell
@@ -35,9 +35,9 @@ class _Stills:
         self.title = title
         self.interval_s = interval_s
         self.recording = ""
-        self.show: Callable[[Moment], None] = lambda _: None
+        self.show: Callable[[Snapshot], None] = lambda _: None
 
-    async def run(self, show: Callable[[Moment], None]) -> None:
+    async def run(self, show: Callable[[Snapshot], None]) -> None:
         self.show = show
         await asyncio.get_running_loop().create_future()
 
@@ -46,39 +46,39 @@ class _Stills:
 
 
 async def film(
-    moments: Iterable[Moment], title: str, interval_s: float, started: float, size: tuple[int, int]
+    snapshots: Iterable[Snapshot], title: str, interval_s: float, started: float, size: tuple[int, int]
 ) -> AsyncGenerator[str, None]:
     """The lines of the file, without line ends, for a terminal of this size (columns, rows)."""
     header = {"version": 2, "width": size[0], "height": size[1], "timestamp": int(started), "title": f"loadtop {title}"}
     yield json.dumps({**header, "env": {"TERM": "xterm-256color"}})
     before: list[list[Cell]] = []
     at = 0.0
-    async with aclosing(_pictures(moments, _Stills(title, interval_s), size)) as pictures:
-        async for moment, canvas in pictures:
+    async with aclosing(_pictures(snapshots, _Stills(title, interval_s), size)) as pictures:
+        async for snapshot, canvas in pictures:
             text = "" if before else BEGIN
             for y, row in enumerate(canvas):
                 if not before or before[y] != row:
                     text += f"\x1b[{y + 1};1H{_coloured(row)}"
-            before, at = canvas, moment.at
+            before, at = canvas, snapshot.at
             if text:
                 yield json.dumps([round(at, 6), "o", text])
     yield json.dumps([round(at, 6), "o", END])
 
 
 async def _pictures(
-    moments: Iterable[Moment], feed: _Stills, size: tuple[int, int]
-) -> AsyncGenerator[tuple[Moment, list[list[Cell]]], None]:
+    snapshots: Iterable[Snapshot], feed: _Stills, size: tuple[int, int]
+) -> AsyncGenerator[tuple[Snapshot, list[list[Cell]]], None]:
     app = Cockpit(feed, look=FILM)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.pause()
-        for moment in moments:
-            feed.show(moment)
+        for snapshot in snapshots:
+            feed.show(snapshot)
             screen = app.screen
             if isinstance(screen, LiveScreen):
                 screen.show_view(app.follower.view)
             parts = [(w.region.x, w.region.y, w.lines) for w in screen.query(Lines) if w.region]
-            yield moment, compose(parts, *size)
+            yield snapshot, compose(parts, *size)
             if not app.is_running:
                 return
         await app.follower.close()

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from textual.binding import Binding, BindingType
 
-from loadtop.comparing.comparison import Comparison
-from loadtop.comparing.run import Run
-from loadtop.comparing.wording import body, head, letter
+from loadtop.analysis.compare.comparison import Comparison
+from loadtop.analysis.compare.run import Run
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.reporting.settings import LOAD
-from loadtop.words import tr
+from loadtop.i18n import tr
+from loadtop.reports.compare import body, head, letter
+from loadtop.reports.settings import LOAD
 from tui.drawing.graph import ceiling, graph, span_of
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import milliseconds, per_second

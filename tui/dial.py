@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Literal
 
-from loadtop.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
+from loadtop.i18n import tr
 from loadtop.model import LoadSample
-from loadtop.words import tr
+from loadtop.pipeline.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 
 
 def _stride(value: int) -> int:

@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loadtop.feed import Feed
+from loadtop.analysis.totals.timeline import Span
 from loadtop.model import LoadSample
-from loadtop.moment import Moment
-from loadtop.summary.timeline import Span
+from loadtop.pipeline.feed import Feed
+from loadtop.pipeline.snapshot import Snapshot
 from tui.history import History
 from tui.view import Phase, View
 
 if TYPE_CHECKING:
-    from loadtop.summary.builder import SummaryBuilder
-    from loadtop.tuning.sweep import Sweep
+    from loadtop.analysis.totals.builder import SummaryBuilder
+    from loadtop.analysis.tune.sweep import Sweep
 
 STEP_BEATS = 60
 """Of a step that is longer, the newest so many intervals count: they are kept."""
@@ -31,7 +31,7 @@ class Follower:
         self.failure: BaseException | None = None
         self._changed = changed
         self._history = History(feed.interval_s)
-        self._moment: Moment | None = None
+        self._moment: Snapshot | None = None
         self._phase = Phase.STARTING
         self._host = ""
         self._held: View | None = None
@@ -43,7 +43,7 @@ class Follower:
     def sweep(self) -> "Sweep":
         """The steps of the load, as far as they were followed."""
         if self._sweep is None:
-            from loadtop.tuning.sweep import Sweep
+            from loadtop.analysis.tune.sweep import Sweep
 
             self._sweep = Sweep(STEP_BEATS)
         return self._sweep
@@ -71,7 +71,7 @@ class Follower:
             recording=self.feed.recording,
             interval_s=self.feed.interval_s,
             history=self._history,
-            moment=self._moment,
+            snapshot=self._moment,
             host_name=self._host,
             phase=self._phase,
             detail=detail,
@@ -132,26 +132,26 @@ class Follower:
         """What was measured so far, as the report that is printed at the end; empty where there is nothing yet."""
         if self._summary is None:
             return ""
-        from loadtop.summary.text import report
+        from loadtop.reports.text import report
 
         return report(self._summary.as_json())
 
-    def _receive(self, moment: Moment) -> None:
-        self._history.add(moment)
-        self._sum_up(moment)
-        self._moment = moment
+    def _receive(self, snapshot: Snapshot) -> None:
+        self._history.add(snapshot)
+        self._sum_up(snapshot)
+        self._moment = snapshot
         self._phase = Phase.LIVE
         if self._held is None:
             self._changed()
 
-    def _sum_up(self, moment: Moment) -> None:
+    def _sum_up(self, snapshot: Snapshot) -> None:
         if self._summary is None:
-            from loadtop.summary.builder import SummaryBuilder
+            from loadtop.analysis.totals.builder import SummaryBuilder
 
             title = self.feed.title
             self._summary = SummaryBuilder(title if "://" in title else None)
-        self._summary.add(moment)
-        self.sweep.add(moment)
+        self._summary.add(snapshot)
+        self.sweep.add(snapshot)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if task.cancelled():

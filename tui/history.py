@@ -6,10 +6,11 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from loadtop.analysis.totals.timeline import Timeline
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.moment import HostView, Moment
-from loadtop.rate_model import ApacheRates, CpuShares, HostRates
-from loadtop.summary.timeline import Timeline
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import HostView
+from loadtop.rates.records import ApacheRates, CpuShares, HostRates
 
 KEPT = 400
 """Intervals kept for graphs: more than the widest terminal shows."""
@@ -119,24 +120,24 @@ class History:
         self.steps: deque[tuple[float, int]] = deque(maxlen=MARKS)
         self._interval_s = interval_s
 
-    def add(self, moment: Moment) -> None:
+    def add(self, snapshot: Snapshot) -> None:
         """Keep one moment."""
-        measured = moment.measured
+        measured = snapshot.measured
         rates, load = measured.load_rates, measured.load
         self.rps.append(None if rates is None else rates.rps)
-        self.p99.append(latency_ms(moment, 99.0))
+        self.p99.append(latency_ms(snapshot, 99.0))
         for host in measured.hosts:
-            self.hosts.setdefault(host.name, HostHistory()).add(host, moment.at)
-        self._note_evidence(moment)
-        self.timeline.add(moment, load is not None and not load.state.ended)
-        self._note_blindness(moment)
-        self.marks.extend((moment.at, text) for text in measured.frame.marks)
+            self.hosts.setdefault(host.name, HostHistory()).add(host, snapshot.at)
+        self._note_evidence(snapshot)
+        self.timeline.add(snapshot, load is not None and not load.state.ended)
+        self._note_blindness(snapshot)
+        self.marks.extend((snapshot.at, text) for text in measured.frame.marks)
         if load is not None and (not self.steps or self.steps[-1][1] != load.step):
-            self.steps.append((moment.at, load.step))
+            self.steps.append((snapshot.at, load.step))
 
-    def _note_evidence(self, moment: Moment) -> None:
+    def _note_evidence(self, snapshot: Snapshot) -> None:
         """Keep the values that spoke for or against a finding, by machine and metric."""
-        diagnosis = moment.diagnosis
+        diagnosis = snapshot.diagnosis
         items = [item for finding in (diagnosis.verdict, *diagnosis.findings) for item in finding.evidence]
         values = {(item.host, item.metric): item.value for item in items}
         for key in values.keys() - self.evidence.keys():
@@ -145,16 +146,19 @@ class History:
         for key, ring in self.evidence.items():
             ring.append(values.get(key))
 
-    def _note_blindness(self, moment: Moment) -> None:
+    def _note_blindness(self, snapshot: Snapshot) -> None:
         """Keep the stretches in which ``none`` was said although a machine gave no figures: they are not calm."""
-        missing = max((host.stale_s for host in moment.measured.hosts), default=0.0)
-        if moment.diagnosis.verdict.bottleneck is not Bottleneck.NONE or missing <= STALE_INTERVALS * self._interval_s:
+        missing = max((host.stale_s for host in snapshot.measured.hosts), default=0.0)
+        if (
+            snapshot.diagnosis.verdict.bottleneck is not Bottleneck.NONE
+            or missing <= STALE_INTERVALS * self._interval_s
+        ):
             return
-        start = moment.at - missing
+        start = snapshot.at - missing
         if self.blind and self.blind[-1][1] >= start:
-            self.blind[-1] = (self.blind[-1][0], moment.at)
+            self.blind[-1] = (self.blind[-1][0], snapshot.at)
         else:
-            self.blind.append((start, moment.at))
+            self.blind.append((start, snapshot.at))
 
     def copy(self) -> "History":
         """As it is now, for a view that stands still while data goes on."""
@@ -168,12 +172,12 @@ class History:
         return found
 
 
-def latency_ms(moment: Moment | None, percent: float) -> float | None:
+def latency_ms(snapshot: Snapshot | None, percent: float) -> float | None:
     """A percentile of the interval's response times in ms; ``None`` where no request ended in it."""
-    load = None if moment is None else moment.measured.load
+    load = None if snapshot is None else snapshot.measured.load
     if load is None or load.latencies is None or load.latencies.total.count == 0:
         return None
-    from loadtop.load.histogram import percentile
+    from loadtop.model.histogram import percentile
 
     return percentile(load.latencies.total, percent) / 1000.0
 

@@ -1,6 +1,6 @@
 """What a person does to the load: each key is an action, each action a command to the feed."""
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.dial import Dial
 from tui.drawing.line import Role
 from tui.follower import Follower

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.keys import Key
 from tui.panels.processes import ORDERS
 from tui.view import View

@@ -8,7 +8,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.line import Line
 from tui.look import Look
 from tui.screens.page import Page

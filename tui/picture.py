@@ -13,7 +13,7 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from textual.screen import Screen
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.glyphs import UNICODE
 from tui.drawing.line import Cell, Line, Role, cells_of
 from tui.look import Look

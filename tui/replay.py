@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 
-from loadtop.session.player import SessionPlayer
-from loadtop.words import tr
+from loadtop.i18n import tr
+from loadtop.recording.player import SessionPlayer
 from tui.app import Cockpit
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import clock
@@ -61,7 +61,7 @@ _TIME = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9}(?:\.\d+)?)", re.ASCI
 
 
 class ReplayCockpit(Cockpit, inherit_bindings=False):
-    """Shows a :class:`~loadtop.session.player.SessionPlayer`."""
+    """Shows a :class:`~loadtop.recording.player.SessionPlayer`."""
 
     OFFERED = KEYS
     BINDINGS: ClassVar[list[BindingType]] = [

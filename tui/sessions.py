@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 from textual import events
 from textual.binding import Binding, BindingType
 
-from loadtop.session.listing import Recording
-from loadtop.words import pad, tr, translated
+from loadtop.i18n import pad, tr, translated
+from loadtop.recording.listing import Recording
 from tui.drawing.line import Line, Role, Span, fit, line
 from tui.drawing.numbers import duration
 from tui.look import Look

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from loadtop.i18n import tr, translated
 from loadtop.model import HostSample, LoadSample, State
-from loadtop.moment import HostView, Moment
-from loadtop.rate_model import ApacheRates, HostRates
-from loadtop.words import tr, translated
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import HostView
+from loadtop.rates.records import ApacheRates, HostRates
 from tui.drawing.numbers import duration
 from tui.history import STALE_INTERVALS, History, HostHistory
 from tui.text import safe
@@ -31,7 +32,7 @@ class View:
     recording: str
     interval_s: float
     history: History
-    moment: Moment | None = None
+    snapshot: Snapshot | None = None
     host_name: str = ""
     phase: Phase = Phase.STARTING
     detail: str = ""
@@ -39,11 +40,11 @@ class View:
 
     @property
     def load(self) -> LoadSample | None:
-        return None if self.moment is None else self.moment.measured.load
+        return None if self.snapshot is None else self.snapshot.measured.load
 
     @property
     def hosts(self) -> tuple[HostView, ...]:
-        return () if self.moment is None else self.moment.measured.hosts
+        return () if self.snapshot is None else self.snapshot.measured.hosts
 
     @property
     def host(self) -> HostView | None:
@@ -81,7 +82,7 @@ class View:
     @property
     def page(self) -> ApacheRates | None:
         """The newest status page of the first Apache of the chosen machine; ``None`` once it is too old."""
-        at = 0.0 if self.moment is None else self.moment.at
+        at = 0.0 if self.snapshot is None else self.snapshot.at
         known = self.past.page if not self.stale_s else None
         return known if at - self.past.page_at <= STALE_INTERVALS * self.interval_s else None
 

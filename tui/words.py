@@ -1,7 +1,7 @@
 """What limits, letters and metrics are called on the screen: one place for each word."""
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.line import Role
 from tui.drawing.numbers import quantity
 from tui.text import clip, clip_middle, width

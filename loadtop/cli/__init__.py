@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from loadtop.cli.ends import DONE, FILE, INTERRUPTED, USAGE, EndError
-from loadtop.load_options import UnreadableError, UsageError
-from loadtop.words import LANGUAGES, language_of, plain, speak
+from loadtop.cli.options.load import UnreadableError, UsageError
+from loadtop.i18n import LANGUAGES, language_of, plain, speak
 
 VERBS = {
     "run": "test",

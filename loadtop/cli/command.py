@@ -5,12 +5,12 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import Options
 from loadtop.cli.screen import with_screen
 from loadtop.engines.command import CommandLoad, Outlets
-from loadtop.load.plan import Plan, PlanError, Step, Target
-from loadtop.load_options import UsageError
-from loadtop.options import Options
-from loadtop.session.secrets import BLANK, without_secrets
+from loadtop.generator.plan import Plan, PlanError, Step, Target
+from loadtop.recording.secrets import BLANK, without_secrets
 
 _CREDENTIALS = re.compile(r"[^\s/:=]+:(?!\d+$)[^\s/].*")
 _HEADER = re.compile(r"(?P<name>[\w-]+):\s.*")

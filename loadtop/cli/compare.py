@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
+from loadtop.analysis.compare.comparison import By, Comparison, alignment, common, compare
+from loadtop.analysis.compare.course import Course
+from loadtop.analysis.compare.margin import DEFAULT_PERCENT
+from loadtop.analysis.compare.run import Run, told
 from loadtop.cli.ends import DONE
+from loadtop.cli.options.load import UsageError, positive
+from loadtop.cli.options.parse import Parser
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
 from loadtop.cli.screen import can_draw
-from loadtop.comparing.comparison import By, Comparison, alignment, common, compare
-from loadtop.comparing.course import Course
-from loadtop.comparing.margin import DEFAULT_PERCENT
-from loadtop.comparing.run import Run, told
-from loadtop.comparing.wording import as_json, text
-from loadtop.load_options import UsageError, positive
-from loadtop.options import Parser
-from loadtop.session.reader import Session
-from loadtop.session.replay import moments
-from loadtop.session.retelling import digest_of
+from loadtop.recording.reader import Session
+from loadtop.recording.replay import snapshots
+from loadtop.recording.retelling import digest_of
+from loadtop.reports.compare import as_json, text
 
 FEW = 60
 """Points of a long run within the time that all have, below which its intervals are read again: ten for each part."""
@@ -78,8 +78,8 @@ def _refine(runs: Sequence[Run], by: By | None) -> None:
 def _beginning(session: Session, end: float) -> Course:
     """The first ``end`` seconds of load."""
     course = Course()
-    for moment in takewhile(lambda _: not course.at or course.at[-1] < end, moments(session.frames())):
-        course.add(moment)
+    for snapshot in takewhile(lambda _: not course.at or course.at[-1] < end, snapshots(session.frames())):
+        course.add(snapshot)
     return course
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from loadtop.cli.ends import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.machines import connect_far, watched_hosts
+from loadtop.cli.options.parse import HERE, Options, parse
 from loadtop.cli.outputs import check_writable, write_json
-from loadtop.doctor import PANELS, SCHEMA, Check, Health, Report, examine, generator
+from loadtop.i18n import itemised, pad, plain, tr, translated, width
 from loadtop.model import HostSample
-from loadtop.options import HERE, Options, parse
-from loadtop.summary.text import wrapped
-from loadtop.words import itemised, pad, plain, tr, translated, width
+from loadtop.reports.doctor import PANELS, SCHEMA, Check, Health, Report, examine, generator
+from loadtop.reports.text import wrapped
 
 if TYPE_CHECKING:
     from collectors.transport.ssh import SshTransport
@@ -103,7 +103,7 @@ def _own_limits() -> tuple[int | None, int | None]:
     """Descriptors that a process here may have, and local ports."""
     import resource
 
-    from loadtop.load.ports import Ports
+    from loadtop.generator.ports import Ports
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return (None if hard == resource.RLIM_INFINITY else hard), Ports(loopback=False).limit

@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadtop.load.plan import Plan, PlanError
-from loadtop.load_options import UsageError
-from loadtop.monitor import LoadSource
+from loadtop.cli.options.load import UsageError
+from loadtop.generator.plan import Plan, PlanError
+from loadtop.pipeline.monitor import LoadSource
 
 if TYPE_CHECKING:
-    from loadtop.engine_options import EngineChoice
+    from loadtop.cli.options.engine import EngineChoice
     from loadtop.engines.jmeter.settings import JmeterSettings
     from loadtop.engines.locust.settings import LocustSettings
 

@@ -8,28 +8,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadtop.analysis.experiment.commands import CommandError
+from loadtop.analysis.experiment.feed import ExperimentFeed
+from loadtop.analysis.experiment.ledger import CellResult, Ledger, cell_result
+from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
+from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
+from loadtop.analysis.totals.builder import SummaryBuilder
 from loadtop.cli.ends import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError
 from loadtop.cli.machines import connect_far, disconnect, watched_hosts
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import Options, Parser, parse
+from loadtop.cli.options.plan_file import read_plan
 from loadtop.cli.recordings import start_recorder
 from loadtop.cli.screen import can_draw, show
-from loadtop.experiment import table
-from loadtop.experiment.commands import CommandError
-from loadtop.experiment.feed import ExperimentFeed
-from loadtop.experiment.ledger import CellResult, Ledger, cell_result
-from loadtop.experiment.plan import Cell, ExperimentPlan
-from loadtop.experiment.reading import read_plan
-from loadtop.experiment.runner import Progress, Runner, VariantError
-from loadtop.load_options import UsageError
-from loadtop.moment import Moment
-from loadtop.monitor import HostSource, LoadSource, Monitor
-from loadtop.options import Options, Parser, parse
-from loadtop.summary.builder import SummaryBuilder
-from loadtop.words import plain, tr
+from loadtop.i18n import plain, tr
+from loadtop.pipeline.monitor import HostSource, LoadSource, Monitor
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.reports import experiment as table
 
 if TYPE_CHECKING:
-    from loadtop.load.plan import Plan
+    from loadtop.generator.plan import Plan
 
-Sink = Callable[[Moment], None]
+Sink = Callable[[Snapshot], None]
 
 
 def main(verb: str, words: list[str]) -> int:
@@ -180,7 +180,7 @@ async def _measure(cell: Cell, ledger: Ledger, run: Run) -> CellResult | None:
     far = await connect_far(options)
     recorder = None
     summary = SummaryBuilder(cell.url)
-    sinks: list[Callable[[Moment], None]] = [summary.add]
+    sinks: list[Callable[[Snapshot], None]] = [summary.add]
     try:
         recorder = start_recorder(options, list(cell.words), cell.label, cell.url)
         if recorder is not None:
@@ -217,7 +217,7 @@ def _load(options: Options, plan: "Plan") -> LoadSource:
         from loadtop.cli.engine import engine_load
 
         return engine_load(options.engine, plan)()
-    from loadtop.load.pool import LoadPool
+    from loadtop.generator.pool import LoadPool
 
     return LoadPool(plan)
 

@@ -8,13 +8,13 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 
 from loadtop.cli.ends import DONE, FileError
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import SESSION_HELP, Parser, file_name
 from loadtop.cli.recordings import opened
 from loadtop.cli.streams import reader_is_gone
-from loadtop.load_options import UsageError
-from loadtop.options import SESSION_HELP, Parser, file_name
-from loadtop.session.reader import Session, SessionError
-from loadtop.session.replay import moments
-from loadtop.words import plain
+from loadtop.i18n import plain
+from loadtop.recording.reader import Session, SessionError
+from loadtop.recording.replay import snapshots
 
 SMALLEST, GREATEST = (60, 20), (400, 200)
 """Columns and rows of a film."""
@@ -71,14 +71,14 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def _csv(session: Session, folder: Path) -> None:
-    from loadtop.export.rows import write_csv
+    from loadtop.reports.export.rows import write_csv
 
     written = write_csv(session.path, folder)
     print(f"{len(written)} files in {plain(str(folder))}", file=sys.stderr)
 
 
 def _jsonl(session: Session, name: str) -> None:
-    from loadtop.export.rows import jsonl
+    from loadtop.reports.export.rows import jsonl
 
     lines = jsonl(session.path, session.meta)
     if name == "-":
@@ -89,9 +89,9 @@ def _jsonl(session: Session, name: str) -> None:
 
 
 def _sar(session: Session, host: str | None) -> None:
-    from loadtop.export.sar import sar
+    from loadtop.reports.export.sar import sar
 
-    lines = list(sar(moments(session.frames()), host))
+    lines = list(sar(snapshots(session.frames()), host))
     if host is not None and not lines:
         raise UsageError(f"--host {host}: this machine is not in the recording; without --host all are shown")
     _print(f"{plain_tabs(line)}\n" for line in lines)
@@ -115,7 +115,7 @@ async def _cast(session: Session, path: Path, size: tuple[int, int]) -> None:
 
     meta = session.meta
     with path.open("w", encoding="utf-8") as file, suppress(asyncio.CancelledError):
-        frames = moments(session.frames())
+        frames = snapshots(session.frames())
         async with aclosing(film(frames, meta.url or meta.title, meta.interval_s, meta.started, size)) as lines:
             async for line in lines:
                 file.write(line + "\n")

@@ -4,7 +4,7 @@ import importlib
 import sys
 from importlib.resources import files
 
-from loadtop.load_options import UsageError
+from loadtop.cli.options.load import UsageError
 
 TOPICS = {
     "ab": "what differs from ab, and why",
@@ -12,7 +12,7 @@ TOPICS = {
     "scripts": "exit codes, --fail-if, the JSON summary",
     "plan": "the PLAN of loadtop experiment, every key of it",
 }
-"""The texts of ``loadtop/manual``."""
+"""The texts of ``loadtop/cli/manual``."""
 
 
 def main(verb: str, words: list[str]) -> int:
@@ -25,7 +25,7 @@ def main(verb: str, words: list[str]) -> int:
     if topic in VERBS and topic != verb:
         return int(importlib.import_module(f"loadtop.cli.{VERBS[topic]}").main(topic, ["--help"]))
     if topic in TOPICS:
-        _print((files("loadtop") / "manual" / f"{topic}.md").read_text("utf-8"))
+        _print((files("loadtop.cli") / "manual" / f"{topic}.md").read_text("utf-8"))
     elif topic in ("", verb, "-h", "--help"):
         _print(_overview())
     else:
@@ -34,7 +34,7 @@ def main(verb: str, words: list[str]) -> int:
 
 
 def _overview() -> str:
-    from loadtop.options import USAGE
+    from loadtop.cli.options.parse import USAGE
 
     lines = [f"loadtop help {topic:<12}{what}" for topic, what in TOPICS.items()]
     return "\n".join([USAGE.rstrip(), "", *lines, "", "loadtop --help         every option", ""])

@@ -6,14 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from loadtop.cli.ends import UnreachableError
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import Options
 from loadtop.cli.outputs import tell
-from loadtop.load_options import UsageError
-from loadtop.monitor import LoadSource
-from loadtop.options import Options
+from loadtop.pipeline.monitor import LoadSource
 
 if TYPE_CHECKING:
-    from loadtop.load.journal import JournalFiles
-    from loadtop.load.plan import Plan
+    from loadtop.generator.journal import JournalFiles
+    from loadtop.generator.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +39,22 @@ async def choose_load(options: Options, journals: "JournalFiles | None") -> Chos
     plan = options.plan
     if plan is None:
         raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
-    from loadtop.load.again import RepeatedLoad
+    from loadtop.generator.again import RepeatedLoad
 
     if options.engine.name != "builtin":
         from loadtop.cli.engine import engine_load
 
         return ChosenLoad(RepeatedLoad(engine_load(options.engine, plan)), plan)
-    from loadtop.load.pool import LoadPool
+    from loadtop.generator.pool import LoadPool
 
     return ChosenLoad(RepeatedLoad(lambda: LoadPool(plan, journals=journals, said=partial(tell, options))), plan)
 
 
 async def _demo() -> ChosenLoad:
-    from loadtop.demo import demo_plan, start_target
-    from loadtop.demo.target import DemoError
-    from loadtop.load.again import RepeatedLoad
-    from loadtop.load.pool import LoadPool
+    from loadtop.cli.demo import demo_plan, start_target
+    from loadtop.cli.demo.target import DemoError
+    from loadtop.generator.again import RepeatedLoad
+    from loadtop.generator.pool import LoadPool
 
     try:
         target = await start_target()

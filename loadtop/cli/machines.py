@@ -6,11 +6,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.ends import UnreachableError
-from loadtop.options import HERE, Options
+from loadtop.cli.options.parse import HERE, Options
 
 if TYPE_CHECKING:
     from collectors.transport.ssh import SshTransport
-    from loadtop.load.plan import Plan
+    from loadtop.generator.plan import Plan
 
 
 async def connect_far(options: Options) -> "dict[str, SshTransport]":

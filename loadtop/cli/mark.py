@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from loadtop.cli.ends import DONE, UnreachableError
-from loadtop.load_options import UsageError
-from loadtop.options import Parser
-from loadtop.session.mark_pipe import MarkError, called, name_of, running, send
-from loadtop.session.place import SUFFIX
-from loadtop.words import plain
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import Parser
+from loadtop.i18n import plain
+from loadtop.recording.mark_pipe import MarkError, called, name_of, running, send
+from loadtop.recording.place import SUFFIX
 
 
 def main(verb: str, words: list[str]) -> int:

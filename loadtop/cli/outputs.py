@@ -5,28 +5,28 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from loadtop.analysis.totals.builder import SummaryBuilder
 from loadtop.cli.ends import FileError
-from loadtop.options import Options
-from loadtop.summary.builder import SummaryBuilder
+from loadtop.cli.options.parse import Options
 
 if TYPE_CHECKING:
-    from loadtop.load.journal import JournalFiles
-    from loadtop.reporting.story import Story
+    from loadtop.generator.journal import JournalFiles
+    from loadtop.reports.story import Story
 
 
 def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Options, out: TextIO) -> None:
     """Ours, or ab's where that was asked for."""
     output = options.output
     if output.html_table is not None:
-        from loadtop.summary.ab_html import ab_table
+        from loadtop.reports.ab_html import ab_table
 
         text = ab_table(summary.load, *output.html_table, url=summary.url)
     elif output.ab:
-        from loadtop.summary.ab import ab_report
+        from loadtop.reports.ab import ab_report
 
         text = ab_report(summary.load, summary.url, percentiles=output.ab_percentiles, spread=output.ab_spread)
     else:
-        from loadtop.summary.text import report
+        from loadtop.reports.text import report
 
         text = report(figures)
     print(text, end="", file=out, flush=True)
@@ -41,7 +41,7 @@ def open_journals(options: Options) -> "JournalFiles | None":
     """Where the times of single requests are kept for -g, until the load has ended."""
     if options.output.gnuplot is None:
         return None
-    from loadtop.load.journal import JournalFiles
+    from loadtop.generator.journal import JournalFiles
 
     return JournalFiles()
 
@@ -50,11 +50,11 @@ def write_ab_files(summary: SummaryBuilder, journals: "JournalFiles | None", opt
     """ab's -e and -g."""
     output = options.output
     if output.percentiles_csv is not None:
-        from loadtop.summary.ab import percentiles_csv
+        from loadtop.reports.ab import percentiles_csv
 
         write(percentiles_csv(summary.load), output.percentiles_csv, "the percentiles")
     if journals is not None and output.gnuplot is not None:
-        from loadtop.summary.ab_gnuplot import write_gnuplot
+        from loadtop.reports.ab_gnuplot import write_gnuplot
 
         try:
             with output.gnuplot.open("w") as file:
@@ -69,8 +69,8 @@ def begin_story(options: Options, words: list[str], summary: SummaryBuilder) -> 
     """What collects the page of ``--html``, where that was asked for. ``summary`` is fed elsewhere."""
     if options.output.html is None:
         return None
-    from loadtop.reporting.story import Story
-    from loadtop.session.secrets import without_secrets
+    from loadtop.recording.secrets import without_secrets
+    from loadtop.reports.story import Story
 
     return Story(command_line=tuple(without_secrets(words)), summary=summary)
 
@@ -79,7 +79,7 @@ def write_page(story: "Story | None", options: Options) -> None:
     """Write the page of ``--html``, where that was asked for."""
     if story is None or options.output.html is None:
         return
-    from loadtop.reporting.html import html
+    from loadtop.reports.html import html
 
     write(html(story), options.output.html, "the page")
 

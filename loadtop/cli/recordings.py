@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadtop.cli.ends import FileError
-from loadtop.load_options import UsageError
-from loadtop.options import Options
-from loadtop.session.place import SUFFIX, directory
-from loadtop.session.reader import NoSessionError, Session, SessionError
-from loadtop.words import plain, tr
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import Options
+from loadtop.i18n import plain, tr
+from loadtop.recording.place import SUFFIX, directory
+from loadtop.recording.reader import NoSessionError, Session, SessionError
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
-    from loadtop.session.recorder import Recorder
+    from loadtop.recording.recorder import Recorder
 
 
 @contextmanager
@@ -57,8 +57,8 @@ def start_recorder(
     if options.output.no_record:
         return None
     from loadtop import __version__
-    from loadtop.session.meta import SessionMeta, default_path, without_secrets
-    from loadtop.session.recorder import Recorder
+    from loadtop.recording.meta import SessionMeta, default_path, without_secrets
+    from loadtop.recording.recorder import Recorder
 
     now = time.time()
     host = options.plan.targets[0].host if options.plan is not None else title

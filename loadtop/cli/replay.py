@@ -3,11 +3,11 @@
 import asyncio
 
 from loadtop.cli.ends import DONE
+from loadtop.cli.options.parse import Options, parse
 from loadtop.cli.recordings import opened
 from loadtop.cli.screen import show, with_screen
-from loadtop.options import Options, parse
-from loadtop.session.player import SessionPlayer
-from loadtop.session.reader import Session
+from loadtop.recording.player import SessionPlayer
+from loadtop.recording.reader import Session
 
 
 def main(verb: str, words: list[str]) -> int:

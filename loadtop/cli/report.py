@@ -2,16 +2,16 @@
 
 import sys
 
+from loadtop.analysis.tune.outcome import Outcome
+from loadtop.analysis.tune.sweep import Sweep
 from loadtop.cli.ends import DONE
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import parse
 from loadtop.cli.outputs import print_report, write_json, write_page
 from loadtop.cli.recordings import opened
-from loadtop.load_options import UsageError
-from loadtop.options import parse
-from loadtop.session.replay import moments
-from loadtop.session.retelling import story_of
-from loadtop.tuning.outcome import Outcome
-from loadtop.tuning.report import report as tuning_report
-from loadtop.tuning.sweep import Sweep
+from loadtop.recording.replay import snapshots
+from loadtop.recording.retelling import story_of
+from loadtop.reports.tune import report as tuning_report
 
 
 def main(verb: str, words: list[str]) -> int:
@@ -24,8 +24,8 @@ def main(verb: str, words: list[str]) -> int:
         sweep = Sweep() if session.meta.command_line[:1] == ("tune",) else None
         story = story_of(session)
         if sweep is not None:
-            for moment in moments(session.frames()):
-                sweep.add(moment)
+            for snapshot in snapshots(session.frames()):
+                sweep.add(snapshot)
     summary = story.summary
     if output.ab and summary.load.last is None:
         raise UsageError(f"--ab: {options.session} holds no load to report on; without --ab it tells of the machines")
@@ -37,7 +37,7 @@ def main(verb: str, words: list[str]) -> int:
         write_json(figures, output.json)
     write_page(story, options)
     if options.markdown:
-        from loadtop.reporting.markdown import markdown
+        from loadtop.reports.markdown import markdown
 
         print(markdown(story), end="", file=out)
     elsewhere = output.json is not None or output.html is not None or options.markdown

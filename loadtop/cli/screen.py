@@ -6,8 +6,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from loadtop.feed import Feed
-from loadtop.options import Options
+from loadtop.cli.options.parse import Options
+from loadtop.pipeline.feed import Feed
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
@@ -51,7 +51,7 @@ async def show(
 
 async def _print(feed: Feed, options: Options, seconds: float | None) -> bool:
     """Run the feed to its end, or so many seconds, a line per interval; True when a signal cut it short."""
-    from loadtop.headless import Printer
+    from loadtop.cli.printer import Printer
 
     quiet = options.output.quiet or options.command == "tune"
     task = asyncio.ensure_future(feed.run((lambda _: None) if quiet else Printer().show))

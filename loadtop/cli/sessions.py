@@ -6,14 +6,14 @@ from pathlib import Path
 
 from loadtop.cli import compare, replay
 from loadtop.cli.ends import DONE, FileError
+from loadtop.cli.options.load import UsageError, positive
+from loadtop.cli.options.parse import SESSION_HELP, Parser
 from loadtop.cli.recordings import find
 from loadtop.cli.screen import can_draw
-from loadtop.load_options import UsageError, positive
-from loadtop.options import SESSION_HELP, Parser
-from loadtop.session.housekeeping import HousekeepingError, age, chosen, remove, rename
-from loadtop.session.listing import recordings
-from loadtop.session.reader import SessionError
-from loadtop.words import pad, plain, tr, translated
+from loadtop.i18n import pad, plain, tr, translated
+from loadtop.recording.housekeeping import HousekeepingError, age, chosen, remove, rename
+from loadtop.recording.listing import recordings
+from loadtop.recording.reader import SessionError
 
 
 def main(verb: str, words: list[str]) -> int:

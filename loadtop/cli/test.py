@@ -5,9 +5,12 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from loadtop.analysis.fail_if import Watchdog
+from loadtop.analysis.totals.builder import SummaryBuilder
 from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, EndError
 from loadtop.cli.loads import ChosenLoad, choose_load
 from loadtop.cli.machines import connect_far, disconnect, watched_hosts
+from loadtop.cli.options.parse import Options, parse
 from loadtop.cli.outputs import (
     begin_story,
     check_writable,
@@ -19,16 +22,13 @@ from loadtop.cli.outputs import (
 )
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.cli.screen import show, with_screen
-from loadtop.commands import Mark
-from loadtop.condition import Watchdog
-from loadtop.feed import Feed, PreparedFeed
+from loadtop.i18n import plain
 from loadtop.model import LoadSample, LoadState
-from loadtop.moment import Moment
-from loadtop.monitor import Monitor
-from loadtop.options import Options, parse
-from loadtop.session.mark_pipe import MarkPipe
-from loadtop.summary.builder import SummaryBuilder
-from loadtop.words import plain
+from loadtop.pipeline.commands import Mark
+from loadtop.pipeline.feed import Feed, PreparedFeed
+from loadtop.pipeline.monitor import Monitor
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording.mark_pipe import MarkPipe
 
 if TYPE_CHECKING:
     from collectors.transport.ssh import SshTransport
@@ -127,8 +127,8 @@ class LiveTest:
         self._marks.listen(lambda text: monitor.command(Mark(text)))
         return monitor
 
-    def _sinks(self) -> list[Callable[[Moment], None]]:
-        sinks: list[Callable[[Moment], None]] = [] if self._recorder is None else [self._recorder.record]
+    def _sinks(self) -> list[Callable[[Snapshot], None]]:
+        sinks: list[Callable[[Snapshot], None]] = [] if self._recorder is None else [self._recorder.record]
         sinks += [self._summary.add, self._watchdog.add]
         if self._story is not None:
             sinks.append(self._story.add)

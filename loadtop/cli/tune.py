@@ -5,30 +5,30 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from loadtop.analysis.fail_if import Watchdog
+from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.tune.outcome import Outcome
+from loadtop.analysis.tune.pilot import Pilot
+from loadtop.analysis.tune.step import StepResult
+from loadtop.analysis.tune.sweep import Sweep
 from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, EndError
 from loadtop.cli.machines import connect_far, disconnect, watched_hosts
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import Options, parse
 from loadtop.cli.outputs import begin_story, check_writable, write_json, write_page
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.cli.screen import show, with_screen
-from loadtop.condition import Watchdog
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.feed import Feed, PreparedFeed
-from loadtop.load_options import UsageError
-from loadtop.moment import Moment
-from loadtop.monitor import Monitor
-from loadtop.options import Options, parse
-from loadtop.summary.builder import SummaryBuilder
-from loadtop.tuning.outcome import Outcome
-from loadtop.tuning.pilot import Pilot
-from loadtop.tuning.report import HEADING, report, row
-from loadtop.tuning.step import StepResult
-from loadtop.tuning.sweep import Sweep
-from loadtop.words import plain
+from loadtop.i18n import plain
+from loadtop.pipeline.feed import Feed, PreparedFeed
+from loadtop.pipeline.monitor import Monitor
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.reports.tune import HEADING, report, row
 
 if TYPE_CHECKING:
-    from loadtop.load.plan import Plan
-    from loadtop.monitor import LoadSource
-    from loadtop.reporting.story import Story
+    from loadtop.generator.plan import Plan
+    from loadtop.pipeline.monitor import LoadSource
+    from loadtop.reports.story import Story
     from tui.app import FirstPage
 
 
@@ -41,7 +41,7 @@ async def _tune(options: Options, words: list[str]) -> int:
     plan, settings = options.plan, options.tune
     if plan is None or settings is None:
         raise UsageError("no URL given: for example loadtop tune http://127.0.0.1/ (see loadtop tune --help)")
-    from loadtop.tuning.load import SteppedLoad
+    from loadtop.analysis.tune.load import SteppedLoad
 
     url = plan.targets[0].url
     source = _source(options, plan)
@@ -57,7 +57,7 @@ async def _tune(options: Options, words: list[str]) -> int:
     pilot = Pilot(settings.climb(), settings.bounds, load.command, _StepPrinter(options).show)
     watchdog = Watchdog(list(options.output.fail_if))
     story = begin_story(options, words, summary)
-    sinks: list[Callable[[Moment], None]] = [summary.add, pilot.add, watchdog.add]
+    sinks: list[Callable[[Snapshot], None]] = [summary.add, pilot.add, watchdog.add]
     if story is not None:
         sinks.append(story.add)
     if recorder is not None:
@@ -99,7 +99,7 @@ def _source(options: Options, plan: "Plan") -> "LoadSource":
         from loadtop.cli.engine import engine_load
 
         return engine_load(options.engine, plan, tuned=True)()
-    from loadtop.load.pool import LoadPool
+    from loadtop.generator.pool import LoadPool
 
     return LoadPool(plan)
 

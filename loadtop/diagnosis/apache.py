@@ -5,8 +5,8 @@ from loadtop.diagnosis.backlog import backs_up
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.diagnosis.room import room_for
 from loadtop.model import Group, State
-from loadtop.moment import HostView, Measured
-from loadtop.rate_model import ApacheRates
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import ApacheRates
 
 FULL_PCT = 95.0
 FULL_CLEAR_PCT = 85.0

@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from loadtop.moment import Measured
+from loadtop.rates.measured import Measured
 
 SPARE = 4.0
 DEVIATIONS = 2.0

@@ -5,20 +5,20 @@ import re
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import GeneratorSample, LoadSample
-from loadtop.moment import Measured
+from loadtop.rates.measured import Measured
 
 PORTS_PCT = 80.0
 PORTS_CLEAR_PCT = 70.0
 """Percent of the range of local ports. No monitor has an alarm for it; 80 is node-mixin's middle for descriptors."""
 
 FILES_SPARE = 32
-"""Descriptors that a worker process keeps for other things than connections (see loadtop.load.engine)."""
+"""Descriptors that a worker process keeps for other things than connections (see loadtop.generator.engine)."""
 
 NO_PORT = "no local port is left"
-"""What the load's message says when connect(2) said EADDRNOTAVAIL (see loadtop.load.trouble)."""
+"""What the load's message says when connect(2) said EADDRNOTAVAIL (see loadtop.generator.trouble)."""
 
 TOO_FEW_FILES = re.compile(r"(\d+) connections need more files than the limit of \d+")
-"""What it says of a load that is refused before it begins (see loadtop.load.engine)."""
+"""What it says of a load that is refused before it begins (see loadtop.generator.engine)."""
 
 
 def assess_ports(measured: Measured) -> Assessment | None:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import Group, LoadSample
-from loadtop.moment import HostView, Measured
-from loadtop.rate_model import HostRates, ProcessRates
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import HostRates, ProcessRates
 
 SERVERS = {Group.HTTPD, Group.FPM, Group.HAPROXY}
 

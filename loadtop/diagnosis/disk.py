@@ -8,8 +8,8 @@ then found where the time goes.
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import Group, HostSample
-from loadtop.moment import HostView, Measured
-from loadtop.rate_model import DiskRates, HostRates
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import DiskRates, HostRates
 
 UTIL_PCT = 95.0
 UTIL_CLEAR_PCT = 80.0

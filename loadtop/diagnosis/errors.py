@@ -3,7 +3,7 @@
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import LoadSample, LoadState
-from loadtop.moment import Measured
+from loadtop.rates.measured import Measured
 
 ERRORS_PCT = 50.0
 ERRORS_CLEAR_PCT = 20.0

@@ -16,8 +16,8 @@ from loadtop.diagnosis import fpm, network
 from loadtop.diagnosis.finding import Bottleneck, Forecast
 from loadtop.diagnosis.room import worker_room
 from loadtop.model import Group, LoadState
-from loadtop.moment import HostView, Measured
-from loadtop.rate_model import HostRates
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import HostRates
 
 LEAST_INTERVALS = 5
 MOST_INTERVALS = 60

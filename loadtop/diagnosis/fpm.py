@@ -5,7 +5,7 @@ from loadtop.diagnosis.backlog import backs_up
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.diagnosis.room import room_for
 from loadtop.model import FpmPool, Group
-from loadtop.moment import HostView, Measured
+from loadtop.rates.measured import HostView, Measured
 
 FULL_PCT = 100.0
 CLEAR_PCT = 85.0

@@ -4,8 +4,8 @@ from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.diagnosis.throttled import PERIODS_CLEAR_PCT, PERIODS_PCT
 from loadtop.model import Group
-from loadtop.moment import HostView, Measured
-from loadtop.rate_model import HostRates
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import HostRates
 
 WORKER_PCT = 90.0
 WORKER_CLEAR_PCT = 80.0

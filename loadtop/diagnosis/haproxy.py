@@ -4,8 +4,8 @@ from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.backlog import backs_up
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import HaproxyProxy
-from loadtop.moment import HostView, Measured
-from loadtop.rate_model import HaproxyRates
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import HaproxyRates
 
 QUEUE = 0
 """Requests queued in a backend: awesome-prometheus-alerts warns of any that stay for 2 minutes."""

@@ -3,7 +3,7 @@
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import Listener
-from loadtop.moment import HostView, Measured
+from loadtop.rates.measured import HostView, Measured
 
 OVERFLOWS_S = 0.0
 """Connections per second that found the queue full. PCP's tcplistenoverflows: any."""

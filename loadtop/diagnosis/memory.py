@@ -3,7 +3,7 @@
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.diagnosis.room import fewer_workers
-from loadtop.moment import HostView
+from loadtop.rates.measured import HostView
 
 AVAILABLE_PCT = 10.0
 """Percent of memory that is available: netdata's and awesome-prometheus-alerts' warning is below 10."""

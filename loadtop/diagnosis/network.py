@@ -2,8 +2,8 @@
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.moment import HostView
-from loadtop.rate_model import NetworkRates
+from loadtop.rates.measured import HostView
+from loadtop.rates.records import NetworkRates
 
 UTIL_PCT = 85.0
 UTIL_CLEAR_PCT = 75.0

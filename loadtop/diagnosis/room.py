@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from loadtop.model import Group
-from loadtop.moment import HostView
+from loadtop.rates.measured import HostView
 
 USABLE = 0.8
 """The part of the free memory that is given to more workers: the rest is for the page cache and everybody else."""

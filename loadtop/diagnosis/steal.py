@@ -2,7 +2,7 @@
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.moment import HostView
+from loadtop.rates.measured import HostView
 
 STEAL_PCT = 10.0
 STEAL_CLEAR_PCT = 5.0

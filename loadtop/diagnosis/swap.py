@@ -7,7 +7,7 @@ same).
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.diagnosis.room import fewer_workers
-from loadtop.moment import HostView
+from loadtop.rates.measured import HostView
 
 TRAFFIC_KB_S = 40.0
 """kB/s in and out together: atop calls more than 10 pages of 4 kB per second critical."""

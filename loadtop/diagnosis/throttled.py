@@ -3,7 +3,7 @@
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
 from loadtop.model import CgroupLimits
-from loadtop.moment import HostView
+from loadtop.rates.measured import HostView
 
 PERIODS_PCT = 25.0
 PERIODS_CLEAR_PCT = 10.0

@@ -24,7 +24,7 @@ from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
 from loadtop.diagnosis.forecast import Forecaster
 from loadtop.diagnosis.waiting import Waiting
 from loadtop.model import LoadSample
-from loadtop.moment import HostView, Measured
+from loadtop.rates.measured import HostView, Measured
 
 ORDER = (
     Bottleneck.GENERATOR,

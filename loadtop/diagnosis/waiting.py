@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.load.histogram import bounds, percentile
 from loadtop.model import Distribution, LoadSample, State
-from loadtop.moment import HostView, Measured
+from loadtop.model.histogram import bounds, percentile
+from loadtop.rates.measured import HostView, Measured
 
 WAITING_PCT = 60.0
 WAITING_CLEAR_PCT = 45.0

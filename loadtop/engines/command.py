@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadtop.commands import Command, StopLoad
 from loadtop.engines.figures import Figures
 from loadtop.engines.kept import KeptProcess
 from loadtop.engines.passing import Passage
 from loadtop.engines.terminal import Terminal
 from loadtop.engines.tools import Tool, read, tool_of_command, tool_of_line
-from loadtop.load.plan import Plan
+from loadtop.generator.plan import Plan
 from loadtop.model import GeneratorSample, LoadSample, LoadState
+from loadtop.pipeline.commands import Command, StopLoad
 
 PATIENCE_S = 1.0
 """How long output that is on its way is waited for once the command has ended."""
@@ -38,8 +38,8 @@ class Outlets:
 
 
 class CommandLoad:
-    """A command as a :class:`loadtop.monitor.LoadSource`. It and all that descends from it end with us, whatever
-    happens.
+    """A command as a :class:`loadtop.pipeline.monitor.LoadSource`. It and all that descends from it end with us,
+    whatever happens.
 
     With ``outlets`` its output is passed on there; without, it has a pseudo-terminal, :attr:`terminal`. Samples there
     are none of a command that is no known tool: nothing is measured of its load.

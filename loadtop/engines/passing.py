@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from loadtop.engines.lines import LineSplitter
-from loadtop.words import plain
+from loadtop.i18n import plain
 
 IDLE_S = 0.2
 """After so long without more, a line that has no end yet is passed on: it may be a question."""

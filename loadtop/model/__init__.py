@@ -1,7 +1,7 @@
 """What is measured: frozen types of raw counters, as read, before any rate is computed.
 
 Every number is a counter or a gauge exactly as a machine gave it; ``None`` means "not measured" and is never 0.
-Counters only become rates in :mod:`loadtop.rates`. Units are in the names or in the docstring of the type.
+Counters only become rates in :mod:`loadtop.rates.compute`. Units are in the names or in the docstring of the type.
 """
 
 from loadtop.model.frame import Frame, HostState

@@ -9,7 +9,7 @@ from typing import Self
 class Distribution:
     """A sparse log-linear histogram of durations in microseconds: ``counts[i]`` fell into bucket ``buckets[i]``.
 
-    Buckets are those of :mod:`loadtop.load.histogram` (relative error below 1 %). Count, sums and extremes are exact.
+    Buckets are those of :mod:`loadtop.model.histogram` (relative error below 1 %). Count, sums and extremes are exact.
     """
 
     count: int

@@ -34,7 +34,7 @@ def far(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
 def own_plan(tmp_path: Path, url: str, threads: str = "${__P(threads,2)}") -> Path:
     """A plan as a user would have it."""
     from loadtop.engines.jmeter.plan import jmx
-    from loadtop.load.plan import Plan, Step, Target
+    from loadtop.generator.plan import Plan, Step, Target
 
     text = jmx(Plan((Target.parse(f"{url}own.html"),), (Step(concurrency=77, duration_s=2),)))
     plan = tmp_path / "plan.jmx"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.session.reader import Session
+from loadtop.recording.reader import Session
 from tests.loads.engines import LOCUST, figures, living, loadtop, mark_processes, need_locust, until
 from tests.servers.apache import ApacheFactory
 

@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Iterator
 
-from loadtop.load.connection import DIALLING, RESTING, Connection
-from loadtop.load.exchange import LONGEST_HEAD, Exchange, Head, Reply
-from loadtop.load.plan import Target
-from loadtop.load.tally import Kind, Tally
-from loadtop.load.target import request_bytes
+from loadtop.generator.connection import DIALLING, RESTING, Connection
+from loadtop.generator.exchange import LONGEST_HEAD, Exchange, Head, Reply
+from loadtop.generator.plan import Target
+from loadtop.generator.tally import Kind, Tally
+from loadtop.generator.target import request_bytes
 
 Outcome = list[tuple[str, int, int]]
 """What became of the first request: answered with a status and a body of some length, or failed in some way."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.session.reader import Session
+from loadtop.recording.reader import Session
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.program import free_port
 
@@ -102,7 +102,7 @@ def test_the_summary_knows_the_machine_and_the_server(apache: ApacheFactory, sta
     done = loadtop("-t", "4", "-c", "3", "--json", "-", f"{server.url}page.php")
     summary = figures(done)
     host = summary["hosts"][0]
-    assert (summary["schema"], summary["url"]) == ("loadtop.summary/1", f"{server.url}page.php")
+    assert (summary["schema"], summary["url"]) == ("loadtop.analysis.totals/1", f"{server.url}page.php")
     assert (host["role"], host["source"], host["stale"]) == ("target+generator", "local", 0)
     assert host["samples"] >= 3
     assert host["apache"]["mpm"] == "prefork"

@@ -13,9 +13,9 @@ import pytest
 
 from collectors.host import HostCollector
 from collectors.machine import ProcMachine
-from loadtop.demo.apache import find_apache, service_user
-from loadtop.doctor import examine
+from loadtop.cli.demo.apache import find_apache, service_user
 from loadtop.model import Group, HostSample
+from loadtop.reports.doctor import examine
 from tests.servers.only import OnlyBelow
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 

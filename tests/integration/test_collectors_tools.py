@@ -14,8 +14,8 @@ from collectors.machine import ProcMachine
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh import SshTransport
 from loadtop.model import HostSample
-from loadtop.rate_model import HostRates
-from loadtop.rates import host_rates
+from loadtop.rates.compute import host_rates
+from loadtop.rates.records import HostRates
 from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
 

@@ -3,11 +3,11 @@
 import asyncio
 from dataclasses import replace
 
-from loadtop.commands import NextStep, RestartLoad, StopLoad
-from loadtop.load.again import RepeatedLoad
-from loadtop.load.plan import Step
-from loadtop.load.pool import LoadPool
+from loadtop.generator.again import RepeatedLoad
+from loadtop.generator.plan import Step
+from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadSample, LoadState
+from loadtop.pipeline.commands import NextStep, RestartLoad, StopLoad
 from tests.loads.running import plan
 from tests.loads.scripted import scripted
 

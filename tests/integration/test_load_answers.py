@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from loadtop.load.histogram import percentile
-from loadtop.load.plan import Plan, Step, Target
+from loadtop.generator.plan import Plan, Step, Target
 from loadtop.model import LoadState
+from loadtop.model.histogram import percentile
 from tests.loads.running import plan, run_load
 from tests.loads.scripted import OK, read_request, scripted
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.load.pool import LoadPool
+from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadState
 from tests.loads.running import plan, run_load, until_requests
 from tests.servers.apache import ApacheFactory

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.commands import SetConcurrency, StopLoad
-from loadtop.load.pool import LoadPool
+from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadState
+from loadtop.pipeline.commands import SetConcurrency, StopLoad
 from tests.loads.running import plan, run_load, until, until_requests
 from tests.loads.scripted import scripted
 
@@ -141,8 +141,8 @@ async def test_a_worker_that_cannot_begin_says_why() -> None:
 
 PARENT = """
 import asyncio, sys
-from loadtop.load.plan import Plan, Step, Target
-from loadtop.load.pool import LoadPool
+from loadtop.generator.plan import Plan, Step, Target
+from loadtop.generator.pool import LoadPool
 
 async def main():
     step = Step(concurrency=4, duration_s=60)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from loadtop.commands import SetConcurrency, SetRate, StopLoad
-from loadtop.load.growth import Growth, Used
-from loadtop.load.plan import Plan, Step, Target
-from loadtop.load.pool import LoadPool
+from loadtop.generator.growth import Growth, Used
+from loadtop.generator.plan import Plan, Step, Target
+from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadSample, LoadState
+from loadtop.pipeline.commands import SetConcurrency, SetRate, StopLoad
 from tests.loads.running import gather, until
 from tests.loads.scripted import Scripted, scripted
 from tests.servers.apache import ApacheFactory

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.load.pool import LoadPool
+from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadState
 from tests.loads.running import plan, run_load
 from tests.loads.scripted import Handler, read_request, scripted

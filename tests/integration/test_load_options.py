@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.load.plan import PlanError, Proxy, TlsOptions
-from loadtop.load.tls import key_bits, tls_context
+from loadtop.generator.plan import PlanError, Proxy, TlsOptions
+from loadtop.generator.tls import key_bits, tls_context
 from loadtop.model import LoadState
 from tests.loads.running import plan, run_load
 from tests.loads.scripted import OK, read_request, scripted
@@ -65,7 +65,7 @@ def serving(certificate: Path) -> ssl.SSLContext:
 
 @pytest.fixture
 def modules() -> str:
-    from loadtop.demo.apache import find_apache
+    from loadtop.cli.demo.apache import find_apache
 
     installation = find_apache()
     assert installation is not None

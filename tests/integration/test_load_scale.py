@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.load.plan import Plan, Step, Target
-from loadtop.load.pool import LoadPool
+from loadtop.generator.plan import Plan, Step, Target
+from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadState
 from tests.loads.running import plan, run_load, until, until_requests
 from tests.loads.scripted import OK, read_request, scripted

@@ -18,10 +18,11 @@ import itertools, sys
 from pathlib import Path
 from benchmarks.made_frames import made_frames
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.moment import Measurer, Moment
-from loadtop.session.meta import SessionMeta
-from loadtop.session.reader import Session
-from loadtop.session.recorder import Recorder
+from loadtop.rates.measured import Measurer
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.reader import Session
+from loadtop.recording.recorder import Recorder
 
 folder = Path(sys.argv[1])
 path, filler = folder / "a.loadtop", folder / "filler"
@@ -34,7 +35,7 @@ recorder = Recorder(path, meta=meta)
 def record(frames):
     for frame in frames:
         measured = measurer.measure(frame)
-        recorder.record(Moment(measured, diagnoser.diagnose(measured)))
+        recorder.record(Snapshot(measured, diagnoser.diagnose(measured)))
         recorder.flush()
     print(recorder.problem)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.session import file
-from loadtop.session.meta import SessionMeta
-from loadtop.session.reader import Session
+from loadtop.recording import file
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.reader import Session
 
 HOLD = """
 import sqlite3, sys

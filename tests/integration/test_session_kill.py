@@ -13,8 +13,8 @@ from typing import IO
 import pytest
 
 from benchmarks.made_frames import made_frames
-from loadtop.session.reader import Session
-from loadtop.session.retelling import story_of
+from loadtop.recording.reader import Session
+from loadtop.recording.retelling import story_of
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 4
@@ -25,9 +25,10 @@ import resource, sys, time
 from pathlib import Path
 from benchmarks.made_frames import made_frames
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.moment import Measurer, Moment
-from loadtop.session.meta import SessionMeta
-from loadtop.session.recorder import Recorder
+from loadtop.rates.measured import Measurer
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.recorder import Recorder
 
 path, cadence, count, limit = Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 if limit:
@@ -37,7 +38,7 @@ recorder = Recorder(path, meta=SessionMeta(1.8e9, ("loadtop",), "http://web1/", 
 print("begun", recorder.problem, flush=True)
 for frame, _ in zip(made_frames(1, 50), range(count)):
     measured = measurer.measure(frame)
-    recorder.record(Moment(measured, diagnoser.diagnose(measured)))
+    recorder.record(Snapshot(measured, diagnoser.diagnose(measured)))
     recorder.flush()
     print(frame.number, flush=True)
     time.sleep(cadence)

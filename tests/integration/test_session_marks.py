@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.session.reader import Session
+from loadtop.recording.reader import Session
 
 COMMAND = [sys.executable, "-m", "loadtop"]
 

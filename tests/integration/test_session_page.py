@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from loadtop.reporting.html import html
-from loadtop.session.reader import Session
-from loadtop.session.retelling import story_of
+from loadtop.recording.reader import Session
+from loadtop.recording.retelling import story_of
+from loadtop.reports.html import html
 from tests.lab.keeping import unpack
 from tests.servers.program import find_program
 

@@ -17,10 +17,11 @@ import os, signal, sys
 from pathlib import Path
 from benchmarks.made_frames import made_frames
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.moment import Measurer, Moment
-from loadtop.session.meta import SessionMeta
-from loadtop.session.reader import Session, SessionError
-from loadtop.session.recorder import Recorder
+from loadtop.rates.measured import Measurer
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.reader import Session, SessionError
+from loadtop.recording.recorder import Recorder
 
 path, task = Path(sys.argv[1]), sys.argv[2]
 if task != "write" and os.geteuid() == 0:
@@ -37,7 +38,7 @@ else:
     recorder = Recorder(path, meta=SessionMeta(1.8e9, ("loadtop",), "http://web1/", "0", 1.0))
     for frame, _ in zip(made_frames(1, 5), range(3)):
         measured = measurer.measure(frame)
-        recorder.record(Moment(measured, diagnoser.diagnose(measured)))
+        recorder.record(Snapshot(measured, diagnoser.diagnose(measured)))
     recorder.flush()
     print(recorder.problem, flush=True)
     if len(sys.argv) > 3:

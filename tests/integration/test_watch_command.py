@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.session.reader import Session
+from loadtop.recording.reader import Session
 from tests.servers.apache import ApacheFactory
 
 LOADTOP = (sys.executable, "-m", "loadtop")

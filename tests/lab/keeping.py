@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from loadtop.model import Frame, Group, HostFacts, HostSample, HostState, Process
-from loadtop.session.meta import SessionMeta
-from loadtop.session.reader import Session
-from loadtop.session.recorder import Recorder
-from loadtop.session.replay import moments
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.reader import Session
+from loadtop.recording.recorder import Recorder
+from loadtop.recording.replay import snapshots
 
 SUFFIX = ".loadtop.xz"
 
@@ -26,8 +26,8 @@ def keep_small(recording: Path, keep: Path) -> None:
             meta = SessionMeta(0.0, ("lab",), session.meta.url, session.meta.version, session.meta.interval_s, "lab")
             recorder = Recorder(copy, meta=meta)
             facts: dict[str, HostFacts] = {}
-            for moment in moments(_neutral(frame, facts) for frame in session.frames()):
-                recorder.record(moment)
+            for snapshot in snapshots(_neutral(frame, facts) for frame in session.frames()):
+                recorder.record(snapshot)
             recorder.close()
         with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as connection:
             for command in ("DELETE FROM digest", "PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"):

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from loadtop.load.histogram import EMPTY, merge
-from loadtop.load.plan import Plan, Step, Target
-from loadtop.load.pool import LoadPool
+from loadtop.generator.plan import Plan, Step, Target
+from loadtop.generator.pool import LoadPool
 from loadtop.model import Distribution, Failures, LoadSample
+from loadtop.model.histogram import EMPTY, merge
 
 INTERVAL_S = 0.05
 

@@ -28,7 +28,7 @@ def _modules() -> list[str]:
 def _forbidden(module: str) -> tuple[str, ...]:
     """What must not be loaded once ``module`` is."""
     if module.startswith("tui"):
-        return ("collectors", "loadtop.cli", "loadtop.demo")
+        return ("collectors", "loadtop.cli", "loadtop.cli.demo")
     if module.startswith("collectors"):
         core = ("load", "diagnosis", "session", "monitor", "rates", "metrics", "cli", "demo", "summary")
         return (*SCREEN, *(f"loadtop.{part}" for part in core))
@@ -57,7 +57,7 @@ def test_a_fresh_interpreter_loads_nothing_forbidden(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["loadtop.cli", "tui.app", "loadtop.monitor", "loadtop.load.plan", "loadtop.demo.plan"]
+    "module", ["loadtop.cli", "tui.app", "loadtop.pipeline.monitor", "loadtop.generator.plan", "loadtop.cli.demo.plan"]
 )
 def test_start_up_loads_nothing_slow(module: str) -> None:
     slow = SLOW if module.startswith("tui") else (*SLOW, "textual", "rich")

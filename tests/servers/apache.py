@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from loadtop.demo.apache import ApacheInstallation, find_apache, service_user
+from loadtop.cli.demo.apache import ApacheInstallation, find_apache, service_user
 from tests.servers.php_fpm import Fpm, FpmFactory
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadtop.demo.apache import SEARCH_PATH, service_user
+from loadtop.cli.demo.apache import SEARCH_PATH, service_user
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install php-fpm (Red Hat: dnf install php-fpm)"

@@ -15,7 +15,7 @@ from typing import Self
 
 import pytest
 
-from loadtop.demo.apache import SEARCH_PATH
+from loadtop.cli.demo.apache import SEARCH_PATH
 
 READY_S = 15.0
 STOP_S = 5.0

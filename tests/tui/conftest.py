@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.app import App
 from textual.strip import Strip
 
-from loadtop.words import language, speak
+from loadtop.i18n import language, speak
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.app import Cockpit

@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Callable, Iterator
 
-from loadtop.commands import Command
-from loadtop.moment import Moment
+from loadtop.pipeline.commands import Command
+from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.scenes import URL
 
 
 class FakeFeed:
     """Gives moments, one every ``pause_s``, and keeps the commands it gets. ``stay``: goes on after the last one."""
 
-    def __init__(self, moments: "list[Moment] | Iterator[Moment]", *, pause_s: float = 0.0, stay: bool = True) -> None:
+    def __init__(
+        self, snapshots: "list[Snapshot] | Iterator[Snapshot]", *, pause_s: float = 0.0, stay: bool = True
+    ) -> None:
         self.title = URL
         self.interval_s = 1.0
         self.recording = "loadtop-web1.sqlite"
@@ -19,15 +21,15 @@ class FakeFeed:
         self.running = False
         self.cancelled = False
         self.failure: Exception | None = None
-        self._moments = moments
+        self._moments = snapshots
         self._pause_s = pause_s
         self._stay = stay
 
-    async def run(self, show: Callable[[Moment], None]) -> None:
+    async def run(self, show: Callable[[Snapshot], None]) -> None:
         self.running = True
         try:
-            for moment in self._moments:
-                show(moment)
+            for snapshot in self._moments:
+                show(snapshot)
                 await asyncio.sleep(self._pause_s)
             if self.failure is not None:
                 raise self.failure

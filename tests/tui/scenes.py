@@ -1,7 +1,7 @@
 """Realistic moments for tests and benchmarks: raw samples of a small web server, through the real rates and diagnosis.
 
-A scene is a function of time; :class:`Story` plays it through :class:`loadtop.moment.Measurer` and the diagnoser, so
-that what is drawn is what would be drawn live.
+A scene is a function of time; :class:`Story` plays it through :class:`loadtop.pipeline.snapshot.Measurer` and the
+diagnoser, so that what is drawn is what would be drawn live.
 """
 
 import math
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.load.histogram import distribution
 from loadtop.model import (
     ApacheStatus,
     Core,
@@ -38,7 +37,9 @@ from loadtop.model import (
     Swap,
     Tcp,
 )
-from loadtop.moment import Measurer, Moment
+from loadtop.model.histogram import distribution
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measurer
 
 URL = "http://web1/index.php"
 WALL = 1_780_000_000.0
@@ -95,11 +96,11 @@ class Story:
     _counters: dict[str, float] = field(default_factory=dict[str, float])
     _last: dict[str, HostSample] = field(default_factory=dict[str, HostSample])
 
-    def play(self, scene: Scene, moments: int = 1) -> list[Moment]:
+    def play(self, scene: Scene, snapshots: int = 1) -> list[Snapshot]:
         """So many seconds of this scene."""
-        return [self._moment(scene) for _ in range(moments)]
+        return [self._moment(scene) for _ in range(snapshots)]
 
-    def _moment(self, scene: Scene) -> Moment:
+    def _moment(self, scene: Scene) -> Snapshot:
         if self._number:
             self.at += 1.0
         self._number += 1
@@ -109,7 +110,7 @@ class Story:
         load = self._load(scene) if self.load else None
         frame = Frame(self._number, self.at, WALL + self.at, load, tuple(hosts), scene.marks)
         measured = self._measurer.measure(frame)
-        return Moment(measured, self._diagnoser.diagnose(measured))
+        return Snapshot(measured, self._diagnoser.diagnose(measured))
 
     def _count(self, name: str, by: float) -> int:
         self._counters[name] = self._counters.get(name, 0.0) + by
@@ -266,39 +267,39 @@ SWAPPING = Scene(
 BUSY = Scene(rps=402.0, p50_ms=92.0, p99_ms=310.0, user=71.0, system=26.0, running=9, cpu_stall=61.0, busy=30)
 
 
-def headroom() -> list[Moment]:
+def headroom() -> list[Snapshot]:
     """Twenty calm seconds."""
     return Story().play(HEADROOM, 20)
 
 
-def cpu_then_swap() -> list[Moment]:
+def cpu_then_swap() -> list[Snapshot]:
     """Headroom, then a full processor, a mark, then swapping."""
     story = Story()
-    moments = story.play(HEADROOM, 12) + story.play(BUSY, 9)
-    moments += story.play(replace(BUSY, marks=("40 connections",)), 1)
-    return moments + story.play(SWAPPING, 20)
+    snapshots = story.play(HEADROOM, 12) + story.play(BUSY, 9)
+    snapshots += story.play(replace(BUSY, marks=("40 connections",)), 1)
+    return snapshots + story.play(SWAPPING, 20)
 
 
-def workers() -> list[Moment]:
+def workers() -> list[Snapshot]:
     """A pool of 40 that waits for its pages."""
     story = Story()
     return story.play(HEADROOM, 8) + story.play(WORKERS, 12)
 
 
-def stale() -> list[Moment]:
+def stale() -> list[Snapshot]:
     """The machine stops answering."""
     story = Story()
     gone = replace(HEADROOM, present=False, problem="ssh: connection to web1 lost, trying again")
     return story.play(HEADROOM, 10) + story.play(gone, 5)
 
 
-def no_apache() -> list[Moment]:
+def no_apache() -> list[Snapshot]:
     """A machine without a status page."""
     reason = "no page of mod_status here: enable mod_status, or name it with --apache URL"
     return Story().play(replace(HEADROOM, apache=reason), 8)
 
 
-def load_failed() -> list[Moment]:
+def load_failed() -> list[Snapshot]:
     """Nobody listens."""
     story = Story()
     message = "cannot connect to web1:80: connection refused. Is the server running, and is the port right?"
@@ -307,12 +308,12 @@ def load_failed() -> list[Moment]:
     )
 
 
-def bare() -> list[Moment]:
+def bare() -> list[Snapshot]:
     """A machine that tells little: no iowait, no available memory, no pressure, no paging, no disks."""
     measurer, diagnoser = Measurer(), Diagnoser()
-    moments: list[Moment] = []
-    for moment in headroom()[:8]:
-        (host,) = moment.measured.frame.hosts
+    snapshots: list[Snapshot] = []
+    for snapshot in headroom()[:8]:
+        (host,) = snapshot.measured.frame.hosts
         sample = host.sample
         assert sample is not None
         assert sample.cpu is not None
@@ -331,33 +332,33 @@ def bare() -> list[Moment]:
             apache=None,
             outcomes=tuple(Outcome(name, State.ABSENT, reason) for name, reason in reasons),
         )
-        measured = measurer.measure(replace(moment.measured.frame, hosts=(replace(host, sample=little),)))
-        moments.append(Moment(measured, diagnoser.diagnose(measured)))
-    return moments
+        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(replace(host, sample=little),)))
+        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured)))
+    return snapshots
 
 
 def _few(times: CpuTimes) -> CpuTimes:
     return CpuTimes(times.user, times.nice, times.system, times.idle)
 
 
-def watching() -> list[Moment]:
+def watching() -> list[Snapshot]:
     """No load at all."""
     return Story(load=False).play(HEADROOM, 6)
 
 
-def done() -> list[Moment]:
+def done() -> list[Snapshot]:
     """The load has ended after a minute of a full processor."""
     story = Story()
-    moments = story.play(HEADROOM, 10) + story.play(BUSY, 50)
-    return moments + story.play(replace(HEADROOM, state=LoadState.DONE, user=1.0, system=1.0, busy=1), 4)
+    snapshots = story.play(HEADROOM, 10) + story.play(BUSY, 50)
+    return snapshots + story.play(replace(HEADROOM, state=LoadState.DONE, user=1.0, system=1.0, busy=1), 4)
 
 
-def two_hosts() -> list[Moment]:
+def two_hosts() -> list[Snapshot]:
     """A web server and a database."""
     return Story(database=True).play(HEADROOM, 10)
 
 
-SCENES: dict[str, Callable[[], list[Moment]]] = {
+SCENES: dict[str, Callable[[], list[Snapshot]]] = {
     "headroom": headroom,
     "swap": cpu_then_swap,
     "apache-workers": workers,
@@ -371,7 +372,7 @@ SCENES: dict[str, Callable[[], list[Moment]]] = {
 }
 
 
-def endless() -> Iterator[Moment]:
+def endless() -> Iterator[Snapshot]:
     """A load of which every number changes all the time, for measuring what the cockpit costs."""
     story = Story(seconds=600.0)
     number = 0

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import FpmPool, Group, HaproxyProxy, HostSample, Outcome, State
-from loadtop.moment import Measurer, Moment
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measurer
 from tests.tui.scenes import headroom
 
 POOLS = (
@@ -19,18 +20,18 @@ LINES = (
 )
 
 
-def with_servers(*, silent: bool = False) -> list[Moment]:
+def with_servers(*, silent: bool = False) -> list[Snapshot]:
     """Ten seconds with a full pool and a queue; ``silent``: in the last ones no pool answers."""
     measurer, diagnoser = Measurer(), Diagnoser()
-    moments: list[Moment] = []
-    for number, moment in enumerate(headroom()[:10]):
-        (host,) = moment.measured.frame.hosts
+    snapshots: list[Snapshot] = []
+    for number, snapshot in enumerate(headroom()[:10]):
+        (host,) = snapshot.measured.frame.hosts
         sample = host.sample
         assert sample is not None
         changed = replace(host, sample=_sample(sample, number, silent=silent and number >= 8))
-        measured = measurer.measure(replace(moment.measured.frame, hosts=(changed,)))
-        moments.append(Moment(measured, diagnoser.diagnose(measured)))
-    return moments
+        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
+        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured)))
+    return snapshots
 
 
 def _sample(sample: HostSample, number: int, *, silent: bool) -> HostSample:

@@ -31,15 +31,15 @@ async def test_last_picture_is_that_of_the_cockpit(
         await pilot.pause()
         await pilot.pause()
         shown = screen_text(app)
-    moments = SCENES["swap"]()
+    snapshots = SCENES["swap"]()
     title = FakeFeed([]).title
-    lines = [json.loads(line) async for line in film(moments, title, 1.0, 1.8e9, (120, 40))]
+    lines = [json.loads(line) async for line in film(snapshots, title, 1.0, 1.8e9, (120, 40))]
     header, *events = lines
     assert (header["version"], header["width"], header["height"], header["timestamp"]) == (2, 120, 40, 1_800_000_000)
     assert [event[1] for event in events] == ["o"] * len(events)
     times = [event[0] for event in events]
     assert times == sorted(times)
-    assert len(events) == len(moments) + 1
+    assert len(events) == len(snapshots) + 1
     terminal = Terminal(120, 40)
     for event in events[:-1]:
         terminal.write(event[2].removesuffix("\x1b[?25h\x1b[0m\r\n"))

@@ -106,8 +106,8 @@ async def test_what_a_command_prints_cannot_leave_its_panel(feed_of: FeedOf, loo
 async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(
     look: Look, screen_text: Text, failures: Failures | None, said: str
 ) -> None:
-    moments = SCENES["done"]()
-    last = moments[-1]
+    snapshots = SCENES["done"]()
+    last = snapshots[-1]
     frame = last.measured.frame
     assert frame.load is not None
     stated = (StatedTimes("total", p50_ms=12.0, p90_ms=34.0, p99_ms=56.0),)
@@ -116,7 +116,7 @@ async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(
         stated=stated,
     )  # fmt: skip
     measured = replace(last.measured, frame=replace(frame, load=load))
-    app = Cockpit(FakeFeed([*moments[:-1], replace(last, measured=measured)]), look=look)
+    app = Cockpit(FakeFeed([*snapshots[:-1], replace(last, measured=measured)]), look=look)
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):
             await pilot.pause()

@@ -6,7 +6,7 @@ import pytest
 
 from loadtop.engines.command import CommandLoad
 from loadtop.model import StatedTimes
-from loadtop.moment import Moment
+from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
@@ -20,14 +20,14 @@ PRINTED = "Benchmarking \x1b[1mweb1\x1b[0m \x1b[7m漢字\x1b[0m\r\n" + "".join(
 TIMES = (StatedTimes("total", p50_ms=12.0, p90_ms=34.0, p99_ms=56.0),)
 
 
-def of_ab(moment: Moment) -> Moment:
+def of_ab(snapshot: Snapshot) -> Snapshot:
     """The moment with a load as ab tells of it: much it does not say."""
-    frame = moment.measured.frame
+    frame = snapshot.measured.frame
     assert frame.load is not None
     load = replace(
         frame.load, engine="ab", latencies=None, in_flight=None, failures=None, non_2xx=None, server=None, stated=TIMES
     )
-    return replace(moment, measured=replace(moment.measured, frame=replace(frame, load=load)))
+    return replace(snapshot, measured=replace(snapshot.measured, frame=replace(frame, load=load)))
 
 
 @pytest.mark.parametrize("any_look", ["colour", "no-colour"], indirect=True)
@@ -37,5 +37,5 @@ async def test_command(keys: tuple[str, ...], any_look: AnyLook, pictures: Pictu
     program = CommandLoad(("ab", "-n", "5000", "-c", "20", "http://web1/"))
     assert program.terminal is not None
     program.terminal.screen.feed(PRINTED.encode())
-    app = Cockpit(FakeFeed([of_ab(moment) for moment in SCENES["swap"]()]), look=look, program=program)
+    app = Cockpit(FakeFeed([of_ab(snapshot) for snapshot in SCENES["swap"]()]), look=look, program=program)
     await pictures(app, f"command-{'typing' if keys else 'running'}{suffix}", look, *keys)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.comparing.comparison import Comparison, compare
-from loadtop.comparing.run import read
+from loadtop.analysis.compare.comparison import Comparison, compare
+from loadtop.analysis.compare.run import read
 from tests.tui.scenes import SCENES
 from tui.comparing import ComparisonApp
 from tui.drawing.line import Role, text_of

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from loadtop.model import LoadSample, LoadState
+from loadtop.pipeline.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from tests.tui.scenes import headroom
 from tui.dial import Dial, Steered, lowered, raised
 

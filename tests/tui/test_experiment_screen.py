@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.experiment.feed import ExperimentFeed, later
-from loadtop.experiment.plan import Cell, Level, Variant
-from loadtop.experiment.runner import Progress
-from loadtop.moment import Moment
+from loadtop.analysis.experiment.feed import ExperimentFeed, later
+from loadtop.analysis.experiment.plan import Cell, Level, Variant
+from loadtop.analysis.experiment.runner import Progress
+from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.app import Cockpit
@@ -44,9 +44,9 @@ async def test_the_table_and_how_far_it_is(
 
 
 async def test_cells_follow_each_other_on_one_axis(tmp_path: Path) -> None:
-    shown: list[Moment] = []
-    moments = list(SCENES["swap"]())
-    cell = FakeFeed(moments, stay=False)
+    shown: list[Snapshot] = []
+    snapshots = list(SCENES["swap"]())
+    cell = FakeFeed(snapshots, stay=False)
 
     async def go() -> None:
         await feed.show_cell(cell)
@@ -54,10 +54,10 @@ async def test_cells_follow_each_other_on_one_axis(tmp_path: Path) -> None:
 
     feed = ExperimentFeed(str(tmp_path), go)
     await feed.run(shown.append)
-    assert len(shown) == 2 * len(moments)
-    times = [moment.at for moment in shown]
+    assert len(shown) == 2 * len(snapshots)
+    times = [snapshot.at for snapshot in shown]
     assert times == sorted(times)
-    first, second = shown[len(moments) - 1], shown[-1]
+    first, second = shown[len(snapshots) - 1], shown[-1]
     assert second.at == pytest.approx(2 * first.at)
     before, after = first.diagnosis.verdict, second.diagnosis.verdict
     assert after.since_s == pytest.approx(before.since_s + first.at)
@@ -65,5 +65,5 @@ async def test_cells_follow_each_other_on_one_axis(tmp_path: Path) -> None:
 
 
 def test_nothing_else_changes() -> None:
-    moment = list(SCENES["swap"]())[-1]
-    assert later(later(moment, 7.0), -7.0).measured.hosts == moment.measured.hosts
+    snapshot = list(SCENES["swap"]())[-1]
+    assert later(later(snapshot, 7.0), -7.0).measured.hosts == snapshot.measured.hosts

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from loadtop.commands import Command
-from loadtop.moment import Moment
+from loadtop.pipeline.commands import Command
+from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import headroom
 from tui.app import Cockpit
@@ -17,7 +17,7 @@ async def test_the_first_screen_is_painted_before_the_feed_starts(look: Look, sc
     seen: list[str] = []
 
     class Watching(FakeFeed):
-        async def run(self, show: Callable[[Moment], None]) -> None:
+        async def run(self, show: Callable[[Snapshot], None]) -> None:
             seen.extend(screen_text(app))
             await super().run(show)
 
@@ -31,7 +31,7 @@ async def test_the_first_screen_is_painted_before_the_feed_starts(look: Look, sc
 
 
 async def test_only_the_newest_is_drawn_and_every_moment_is_kept(look: Look) -> None:
-    moments = headroom()
+    snapshots = headroom()
     app = Cockpit(FakeFeed([]), look=look)
     drawn: list[float] = []
     async with app.run_test(size=(80, 24)) as pilot:
@@ -39,16 +39,16 @@ async def test_only_the_newest_is_drawn_and_every_moment_is_kept(look: Look) -> 
         show_view = app.screen.show_view  # type: ignore[attr-defined]
 
         def show(view: object) -> None:
-            drawn.append(app.follower.view.moment.at if app.follower.view.moment else -1.0)
+            drawn.append(app.follower.view.snapshot.at if app.follower.view.snapshot else -1.0)
             show_view(view)
 
         app.screen.show_view = show  # type: ignore[attr-defined]
-        for moment in moments:
-            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        for snapshot in snapshots:
+            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
         await pilot.pause()
         await pilot.pause()
-    assert drawn == [moments[-1].at]
-    assert app.follower.view.history.rps.total == len(moments)
+    assert drawn == [snapshots[-1].at]
+    assert app.follower.view.history.rps.total == len(snapshots)
 
 
 async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(look: Look, screen_text: Text) -> None:
@@ -83,7 +83,7 @@ async def test_leaving_cancels_the_feed_and_waits_for_it(look: Look) -> None:
     closed: list[str] = []
 
     class Slow(FakeFeed):
-        async def run(self, show: Callable[[Moment], None]) -> None:
+        async def run(self, show: Callable[[Snapshot], None]) -> None:
             try:
                 await super().run(show)
             finally:

@@ -9,7 +9,8 @@ from rich.cells import cell_len
 
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
 from loadtop.model import Frame, HostState
-from loadtop.moment import HostView, Measured, Moment
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import HostView, Measured
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import cpu_then_swap, stale
 from tui.app import Cockpit
@@ -19,9 +20,9 @@ EVIL = "\x1b]0;evil\x07[bold red]\u202e日本\r\n\x9b2J"
 Text = Callable[[Cockpit], list[str]]
 
 
-def poisoned(moment: Moment) -> Moment:
+def poisoned(snapshot: Snapshot) -> Snapshot:
     """The same moment with hostile names everywhere."""
-    measured = moment.measured
+    measured = snapshot.measured
     load = measured.load
     assert load is not None
     hosts: list[HostView] = []
@@ -54,15 +55,15 @@ def poisoned(moment: Moment) -> Moment:
         tuple(host.state for host in hosts),
         (EVIL,),
     )
-    return Moment(Measured(frame, measured.load_rates, tuple(hosts)), Diagnosis(verdict, (verdict,)))
+    return Snapshot(Measured(frame, measured.load_rates, tuple(hosts)), Diagnosis(verdict, (verdict,)))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (120, 40)])
-@pytest.mark.parametrize("moments", [cpu_then_swap, stale])
+@pytest.mark.parametrize("snapshots", [cpu_then_swap, stale])
 async def test_hostile_names(
-    size: tuple[int, int], moments: Callable[[], list[Moment]], look: Look, screen_text: Text
+    size: tuple[int, int], snapshots: Callable[[], list[Snapshot]], look: Look, screen_text: Text
 ) -> None:
-    feed = FakeFeed([poisoned(moment) for moment in moments()])
+    feed = FakeFeed([poisoned(snapshot) for snapshot in snapshots()])
     feed.title = EVIL
     app = Cockpit(feed, look=look)
     async with app.run_test(size=size) as pilot:

@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from loadtop.commands import Mark, SetConcurrency, StopLoad
+from loadtop.pipeline.commands import Mark, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
 from tui.app import Cockpit
 from tui.look import Look
@@ -123,15 +123,15 @@ async def test_one_host_says_how_to_add_more(feed_of: FeedOf, look: Look, screen
 async def test_pause_holds_the_picture_and_data_goes_on(look: Look, screen_text: Text) -> None:
     from tests.tui.scenes import cpu_then_swap
 
-    moments = cpu_then_swap()
-    feed = FakeFeed(moments[:12])
+    snapshots = cpu_then_swap()
+    feed = FakeFeed(snapshots[:12])
     async with running(feed, look) as (app, pilot):
         await pilot.press("space")
         await settle(pilot)
         held = screen_text(app)
         assert "paused" in held[0]
-        for moment in moments[12:]:
-            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        for snapshot in snapshots[12:]:
+            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
         await settle(pilot)
         assert screen_text(app) == held
         await pilot.press("space")

@@ -21,12 +21,12 @@ BROKEN = Failures(length=8270, timeout=12)
 
 def last_line(look: Look, cells: int, failures: Failures, **changes: object) -> str:
     """The last line of a load of which some failed."""
-    moment = Story().play(HEADROOM, 2)[-1]
-    load = moment.measured.load
+    snapshot = Story().play(HEADROOM, 2)[-1]
+    load = snapshot.measured.load
     assert load is not None
     load = replace(load, failures=failures, non_2xx=8270, **changes)  # type: ignore[arg-type]
-    moment = replace(moment, measured=replace(moment.measured, frame=replace(moment.measured.frame, load=load)))
-    view = View("", "", 1.0, History(1.0), moment, phase=Phase.LIVE)
+    snapshot = replace(snapshot, measured=replace(snapshot.measured, frame=replace(snapshot.measured.frame, load=load)))
+    view = View("", "", 1.0, History(1.0), snapshot, phase=Phase.LIVE)
     return text_of(LoadPanel(look).content(view, cells, 4)[-1])
 
 
@@ -46,17 +46,19 @@ def test_the_classes_lose_their_numbers_first(look: Look) -> None:
 
 def test_a_message_that_the_verdict_tells_leaves_the_figures(look: Look) -> None:
     assert "trouble ahead" in last_line(look, 40, BROKEN, message="trouble ahead")
-    moment = Story().play(HEADROOM, 2)[-1]
-    advice = moment.diagnosis.verdict.advice
+    snapshot = Story().play(HEADROOM, 2)[-1]
+    advice = snapshot.diagnosis.verdict.advice
     assert "failed" in last_line(look, 40, BROKEN, message=advice)
 
 
 def test_before_the_first_figures_nothing_is_claimed(look: Look) -> None:
     view = View("", "", 1.0, History(1.0))
     assert text_of(LoadPanel(look).content(view, 60, 4)[0]) == "waiting for the first figures"
-    moment = Story().play(HEADROOM, 1)[0]
-    bare = replace(moment.diagnosis.verdict, evidence=())
-    view = replace(view, moment=replace(moment, diagnosis=replace(moment.diagnosis, verdict=bare)), phase=Phase.LIVE)
+    snapshot = Story().play(HEADROOM, 1)[0]
+    bare = replace(snapshot.diagnosis.verdict, evidence=())
+    view = replace(
+        view, snapshot=replace(snapshot, diagnosis=replace(snapshot.diagnosis, verdict=bare)), phase=Phase.LIVE
+    )
     said = " ".join(text_of(each) for each in VerdictPanel(look).content(view, 60, 4))
     assert "headroom" not in said
 

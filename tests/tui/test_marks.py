@@ -11,11 +11,11 @@ from tui.look import Look
 
 async def test_each_mark_is_seen_also_behind_the_title(look: Look, screen_text: Callable[[Cockpit], list[str]]) -> None:
     story = Story(seconds=600.0)
-    moments = story.play(HEADROOM, 4) + story.play(replace(HEADROOM, marks=("early",))) + story.play(HEADROOM, 220)
-    moments += story.play(replace(HEADROOM, marks=("late",))) + story.play(HEADROOM, 2)
-    app = Cockpit(FakeFeed(moments), look=look)
+    snapshots = story.play(HEADROOM, 4) + story.play(replace(HEADROOM, marks=("early",))) + story.play(HEADROOM, 220)
+    snapshots += story.play(replace(HEADROOM, marks=("late",))) + story.play(HEADROOM, 2)
+    app = Cockpit(FakeFeed(snapshots), look=look)
     async with app.run_test(size=(80, 24)) as pilot:
-        while not app.follower.view.moment or app.follower.view.moment.at < moments[-1].at:
+        while not app.follower.view.snapshot or app.follower.view.snapshot.at < snapshots[-1].at:
             await pilot.pause()
         for _ in range(3):
             await pilot.pause()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.message import Message
 
-from loadtop.commands import Command
+from loadtop.pipeline.commands import Command
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.app import Cockpit

@@ -15,7 +15,7 @@ from textual import events
 from textual.driver import Driver
 from textual.geometry import Size
 
-from loadtop.moment import Moment
+from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import endless
 from tui.app import Cockpit
@@ -83,15 +83,15 @@ async def test_monkey(look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tui.app.SAID_S", 0.005)
     chance = random.Random(SEED)  # noqa: S311 (no secret)
-    moments = list(islice(endless(), 60))
+    snapshots = list(islice(endless(), 60))
     left = EVENTS
     while left > 0:  # the monkey may find the way out: then it begins again
-        left -= await one_run(moments, look, chance, left)
+        left -= await one_run(snapshots, look, chance, left)
 
 
-async def one_run(moments: list[Moment], look: Look, chance: random.Random, most: int) -> int:
+async def one_run(snapshots: list[Snapshot], look: Look, chance: random.Random, most: int) -> int:
     """Let it play until it finds the way out, or has done enough; how much it did."""
-    feed = FakeFeed(moments, pause_s=0.01)
+    feed = FakeFeed(snapshots, pause_s=0.01)
     app = Cockpit(feed, look=look)
     monkey = Monkey(app, chance)
     async with app.run_test(size=(80, 24)) as pilot:

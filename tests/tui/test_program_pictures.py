@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.comparing.comparison import compare
-from loadtop.comparing.run import read
-from loadtop.experiment.plan import Cell, Level, Variant
-from loadtop.experiment.runner import Progress
-from loadtop.session import file
-from loadtop.session.listing import Recording
-from loadtop.session.meta import SessionMeta
-from loadtop.session.player import SessionPlayer
-from loadtop.session.reader import Session
-from loadtop.session.writer import Writer
-from loadtop.tuning.sweep import Sweep
+from loadtop.analysis.compare.comparison import compare
+from loadtop.analysis.compare.run import read
+from loadtop.analysis.experiment.plan import Cell, Level, Variant
+from loadtop.analysis.experiment.runner import Progress
+from loadtop.analysis.tune.sweep import Sweep
+from loadtop.recording import file
+from loadtop.recording.listing import Recording
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.player import SessionPlayer
+from loadtop.recording.reader import Session
+from loadtop.recording.writer import Writer
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
@@ -48,8 +48,8 @@ def clock_of_nobody(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 async def test_tune(scene: str, any_look: AnyLook, pictures: Pictures) -> None:
     suffix, look = any_look
     sweep = Sweep()
-    for moment in SCENES["headroom"]():
-        sweep.add(moment)
+    for snapshot in SCENES["headroom"]():
+        sweep.add(snapshot)
     step = sweep.running
     assert step is not None
     for c, rps in ((1, 70.0), (2, 131.0), (4, 212.0), (8, 214.0), (16, 180.0)):
@@ -89,8 +89,8 @@ async def test_replay(key: str, any_look: AnyLook, pictures: Pictures, tmp_path:
     path = tmp_path / "swap.loadtop"
     file.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
     writer = Writer(path)
-    for moment in SCENES["swap"]():
-        writer.take(moment)
+    for snapshot in SCENES["swap"]():
+        writer.take(snapshot)
         writer.write()
     writer.close()
     with Session(path) as session:

@@ -24,8 +24,8 @@ async def updates(
             found.append(renderable)
 
     async with app.run_test(size=(80, 24)) as pilot:
-        for moment in story.play(scene, 40):
-            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        for snapshot in story.play(scene, 40):
+            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
         for _ in range(3):
             await pilot.pause()
         app._display = display  # type: ignore[method-assign,assignment]
@@ -39,8 +39,8 @@ async def test_few_changed_numbers_redraw_few_cells(look: Look) -> None:
     app = Cockpit(FakeFeed([]), look=look)
 
     def change(story: Story) -> None:
-        for moment in story.play(replace(HEADROOM, rps=213.0, available_kb=300_000)):
-            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        for snapshot in story.play(replace(HEADROOM, rps=213.0, available_kb=300_000)):
+            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
 
     (update,) = await updates(app, Story(), change)
     spans = update.spans
@@ -55,8 +55,8 @@ async def test_the_same_again_moves_only_the_clocks_and_graphs(look: Look) -> No
     app = Cockpit(FakeFeed([]), look=look)
 
     def change(story: Story) -> None:
-        for moment in story.play(HEADROOM):
-            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        for snapshot in story.play(HEADROOM):
+            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
 
     (update,) = await updates(app, Story(), change)
     cells = sum(last - first for _, first, last in update.spans)
@@ -79,8 +79,8 @@ async def test_what_is_sent_is_what_changed(look: Look) -> None:
     app = Cockpit(FakeFeed([]), look=look)
 
     def change(story: Story) -> None:
-        for moment in story.play(replace(HEADROOM, rps=400.0, busy=31, user=60.0)):
-            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        for snapshot in story.play(replace(HEADROOM, rps=400.0, busy=31, user=60.0)):
+            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
 
     (update,) = await updates(app, Story(), change)
     sent = update.render_segments(app.console)
@@ -95,8 +95,8 @@ async def test_what_is_typed_is_shown_though_panels_change_with_it(look: Look) -
     last = 23
 
     async with app.run_test(size=(80, 24)) as pilot:
-        for moment in Story().play(HEADROOM, 5):
-            app.follower._receive(moment)  # pyright: ignore[reportPrivateUsage]
+        for snapshot in Story().play(HEADROOM, 5):
+            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
         await pilot.press("slash")
         for _ in range(3):
             await pilot.pause()

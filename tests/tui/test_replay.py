@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.moment import Moment
-from loadtop.session import file
-from loadtop.session.meta import SessionMeta
-from loadtop.session.player import SessionPlayer
-from loadtop.session.reader import Session
-from loadtop.session.writer import Writer
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording import file
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.player import SessionPlayer
+from loadtop.recording.reader import Session
+from loadtop.recording.writer import Writer
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.app import Cockpit
@@ -24,17 +24,17 @@ Screenshot = Callable[[Cockpit], list[str]]
 
 
 @pytest.fixture(scope="module")
-def moments() -> list[Moment]:
+def snapshots() -> list[Snapshot]:
     return SCENES["swap"]()
 
 
 @pytest.fixture(scope="module")
-def path(moments: list[Moment], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(snapshots: list[Snapshot], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("replay") / "swap.loadtop"
     file.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
     writer = Writer(path)
-    for moment in moments:
-        writer.take(moment)
+    for snapshot in snapshots:
+        writer.take(snapshot)
         writer.write()
     writer.close()
     return path
@@ -56,8 +56,8 @@ async def replayed(path: Path, look: Look) -> AsyncGenerator[tuple[ReplayCockpit
             await app.follower.close()
 
 
-async def live_picture(moments: list[Moment], look: Look, screen_text: Screenshot) -> list[str]:
-    app = Cockpit(FakeFeed(moments), look=look)
+async def live_picture(snapshots: list[Snapshot], look: Look, screen_text: Screenshot) -> list[str]:
+    app = Cockpit(FakeFeed(snapshots), look=look)
     async with app.run_test(size=SIZE) as pilot:
         for _ in range(3):
             await pilot.pause()
@@ -69,38 +69,40 @@ def panels(lines: list[str]) -> list[str]:
     return lines[1:-1]
 
 
-async def test_picture_is_the_live_one(moments: list[Moment], path: Path, look: Look, screen_text: Screenshot) -> None:
-    order = [len(moments), 12, 30, 3, len(moments) - 1]
+async def test_picture_is_the_live_one(
+    snapshots: list[Snapshot], path: Path, look: Look, screen_text: Screenshot
+) -> None:
+    order = [len(snapshots), 12, 30, 3, len(snapshots) - 1]
     async with replayed(path, look) as (app, press):
         for count in order:
-            app.player.seek(moments[count - 1].at)
+            app.player.seek(snapshots[count - 1].at)
             await press()
             shown = panels(screen_text(app))
-            assert shown == await live_picture(moments[:count], look, screen_text), count
+            assert shown == await live_picture(snapshots[:count], look, screen_text), count
             assert app.player.live == ""
 
 
-async def test_steps_there_and_back(moments: list[Moment], path: Path, look: Look, screen_text: Screenshot) -> None:
+async def test_steps_there_and_back(snapshots: list[Snapshot], path: Path, look: Look, screen_text: Screenshot) -> None:
     async with replayed(path, look) as (app, press):
-        app.player.seek(moments[9].at)
+        app.player.seek(snapshots[9].at)
         await press("right", "right")
         await press("left")
-        assert app.player.at == moments[10].at
-        assert panels(screen_text(app)) == await live_picture(moments[:11], look, screen_text)
+        assert app.player.at == snapshots[10].at
+        assert panels(screen_text(app)) == await live_picture(snapshots[:11], look, screen_text)
 
 
-async def test_keys_move_in_time(moments: list[Moment], path: Path, look: Look, screen_text: Screenshot) -> None:
+async def test_keys_move_in_time(snapshots: list[Snapshot], path: Path, look: Look, screen_text: Screenshot) -> None:
     async with replayed(path, look) as (app, press):
         await press("end")
-        assert app.player.at == moments[-1].at
+        assert app.player.at == snapshots[-1].at
         await press("home")
-        assert app.player.at == moments[0].at
+        assert app.player.at == snapshots[0].at
         await press("v")
         change = app.player.at
-        first = moments[0].diagnosis.verdict.bottleneck
-        assert change == next(m.at for m in moments if m.diagnosis.verdict.bottleneck is not first)
+        first = snapshots[0].diagnosis.verdict.bottleneck
+        assert change == next(m.at for m in snapshots if m.diagnosis.verdict.bottleneck is not first)
         await press("t", "0", ":", "0", "5", "enter")
-        assert app.player.at == next(m.at for m in moments if m.at >= 5)
+        assert app.player.at == next(m.at for m in snapshots if m.at >= 5)
         assert "00:05 of" in screen_text(app)[-1]
         await press("plus", "space")
         assert (app.player.speed, app.player.playing) == (2.0, True)

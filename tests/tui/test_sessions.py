@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from loadtop.cli import sessions
-from loadtop.session.listing import Recording
+from loadtop.recording.listing import Recording
 from tui.drawing.line import text_of
 from tui.look import Look
 from tui.sessions import Chosen, SessionsApp

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.tuning.sweep import Sweep
+from loadtop.analysis.tune.sweep import Sweep
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import HEADROOM, SCENES, Story
 from tui.app import Cockpit
@@ -20,8 +20,8 @@ from tui.screens.tune import TuneScreen
 def sweep() -> Sweep:
     """A sweep of one step, which is still running."""
     found = Sweep()
-    for moment in SCENES["headroom"]():
-        found.add(moment)
+    for snapshot in SCENES["headroom"]():
+        found.add(snapshot)
     return found
 
 
@@ -48,8 +48,10 @@ async def test_the_table_is_there_at_once(
 async def test_every_load_has_a_table_of_its_steps(look: Look, screen_text: Callable[[Cockpit], list[str]]) -> None:
     """Also of those that a person made; an open load has none."""
     story = Story()
-    moments = [moment for c in (5, 10, 20) for moment in story.play(replace(HEADROOM, concurrency=c, rps=20.0 * c), 8)]
-    app = Cockpit(FakeFeed(moments), look=look)
+    snapshots = [
+        snapshot for c in (5, 10, 20) for snapshot in story.play(replace(HEADROOM, concurrency=c, rps=20.0 * c), 8)
+    ]
+    app = Cockpit(FakeFeed(snapshots), look=look)
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):
             await pilot.pause()

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from loadtop.model import MISSING, EngineWorker, Failures
-from loadtop.moment import Moment
+from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
@@ -29,19 +29,19 @@ TROUBLED = (
 )
 
 
-def by_locust(workers: tuple[EngineWorker, ...]) -> list[Moment]:
+def by_locust(workers: tuple[EngineWorker, ...]) -> list[Snapshot]:
     """Moments with a load as Locust tells of it: much it does not say."""
-    moments: list[Moment] = []
-    for moment in SCENES["headroom"]()[-20:]:
-        load = moment.measured.frame.load
+    snapshots: list[Snapshot] = []
+    for snapshot in SCENES["headroom"]()[-20:]:
+        load = snapshot.measured.frame.load
         assert load is not None
         load = replace(
             load, engine="locust", in_flight=None, non_2xx=None, received_bytes=None, server=None, workers=workers,
             failures=Failures.undivided(0),
         )  # fmt: skip
-        measured = replace(moment.measured, frame=replace(moment.measured.frame, load=load))
-        moments.append(replace(moment, measured=measured))
-    return moments
+        measured = replace(snapshot.measured, frame=replace(snapshot.measured.frame, load=load))
+        snapshots.append(replace(snapshot, measured=measured))
+    return snapshots
 
 
 @pytest.mark.parametrize("any_look", ["colour", "no-colour", "japanese"], indirect=True)

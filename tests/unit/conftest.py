@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from loadtop.i18n import language, speak
 from loadtop.model import (
     ApacheStatus,
     Core,
@@ -28,7 +29,6 @@ from loadtop.model import (
     Swap,
     Tcp,
 )
-from loadtop.words import language, speak
 from tests.unit.course import Course
 
 FACTS = HostFacts("web1", "local", "Linux", "6.1", 2, 4_000_000)

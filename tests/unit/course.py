@@ -6,7 +6,7 @@ from typing import Any
 from loadtop.diagnosis.finding import Diagnosis
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame
-from loadtop.moment import Measurer
+from loadtop.rates.measured import Measurer
 
 Counted = Callable[[int], Any]
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.condition import HOST_READERS, LOAD_READERS, Condition, ConditionError, Watchdog
+from loadtop.analysis.fail_if import HOST_READERS, LOAD_READERS, Condition, ConditionError, Watchdog
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Distribution, Failures, Frame, Latencies, LoadSample, LoadState
-from loadtop.moment import Measurer, Moment
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measurer
 
 SUMMARY: dict[str, Any] = {
     "load": {
@@ -123,7 +124,7 @@ def test_a_rule_with_a_time_holds_only_after_that_time_in_a_row(
         watchdog = Watchdog([condition])
         for number, share in enumerate(busy):
             measured = measurer.measure(frame_of(number, load.sample(), machine.state(busy=(share, share))))
-            watchdog.add(Moment(measured, diagnoser.diagnose(measured)))
+            watchdog.add(Snapshot(measured, diagnoser.diagnose(measured)))
         return bool(watchdog.broken(SUMMARY))
 
     assert not watch([0, 99, 99, 0, 99, 99, 0])
@@ -135,7 +136,7 @@ def watched(text: str, samples: Iterable[LoadSample], frame_of: Callable[..., Fr
     measurer, diagnoser, watchdog = Measurer(), Diagnoser(), Watchdog([Condition.parse(text)])
     for number, sample in enumerate(samples):
         measured = measurer.measure(frame_of(number, sample))
-        watchdog.add(Moment(measured, diagnoser.diagnose(measured)))
+        watchdog.add(Snapshot(measured, diagnoser.diagnose(measured)))
     return bool(watchdog.broken(SUMMARY))
 
 

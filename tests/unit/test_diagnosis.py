@@ -12,7 +12,7 @@ from loadtop.diagnosis.assessment import Assessment, Latch
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Finding
 from loadtop.diagnosis.verdict import ORDER, Diagnoser
 from loadtop.model import Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
-from loadtop.moment import Measurer
+from loadtop.rates.measured import Measurer
 from tests.unit.course import Course
 
 FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.load.histogram import bucket_of
 from loadtop.model import Distribution, HostSample, LoadState, Outcome, State
-from loadtop.moment import HostView, Measured
-from loadtop.rate_model import CpuShares, HostRates
-from loadtop.session.reader import Session
-from loadtop.session.replay import moments
+from loadtop.model.histogram import bucket_of
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import CpuShares, HostRates
+from loadtop.recording.reader import Session
+from loadtop.recording.replay import snapshots
 from tests.lab.keeping import SUFFIX, unpack
 
 QUARTER_S = 900
@@ -31,7 +31,7 @@ BETWEEN = (4, 40)
 def intervals(path: Path, directory: Path) -> list[Measured]:
     """The intervals of a recording in which load ran and everything was measured."""
     with Session(unpack(path, directory)) as session:
-        found = [moment.measured for moment in moments(session.frames())]
+        found = [snapshot.measured for snapshot in snapshots(session.frames())]
     return [each for each in found if _is_whole(each)]
 
 

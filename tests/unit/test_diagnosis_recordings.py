@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from loadtop.analysis.totals.builder import SummaryBuilder
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.session.reader import Session
-from loadtop.session.replay import moments
-from loadtop.summary.builder import SummaryBuilder
+from loadtop.recording.reader import Session
+from loadtop.recording.replay import snapshots
 from tests.lab.keeping import SUFFIX, unpack
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
@@ -32,8 +32,8 @@ def test_there_are_recordings_of_most_limits() -> None:
 def test_names_the_limit_that_was_proven(path: Path, tmp_path: Path) -> None:
     summary = SummaryBuilder("http://lab/")
     with Session(unpack(path, tmp_path)) as session:
-        for moment in moments(session.frames()):
-            summary.add(moment)
+        for snapshot in snapshots(session.frames()):
+            summary.add(snapshot)
         assert session.damage == []
     figures = summary.as_json()
     assert figures["verdict"]["bottleneck"] == limit_of(path), figures["timeline"]

@@ -7,8 +7,8 @@ import pytest
 
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Forecast
 from loadtop.diagnosis.forecast import LEAST_INTERVALS
-from loadtop.load.histogram import EMPTY, bucket_of
 from loadtop.model import CgroupLimits, Distribution, FpmPool, Latencies, Network
+from loadtop.model.histogram import EMPTY, bucket_of
 from tests.unit.course import Course, counted
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from collectors.transport.ssh_problem import explain
 from loadtop.cli.doctor import text
-from loadtop.doctor import Check, Health, Report, examine, generator
+from loadtop.i18n import width
 from loadtop.model import (
     ApacheStatus,
     FpmPool,
@@ -21,7 +21,7 @@ from loadtop.model import (
     Process,
     State,
 )
-from loadtop.words import width
+from loadtop.reports.doctor import Check, Health, Report, examine, generator
 
 PAGE = ApacheStatus("http://x/s?auto", "event", "", "W___", 10, max_request_workers=4, listen_backlog=511)
 POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address="/run/fpm.sock")

@@ -17,7 +17,7 @@ def test_a_topic_is_the_text_in_the_docs(topic: str, capsys: pytest.CaptureFixtu
 
 
 def test_every_text_is_a_topic() -> None:
-    assert {file.stem for file in (ROOT / "loadtop" / "manual").iterdir()} == set(TOPICS)
+    assert {file.stem for file in (ROOT / "loadtop" / "cli" / "manual").iterdir()} == set(TOPICS)
 
 
 @pytest.mark.parametrize("words", [["help"], ["help", "help"], ["help", "--help"]])

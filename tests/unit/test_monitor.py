@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from loadtop.commands import Command, Mark, SetConcurrency, StopLoad
+from loadtop.analysis.totals.builder import SummaryBuilder
 from loadtop.model import HostSample, LoadSample, LoadState
-from loadtop.moment import Moment
-from loadtop.monitor import Monitor
-from loadtop.summary.builder import SummaryBuilder
+from loadtop.pipeline.commands import Command, Mark, SetConcurrency, StopLoad
+from loadtop.pipeline.monitor import Monitor
+from loadtop.pipeline.snapshot import Snapshot
 
 
 class FakeClock:
@@ -94,14 +94,14 @@ def clock() -> FakeClock:
 
 
 async def test_frames_come_once_an_interval_until_the_load_ends(machine: Any, load: Any, clock: FakeClock) -> None:
-    host, source, moments = FakeHost(machine, clock), FakeLoad(load, 5), list[Moment]()
+    host, source, snapshots = FakeHost(machine, clock), FakeLoad(load, 5), list[Snapshot]()
     monitor = Monitor("u", source, [host], until_load_ends=True, clock=clock)
-    await monitor.run(moments.append)
-    assert [round(moment.at, 6) for moment in moments[:4]] == [0.0, 1.15, 2.15, 3.15]
-    assert [moment.measured.frame.number for moment in moments] == list(range(1, len(moments) + 1))
-    assert moments[-1].measured.load is not None
-    assert moments[-1].measured.load.state is LoadState.DONE
-    assert moments[1].measured.hosts[0].rates is not None
+    await monitor.run(snapshots.append)
+    assert [round(snapshot.at, 6) for snapshot in snapshots[:4]] == [0.0, 1.15, 2.15, 3.15]
+    assert [snapshot.measured.frame.number for snapshot in snapshots] == list(range(1, len(snapshots) + 1))
+    assert snapshots[-1].measured.load is not None
+    assert snapshots[-1].measured.load.state is LoadState.DONE
+    assert snapshots[1].measured.hosts[0].rates is not None
     assert host.closed
     assert source.closed
 
@@ -112,11 +112,11 @@ async def test_what_ended_between_two_frames_gets_frames_at_once(machine: Any, l
             sample = super().take()
             return sample and replace(sample, more=self._left in (4, 3))
 
-    host, moments, summary = FakeHost(machine, clock), list[Moment](), SummaryBuilder("u")
+    host, snapshots, summary = FakeHost(machine, clock), list[Snapshot](), SummaryBuilder("u")
     await Monitor("u", Quick(load, 6), [host], until_load_ends=True, clock=clock, sinks=[summary.add]).run(
-        moments.append
+        snapshots.append
     )
-    assert [round(moment.at, 6) for moment in moments[:5]] == [0.0, 1.15, 1.15, 1.15, 2.15]
+    assert [round(snapshot.at, 6) for snapshot in snapshots[:5]] == [0.0, 1.15, 1.15, 1.15, 2.15]
     assert summary.as_json()["hosts"][0]["stale"] == 0, "nobody waited for a sample between them"
 
 
@@ -124,39 +124,39 @@ async def test_ticks_that_were_missed_are_dropped_and_the_rest_keep_their_place(
     machine: Any, load: Any, clock: FakeClock
 ) -> None:
     clock.lag = 2.5
-    moments = list[Moment]()
+    snapshots = list[Snapshot]()
     await Monitor("u", FakeLoad(load, 4), [FakeHost(machine, clock)], until_load_ends=True, clock=clock).run(
-        moments.append
+        snapshots.append
     )
-    assert [round(moment.at, 6) for moment in moments[:4]] == [0.0, 3.65, 6.65, 9.65]
+    assert [round(snapshot.at, 6) for snapshot in snapshots[:4]] == [0.0, 3.65, 6.65, 9.65]
 
 
 async def test_a_host_whose_samples_stop_is_stale_and_says_why(machine: Any, load: Any, clock: FakeClock) -> None:
-    host, moments = FakeHost(machine, clock), list[Moment]()
+    host, snapshots = FakeHost(machine, clock), list[Snapshot]()
 
-    def show(moment: Moment) -> None:
-        moments.append(moment)
-        host.frozen = len(moments) >= 3
+    def show(snapshot: Snapshot) -> None:
+        snapshots.append(snapshot)
+        host.frozen = len(snapshots) >= 3
 
     await Monitor("u", FakeLoad(load, 6), [host], until_load_ends=True, clock=clock).run(show)
-    view = moments[5].measured.hosts[0]
+    view = snapshots[5].measured.hosts[0]
     assert (view.rates, view.state.fresh, view.state.problem) == (None, False, "no answer")
     assert round(view.stale_s, 6) == 3.0
 
 
 async def test_commands_go_to_the_load_and_marks_into_the_next_frame(machine: Any, load: Any, clock: FakeClock) -> None:
-    source, moments = FakeLoad(load, 4), list[Moment]()
+    source, snapshots = FakeLoad(load, 4), list[Snapshot]()
     monitor = Monitor("u", source, [FakeHost(machine, clock)], until_load_ends=True, clock=clock)
 
-    def show(moment: Moment) -> None:
-        moments.append(moment)
-        if len(moments) == 2:
+    def show(snapshot: Snapshot) -> None:
+        snapshots.append(snapshot)
+        if len(snapshots) == 2:
             monitor.command(SetConcurrency(20))
             monitor.command(Mark("restarted"))
 
     await monitor.run(show)
     assert source.commands == [SetConcurrency(20)]
-    assert [moment.measured.frame.marks for moment in moments[:4]] == [(), (), ("restarted",), ()]
+    assert [snapshot.measured.frame.marks for snapshot in snapshots[:4]] == [(), (), ("restarted",), ()]
 
 
 async def test_sinks_get_every_moment_before_it_is_shown(machine: Any, load: Any, clock: FakeClock) -> None:
@@ -174,8 +174,8 @@ async def test_a_cancelled_test_stops_the_load_and_lets_the_machines_go(
     machine: Any, load: Any, clock: FakeClock, until_load_ends: bool
 ) -> None:
     host, source = FakeHost(machine, clock), FakeLoad(load, 10**9)
-    seen: Callable[[Moment], None] = lambda _: None  # noqa: E731 - the shortest thing that shows nothing
-    sunk = list[Moment]()
+    seen: Callable[[Snapshot], None] = lambda _: None  # noqa: E731 - the shortest thing that shows nothing
+    sunk = list[Snapshot]()
     monitor = Monitor("u", source, [host], until_load_ends=until_load_ends, clock=clock, sinks=[sunk.append])
     task = asyncio.ensure_future(monitor.run(seen))
     for _ in range(20):
@@ -207,12 +207,12 @@ async def test_who_insists_on_the_end_leaves_nothing_open(
     machine: Any, load: Any, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host, source = SlowHost(machine, clock), FakeLoad(load, 10**9)
-    monkeypatch.setattr("loadtop.monitor.PATIENCE_S", 0.0)
+    monkeypatch.setattr("loadtop.pipeline.monitor.PATIENCE_S", 0.0)
     task = asyncio.ensure_future(Monitor("u", source, [host], clock=clock).run(lambda _: None))
     for _ in range(20):
         await asyncio.sleep(0)
     assert source.taken
-    monkeypatch.setattr("loadtop.monitor.PATIENCE_S", 60.0)
+    monkeypatch.setattr("loadtop.pipeline.monitor.PATIENCE_S", 60.0)
     task.cancel()
     for _ in range(20):
         await asyncio.sleep(0)
@@ -226,11 +226,11 @@ async def test_who_insists_on_the_end_leaves_nothing_open(
 
 
 async def test_watching_goes_on_after_the_load_has_ended(machine: Any, load: Any, clock: FakeClock) -> None:
-    moments, enough = list[Moment](), asyncio.Event()
+    snapshots, enough = list[Snapshot](), asyncio.Event()
 
-    def show(moment: Moment) -> None:
-        moments.append(moment)
-        if len(moments) == 8:
+    def show(snapshot: Snapshot) -> None:
+        snapshots.append(snapshot)
+        if len(snapshots) == 8:
             enough.set()
 
     task = asyncio.ensure_future(Monitor("u", FakeLoad(load, 3), [FakeHost(machine, clock)], clock=clock).run(show))
@@ -238,5 +238,5 @@ async def test_watching_goes_on_after_the_load_has_ended(machine: Any, load: Any
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert moments[7].measured.load is not None
-    assert moments[7].measured.load.state is LoadState.DONE
+    assert snapshots[7].measured.load is not None
+    assert snapshots[7].measured.load.state is LoadState.DONE

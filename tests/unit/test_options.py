@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.load_options import DEFAULT_CONCURRENCY, DEFAULT_TIME_S, UsageError
-from loadtop.options import parse
+from loadtop.cli.options.load import DEFAULT_CONCURRENCY, DEFAULT_TIME_S, UsageError
+from loadtop.cli.options.parse import parse
 
 URL = "http://127.0.0.1:8080/"
 

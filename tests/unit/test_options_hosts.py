@@ -2,8 +2,8 @@
 
 import pytest
 
-from loadtop.load_options import UsageError
-from loadtop.options import parse
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import parse
 
 URL = "http://127.0.0.1:8080/"
 

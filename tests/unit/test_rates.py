@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.model import ApacheStatus, CpuTimes, Disk, Failures, Group, LoadState, Network, Pressure
-from loadtop.rates import apache_rates, cpu_shares, host_rates, load_rates, pressure_shares
+from loadtop.rates.compute import apache_rates, cpu_shares, host_rates, load_rates, pressure_shares
 
 ticks = st.integers(0, 10**9)
 times = st.builds(CpuTimes, *[ticks] * 10)

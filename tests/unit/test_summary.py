@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from loadtop.analysis.totals.builder import SummaryBuilder
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.load.histogram import EMPTY, bucket_of
 from loadtop.model import (
     MISSING,
     ApacheStatus,
@@ -23,14 +23,14 @@ from loadtop.model import (
     LoadState,
     StatedTimes,
 )
-from loadtop.moment import Measurer
-from loadtop.moment import Moment as AMoment
-from loadtop.reporting.story import Story
-from loadtop.reporting.tables import tables
-from loadtop.summary.ab import ab_report
-from loadtop.summary.ab_html import ab_table
-from loadtop.summary.builder import SummaryBuilder
-from loadtop.summary.text import report
+from loadtop.model.histogram import EMPTY, bucket_of
+from loadtop.pipeline.snapshot import Snapshot as ASnapshot
+from loadtop.rates.measured import Measurer
+from loadtop.reports.ab import ab_report
+from loadtop.reports.ab_html import ab_table
+from loadtop.reports.story import Story
+from loadtop.reports.tables import tables
+from loadtop.reports.text import report
 
 FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
 
@@ -62,7 +62,7 @@ class Run:
             sample = self.load.sample(**({"latencies": latencies(1000, 2000, 3000)} | (load or {})))
             frame = self.frame_of(self.number, sample, self.machine.state(**settings), marks=marks)
             measured = self.measurer.measure(frame)
-            self.summary.add(AMoment(measured, self.diagnoser.diagnose(measured)))
+            self.summary.add(ASnapshot(measured, self.diagnoser.diagnose(measured)))
 
     def json(self) -> dict[str, Any]:
         figures: dict[str, Any] = json.loads(json.dumps(self.summary.as_json()))
@@ -77,7 +77,7 @@ def run(machine: Any, load: Any, frame_of: Callable[..., Frame]) -> Run:
 def test_the_summary_has_the_contracts_keys(run: Run) -> None:
     run.go(5)
     figures = run.json()
-    assert figures["schema"] == "loadtop.summary/1"
+    assert figures["schema"] == "loadtop.analysis.totals/1"
     keys = {"schema", "version", "started", "duration_s", "url", "load", "hosts", "verdict", "timeline", "steps"}
     assert keys | {"knee", "sizing", "forecast"} <= figures.keys()
     host = figures["hosts"][0]
@@ -217,7 +217,7 @@ def test_a_host_that_was_never_there_is_not_measured(run: Run, load: Any, frame_
     for number in range(4):
         frame = frame_of(number, load.sample(), HostState("web1", "target", None, False, "no answer"))
         measured = run.measurer.measure(frame)
-        run.summary.add(AMoment(measured, run.diagnoser.diagnose(measured)))
+        run.summary.add(ASnapshot(measured, run.diagnoser.diagnose(measured)))
     host = run.json()["hosts"][0]
     assert (host["samples"], host["stale"], host["cpu"]["idle"]) == (0, 4, None)
     assert "web1" in report(run.json())

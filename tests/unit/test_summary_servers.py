@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from loadtop.condition import Condition, Watchdog
+from loadtop.analysis.fail_if import Condition, Watchdog
+from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.cli.printer import line
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.headless import line
 from loadtop.model import ApacheStatus, Failures, FpmPool, Frame, HaproxyProxy, LoadState
-from loadtop.moment import Measurer, Moment
-from loadtop.summary.builder import SummaryBuilder
-from loadtop.summary.text import report
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measurer
+from loadtop.reports.text import report
 
 POOL = FpmPool("www", "static", 100, 0, 511, 3, 2, 5, 0, 0, 5, "/run/php/fpm.sock", 60, 0.01, 100.0)
 SILENT = FpmPool("www", "static", None, 9, 511, None, None, None, None, None, 5, "/run/php/fpm.sock", silent_s=2.0)
@@ -31,13 +32,13 @@ class Run:
         self.summary = SummaryBuilder("http://web1/")
         self.number = 0
 
-    def go(self, **changes: Any) -> Moment:
+    def go(self, **changes: Any) -> Snapshot:
         frame = self.frame_of(self.number, None, self.machine.state(changes=changes))
         self.number += 1
         measured = self.measurer.measure(frame)
-        moment = Moment(measured, self.diagnoser.diagnose(measured))
-        self.summary.add(moment)
-        return moment
+        snapshot = Snapshot(measured, self.diagnoser.diagnose(measured))
+        self.summary.add(snapshot)
+        return snapshot
 
 
 def test_pools_and_lines_are_added_up(machine: Any, frame_of: FrameOf) -> None:
@@ -45,7 +46,7 @@ def test_pools_and_lines_are_added_up(machine: Any, frame_of: FrameOf) -> None:
     run.go(fpm=(POOL,), haproxy=(BACKEND,))
     busier = replace(POOL, accepted=120, active=5, idle=0, listen_queue=3, at=102.0)
     run.go(fpm=(busier,), haproxy=(replace(BACKEND, queue=6, sessions_total=1050, at=101.0),))
-    moment = run.go(fpm=(SILENT,), haproxy=(replace(BACKEND, queue=8, sessions_total=1050, at=102.0),))
+    snapshot = run.go(fpm=(SILENT,), haproxy=(replace(BACKEND, queue=8, sessions_total=1050, at=102.0),))
     host = run.summary.as_json()["hosts"][0]
     pool = host["fpm"][0]
     assert (pool["pool"], pool["max_children"], pool["address"]) == ("www", 5, "/run/php/fpm.sock")
@@ -59,7 +60,7 @@ def test_pools_and_lines_are_added_up(machine: Any, frame_of: FrameOf) -> None:
     text = report(run.summary.as_json())
     assert "php-fpm  www  active 5 of 5 children  queue 6  10 requests/s" in text
     assert "haproxy  be/BACKEND  queue 7  sessions 10 of 200  25 sessions/s" in text
-    assert line(moment).partition("  ")[2].count("www silent/5 queue 9 haproxy queue 8") == 1
+    assert line(snapshot).partition("  ")[2].count("www silent/5 queue 9 haproxy queue 8") == 1
 
 
 @pytest.mark.usefixtures("japanese")
@@ -78,7 +79,7 @@ def test_in_japanese_figures_stay_in_their_columns(machine: Any, load: Any, fram
     assert "haproxy  be/BACKEND  待ち 6  セッション 10 / 200" in text
     sample = load.sample(failures=Failures(timeout=3), non_2xx=7, state=LoadState.WARMUP)
     measured = Measurer().measure(frame_of(5, sample))
-    said = line(Moment(measured, run.diagnoser.diagnose(measured)))
+    said = line(Snapshot(measured, run.diagnoser.diagnose(measured)))
     assert "p99     - ms 失敗 3 2xx以外 7 暖機運転  " in said
 
 
@@ -107,8 +108,8 @@ def test_names_of_servers_are_made_safe(machine: Any, frame_of: FrameOf) -> None
         "haproxy": (replace(BACKEND, proxy="\x1b]0;x"),),
     }
     run.go(**odd)
-    moment = run.go(**odd)
-    assert "\x1b" not in report(run.summary.as_json()) + line(moment)
+    snapshot = run.go(**odd)
+    assert "\x1b" not in report(run.summary.as_json()) + line(snapshot)
 
 
 def test_a_restarted_master_has_no_rate(machine: Any, frame_of: FrameOf) -> None:
@@ -125,7 +126,7 @@ def test_the_busiest_others_and_the_groups(machine: Any, frame_of: FrameOf) -> N
         frame = frame_of(run.number, None, machine.state(processes=names))
         run.number += 1
         measured = run.measurer.measure(frame)
-        run.summary.add(Moment(measured, run.diagnoser.diagnose(measured)))
+        run.summary.add(Snapshot(measured, run.diagnoser.diagnose(measured)))
     processes = run.summary.as_json()["hosts"][0]["processes"]
     others = processes["busiest_others"]
     assert [other["name"] for other in others] == ["backup", "small7", "small6", "small5", "small4"]

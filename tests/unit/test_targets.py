@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from collectors.transport.ssh import SshTransport
+from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.tune.sweep import Sweep
 from loadtop.cli.machines import watched_hosts
+from loadtop.cli.options.parse import parse
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame, LoadState
-from loadtop.moment import Measurer, Moment
-from loadtop.options import parse
-from loadtop.summary.builder import SummaryBuilder
-from loadtop.tuning.sweep import Sweep
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measurer
 
 
 class Far(SshTransport):
@@ -60,7 +61,7 @@ class TwoTargets:
         self.summary, self.sweep = SummaryBuilder("http://one/"), Sweep()
         self.number = -1
 
-    def go(self, times: int, *settings: dict[str, Any], **load: Any) -> Moment:
+    def go(self, times: int, *settings: dict[str, Any], **load: Any) -> Snapshot:
         """So many intervals, with what the machines do in each."""
         for _ in range(times):
             self.number += 1
@@ -70,7 +71,7 @@ class TwoTargets:
 
     def add(self, frame: Frame) -> None:
         measured = self.measurer.measure(frame)
-        self.last = Moment(measured, self.diagnoser.diagnose(measured))
+        self.last = Snapshot(measured, self.diagnoser.diagnose(measured))
         self.summary.add(self.last)
         self.sweep.add(self.last)
 

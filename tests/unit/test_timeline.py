@@ -5,20 +5,21 @@ from typing import Any
 
 import pytest
 
+from loadtop.analysis.totals.timeline import Timeline
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
 from loadtop.model import Frame
-from loadtop.moment import Measured, Moment
-from loadtop.summary.timeline import Timeline
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measured
 
 NAMES = (Bottleneck.CPU, Bottleneck.SWAP, Bottleneck.NONE, Bottleneck.CPU, Bottleneck.NETWORK)
 
 
-def moment(at: float, name: Bottleneck, since: float) -> Moment:
+def snapshot(at: float, name: Bottleneck, since: float) -> Snapshot:
     evidence = (Evidence("m", "web1", at, 1.0, "%", "test"),)
     host = None if name is Bottleneck.NONE else "web1"
     found = Finding(name, host, since, at - since, 1.0, evidence, "")
     frame = Frame(round(at), at, at, None, ())
-    return Moment(Measured(frame, None, ()), Diagnosis(found, () if name is Bottleneck.NONE else (found,)))
+    return Snapshot(Measured(frame, None, ()), Diagnosis(found, () if name is Bottleneck.NONE else (found,)))
 
 
 def flap(timeline: Timeline, times: int) -> None:
@@ -28,7 +29,7 @@ def flap(timeline: Timeline, times: int) -> None:
         since = at
         for _ in range(3 + number % 5):
             at += 1.0
-            timeline.add(moment(at, NAMES[number % 5], since), counted=True)
+            timeline.add(snapshot(at, NAMES[number % 5], since), counted=True)
 
 
 def test_spans_stay_bounded_when_the_verdict_flaps_for_days() -> None:

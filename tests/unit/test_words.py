@@ -9,9 +9,9 @@ import pytest
 
 from loadtop.cli import main
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.summary.text import wrapped
-from loadtop.words import itemised, language_of, pad, tr, translated, width
-from loadtop.words.ja import ITEMS, MESSAGES, SCREEN
+from loadtop.i18n import itemised, language_of, pad, tr, translated, width
+from loadtop.i18n.ja import ITEMS, MESSAGES, SCREEN
+from loadtop.reports.text import wrapped
 from tui.drawing.scoreboard import NAMES
 from tui.drawing.sweep import NARROW, WIDE
 from tui.keys import ELSEWHERE, KEYS

@@ -1,6 +1,6 @@
 """Numbers as text of a fixed width, so that nothing jumps when they change. ``None`` is "-", never 0."""
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 
 ABSENT = "-"
 """Shown for what was not measured."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.line import Line, Role, Span, length
 
 ORDER = "WRKDCLGSI_."

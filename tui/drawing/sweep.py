@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from loadtop.load.histogram import mean, percentile
-from loadtop.tuning.knee import Knee
-from loadtop.tuning.step import StepResult
-from loadtop.words import pad, tr
+from loadtop.analysis.tune.knee import Knee
+from loadtop.analysis.tune.step import StepResult
+from loadtop.i18n import pad, tr
+from loadtop.model.histogram import mean, percentile
 from tui.drawing.bars import gauge
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.line import Line, Role, Span, line

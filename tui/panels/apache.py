@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from loadtop.rate_model import ApacheRates
-from loadtop.words import tr
+from loadtop.i18n import tr
+from loadtop.rates.records import ApacheRates
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, length, line

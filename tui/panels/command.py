@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from loadtop.words import tr, translated
+from loadtop.i18n import tr, translated
 from tui.drawing.line import Line, Role, Span, line
 from tui.look import Look
 from tui.text import safe

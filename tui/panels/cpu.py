@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from loadtop.rate_model import CoreShares, CpuShares
-from loadtop.words import tr
+from loadtop.i18n import tr
+from loadtop.rates.records import CoreShares, CpuShares
 from tui.drawing.bars import level, stacked
 from tui.drawing.graph import layers
 from tui.drawing.line import Line, Role, Span, fit, length, line

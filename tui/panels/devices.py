@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from loadtop.rate_model import DiskRates, NetworkRates, TcpRates
-from loadtop.words import pad, tr
+from loadtop.i18n import pad, tr
+from loadtop.rates.records import DiskRates, NetworkRates, TcpRates
 from tui.drawing.graph import ceiling_of_size, utilisation
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, milliseconds, per_second, percent, speed

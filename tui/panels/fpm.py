@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from loadtop.i18n import tr
 from loadtop.model import Group
-from loadtop.rate_model import FpmRates
-from loadtop.words import tr
+from loadtop.rates.records import FpmRates
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from loadtop.i18n import tr
 from loadtop.model import Group, HaproxyProxy
-from loadtop.rate_model import HaproxyRates
-from loadtop.words import tr
+from loadtop.rates.records import HaproxyRates
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, per_second
 from tui.panels.wanted import has_server

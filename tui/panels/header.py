@@ -1,7 +1,7 @@
 """The first line: what is tested, with which load, how far it is, where it is recorded, and which machine is shown."""
 
+from loadtop.i18n import tr
 from loadtop.model import LoadSample, LoadState
-from loadtop.words import tr
 from tui.drawing.bars import gauge
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.line import Line, Role, Span, length, line, spread
@@ -52,7 +52,7 @@ def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
 
 
 def _progress(view: View) -> Line:
-    at = 0.0 if view.moment is None else view.moment.at
+    at = 0.0 if view.snapshot is None else view.snapshot.at
     state: Line = ()
     if view.paused:
         state = (Span(tr(" paused "), Role.WARN_BADGE), GAP)

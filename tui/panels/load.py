@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from loadtop.i18n import tr, translated
 from loadtop.model import Failures, LoadSample, LoadState
-from loadtop.words import tr, translated
 from tui.drawing.line import Line, Role, Span, beside, length, line
 from tui.drawing.numbers import count, milliseconds, per_second, speed
 from tui.history import latency_ms
@@ -53,7 +53,7 @@ class LoadPanel(Panel):
 
     def _throughput(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
         """The figures of throughput, and its graph beside them."""
-        rates = None if view.moment is None else view.moment.measured.load_rates
+        rates = None if view.snapshot is None else view.snapshot.measured.load_rates
         figures = [
             line(Span(per_second(None if rates is None else rates.rps, 9), Role.VALUE), tr(" req/s")),
             _at_work(load),
@@ -103,7 +103,7 @@ class LoadPanel(Panel):
 
 def _told(load: LoadSample, view: View) -> bool:
     """Whether the verdict above says what the generator does."""
-    told = "" if view.moment is None else view.moment.diagnosis.verdict.advice
+    told = "" if view.snapshot is None else view.snapshot.diagnosis.verdict.advice
     return not load.state.ended and load.message in told
 
 
@@ -118,7 +118,7 @@ def _at_work(load: LoadSample) -> Line:
 
 def _percentile(view: View, percent: int) -> float | None:
     """That of the interval in ms; or, where another engine states one of the whole load only, that."""
-    value = latency_ms(view.moment, percent)
+    value = latency_ms(view.snapshot, percent)
     if value is not None or view.load is None:
         return value
     total = next((times for times in view.load.stated if times.part == "total"), None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.bars import gauge
 from tui.drawing.graph import ceiling_of_size, utilisation
 from tui.drawing.line import Line, Role, Span, fit, line

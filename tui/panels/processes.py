@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from textual import events
 
+from loadtop.i18n import tr
 from loadtop.model import Group
-from loadtop.rate_model import ProcessRates
-from loadtop.words import tr
+from loadtop.rates.records import ProcessRates
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
 from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
@@ -105,7 +105,7 @@ class TimePanel(Panel):
 
 def _whole(view: View) -> float:
     """Seconds that the strip must hold: all that was and, where it is known, all that is to come."""
-    at = 0.0 if view.moment is None else view.moment.at
+    at = 0.0 if view.snapshot is None else view.snapshot.at
     load = view.load
     if load is None or load.target_s is None or load.state.ended:
         return at

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from loadtop.analysis.totals.timeline import Key
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding, Forecast
+from loadtop.i18n import pad, tr, translated
 from loadtop.model import LoadState
-from loadtop.summary.timeline import Key
-from loadtop.words import pad, tr, translated
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration, quantity
@@ -90,7 +90,7 @@ class VerdictPanel(Panel):
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """Evidence, advice, symptoms. The advice is never given up for more evidence; key e shows all of that."""
         below: list[Line] = []
-        forecast = None if view.moment is None else view.moment.diagnosis.forecast
+        forecast = None if view.snapshot is None else view.snapshot.diagnosis.forecast
         if forecast is not None and verdict.bottleneck is Bottleneck.NONE:
             below.append(line(Span(tr("next limit: "), Role.DIM), _following(forecast)))
         if stale := _stale(view):
@@ -188,7 +188,7 @@ def _held(key: Key, seconds: float) -> str:
 
 
 def _verdict(view: View) -> Finding | None:
-    return None if view.moment is None else view.moment.diagnosis.verdict
+    return None if view.snapshot is None else view.snapshot.diagnosis.verdict
 
 
 def _nothing_yet(view: View) -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from loadtop.i18n import tr
 from loadtop.model import EngineWorker
-from loadtop.words import tr
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, percent, size
 from tui.text import clip, clip_middle, safe, width

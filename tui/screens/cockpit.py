@@ -7,7 +7,7 @@ from textual.geometry import Region
 from textual.layout import Layout
 from textual.widget import Widget
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.line import Role
 from tui.layout import Band, bands_for, boxes, place, settle, tabs
 from tui.look import Look

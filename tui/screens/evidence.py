@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
-from loadtop.words import pad, tr, translated
+from loadtop.i18n import pad, tr, translated
 from tui.drawing.graph import against, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, fit, length, line
 from tui.drawing.numbers import duration, quantity
@@ -34,9 +34,9 @@ class EvidenceScreen(PageScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close")]
 
     def text(self, view: View, cells: int) -> Sequence[Line]:
-        if view.moment is None:
+        if view.snapshot is None:
             return [line(tr("Waiting for the first figures."))]
-        diagnosis = view.moment.diagnosis
+        diagnosis = view.snapshot.diagnosis
         lines = self._finding(diagnosis.verdict, view, cells, tr("the verdict"))
         symptoms = {(symptom.bottleneck, symptom.host) for symptom in diagnosis.verdict.symptoms}
         verdict = diagnosis.verdict

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from loadtop.experiment.runner import Progress
-from loadtop.words import tr, translated
+from loadtop.analysis.experiment.runner import Progress
+from loadtop.i18n import tr, translated
 from tui.drawing.bars import gauge
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import duration, per_second
@@ -59,7 +59,7 @@ class ExperimentScreen(PageScreen):
         share = 100.0 * (progress.number - 1) / progress.of
         bar = gauge(share, BAR, Role.ACCENT, self.look.glyphs)
         left = "" if progress.left_s is None else tr("  about {time} left", time=duration(progress.left_s))
-        rates = None if view.moment is None else view.moment.measured.load_rates
+        rates = None if view.snapshot is None else view.snapshot.measured.load_rates
         now = "" if rates is None else f"   {per_second(rates.rps)} {tr('requests/s')}"
         return [
             line(title),

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.words import pad, tr
+from loadtop.i18n import pad, tr
 from tui.drawing.line import Line, Role, Span, beside, line
 from tui.drawing.scoreboard import NAMES, role_of
 from tui.keys import ELSEWHERE, KEYS, Key

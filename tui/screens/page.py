@@ -7,7 +7,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.look import Look
 from tui.screens.live import LiveScreen

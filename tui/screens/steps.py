@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from loadtop.tuning.steady import LEAST_INTERVALS, SKIPPED
-from loadtop.tuning.sweep import Sweep
-from loadtop.words import tr
+from loadtop.analysis.tune.steady import LEAST_INTERVALS, SKIPPED
+from loadtop.analysis.tune.sweep import Sweep
+from loadtop.i18n import tr
 from tui.drawing.line import Line, line
 from tui.look import Look
 from tui.screens.page import PageScreen

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from loadtop.tuning.knee import find_knee
-from loadtop.tuning.outcome import Outcome
-from loadtop.tuning.report import conclusion
-from loadtop.tuning.sweep import Sweep
-from loadtop.words import tr, translated
+from loadtop.analysis.tune.knee import find_knee
+from loadtop.analysis.tune.outcome import Outcome
+from loadtop.analysis.tune.sweep import Sweep
+from loadtop.i18n import tr, translated
+from loadtop.reports.tune import conclusion
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
 from tui.drawing.sweep import table

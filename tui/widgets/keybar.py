@@ -3,7 +3,7 @@
 from textual import events
 from textual.message import Message
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.line import Role, Span
 from tui.keys import KEYS, Key
 from tui.look import Look

@@ -7,7 +7,7 @@ from textual import events
 from textual.geometry import Region
 from textual.message import Message
 
-from loadtop.words import tr
+from loadtop.i18n import tr
 from tui.drawing.line import Line, Role, Span, fit, spread
 from tui.look import Look
 from tui.text import clip, safe, width

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from textual import events
 from textual.message import Message
 
-from loadtop.words import pad, tr
+from loadtop.i18n import pad, tr
 from tui.drawing.graph import ceiling, graph, plain, span_of, top_of
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.history import Ring

@@ -6,7 +6,6 @@ import socket
 import time
 from dataclasses import replace
 
-from loadtop.commands import Command, SetConcurrency, StopLoad
 from loadtop.engines.jmeter.crew import Crew, crew, stopped
 from loadtop.engines.jmeter.plan import jmx
 from loadtop.engines.jmeter.results import Results, Rows
@@ -15,8 +14,9 @@ from loadtop.engines.jmeter.settings import JmeterSettings, part_of, users_of
 from loadtop.engines.jmeter.words import begun, ear, has_ended, is_lost, over, problem, refused
 from loadtop.engines.member import Member
 from loadtop.engines.parts import own_part
-from loadtop.load.plan import Plan
+from loadtop.generator.plan import Plan
 from loadtop.model import GeneratorSample, LoadSample, LoadState
+from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
 
 READY_S = 60.0
 """How long JMeter may take to start everywhere."""
@@ -50,7 +50,7 @@ USAGE_S = 0.5
 
 
 class JmeterLoad:
-    """A :class:`loadtop.monitor.LoadSource`. Everything it starts, on whatever machine, ends with it.
+    """A :class:`loadtop.pipeline.monitor.LoadSource`. Everything it starts, on whatever machine, ends with it.
 
     JMeter cannot change its number of threads while it runs: it is ended and begun again with another one, and what
     was counted goes on.

@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from loadtop.engines.jmeter.settings import OwnPlan
-from loadtop.load.plan import PlanError
+from loadtop.generator.plan import PlanError
 
 _PROPERTY = r"\$\{{__(?:P|property)\(\s*{name}\s*[,)]"
 

@@ -3,8 +3,8 @@
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from loadtop.engines.jmeter.settings import in_turn, samplers, users_of
-from loadtop.load.plan import Plan, Step
-from loadtop.load.target import Target
+from loadtop.generator.plan import Plan, Step
+from loadtop.generator.target import Target
 
 
 def jmx(plan: Plan) -> str:

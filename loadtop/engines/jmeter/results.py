@@ -5,8 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from loadtop.load.histogram import EMPTY, bucket_of
 from loadtop.model import Distribution, Failures, Latencies
+from loadtop.model.histogram import EMPTY, bucket_of
 
 COLUMNS = (
     "timeStamp", "elapsed", "label", "responseCode", "responseMessage", "threadName", "success", "bytes", "sentBytes",

@@ -7,7 +7,7 @@ from math import ceil, lcm
 from pathlib import Path
 
 from loadtop.engines.generator import Generator
-from loadtop.load.plan import Plan, PlanError, Step
+from loadtop.generator.plan import Plan, PlanError, Step
 
 SPARE_USERS = 2
 """Threads for each request/s of an open model: with them, answers may take two seconds before the rate is not kept."""

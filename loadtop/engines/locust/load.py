@@ -6,15 +6,15 @@ import socket
 import time
 from collections import Counter
 
-from loadtop.commands import Command, SetConcurrency, StopLoad
 from loadtop.engines.generator import HERE
 from loadtop.engines.locust.api import PERCENTS, TIMEOUT_S, Master, MasterError, Status
 from loadtop.engines.locust.crew import Crew
 from loadtop.engines.locust.settings import LocustSettings, far_plan, rate_per_user, users_of
 from loadtop.engines.member import Member
 from loadtop.engines.parts import own_part
-from loadtop.load.histogram import bucket_of
 from loadtop.model import Distribution, Failures, Latencies, LoadSample, LoadState, StatedTimes
+from loadtop.model.histogram import bucket_of
+from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
 
 POLL_S = 0.2
 READY_S = 30.0
@@ -42,7 +42,7 @@ _NO_REASON = ("Traceback", "loadtop:", "File ", "Warning: Perm")
 
 
 class LocustLoad:
-    """A :class:`loadtop.monitor.LoadSource`. Everything it starts, on whatever machine, ends with it.
+    """A :class:`loadtop.pipeline.monitor.LoadSource`. Everything it starts, on whatever machine, ends with it.
 
     Longer than 200 lines: beginning, following and ending a master and its workers share all of their state.
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from loadtop.engines.generator import Generator
-from loadtop.load.plan import Plan, PlanError, Step
+from loadtop.generator.plan import Plan, PlanError, Step
 
 SPARE_USERS = 2
 """Users for each request/s of an open model: with them, answers may take two seconds before the rate is not kept."""

@@ -3,9 +3,9 @@
 import pytest
 
 from collectors.networks import assumed
-from loadtop.load_options import UsageError
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import parse
 from loadtop.model import Network
-from loadtop.options import parse
 
 
 def test_a_speed_that_was_told_holds_for_lines_that_do_not_know_theirs() -> None:

@@ -6,14 +6,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from loadtop.cli.engine import engine_load
-from loadtop.engine_options import EngineChoice
+from loadtop.cli.options.engine import EngineChoice
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import parse
 from loadtop.engines.generator import Generator
 from loadtop.engines.jmeter.own import data_files, read_own, url_of
 from loadtop.engines.jmeter.plan import jmx
 from loadtop.engines.jmeter.settings import JmeterSettings, check, part_of, samplers
-from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target
-from loadtop.load_options import UsageError
-from loadtop.options import parse
+from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target
 
 PAGE = Target.parse("http://web1/a?b=c&d", headers=(("X-Test", 'a<"b"'),))
 TEN_S = Step(concurrency=4, duration_s=10)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.engines.jmeter.results import Results, Rows
-from loadtop.load.histogram import percentile
+from loadtop.model.histogram import percentile
 
 CAPTURED = Path(__file__).parents[2] / "fixtures" / "engines" / "jmeter.csv"
 ROW = "1,{elapsed},/,{code},{words},{thread},{success},10,5,2,2,3,1\n"

@@ -5,13 +5,13 @@ import socket
 
 import pytest
 
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import parse
 from loadtop.engines.jmeter.crew import crew
 from loadtop.engines.jmeter.servers import Servers, own_address
 from loadtop.engines.jmeter.settings import check_even
 from loadtop.engines.jmeter.words import ear, refused
-from loadtop.load.plan import Plan, PlanError, Step, Target
-from loadtop.load_options import UsageError
-from loadtop.options import parse
+from loadtop.generator.plan import Plan, PlanError, Step, Target
 
 URL = "http://127.0.0.1:9/"
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from loadtop.engine_options import engine_choice
+from loadtop.cli.options.engine import engine_choice
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import parse
 from loadtop.engines.generator import Generator
 from loadtop.engines.locust.settings import (
     LocustSettings,
@@ -16,9 +18,7 @@ from loadtop.engines.locust.settings import (
     users_of,
 )
 from loadtop.engines.parts import own_part
-from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target
-from loadtop.load_options import UsageError
-from loadtop.options import parse
+from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target
 
 LOCAL = Generator("local", "local")
 

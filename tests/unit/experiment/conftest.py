@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from loadtop.experiment.ledger import CellResult
-from loadtop.experiment.plan import Cell, ExperimentPlan
-from loadtop.experiment.reading import read_plan
+from loadtop.analysis.experiment.ledger import CellResult
+from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
+from loadtop.cli.options.plan_file import read_plan
 
 PLAN = """\
 title = "Processes"

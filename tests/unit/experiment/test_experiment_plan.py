@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from loadtop.analysis.experiment.locate import line_of
+from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.cli import main
-from loadtop.experiment.locate import line_of
-from loadtop.experiment.plan import ExperimentPlan
-from loadtop.experiment.reading import read_plan
-from loadtop.load_options import UsageError
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.plan_file import read_plan
 
 Write = Callable[[str], Path]
 

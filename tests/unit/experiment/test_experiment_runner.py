@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.experiment.commands import CommandError, command_line, run_commands, wait_until_ready
-from loadtop.experiment.ledger import CellResult, Ledger
-from loadtop.experiment.plan import Cell, ExperimentPlan
-from loadtop.experiment.runner import Progress, Runner, VariantError
+from loadtop.analysis.experiment.commands import CommandError, command_line, run_commands, wait_until_ready
+from loadtop.analysis.experiment.ledger import CellResult, Ledger
+from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
+from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
 
 AResult = Callable[..., CellResult]
 

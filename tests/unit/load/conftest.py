@@ -5,11 +5,11 @@ from time import perf_counter_ns
 
 import pytest
 
-from loadtop.load.connection import DIALLING, RESTING, Connection
-from loadtop.load.exchange import Exchange, Head, Reply
-from loadtop.load.plan import Target
-from loadtop.load.tally import Kind, Tally
-from loadtop.load.target import request_bytes
+from loadtop.generator.connection import DIALLING, RESTING, Connection
+from loadtop.generator.exchange import Exchange, Head, Reply
+from loadtop.generator.plan import Target
+from loadtop.generator.tally import Kind, Tally
+from loadtop.generator.target import request_bytes
 
 
 class Line:

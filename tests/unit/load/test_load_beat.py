@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from loadtop.load import beat
-from loadtop.load.beat import Beat
-from loadtop.load.connection import CLOSING, WAITING, Connection
-from loadtop.load.crowd import Crowd
+from loadtop.generator import beat
+from loadtop.generator.beat import Beat
+from loadtop.generator.connection import CLOSING, WAITING, Connection
+from loadtop.generator.crowd import Crowd
 
 MS = 1_000_000
 

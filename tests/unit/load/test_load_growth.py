@@ -1,6 +1,6 @@
 """When a load gets one more worker."""
 
-from loadtop.load.growth import FREE_CORES, FULL, WINDOW_S, Growth, IdleCores, usable_cores
+from loadtop.generator.growth import FREE_CORES, FULL, WINDOW_S, Growth, IdleCores, usable_cores
 
 
 class Machine:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.load.histogram import (
+from loadtop.generator.tally import Durations
+from loadtop.model.histogram import (
     EMPTY,
     bounds,
     bucket_of,
@@ -19,7 +20,6 @@ from loadtop.load.histogram import (
     percentile,
     sd,
 )
-from loadtop.load.tally import Durations
 
 DURATIONS = st.lists(st.integers(0, 2**45) | st.integers(0, 300) | st.integers(900, 1100), max_size=60)
 SOME = st.lists(st.integers(0, 2**40), min_size=1, max_size=200)

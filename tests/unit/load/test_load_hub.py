@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import pytest
 
-from loadtop.load import hub as module
-from loadtop.load.hub import Hub
-from loadtop.load.timerfd import TimerFd
+from loadtop.generator import hub as module
+from loadtop.generator.hub import Hub
+from loadtop.generator.timerfd import TimerFd
 
 
 class Chatter:

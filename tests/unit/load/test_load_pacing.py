@@ -6,9 +6,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from loadtop.load import pacing
-from loadtop.load.pacing import MOST_AT_ONCE, OpenPacing, Picker
-from loadtop.load.tally import Tally
+from loadtop.generator import pacing
+from loadtop.generator.pacing import MOST_AT_ONCE, OpenPacing, Picker
+from loadtop.generator.tally import Tally
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field, fields
 
-from loadtop.load.histogram import EMPTY
-from loadtop.load.passage import Heard, Passage, StepEnd, StepEnds
-from loadtop.load.report import Report
+from loadtop.generator.passage import Heard, Passage, StepEnd, StepEnds
+from loadtop.generator.report import Report
 from loadtop.model import Latencies
+from loadtop.model.histogram import EMPTY
 
 
 def told(step: int, requests: int) -> Report:

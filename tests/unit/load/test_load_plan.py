@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.load.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions
-from loadtop.load.target import request_bytes
+from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions
+from loadtop.generator.target import request_bytes
 
 
 def sent(target: Target, *, keepalive: bool = True, proxied: tuple[tuple[str, str], ...] | None = None) -> list[str]:
@@ -269,7 +269,7 @@ def test_a_plan_that_cannot_run_is_refused(settings: dict[str, object]) -> None:
 
 def test_planning_and_statistics_need_no_heavy_modules() -> None:
     code = (
-        "import sys, loadtop.load.plan, loadtop.load.histogram, loadtop.load.pool; "
+        "import sys, loadtop.generator.plan, loadtop.model.histogram, loadtop.generator.pool; "
         "print([m for m in ('numpy', 'uvloop', 'httptools', 'aiohttp') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

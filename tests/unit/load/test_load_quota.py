@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.load.quota import Periods, Quota
+from loadtop.generator.quota import Periods, Quota
 
 
 def write(file: Path, text: str) -> None:

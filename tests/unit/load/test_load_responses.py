@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.load.connection import CLOSING, DROPPED, HOT, RESTING, Connection
-from loadtop.load.exchange import LONGEST_HEAD, MOST_INTERIM, Head
+from loadtop.generator.connection import CLOSING, DROPPED, HOT, RESTING, Connection
+from loadtop.generator.exchange import LONGEST_HEAD, MOST_INTERIM, Head
 from tests.unit.load.conftest import Bench
 
 MakeBench = Callable[..., Bench]

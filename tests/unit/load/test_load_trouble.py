@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from loadtop import load_options
-from loadtop.load.connection import Connection
-from loadtop.load.dial import Dialer
-from loadtop.load.plan import Origin, Plan, PlanError, Step, Target
-from loadtop.load.trouble import connect_trouble
-from loadtop.load_options import UnreadableError
-from loadtop.options import parse
+from loadtop.cli.options import load as load_options
+from loadtop.cli.options.load import UnreadableError
+from loadtop.cli.options.parse import parse
+from loadtop.generator.connection import Connection
+from loadtop.generator.dial import Dialer
+from loadtop.generator.plan import Origin, Plan, PlanError, Step, Target
+from loadtop.generator.trouble import connect_trouble
 
 ORIGIN = Origin("https", "web1", 443)
 

@@ -10,9 +10,9 @@ from time import perf_counter_ns
 
 import pytest
 
-from loadtop.load.connection import DIALLING
-from loadtop.load.hub import HubLoop
-from loadtop.load.wire import Address, Wire
+from loadtop.generator.connection import DIALLING
+from loadtop.generator.hub import HubLoop
+from loadtop.generator.wire import Address, Wire
 from tests.fuzz.responses import inputs
 from tests.unit.load.conftest import Bench
 
@@ -188,7 +188,7 @@ def test_a_large_request_waits_for_room(loop: HubLoop, listener: socket.socket) 
 def test_what_is_there_at_once_is_read_to_its_end_in_several_reads(
     loop: HubLoop, listener: socket.socket, monkeypatch: pytest.MonkeyPatch, start: bytes, before: int
 ) -> None:
-    monkeypatch.setattr("loadtop.load.wire.READ_BYTES", 1000)
+    monkeypatch.setattr("loadtop.generator.wire.READ_BYTES", 1000)
     loop.hub.buffer = bytearray(1000)
     loop.hub.seen = memoryview(loop.hub.buffer)
     wired = Wired(loop, listener, left=before)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.load.histogram import bounds
 from loadtop.model import (
     ApacheStatus,
     CgroupLimits,
@@ -43,10 +42,12 @@ from loadtop.model import (
     Swap,
     Tcp,
 )
-from loadtop.moment import Measurer, Moment
-from loadtop.session import file
-from loadtop.session.meta import SessionMeta
-from loadtop.session.writer import Writer
+from loadtop.model.histogram import bounds
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measurer
+from loadtop.recording import file
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.writer import Writer
 
 META = SessionMeta(
     started=1.8e9, command_line=("-c", "8"), url="http://web1/", version="0.1.0", interval_s=1.0, title="a test"
@@ -239,13 +240,13 @@ def _workers(number: int) -> tuple[EngineWorker, ...]:
 
 
 @pytest.fixture(scope="session")
-def made_moments() -> Callable[[int], list[Moment]]:
+def made_moments() -> Callable[[int], list[Snapshot]]:
     """A function: so many moments of a made-up session."""
 
-    def make(count: int) -> list[Moment]:
+    def make(count: int) -> list[Snapshot]:
         measurer, diagnoser = Measurer(), Diagnoser()
         measured = [measurer.measure(frame) for frame in Made(3).frames(count)]
-        return [Moment(each, diagnoser.diagnose(each)) for each in measured]
+        return [Snapshot(each, diagnoser.diagnose(each)) for each in measured]
 
     return make
 
@@ -256,15 +257,15 @@ def meta() -> SessionMeta:
 
 
 @pytest.fixture(scope="session")
-def record() -> Callable[[Path, Sequence[Moment]], None]:
+def record() -> Callable[[Path, Sequence[Snapshot]], None]:
     """A function: make a recording of these moments, each in a transaction of its own."""
 
-    def write(path: Path, moments: Sequence[Moment]) -> None:
+    def write(path: Path, snapshots: Sequence[Snapshot]) -> None:
         file.create(path, META)
         writer = Writer(path)
         writer.add_views()
-        for moment in moments:
-            writer.take(moment)
+        for snapshot in snapshots:
+            writer.take(snapshot)
             writer.write()
         writer.close()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.moment import Moment
+from loadtop.pipeline.snapshot import Snapshot
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_a_mistake_is_one_line(
 
 
 def test_without_a_load_ab_has_nothing_to_say(
-    made_moments: Callable[[int], list[Moment]], record: Callable[[Path, Sequence[Moment]], None], tmp_path: Path,
+    made_moments: Callable[[int], list[Snapshot]], record: Callable[[Path, Sequence[Snapshot]], None], tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     path = tmp_path / "watched.loadtop"
-    moments = made_moments(3)
+    snapshots = made_moments(3)
     record(
-        path, [replace(m, measured=replace(m.measured, frame=replace(m.measured.frame, load=None))) for m in moments]
+        path, [replace(m, measured=replace(m.measured, frame=replace(m.measured.frame, load=None))) for m in snapshots]
     )
     assert main(["report", str(path), "--ab"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -56,7 +56,7 @@ def test_without_a_load_ab_has_nothing_to_say(
 
 
 def test_a_recording_of_which_nothing_can_be_read_says_so(
-    made_moments: Callable[[int], list[Moment]], record: Callable[[Path, Sequence[Moment]], None], tmp_path: Path,
+    made_moments: Callable[[int], list[Snapshot]], record: Callable[[Path, Sequence[Snapshot]], None], tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     path = tmp_path / "damaged.loadtop"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from loadtop.model import Listener
-from loadtop.session import schema
-from loadtop.session.block_writing import BlockWriter
-from loadtop.session.definitions import Numbering
+from loadtop.recording import schema
+from loadtop.recording.block_writing import BlockWriter
+from loadtop.recording.definitions import Numbering
 
 
 def written(blocks: BlockWriter, frame: int, queues: Sequence[tuple[int, int]]) -> int:

@@ -8,37 +8,37 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.comparing.comparison import Comparison, compare
-from loadtop.comparing.run import Run, read
-from loadtop.comparing.wording import as_json, text
+from loadtop.analysis.compare.comparison import Comparison, compare
+from loadtop.analysis.compare.run import Run, read
 from loadtop.model import LoadState
-from loadtop.moment import Moment
-from loadtop.reporting.settings import LOAD
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.reports.compare import as_json, text
+from loadtop.reports.settings import LOAD
 
 
-def _run(name: str, moments: list[Moment], *, slower: float = 1.0, step_s: int = 0) -> Run:
+def _run(name: str, snapshots: list[Snapshot], *, slower: float = 1.0, step_s: int = 0) -> Run:
     """A run of these moments at one speed, or in steps of so many intervals."""
     return read(
         Path(f"{name}.loadtop"),
         "http://web1/",
         (),
-        [_at(moment, i, slower, step_s) for i, moment in enumerate(moments)],
+        [_at(snapshot, i, slower, step_s) for i, snapshot in enumerate(snapshots)],
     )
 
 
-def _at(moment: Moment, i: int, slower: float, step_s: int) -> Moment:
-    load, rates = moment.measured.load, moment.measured.load_rates
+def _at(snapshot: Snapshot, i: int, slower: float, step_s: int) -> Snapshot:
+    load, rates = snapshot.measured.load, snapshot.measured.load_rates
     assert load is not None
     step = 1 + i // step_s if step_s else 1
     load = replace(load, state=LoadState.RUNNING, step=step, concurrency=2**step, rate=None)
     if rates is not None:
         rates = replace(rates, rps=(100.0 + i % 3) / slower, failed_share=0.0, non_2xx_share=0.0)
-    frame = replace(moment.measured.frame, load=load, at=float(i))
-    return Moment(replace(moment.measured, frame=frame, load_rates=rates), moment.diagnosis)
+    frame = replace(snapshot.measured.frame, load=load, at=float(i))
+    return Snapshot(replace(snapshot.measured, frame=frame, load_rates=rates), snapshot.diagnosis)
 
 
 @pytest.fixture(scope="module")
-def moments(made_moments: Callable[[int], list[Moment]]) -> list[Moment]:
+def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
     return made_moments(45)
 
 
@@ -47,16 +47,16 @@ def _direction(comparison: Comparison, name: str) -> str:
     return row.changes[0].direction
 
 
-def test_run_is_no_different_from_itself(moments: list[Moment]) -> None:
-    comparison = compare([_run("a", moments), _run("b", moments)], 10)
+def test_run_is_no_different_from_itself(snapshots: list[Snapshot]) -> None:
+    comparison = compare([_run("a", snapshots), _run("b", snapshots)], 10)
     told = {change.direction for table in comparison.tables for row in table.rows for change in row.changes}
     assert told <= {"no difference", "not judged", "too short to tell"}
     assert comparison.overall(1) == "no difference"
     assert comparison.settings == ()
 
 
-def test_slower_run_is_worse_and_the_faster_better(moments: list[Moment]) -> None:
-    slow, fast = _run("slow", moments, slower=2), _run("fast", moments)
+def test_slower_run_is_worse_and_the_faster_better(snapshots: list[Snapshot]) -> None:
+    slow, fast = _run("slow", snapshots, slower=2), _run("fast", snapshots)
     comparison = compare([fast, slow], 10)
     assert (_direction(comparison, "rps"), comparison.overall(1)) == ("worse", "worse")
     assert "B is worse than A" in text(comparison)
@@ -64,8 +64,8 @@ def test_slower_run_is_worse_and_the_faster_better(moments: list[Moment]) -> Non
     assert (_direction(comparison, "rps"), comparison.overall(1)) == ("better", "better")
 
 
-def test_a_great_difference_in_few_intervals_is_not_called_none(moments: list[Moment]) -> None:
-    runs = [_run("a", moments[:4]), _run("b", moments[:4])]
+def test_a_great_difference_in_few_intervals_is_not_called_none(snapshots: list[Snapshot]) -> None:
+    runs = [_run("a", snapshots[:4]), _run("b", snapshots[:4])]
     for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
         run.course.values[LOAD, "rps"] = array("d", speeds)
     comparison = compare(runs, 10)
@@ -88,31 +88,31 @@ def test_a_great_difference_in_few_intervals_is_not_called_none(moments: list[Mo
     assert compare(runs, 10).overall(1) == "better"
 
 
-def test_margin_decides_what_matters(moments: list[Moment]) -> None:
-    runs = [_run("a", moments), _run("b", moments, slower=1.2)]
+def test_margin_decides_what_matters(snapshots: list[Snapshot]) -> None:
+    runs = [_run("a", snapshots), _run("b", snapshots, slower=1.2)]
     assert _direction(compare(runs, 10), "rps") == "worse"
     assert _direction(compare(runs, 30), "rps") == "no difference"
 
 
-def test_steps_are_compared_with_their_like(moments: list[Moment]) -> None:
-    comparison = compare([_run("a", moments, step_s=15), _run("b", moments, slower=2, step_s=15)], 10)
+def test_steps_are_compared_with_their_like(snapshots: list[Snapshot]) -> None:
+    comparison = compare([_run("a", snapshots, step_s=15), _run("b", snapshots, slower=2, step_s=15)], 10)
     assert comparison.by == "step"
     assert [table.period.title for table in comparison.tables] == ["c=2", "c=4", "c=8"]
     assert "requests at c=4: " in text(comparison)
-    assert compare([_run("a", moments, step_s=15)] * 2, 10, "time").by == "time"
+    assert compare([_run("a", snapshots, step_s=15)] * 2, 10, "time").by == "time"
 
 
-def test_nothing_in_common_is_said(moments: list[Moment]) -> None:
-    other = _run("b", moments[:20], step_s=30)
+def test_nothing_in_common_is_said(snapshots: list[Snapshot]) -> None:
+    other = _run("b", snapshots[:20], step_s=30)
     other.course.shapes = {1: "c=77"}
     with pytest.raises(ValueError, match="no step in common"):
-        compare([_run("a", moments, step_s=15), other], 10, "step")
+        compare([_run("a", snapshots, step_s=15), other], 10, "step")
     with pytest.raises(ValueError, match=r"b\.loadtop: no interval with load"):
-        compare([_run("a", moments), _run("b", [])], 10)
+        compare([_run("a", snapshots), _run("b", [])], 10)
 
 
-def test_settings_that_differ_come_first(moments: list[Moment]) -> None:
-    runs = [_run("a", moments), _run("b", moments), _run("c", moments)]
+def test_settings_that_differ_come_first(snapshots: list[Snapshot]) -> None:
+    runs = [_run("a", snapshots), _run("b", snapshots), _run("c", snapshots)]
     runs[1].settings = [replace(each, value="4") if each.name == "cores" else each for each in runs[1].settings]
     comparison = compare(runs, 10)
     assert comparison.settings == (("web1", "cores", ("2", "4", "2")), ("gen", "cores", ("2", "4", "2")))
@@ -120,16 +120,16 @@ def test_settings_that_differ_come_first(moments: list[Moment]) -> None:
     assert lines.index("Settings that differ") < lines.index(next(line for line in lines if "each against A" in line))
 
 
-def test_the_target_is_the_same_machine_whatever_it_is_called(moments: list[Moment]) -> None:
-    other = _run("b", moments)
+def test_the_target_is_the_same_machine_whatever_it_is_called(snapshots: list[Snapshot]) -> None:
+    other = _run("b", snapshots)
     other.renamed({"web1": "web-new"})
-    comparison = compare([_run("a", moments), other], 10)
+    comparison = compare([_run("a", snapshots), other], 10)
     (row,) = [row for row in comparison.tables[0].rows if row.of == "target" and row.metric.name == "cpu.idle"]
     assert None not in row.samples
 
 
-def test_json_says_what_the_text_says(moments: list[Moment]) -> None:
-    comparison = compare([_run("a", moments), _run("b", moments, slower=2)], 10)
+def test_json_says_what_the_text_says(snapshots: list[Snapshot]) -> None:
+    comparison = compare([_run("a", snapshots), _run("b", snapshots, slower=2)], 10)
     found = json.loads(json.dumps(as_json(comparison)))
     assert found["schema"] == "loadtop.compare/1"
     assert found["conclusions"] == [{"session": 1, "against": 0, "direction": "worse", "same_verdict": True}]

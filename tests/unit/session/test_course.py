@@ -7,58 +7,58 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.comparing import course
-from loadtop.comparing.comparison import compare
-from loadtop.comparing.course import Course
-from loadtop.comparing.run import Run, read
+from loadtop.analysis.compare import course
+from loadtop.analysis.compare.comparison import compare
+from loadtop.analysis.compare.course import Course
+from loadtop.analysis.compare.run import Run, read
 from loadtop.model import LoadState
-from loadtop.moment import Moment
-from loadtop.reporting.settings import LOAD
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.reports.settings import LOAD
 
 RPS = (LOAD, "rps")
 Speed = Callable[[int], float | None]
 
 
 @pytest.fixture(scope="module")
-def moment(made_moments: Callable[[int], list[Moment]]) -> Moment:
+def snapshot(made_moments: Callable[[int], list[Snapshot]]) -> Snapshot:
     """One with rates of its load."""
     return next(each for each in made_moments(9) if each.measured.load_rates is not None)
 
 
-def _moments(moment: Moment, count: int, speed: Speed, step_s: int = 10**6) -> list[Moment]:
-    load, rates = moment.measured.load, moment.measured.load_rates
+def _moments(snapshot: Snapshot, count: int, speed: Speed, step_s: int = 10**6) -> list[Snapshot]:
+    load, rates = snapshot.measured.load, snapshot.measured.load_rates
     assert load is not None
     assert rates is not None
-    found: list[Moment] = []
+    found: list[Snapshot] = []
     for i in range(count):
         step = 1 + i // step_s
         state = replace(load, state=LoadState.RUNNING, step=step, concurrency=2**step, rate=None)
         rps = speed(i)
         measured = replace(
-            moment.measured,
-            frame=replace(moment.measured.frame, at=float(i + 1), load=state),
+            snapshot.measured,
+            frame=replace(snapshot.measured.frame, at=float(i + 1), load=state),
             load_rates=None if rps is None else replace(rates, rps=rps, failed_share=0.0, non_2xx_share=0.0),
         )
-        found.append(Moment(measured, moment.diagnosis))
+        found.append(Snapshot(measured, snapshot.diagnosis))
     return found
 
 
-def _course(moments: list[Moment]) -> Course:
+def _course(snapshots: list[Snapshot]) -> Course:
     found = Course()
-    for each in moments:
+    for each in snapshots:
         found.add(each)
     return found
 
 
-def test_a_short_test_is_kept_as_it_is(moment: Moment) -> None:
-    found = _course(_moments(moment, 100, float))
+def test_a_short_test_is_kept_as_it_is(snapshot: Snapshot) -> None:
+    found = _course(_moments(snapshot, 100, float))
     assert (found.width, list(found.series(RPS) or ())) == (1, list(range(100)))
 
 
 @pytest.mark.parametrize("count", [16, 17, 64, 1000, 1001])
-def test_a_long_one_keeps_the_mean(moment: Moment, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_one_keeps_the_mean(snapshot: Snapshot, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(course, "POINTS", 16)
-    found = _course(_moments(moment, count, float))
+    found = _course(_moments(snapshot, count, float))
     values = list(found.series(RPS) or ())
     assert len(values) == len(found.at) <= 16
     assert values[0] == 0.0
@@ -70,18 +70,18 @@ def test_a_long_one_keeps_the_mean(moment: Moment, count: int, monkeypatch: pyte
         assert last - first + 1 == found.width
 
 
-def test_what_was_not_measured_counts_for_nothing(moment: Moment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_measured_counts_for_nothing(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(course, "POINTS", 8)
-    found = _course(_moments(moment, 200, lambda i: 5.0 if i % 3 == 0 and i < 150 else None))
+    found = _course(_moments(snapshot, 200, lambda i: 5.0 if i % 3 == 0 and i < 150 else None))
     values = list(found.series(RPS) or ())
     assert len(values) == len(found.at)
     assert {value for value in values if not isnan(value)} == {5.0}
     assert isnan(values[-1])
 
 
-def test_steps_stay_apart(moment: Moment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_stay_apart(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(course, "POINTS", 16)
-    found = _course(_moments(moment, 400, lambda i: float(i // 100), step_s=100))
+    found = _course(_moments(snapshot, 400, lambda i: float(i // 100), step_s=100))
     assert len(found.at) <= 16 + 4
     assert found.shapes == {1: "c=2", 2: "c=4", 3: "c=8", 4: "c=16"}
     assert [value + 1 for value in found.series(RPS) or ()] == list(found.steps)
@@ -90,24 +90,24 @@ def test_steps_stay_apart(moment: Moment, monkeypatch: pytest.MonkeyPatch) -> No
     assert starts == [1.0, 101.0, 201.0, 301.0]
 
 
-def test_very_many_steps_take_no_time(moment: Moment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_very_many_steps_take_no_time(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(course, "POINTS", 8)
-    found = _course(_moments(moment, 300, float, step_s=2))
+    found = _course(_moments(snapshot, 300, float, step_s=2))
     assert len(found.at) == 300
     assert found.width <= 64
 
 
-def _run(moments: list[Moment]) -> Run:
-    return read(Path("a.loadtop"), "http://web1/", (), moments)
+def _run(snapshots: list[Snapshot]) -> Run:
+    return read(Path("a.loadtop"), "http://web1/", (), snapshots)
 
 
 @pytest.mark.parametrize(("slower", "said"), [(1.0, "no difference"), (0.7, "worse")])
 def test_a_day_is_judged_as_an_hour_is(
-    moment: Moment, slower: float, said: str, monkeypatch: pytest.MonkeyPatch
+    snapshot: Snapshot, slower: float, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(course, "POINTS", 64)
-    first = _run(_moments(moment, 1000, lambda i: 100.0 + i % 7))
-    other = _run(_moments(moment, 900, lambda i: slower * (100.0 + i % 5)))
+    first = _run(_moments(snapshot, 1000, lambda i: 100.0 + i % 7))
+    other = _run(_moments(snapshot, 900, lambda i: slower * (100.0 + i % 5)))
     found = compare([first, other], 10)
     assert found.overall(1) == said
     (row,) = [row for row in found.tables[0].rows if (row.of, row.metric.name) == RPS]
@@ -115,15 +115,17 @@ def test_a_day_is_judged_as_an_hour_is(
     assert row.samples[0].intervals == pytest.approx(900, abs=2 * first.course.width)
 
 
-def test_a_short_run_is_held_to_the_beginning_of_a_long_one(moment: Moment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_run_is_held_to_the_beginning_of_a_long_one(
+    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def speed(i: int) -> float:
         return 100.0 + i % 3 if i < 40 else 500.0
 
-    short = _run(_moments(moment, 40, speed))
+    short = _run(_moments(snapshot, 40, speed))
     monkeypatch.setattr(course, "POINTS", 16)
-    day = _run(_moments(moment, 1000, speed))
+    day = _run(_moments(snapshot, 1000, speed))
     monkeypatch.undo()
-    day.beginning = _course(_moments(moment, 40, speed))
+    day.beginning = _course(_moments(snapshot, 40, speed))
     found = compare([day, short], 10)
     assert found.overall(1) == "no difference"
     samples = [row.samples for row in found.tables[0].rows if (row.of, row.metric.name) == RPS]

@@ -13,34 +13,34 @@ from typing import Any
 
 import pytest
 
-from loadtop.comparing.course import Course
+from loadtop.analysis.compare.course import Course
 from loadtop.diagnosis import finding
-from loadtop.moment import Moment
-from loadtop.reporting.html import html
-from loadtop.reporting.markdown import markdown
-from loadtop.reporting.story import Story
-from loadtop.session import digest as digesting
-from loadtop.session import file, writer
-from loadtop.session.definitions import checksum
-from loadtop.session.graph import Graph, UnknownClassError
-from loadtop.session.meta import SessionMeta
-from loadtop.session.reader import Session
-from loadtop.session.replay import moments
-from loadtop.session.retelling import digest_of, story_of
-from loadtop.session.schema import TABLES
-from loadtop.session.writer import Writer
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording import digest as digesting
+from loadtop.recording import file, writer
+from loadtop.recording.definitions import checksum
+from loadtop.recording.graph import Graph, UnknownClassError
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.reader import Session
+from loadtop.recording.replay import snapshots
+from loadtop.recording.retelling import digest_of, story_of
+from loadtop.recording.schema import TABLES
+from loadtop.recording.writer import Writer
+from loadtop.reports.html import html
+from loadtop.reports.markdown import markdown
+from loadtop.reports.story import Story
 from tests.lab.keeping import SUFFIX, unpack
 
-Record = Callable[[Path, Sequence[Moment]], None]
-Make = Callable[[int], list[Moment]]
+Record = Callable[[Path, Sequence[Snapshot]], None]
+Make = Callable[[int], list[Snapshot]]
 LAB = sorted((Path(__file__).parents[2] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
 
 
 def read_through(session: Session) -> Story:
     """What the frames say, one after the other."""
     story = Story(session.meta.url or None, session.meta.command_line)
-    for moment in moments(session.frames()):
-        story.add(moment)
+    for snapshot in snapshots(session.frames()):
+        story.add(snapshot)
     return story
 
 
@@ -60,13 +60,13 @@ def numbers(course: Course) -> tuple[Any, ...]:
 def test_real_recordings_are_told_the_same_both_ways(kept: Path, tmp_path: Path, record: Record) -> None:
     with Session(unpack(kept, tmp_path)) as session:
         assert session.digest() is None  # it is older than this
-        record(tmp_path / "again.loadtop", list(moments(session.frames())))
+        record(tmp_path / "again.loadtop", list(snapshots(session.frames())))
     with Session(tmp_path / "again.loadtop") as session:
         assert session.digest() is not None
         assert told(story_of(session)) == told(read_through(session))
         course = Course()
-        for moment in moments(session.frames()):
-            course.add(moment)
+        for snapshot in snapshots(session.frames()):
+            course.add(snapshot)
         assert numbers(digest_of(session).course) == numbers(course)
 
 
@@ -78,8 +78,8 @@ def test_what_came_after_it_is_read(
     path = tmp_path / "a.loadtop"
     file.create(path, meta)
     writing = Writer(path)
-    for moment in made_moments(count):
-        writing.take(moment)
+    for snapshot in made_moments(count):
+        writing.take(snapshot)
         writing.write()
     # Nobody closed it: it ends as one that was killed does.
     with Session(path) as session:
@@ -171,9 +171,9 @@ def test_damage_is_said_by_a_report_as_well(recording: Path, statement: str) -> 
 
 
 def test_no_secret_reaches_it(tmp_path: Path, record: Record, made_moments: Make) -> None:
-    (moment,) = made_moments(1)
-    frame = replace(moment.measured.frame, marks=("restarted http://bob:Hu5h@web1/?token=Hu5h",))
-    record(tmp_path / "a.loadtop", [replace(moment, measured=replace(moment.measured, frame=frame))])
+    (snapshot,) = made_moments(1)
+    frame = replace(snapshot.measured.frame, marks=("restarted http://bob:Hu5h@web1/?token=Hu5h",))
+    record(tmp_path / "a.loadtop", [replace(snapshot, measured=replace(snapshot.measured, frame=frame))])
     with closing(sqlite3.connect(tmp_path / "a.loadtop")) as connection:
         (state,) = connection.execute("SELECT state FROM digest").fetchone()
     assert b"restarted http://***@web1/" in zlib.decompress(state)

@@ -12,29 +12,29 @@ from typing import Any
 
 import pytest
 
-from loadtop.export.rows import csv_line, jsonl, write_csv
-from loadtop.export.sar import sar
 from loadtop.model import HostSample
-from loadtop.moment import Moment
-from loadtop.rate_model import HostRates
-from loadtop.session.meta import SessionMeta
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.records import HostRates
+from loadtop.recording.meta import SessionMeta
+from loadtop.reports.export.rows import csv_line, jsonl, write_csv
+from loadtop.reports.export.sar import sar
 
 SAVED = 40
 
 
 @pytest.fixture(scope="module")
-def moments(made_moments: Callable[[int], list[Moment]]) -> list[Moment]:
+def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
     return made_moments(SAVED)
 
 
 @pytest.fixture(scope="module")
 def path(
-    moments: list[Moment],
-    record: Callable[[Path, Sequence[Moment]], None],
+    snapshots: list[Snapshot],
+    record: Callable[[Path, Sequence[Snapshot]], None],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     path = tmp_path_factory.mktemp("exports") / "made.loadtop"
-    record(path, moments)
+    record(path, snapshots)
     return path
 
 
@@ -107,10 +107,12 @@ def _blocks(lines: list[str]) -> dict[str, list[list[str]]]:
     return blocks
 
 
-def test_sar_has_the_rates(moments: list[Moment]) -> None:
-    blocks = _blocks(list(sar(moments, "web1")))
+def test_sar_has_the_rates(snapshots: list[Snapshot]) -> None:
+    blocks = _blocks(list(sar(snapshots, "web1")))
     assert list(blocks) == ["CPU", "pswpin/s", "kbswpfree", "runq-sz", "IFACE"]
-    seen = [host for moment in moments if (host := moment.measured.host("web1")) and host.state.fresh and host.rates]
+    seen = [
+        host for snapshot in snapshots if (host := snapshot.measured.host("web1")) and host.state.fresh and host.rates
+    ]
     lines = [cells for cells in blocks["CPU"][1:] if cells[1] == "all" and cells[0] != "Average:"]
     cpu = [host.rates.cpu for host in seen if host.rates is not None and host.rates.cpu is not None]
     assert [cells[7] for cells in lines] == [f"{shares.idle:.2f}" for shares in cpu]
@@ -120,11 +122,11 @@ def test_sar_has_the_rates(moments: list[Moment]) -> None:
     assert average[7] == f"{sum(shares.idle for shares in cpu) / len(cpu):.2f}"
 
 
-def test_sar_counts_pages_not_kilobytes(moments: list[Moment]) -> None:
-    blocks = _blocks(list(sar(moments, "web1")))
+def test_sar_counts_pages_not_kilobytes(snapshots: list[Snapshot]) -> None:
+    blocks = _blocks(list(sar(snapshots, "web1")))
     known: list[tuple[HostSample, HostRates]] = []
-    for moment in moments:
-        host = moment.measured.host("web1")
+    for snapshot in snapshots:
+        host = snapshot.measured.host("web1")
         if host is not None and host.sample is not None and host.rates is not None and host.rates.paging is not None:
             known.append((host.sample, host.rates))
     paging = known[0][1].paging
@@ -133,8 +135,8 @@ def test_sar_counts_pages_not_kilobytes(moments: list[Moment]) -> None:
     assert blocks["pswpin/s"][1][1] == f"{paging.swap_in_kb / known[0][0].facts.page_kb:.2f}"
 
 
-def test_sar_shows_every_machine_the_target_first(moments: list[Moment]) -> None:
-    heads = [line for line in sar(moments) if "CPU)" in line]
+def test_sar_shows_every_machine_the_target_first(snapshots: list[Snapshot]) -> None:
+    heads = [line for line in sar(snapshots) if "CPU)" in line]
     assert len(heads) == 2
     assert "(web1)" in heads[0]
-    assert list(sar(moments, "nobody")) == []
+    assert list(sar(snapshots, "nobody")) == []

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.session.packing import (
+from loadtop.recording.packing import (
     LIMIT,
     character,
     from_points,

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from loadtop.analysis.totals.timeline import Span
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis
-from loadtop.moment import Moment
-from loadtop.session import file
-from loadtop.session import player as player_file
-from loadtop.session.meta import SessionMeta
-from loadtop.session.player import SessionPlayer
-from loadtop.session.reader import Session
-from loadtop.session.writer import Writer
-from loadtop.summary.timeline import Span
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording import file
+from loadtop.recording import player as player_file
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.player import SessionPlayer
+from loadtop.recording.reader import Session
+from loadtop.recording.writer import Writer
 
-Record = Callable[[Path, Sequence[Moment]], None]
+Record = Callable[[Path, Sequence[Snapshot]], None]
 
 
 class FakeClock:
@@ -39,24 +39,24 @@ class FakeClock:
 
 
 @pytest.fixture(scope="module")
-def moments(made_moments: Callable[[int], list[Moment]]) -> list[Moment]:
+def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
     return made_moments(60)
 
 
-async def test_plays_at_the_pace_of_the_test(moments: list[Moment], record: Record, tmp_path: Path) -> None:
-    record(tmp_path / "a.loadtop", moments)
+async def test_plays_at_the_pace_of_the_test(snapshots: list[Snapshot], record: Record, tmp_path: Path) -> None:
+    record(tmp_path / "a.loadtop", snapshots)
     clock = FakeClock()
-    shown: list[tuple[float, Moment]] = []
+    shown: list[tuple[float, Snapshot]] = []
     with Session(tmp_path / "a.loadtop") as session:
         player = SessionPlayer(session, clock=clock)
-        await player.run(lambda moment: shown.append((clock.now, moment)))
+        await player.run(lambda snapshot: shown.append((clock.now, snapshot)))
         assert not player.playing or not player.growing
-    assert [moment for _, moment in shown] == moments
-    assert [now for now, _ in shown] == pytest.approx([moment.at for moment in moments])
+    assert [snapshot for _, snapshot in shown] == snapshots
+    assert [now for now, _ in shown] == pytest.approx([snapshot.at for snapshot in snapshots])
 
 
-async def test_faster_is_faster(moments: list[Moment], record: Record, tmp_path: Path) -> None:
-    record(tmp_path / "a.loadtop", moments)
+async def test_faster_is_faster(snapshots: list[Snapshot], record: Record, tmp_path: Path) -> None:
+    record(tmp_path / "a.loadtop", snapshots)
     clock = FakeClock()
     with Session(tmp_path / "a.loadtop") as session:
         player = SessionPlayer(session, clock=clock)
@@ -65,42 +65,42 @@ async def test_faster_is_faster(moments: list[Moment], record: Record, tmp_path:
         for _ in range(20):
             player.faster(up=False)
         assert player.speed == 0.25
-    assert clock.now == pytest.approx(moments[-1].at / 2)
+    assert clock.now == pytest.approx(snapshots[-1].at / 2)
 
 
-async def test_a_recording_that_grows_is_followed(moments: list[Moment], meta: SessionMeta, tmp_path: Path) -> None:
+async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], meta: SessionMeta, tmp_path: Path) -> None:
     path = tmp_path / "a.loadtop"
     file.create(path, meta)
     writer = Writer(path)
-    for moment in moments[:5]:
-        writer.take(moment)
+    for snapshot in snapshots[:5]:
+        writer.take(snapshot)
     writer.write()
-    waiting = iter(moments[5:])
-    shown: list[Moment] = []
+    waiting = iter(snapshots[5:])
+    shown: list[Snapshot] = []
 
     class Clock(FakeClock):
         """While the player waits, the test goes on."""
 
         def wall(self) -> float:
-            return 1.8e9 if len(shown) < len(moments) else 2e9
+            return 1.8e9 if len(shown) < len(snapshots) else 2e9
 
         async def sleep(self, seconds: float) -> None:
             await super().sleep(seconds)
-            moment = next(waiting, None)
-            if moment is not None:
-                writer.take(moment)
+            snapshot = next(waiting, None)
+            if snapshot is not None:
+                writer.take(snapshot)
                 writer.write()
 
     with Session(path) as session:
         await SessionPlayer(session, clock=Clock()).run(shown.append)
     writer.close()
-    assert shown == moments
+    assert shown == snapshots
 
 
-async def test_another_diagnosis_is_said(moments: list[Moment], record: Record, tmp_path: Path) -> None:
-    verdict = replace(moments[9].diagnosis.verdict, bottleneck=Bottleneck.STEAL, host="web1")
-    changed = [*moments]
-    changed[9] = Moment(moments[9].measured, Diagnosis(verdict, (verdict,)))
+async def test_another_diagnosis_is_said(snapshots: list[Snapshot], record: Record, tmp_path: Path) -> None:
+    verdict = replace(snapshots[9].diagnosis.verdict, bottleneck=Bottleneck.STEAL, host="web1")
+    changed = [*snapshots]
+    changed[9] = Snapshot(snapshots[9].measured, Diagnosis(verdict, (verdict,)))
     record(tmp_path / "a.loadtop", changed)
     said: list[str] = []
     with Session(tmp_path / "a.loadtop") as session:
@@ -110,21 +110,21 @@ async def test_another_diagnosis_is_said(moments: list[Moment], record: Record, 
 
 
 async def test_far_jumps_know_what_was_before(
-    made_moments: Callable[[int], list[Moment]], record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made_moments: Callable[[int], list[Snapshot]], record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window = 120
     monkeypatch.setattr(player_file, "WINDOW", window)
     monkeypatch.setattr(player_file, "KEPT", 2 * window)
-    moments = made_moments(window + 150)
-    record(tmp_path / "a.loadtop", moments)
-    shown: list[Moment] = []
+    snapshots = made_moments(window + 150)
+    record(tmp_path / "a.loadtop", snapshots)
+    shown: list[Snapshot] = []
     before: list[tuple[float, Sequence[Span], Sequence[tuple[float, str]]]] = []
 
     def restarted(start: float, spans: Sequence[Span], marks: Sequence[tuple[float, str]]) -> None:
         shown.clear()
         before.append((start, spans, marks))
 
-    frozen: list[Moment] = []
+    frozen: list[Snapshot] = []
     arrived = asyncio.Event()
 
     def held(on: bool) -> None:
@@ -138,21 +138,23 @@ async def test_far_jumps_know_what_was_before(
         player.restarted = restarted
         player.held = held
         player.playing = False
-        player.seek(moments[-1].at)
-        assert player.at == moments[-1].at, "the next key counts from there"
+        player.seek(snapshots[-1].at)
+        assert player.at == snapshots[-1].at, "the next key counts from there"
         task = asyncio.create_task(player.run(shown.append))
         await arrived.wait()
         task.cancel()
-        assert [m.measured.frame for m in frozen] == [moments[-1].measured.frame], "the moment itself stands meanwhile"
-        assert frozen[0].diagnosis == moments[-1].diagnosis, "with what was shown live"
-        assert [m.measured.frame for m in shown] == [m.measured.frame for m in moments[-window:]]
-        assert shown[-1].diagnosis == moments[-1].diagnosis
+        assert [m.measured.frame for m in frozen] == [snapshots[-1].measured.frame], (
+            "the moment itself stands meanwhile"
+        )
+        assert frozen[0].diagnosis == snapshots[-1].diagnosis, "with what was shown live"
+        assert [m.measured.frame for m in shown] == [m.measured.frame for m in snapshots[-window:]]
+        assert shown[-1].diagnosis == snapshots[-1].diagnosis
         start, spans, marks = before[-1]
-        assert start == moments[-window].at
-        assert marks == [(m.at, text) for m in moments[:-window] for text in m.measured.frame.marks]
+        assert start == snapshots[-window].at
+        assert marks == [(m.at, text) for m in snapshots[:-window] for text in m.measured.frame.marks]
         assert [span.start for span in spans] == [at for at, _, _ in session.verdict_changes() if at < start]
         assert spans[-1].end == start
         player.seek_mark(after=False)
         assert player._wanted == max(  # pyright: ignore[reportPrivateUsage]
-            at for at, _ in session.marks() if at < moments[-1].at
+            at for at, _ in session.marks() if at < snapshots[-1].at
         )

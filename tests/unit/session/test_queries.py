@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.moment import Moment
+from loadtop.pipeline.snapshot import Snapshot
 
 MANUAL = Path(__file__).resolve().parents[3] / "docs" / "recordings.md"
 QUERIES = re.findall(r"```sql\n(.*?)```", MANUAL.read_text(), re.DOTALL)
@@ -16,8 +16,8 @@ QUERIES = re.findall(r"```sql\n(.*?)```", MANUAL.read_text(), re.DOTALL)
 
 @pytest.fixture(scope="module")
 def path(
-    made_moments: Callable[[int], list[Moment]],
-    record: Callable[[Path, Sequence[Moment]], None],
+    made_moments: Callable[[int], list[Snapshot]],
+    record: Callable[[Path, Sequence[Snapshot]], None],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     path = tmp_path_factory.mktemp("queries") / "made.loadtop"

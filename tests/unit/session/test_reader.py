@@ -11,40 +11,40 @@ from pathlib import Path
 import pytest
 
 from loadtop.model import Frame, HostState
-from loadtop.moment import Moment
-from loadtop.session import block_writing, schema
-from loadtop.session.definitions import checksum, summed
-from loadtop.session.meta import SessionMeta
-from loadtop.session.reader import Session, SessionError
-from loadtop.session.recorder import Recorder
-from loadtop.session.schema import TABLES
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording import block_writing, schema
+from loadtop.recording.definitions import checksum, summed
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.reader import Session, SessionError
+from loadtop.recording.recorder import Recorder
+from loadtop.recording.schema import TABLES
 
 COUNT = 150
-Make = Callable[[int], list[Moment]]
-Record = Callable[[Path, Sequence[Moment]], None]
+Make = Callable[[int], list[Snapshot]]
+Record = Callable[[Path, Sequence[Snapshot]], None]
 
 
 @pytest.fixture(scope="module")
-def moments(made_moments: Make) -> list[Moment]:
+def snapshots(made_moments: Make) -> list[Snapshot]:
     return made_moments(COUNT)
 
 
 @pytest.fixture(scope="module")
-def frames(moments: list[Moment]) -> list[Frame]:
-    return [moment.measured.frame for moment in moments]
+def frames(snapshots: list[Snapshot]) -> list[Frame]:
+    return [snapshot.measured.frame for snapshot in snapshots]
 
 
 @pytest.fixture(scope="module")
-def path(moments: list[Moment], record: Record, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(snapshots: list[Snapshot], record: Record, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("reader") / "made.loadtop"
-    record(path, moments)
+    record(path, snapshots)
     return path
 
 
-def test_everything_comes_back_over_several_blocks(path: Path, frames: list[Frame], moments: list[Moment]) -> None:
+def test_everything_comes_back_over_several_blocks(path: Path, frames: list[Frame], snapshots: list[Snapshot]) -> None:
     with Session(path) as session:
         assert list(session.frames()) == frames
-        assert list(session.verdicts()) == [(moment.at, moment.diagnosis) for moment in moments]
+        assert list(session.verdicts()) == [(snapshot.at, snapshot.diagnosis) for snapshot in snapshots]
         assert session.marks() == [(frame.at, text) for frame in frames for text in frame.marks]
         assert session.count == COUNT
         assert session.duration == frames[-1].at
@@ -60,12 +60,14 @@ def test_jumps(path: Path, frames: list[Frame], start: float) -> None:
         assert [at for at, _ in session.verdicts(start)] == [frame.at for frame in wanted]
 
 
-def test_a_machine_that_was_silent_since_before_the_jump(tmp_path: Path, record: Record, moments: list[Moment]) -> None:
-    host = moments[0].measured.frame.hosts[0]
+def test_a_machine_that_was_silent_since_before_the_jump(
+    tmp_path: Path, record: Record, snapshots: list[Snapshot]
+) -> None:
+    host = snapshots[0].measured.frame.hosts[0]
     silent = HostState("web1", "target", host.sample, fresh=False, problem="no answer")
     stale = [
         replace(m, measured=replace(m.measured, frame=replace(m.measured.frame, hosts=(silent if n else host,))))
-        for n, m in enumerate(moments)
+        for n, m in enumerate(snapshots)
     ]
     record(tmp_path / "a.loadtop", stale)
     with Session(tmp_path / "a.loadtop") as session:
@@ -81,7 +83,7 @@ def test_unchanged_things_are_the_same_object_again(path: Path) -> None:
 
 
 def test_following_a_recording_while_it_is_written(
-    tmp_path: Path, meta: SessionMeta, moments: list[Moment], frames: list[Frame]
+    tmp_path: Path, meta: SessionMeta, snapshots: list[Snapshot], frames: list[Frame]
 ) -> None:
     recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
     with Session(recorder.path) as session:
@@ -89,27 +91,27 @@ def test_following_a_recording_while_it_is_written(
         assert session.duration == 0.0
         assert list(session.frames()) == []
         seen: list[Frame] = []
-        for moment in moments:
-            recorder.record(moment)
+        for snapshot in snapshots:
+            recorder.record(snapshot)
             recorder.flush()
-            if len(seen) < 3 or moment.at > 100:
+            if len(seen) < 3 or snapshot.at > 100:
                 seen += session.frames_from(len(seen) + 1)
-                assert seen[-1] == moment.measured.frame
+                assert seen[-1] == snapshot.measured.frame
         recorder.close()
         assert seen == frames
 
 
 def test_frames_that_come_while_reading_are_given_too(
-    tmp_path: Path, meta: SessionMeta, moments: list[Moment], frames: list[Frame]
+    tmp_path: Path, meta: SessionMeta, snapshots: list[Snapshot], frames: list[Frame]
 ) -> None:
     recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
     with Session(recorder.path) as session:
-        recorder.record(moments[0])
+        recorder.record(snapshots[0])
         recorder.flush()
         reading = session.frames()
         assert next(reading) == frames[0]
-        for moment in moments[1:100]:
-            recorder.record(moment)
+        for snapshot in snapshots[1:100]:
+            recorder.record(snapshot)
         recorder.close()
         assert list(reading) == frames[1:100]
 
@@ -180,14 +182,14 @@ def test_columns_and_parts_of_a_newer_version(copy: Path, statement: str, what: 
 
 
 def test_what_an_older_version_did_not_measure_has_its_default(
-    tmp_path: Path, record: Record, moments: list[Moment], frames: list[Frame], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, record: Record, snapshots: list[Snapshot], frames: list[Frame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     older = schema.MEMORY.among(frozenset(schema.MEMORY.names) - {"available_kb"})
     get = attrgetter(*older.names)
     monkeypatch.setattr(schema, "SINGLES", tuple(older if part.name == "memory" else part for part in schema.SINGLES))
     monkeypatch.setattr(schema, "PARTS", tuple(older if part.name == "memory" else part for part in schema.PARTS))
     monkeypatch.setitem(block_writing.GETTERS, "memory", get)
-    record(tmp_path / "old.loadtop", moments)
+    record(tmp_path / "old.loadtop", snapshots)
     monkeypatch.undo()
     with Session(tmp_path / "old.loadtop") as session:
         found = list(session.frames())
@@ -211,7 +213,9 @@ def seal(database: sqlite3.Connection) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_damaged_file_gives_no_wrong_frame(copy: Path, frames: list[Frame], moments: list[Moment], seed: int) -> None:
+def test_a_damaged_file_gives_no_wrong_frame(
+    copy: Path, frames: list[Frame], snapshots: list[Snapshot], seed: int
+) -> None:
     draw = random.Random(seed)  # noqa: S311 - which bytes to damage is no secret
     content = bytearray(copy.read_bytes())
     if seed % 4 == 0:
@@ -221,7 +225,7 @@ def test_a_damaged_file_gives_no_wrong_frame(copy: Path, frames: list[Frame], mo
             content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
     copy.write_bytes(content)
     known = {frame.number: frame for frame in frames}
-    shown = {moment.at: moment.diagnosis for moment in moments}
+    shown = {snapshot.at: snapshot.diagnosis for snapshot in snapshots}
     try:
         with Session(copy) as session:
             found = list(session.frames())

@@ -13,16 +13,16 @@ import pytest
 
 from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Finding
 from loadtop.model import Frame, LoadState
-from loadtop.moment import Moment
-from loadtop.session import recorder as recording
-from loadtop.session.digest import Digest
-from loadtop.session.listing import recordings
-from loadtop.session.meta import SessionMeta
-from loadtop.session.reader import Session
-from loadtop.session.recorder import Recorder
-from loadtop.session.writer import Writer
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording import recorder as recording
+from loadtop.recording.digest import Digest
+from loadtop.recording.listing import recordings
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.reader import Session
+from loadtop.recording.recorder import Recorder
+from loadtop.recording.writer import Writer
 
-Make = Callable[[int], list[Moment]]
+Make = Callable[[int], list[Snapshot]]
 
 
 def mode(path: Path) -> int:
@@ -85,8 +85,8 @@ def test_whatever_the_umask(tmp_path: Path, meta: SessionMeta, made_moments: Mak
 
 
 def test_nothing_but_the_recording_is_left(opened: Recorder, made_moments: Make) -> None:
-    for moment in made_moments(3):
-        opened.record(moment)
+    for snapshot in made_moments(3):
+        opened.record(snapshot)
     opened.close()
     opened.close()
     assert opened.problem == ""
@@ -123,8 +123,8 @@ def test_the_journal_of_a_recording_that_is_gone_is_not_taken_over(
     path = tmp_path / "a.loadtop"
     killed = tmp_path / "killed"
     recorder = Recorder(path, meta=meta)
-    for moment in made_moments(5):
-        recorder.record(moment)
+    for snapshot in made_moments(5):
+        recorder.record(snapshot)
     recorder.flush()
     killed.write_bytes(path.with_name("a.loadtop-wal").read_bytes())
     recorder.close()
@@ -140,9 +140,9 @@ def test_the_journal_of_a_recording_that_is_gone_is_not_taken_over(
 def test_two_writers_to_one_path(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
     path = tmp_path / "a.loadtop"
     first, second = Recorder(path, meta=meta), Recorder(path, meta=meta)
-    for moment in made_moments(2):
-        first.record(moment)
-        second.record(moment)
+    for snapshot in made_moments(2):
+        first.record(snapshot)
+        second.record(snapshot)
     first.close()
     second.close()
     assert first.problem == ""
@@ -177,10 +177,10 @@ def test_a_file_system_without_links(
 def test_a_full_disk_loses_nothing_once_there_is_room(
     opened: Recorder, made_moments: Make, held: Callable[[Exception | None], None]
 ) -> None:
-    moments = made_moments(150)
+    snapshots = made_moments(150)
     full = sqlite3.OperationalError("database or disk is full")
     full.sqlite_errorname = "SQLITE_FULL"
-    for number, moment in enumerate(moments):
+    for number, snapshot in enumerate(snapshots):
         if number in (10, 70):  # the second time over the border of a block
             held(full)
         if number in (30, 140):
@@ -188,13 +188,13 @@ def test_a_full_disk_loses_nothing_once_there_is_room(
             assert "the disk is full; " in opened.problem
             assert opened.problem.endswith("intervals are not recorded yet")
             held(None)
-        opened.record(moment)
+        opened.record(snapshot)
         if number % 50 == 0:
             opened.flush()
     opened.close()
     assert opened.problem == ""
     with Session(opened.path) as session:
-        assert list(session.frames()) == [moment.measured.frame for moment in moments]
+        assert list(session.frames()) == [snapshot.measured.frame for snapshot in snapshots]
 
 
 def test_a_disk_that_stays_full_ends_the_recording(
@@ -204,12 +204,12 @@ def test_a_disk_that_stays_full_ends_the_recording(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(recording, "PATIENCE", 20)
-    moments = made_moments(30)
-    opened.record(moments[0])
+    snapshots = made_moments(30)
+    opened.record(snapshots[0])
     opened.flush()
     held(sqlite3.OperationalError("disk I/O error"))
-    for moment in moments[1:]:
-        opened.record(moment)
+    for snapshot in snapshots[1:]:
+        opened.record(snapshot)
     opened.close()
     assert opened.problem.endswith("disk I/O error; 20 intervals are not recorded, the recording has ended")
     assert numbers(opened.path) == [1]
@@ -240,9 +240,9 @@ def test_a_disk_that_does_not_answer_holds_nobody_up(
 
     monkeypatch.setattr(Writer, "write", hang)
     monkeypatch.setattr(recording, "CLOSING_S", 0.05)
-    moments = made_moments(recording.QUEUE + 30)
-    for moment in moments:
-        opened.record(moment)
+    snapshots = made_moments(recording.QUEUE + 30)
+    for snapshot in snapshots:
+        opened.record(snapshot)
     assert "does not answer" in opened.problem
     (thread,) = (each for each in threading.enumerate() if each.name == "recorder")
     answers.set()
@@ -251,8 +251,8 @@ def test_a_disk_that_does_not_answer_holds_nobody_up(
     thread.join()
     kept = numbers(opened.path)
     assert kept == list(range(1, len(kept) + 1))
-    assert recording.QUEUE <= len(kept) < len(moments)
-    assert opened.problem == f"{len(moments) - len(kept)} intervals are missing in {opened.path}"
+    assert recording.QUEUE <= len(kept) < len(snapshots)
+    assert opened.problem == f"{len(snapshots) - len(kept)} intervals are missing in {opened.path}"
 
 
 def test_no_secret_reaches_the_file(tmp_path: Path, made_moments: Make) -> None:
@@ -269,14 +269,14 @@ def test_no_secret_reaches_the_file(tmp_path: Path, made_moments: Make) -> None:
 def test_a_mistake_of_this_program_is_said_and_ends_no_test(
     opened: Recorder, made_moments: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def take(_: Writer, __: Moment) -> None:
+    def take(_: Writer, __: Snapshot) -> None:
         raise ValueError("no such thing")
 
     opened.record(made_moments(1)[0])
     opened.flush()
     monkeypatch.setattr(Writer, "take", take)
-    for moment in made_moments(3):
-        opened.record(moment)
+    for snapshot in made_moments(3):
+        opened.record(snapshot)
     opened.close()
     assert "broke off: ValueError('no such thing')" in opened.problem
     assert numbers(opened.path) == [1]
@@ -292,13 +292,13 @@ def test_the_views_are_in_the_file(opened: Recorder, made_moments: Make) -> None
 def test_the_list_of_recordings(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
     for name in ("b.loadtop", "a.loadtop"):
         recorder = Recorder(tmp_path / name, meta=meta)
-        for moment in made_moments(4):
-            recorder.record(moment)
+        for snapshot in made_moments(4):
+            recorder.record(snapshot)
         recorder.close()
     (tmp_path / "c.loadtop").write_text("something else entirely, longer than a header would be" * 20)
     (tmp_path / "notes.txt").touch()
     first, second, broken = recordings(tmp_path)
-    (limit,) = {str(moment.diagnosis.verdict.bottleneck) for moment in made_moments(4)[2:]}  # after the warm-up
+    (limit,) = {str(snapshot.diagnosis.verdict.bottleneck) for snapshot in made_moments(4)[2:]}  # after the warm-up
     assert [each.path.name for each in (first, second, broken)] == ["a.loadtop", "b.loadtop", "c.loadtop"]
     assert (first.started, first.what, first.verdict, first.problem) == (meta.started, meta.url, limit, "")
     assert first.duration_s == made_moments(4)[-1].at
@@ -309,17 +309,17 @@ def test_the_list_of_recordings(tmp_path: Path, meta: SessionMeta, made_moments:
 def test_the_list_says_what_was_the_limit_while_load_ran(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
     """The cockpit may stay open, and the machines calm, for long after the load."""
 
-    def shown(moment: Moment, number: int) -> Moment:
+    def shown(snapshot: Snapshot, number: int) -> Snapshot:
         state = LoadState.WARMUP if number < 25 else LoadState.RUNNING if number < 65 else LoadState.DONE
         name = Bottleneck.CPU if state is LoadState.RUNNING else Bottleneck.NONE
-        frame = moment.measured.frame
+        frame = snapshot.measured.frame
         load = None if frame.load is None else replace(frame.load, state=state)
         found = Finding(name, None, 0.0, 1.0, 1.0, (), "")
-        return Moment(replace(moment.measured, frame=replace(frame, load=load)), Diagnosis(found, ()))
+        return Snapshot(replace(snapshot.measured, frame=replace(frame, load=load)), Diagnosis(found, ()))
 
     recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
-    for number, moment in enumerate(made_moments(110)):
-        recorder.record(shown(moment, number))
+    for number, snapshot in enumerate(made_moments(110)):
+        recorder.record(shown(snapshot, number))
     recorder.close()
     assert [each.verdict for each in recordings(tmp_path)] == ["cpu"]
 
@@ -351,10 +351,10 @@ def test_figures_that_cannot_be_added_up_are_recorded(
         raise OverflowError(f"cannot count frame {frame.number}")
 
     monkeypatch.setattr(Digest, "add", overflow)
-    for moment in made:
-        opened.record(moment)
+    for snapshot in made:
+        opened.record(snapshot)
     opened.close()
     assert opened.problem == ""
-    assert numbers(opened.path) == [moment.measured.frame.number for moment in made]
+    assert numbers(opened.path) == [snapshot.measured.frame.number for snapshot in made]
     with Session(opened.path) as session:
         assert session.digest() is None

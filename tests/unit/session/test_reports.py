@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from loadtop.moment import Moment
-from loadtop.reporting.curves import POINTS, Curve, Curves
-from loadtop.reporting.html import html
-from loadtop.reporting.markdown import markdown
-from loadtop.reporting.settings import LOAD, Setting, Settings
-from loadtop.reporting.story import Story
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.reports.curves import POINTS, Curve, Curves
+from loadtop.reports.html import html
+from loadtop.reports.markdown import markdown
+from loadtop.reports.settings import LOAD, Setting, Settings
+from loadtop.reports.story import Story
 
 HOSTILE = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x\u202e"
 
@@ -40,37 +40,37 @@ class Page(HTMLParser):
             assert self.open.pop() == tag
 
 
-def _hostile(moment: Moment) -> Moment:
+def _hostile(snapshot: Snapshot) -> Snapshot:
     """The moment with a hostile name in every place that comes from elsewhere."""
-    frame = moment.measured.frame
+    frame = snapshot.measured.frame
     load = frame.load
     if load is not None and load.server is not None:
         load = replace(load, server=replace(load.server, software=HOSTILE, path=HOSTILE), message=HOSTILE)
-    hosts = tuple(replace(host, state=replace(host.state, name=HOSTILE)) for host in moment.measured.hosts[:1])
+    hosts = tuple(replace(host, state=replace(host.state, name=HOSTILE)) for host in snapshot.measured.hosts[:1])
     frame = replace(frame, load=load, marks=(HOSTILE,) if frame.marks else ())
-    verdict = replace(moment.diagnosis.verdict, host=HOSTILE, advice=HOSTILE)
-    measured = replace(moment.measured, frame=frame, hosts=hosts)
-    return Moment(measured, replace(moment.diagnosis, verdict=verdict))
+    verdict = replace(snapshot.diagnosis.verdict, host=HOSTILE, advice=HOSTILE)
+    measured = replace(snapshot.measured, frame=frame, hosts=hosts)
+    return Snapshot(measured, replace(snapshot.diagnosis, verdict=verdict))
 
 
 @pytest.fixture(scope="module")
-def moments(made_moments: Callable[[int], list[Moment]]) -> list[Moment]:
+def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
     return made_moments(60)
 
 
 @pytest.fixture(scope="module")
-def story(moments: list[Moment]) -> Story:
+def story(snapshots: list[Snapshot]) -> Story:
     story = Story("http://web1/", ("-c", "8", "http://web1/"))
-    for moment in moments:
-        story.add(moment)
+    for snapshot in snapshots:
+        story.add(snapshot)
     return story
 
 
 @pytest.fixture(scope="module")
-def hostile(moments: list[Moment]) -> Story:
+def hostile(snapshots: list[Snapshot]) -> Story:
     story = Story(f"http://web1/{HOSTILE}", ("-c", "8", HOSTILE))
-    for moment in moments:
-        story.add(_hostile(moment))
+    for snapshot in snapshots:
+        story.add(_hostile(snapshot))
     return story
 
 
@@ -127,10 +127,10 @@ def test_markdown_says_what_the_summary_says(story: Story) -> None:
     assert "    loadtop -c 8 http://web1/" in text
 
 
-def test_settings_are_those_seen_last(moments: list[Moment]) -> None:
+def test_settings_are_those_seen_last(snapshots: list[Snapshot]) -> None:
     settings = Settings()
-    for moment in moments:
-        settings.add(moment)
+    for snapshot in snapshots:
+        settings.add(snapshot)
     found = settings.all()
     assert Setting(LOAD, "rate", "8, 12.5/s") in found
     assert Setting("web1", "cores", "2") in found
@@ -138,12 +138,12 @@ def test_settings_are_those_seen_last(moments: list[Moment]) -> None:
     assert Setting("web1", "worker slots", "100") in found
 
 
-def test_curves_stay_small(moments: list[Moment]) -> None:
+def test_curves_stay_small(snapshots: list[Snapshot]) -> None:
     curves = Curves()
     for number in range(2 * POINTS + 3):
-        moment = moments[2]
-        frame = replace(moment.measured.frame, at=float(number))
-        curves.add(Moment(replace(moment.measured, frame=frame), moment.diagnosis))
+        snapshot = snapshots[2]
+        frame = replace(snapshot.measured.frame, at=float(number))
+        curves.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
     assert POINTS / 2 < len(curves.times) <= POINTS
     assert curves.intervals == 4
     assert curves.times == sorted(curves.times)

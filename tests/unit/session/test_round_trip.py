@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.model import Distribution, Frame, HostSample, HostState, LoadSample
-from loadtop.moment import Measured, Moment
-from loadtop.session.meta import SessionMeta
-from loadtop.session.reader import Session
-from loadtop.session.recorder import Recorder
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measured
+from loadtop.recording.meta import SessionMeta
+from loadtop.recording.reader import Session
+from loadtop.recording.recorder import Recorder
 
 WHOLE = st.one_of(st.integers(0, 90), st.integers(0, 1 << 32), st.integers(-(1 << 70), 1 << 70))
 REAL = st.floats(allow_nan=False)
@@ -82,11 +83,11 @@ FINDINGS = st.recursive(
 
 
 @st.composite
-def sessions(draw: st.DrawFn) -> list[Moment]:
+def sessions(draw: st.DrawFn) -> list[Snapshot]:
     """Some frames of up to three machines with their diagnoses, time going on."""
     machines = draw(st.lists(st.tuples(WORDS, WORDS, sample_series()), max_size=2))
     loads = [None, *draw(st.lists(some(LoadSample), max_size=2))]
-    moments: list[Moment] = []
+    snapshots: list[Snapshot] = []
     for number in range(draw(st.integers(1, 6))):
         hosts = tuple(
             HostState(name, role, draw(st.sampled_from([None, *samples])), draw(st.booleans()), draw(WORDS))
@@ -97,31 +98,31 @@ def sessions(draw: st.DrawFn) -> list[Moment]:
         frame = Frame(draw(WHOLE), float(number), draw(REAL), draw(st.sampled_from(loads)), hosts, marks)
         verdict = draw(FINDINGS)
         found = draw(st.lists(st.sampled_from([verdict, *verdict.symptoms]), max_size=2))
-        moments.append(Moment(Measured(frame, None, ()), Diagnosis(verdict, tuple(found))))
-    return moments
+        snapshots.append(Snapshot(Measured(frame, None, ()), Diagnosis(verdict, tuple(found))))
+    return snapshots
 
 
-def record(path: Path, moments: Sequence[Moment]) -> None:
+def record(path: Path, snapshots: Sequence[Snapshot]) -> None:
     recorder = Recorder(path, meta=META)
-    for moment in moments:
-        recorder.record(moment)
+    for snapshot in snapshots:
+        recorder.record(snapshot)
     recorder.close()
     assert recorder.problem == ""
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(moments=sessions())
-def test_everything_comes_back(moments: list[Moment]) -> None:
+@given(snapshots=sessions())
+def test_everything_comes_back(snapshots: list[Snapshot]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "a.loadtop"
-        record(path, moments)
+        record(path, snapshots)
         with Session(path) as session:
-            assert list(session.frames()) == [moment.measured.frame for moment in moments]
-            assert list(session.verdicts()) == [(moment.at, moment.diagnosis) for moment in moments]
+            assert list(session.frames()) == [snapshot.measured.frame for snapshot in snapshots]
+            assert list(session.verdicts()) == [(snapshot.at, snapshot.diagnosis) for snapshot in snapshots]
             assert [text for _, text in session.marks()] == [
-                mark for moment in moments for mark in moment.measured.frame.marks
+                mark for snapshot in snapshots for mark in snapshot.measured.frame.marks
             ]
             assert session.meta == META
-            assert session.duration == len(moments) - 1.0
+            assert session.duration == len(snapshots) - 1.0
             assert session.damage == []

@@ -5,8 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.session.schema import BLOCK
-from loadtop.session.series import (
+from loadtop.recording.schema import BLOCK
+from loadtop.recording.series import (
     RealSeries,
     WholeSeries,
     read_real,

@@ -1,4 +1,4 @@
-"""What the views of a recording say is what was measured, and what loadtop.rates makes of it."""
+"""What the views of a recording say is what was measured, and what loadtop.rates.compute makes of it."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,25 +9,28 @@ from typing import Any
 
 import pytest
 
-from loadtop.load.histogram import bounds, percentile
 from loadtop.model import HostSample, LoadSample
-from loadtop.moment import HostView, Moment
-from loadtop.rate_model import HostRates
+from loadtop.model.histogram import bounds, percentile
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import HostView
+from loadtop.rates.records import HostRates
 
 COUNT = 150
 
 
 @pytest.fixture(scope="module")
-def moments(made_moments: Callable[[int], list[Moment]]) -> list[Moment]:
+def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
     return made_moments(COUNT)
 
 
 @pytest.fixture(scope="module")
 def database(
-    moments: list[Moment], record: Callable[[Path, Sequence[Moment]], None], tmp_path_factory: pytest.TempPathFactory
+    snapshots: list[Snapshot],
+    record: Callable[[Path, Sequence[Snapshot]], None],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[sqlite3.Connection]:
     path = tmp_path_factory.mktemp("views") / "made.loadtop"
-    record(path, moments)
+    record(path, snapshots)
     with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         yield connection
@@ -53,12 +56,12 @@ def each(value: Any) -> tuple[Any, ...]:
     return value if type(value) is tuple else (value,)  # pyright: ignore[reportUnknownVariableType]
 
 
-def fresh(moments: Iterable[Moment]) -> Iterator[tuple[int, HostView, HostSample]]:
+def fresh(snapshots: Iterable[Snapshot]) -> Iterator[tuple[int, HostView, HostSample]]:
     """Frame, machine and sample of every sample that was new."""
-    for moment in moments:
-        for host in moment.measured.hosts:
+    for snapshot in snapshots:
+        for host in snapshot.measured.hosts:
             if host.state.fresh and host.sample is not None:
-                yield moment.measured.frame.number, host, host.sample
+                yield snapshot.measured.frame.number, host, host.sample
 
 
 @pytest.mark.parametrize(
@@ -79,11 +82,13 @@ def fresh(moments: Iterable[Moment]) -> Iterator[tuple[int, HostView, HostSample
         ("haproxy", "haproxy"),
     ],
 )
-def test_parts_are_as_measured(database: sqlite3.Connection, moments: list[Moment], view: str, attribute: str) -> None:
+def test_parts_are_as_measured(
+    database: sqlite3.Connection, snapshots: list[Snapshot], view: str, attribute: str
+) -> None:
     wanted: list[tuple[Any, ...]] = []
     found = rows(database, view)
     names = [name for name in found[0] if name not in ("frame", "at", "host", "fresh", "previous", "host_uptime_s")]
-    for number, host, sample in fresh(moments):
+    for number, host, sample in fresh(snapshots):
         for thing in each(getattr(sample, attribute)):
             values = (getattr(thing, {"process_group": "group", "clock_s": "at"}.get(name, name)) for name in names)
             wanted.append((number, host.name, *values))
@@ -92,10 +97,10 @@ def test_parts_are_as_measured(database: sqlite3.Connection, moments: list[Momen
     assert len(got) > COUNT // 2
 
 
-def test_cpu_and_cores_are_as_measured(database: sqlite3.Connection, moments: list[Moment]) -> None:
-    states = [field.name for field in fields(type(next(fresh(moments))[2].cpu.total))]  # type: ignore[union-attr]
+def test_cpu_and_cores_are_as_measured(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
+    states = [field.name for field in fields(type(next(fresh(snapshots))[2].cpu.total))]  # type: ignore[union-attr]
     total: dict[tuple[int, str, int | None], tuple[Any, ...]] = {}
-    for number, host, sample in fresh(moments):
+    for number, host, sample in fresh(snapshots):
         if sample.cpu is not None:
             total[number, host.name, None] = tuple(getattr(sample.cpu.total, state) for state in states)
             for core in sample.cpu.cores:
@@ -104,8 +109,8 @@ def test_cpu_and_cores_are_as_measured(database: sqlite3.Connection, moments: li
     assert {(row["frame"], row["host"], row.get("id")): tuple(row[state] for state in states) for row in got} == total
 
 
-def test_the_load_is_as_measured(database: sqlite3.Connection, moments: list[Moment]) -> None:
-    loads = {m.measured.frame.number: m.measured.load for m in moments if m.measured.load is not None}
+def test_the_load_is_as_measured(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
+    loads = {m.measured.frame.number: m.measured.load for m in snapshots if m.measured.load is not None}
     found = {row["frame"]: row for row in rows(database, "load")}
     assert found.keys() == loads.keys()
     for number, row in found.items():
@@ -226,12 +231,12 @@ RATES: dict[str, tuple[Callable[[HostRates], Any], tuple[str, ...], dict[str, st
 
 
 @pytest.mark.parametrize("view", RATES)
-def test_rates_of_machines(database: sqlite3.Connection, moments: list[Moment], view: str) -> None:
+def test_rates_of_machines(database: sqlite3.Connection, snapshots: list[Snapshot], view: str) -> None:
     take, keys, columns = RATES[view]
     names = ["process_group" if key == "group" else key for key in keys]
     got = {(row["frame"], row["host"], *(row[name] for name in names)): row for row in rows(database, view)}
     wanted = 0
-    for number, host, _ in fresh(moments):
+    for number, host, _ in fresh(snapshots):
         for rates in () if host.rates is None else each(take(host.rates)):
             row = got[number, host.name, *(getattr(rates, key) for key in keys)]
             wanted += 1
@@ -240,12 +245,12 @@ def test_rates_of_machines(database: sqlite3.Connection, moments: list[Moment], 
     assert wanted > COUNT // 2
 
 
-def test_rates_of_cores_processes_and_proxies(database: sqlite3.Connection, moments: list[Moment]) -> None:
+def test_rates_of_cores_processes_and_proxies(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
     cores = {(row["frame"], row["host"], row["id"]): row for row in rows(database, "core_rates")}
     processes = {(row["frame"], row["host"], row["pid"]): row for row in rows(database, "process_rates")}
     proxies = {(row["frame"], row["host"], row["server"]): row for row in rows(database, "haproxy_rates")}
     seen = 0
-    for number, host, _ in fresh(moments):
+    for number, host, _ in fresh(snapshots):
         if host.rates is None:
             continue
         for core in host.rates.cores:
@@ -261,7 +266,7 @@ def test_rates_of_cores_processes_and_proxies(database: sqlite3.Connection, mome
     assert seen > COUNT // 2
 
 
-def test_rates_of_the_load(database: sqlite3.Connection, moments: list[Moment]) -> None:
+def test_rates_of_the_load(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
     got = {row["frame"]: row for row in rows(database, "load_rates")}
     generators = {row["frame"]: row for row in rows(database, "generator_rates")}
     names = {
@@ -273,7 +278,7 @@ def test_rates_of_the_load(database: sqlite3.Connection, moments: list[Moment]) 
         "received_kb_s": "received_kb",
         "sent_kb_s": "sent_kb",
     }
-    rated = {m.measured.frame.number: m.measured.load_rates for m in moments if m.measured.load_rates is not None}
+    rated = {m.measured.frame.number: m.measured.load_rates for m in snapshots if m.measured.load_rates is not None}
     assert got.keys() == rated.keys()
     for number, rates in rated.items():
         for column, name in names.items():
@@ -284,12 +289,12 @@ def test_rates_of_the_load(database: sqlite3.Connection, moments: list[Moment]) 
             assert same(generators[number]["loop_delay_ms"], rates.generator.loop_delay_ms)
 
 
-def test_latencies_and_their_buckets(database: sqlite3.Connection, moments: list[Moment]) -> None:
+def test_latencies_and_their_buckets(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
     buckets: dict[tuple[int, str], list[tuple[int, int, int]]] = {}
     for row in rows(database, "latency_bucket", "frame, kind, from_us"):
         buckets.setdefault((row["frame"], row["kind"]), []).append((row["from_us"], row["to_us"], row["count"]))
     middles = {(row["frame"], row["kind"]): row for row in rows(database, "latency_percentile")}
-    loads = [(m.measured.frame.number, m.measured.load) for m in moments]
+    loads = [(m.measured.frame.number, m.measured.load) for m in snapshots]
     checked = 0
     for number, load in loads:
         for kind in ("total", "connect", "processing", "waiting"):
@@ -310,15 +315,15 @@ def _latencies(load: LoadSample | None) -> Any:
     return None if load is None else load.latencies
 
 
-def test_verdicts_their_periods_and_evidence(database: sqlite3.Connection, moments: list[Moment]) -> None:
+def test_verdicts_their_periods_and_evidence(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
     verdicts = rows(database, "verdict", "frame")
     assert [(row["at"], row["bottleneck"], row["host"], row["advice"]) for row in verdicts] == [
-        (m.at, m.diagnosis.verdict.bottleneck, m.diagnosis.verdict.host, m.diagnosis.verdict.advice) for m in moments
+        (m.at, m.diagnosis.verdict.bottleneck, m.diagnosis.verdict.host, m.diagnosis.verdict.advice) for m in snapshots
     ]
     assert sum(row["intervals"] for row in rows(database, "verdict_period")) == COUNT
     evidence = [
         (m.measured.frame.number, e.metric, e.host, e.value, e.threshold, e.unit, e.source)
-        for m in moments
+        for m in snapshots
         for e in m.diagnosis.verdict.evidence
     ]
     names = ("frame", "metric", "host", "value", "threshold", "unit", "source")
@@ -326,30 +331,30 @@ def test_verdicts_their_periods_and_evidence(database: sqlite3.Connection, momen
     assert sorted(got, key=repr) == sorted(evidence, key=repr)
 
 
-def test_what_another_engine_states(database: sqlite3.Connection, moments: list[Moment]) -> None:
+def test_what_another_engine_states(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
     got = [tuple(row.values()) for row in rows(database, "stated")]
-    loads = [(moment.at, moment.measured.load) for moment in moments]
+    loads = [(snapshot.at, snapshot.measured.load) for snapshot in snapshots]
     wanted = [(n, at, *astuple(each)) for n, (at, load) in enumerate(loads, 1) if load for each in load.stated]
     assert sorted(got, key=repr) == sorted(wanted, key=repr)
     assert wanted
 
 
-def test_workers_of_another_engine(database: sqlite3.Connection, moments: list[Moment]) -> None:
+def test_workers_of_another_engine(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
     got = [tuple(row.values()) for row in rows(database, "engine_worker")]
-    loads = [(moment.at, moment.measured.load) for moment in moments]
+    loads = [(snapshot.at, snapshot.measured.load) for snapshot in snapshots]
     wanted = [(n, at, *astuple(each)) for n, (at, load) in enumerate(loads, 1) if load for each in load.workers]
     assert sorted(got, key=repr) == sorted(wanted, key=repr)
     assert {row[4] for row in got} == {"running", "missing"}
 
 
-def test_marks_outcomes_and_machines(database: sqlite3.Connection, moments: list[Moment]) -> None:
-    marks = [(m.at, text) for m in moments for text in m.measured.frame.marks]
+def test_marks_outcomes_and_machines(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
+    marks = [(m.at, text) for m in snapshots for text in m.measured.frame.marks]
     assert [(row["at"], row["text"]) for row in rows(database, "marks", "frame, text")] == marks
     got = [tuple(row.values()) for row in rows(database, "outcome")]
     wanted = [
         (number, at, host.name, o.collector, o.state, o.reason, o.duration_s)
-        for number, host, sample in fresh(moments)
-        for at in (moments[number - 1].at,)
+        for number, host, sample in fresh(snapshots)
+        for at in (snapshots[number - 1].at,)
         for o in sample.outcomes
     ]
     assert sorted(got) == sorted(wanted)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from loadtop.analysis.tune.servers import Pool
+from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Bottleneck, Finding
-from loadtop.load.histogram import distribution
 from loadtop.model import Group
-from loadtop.tuning.servers import Pool
-from loadtop.tuning.step import StepResult
+from loadtop.model.histogram import distribution
 
 
 def pool(busy: int, **changes: Any) -> Pool:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from loadtop.analysis.tune.climb import Climb
+from loadtop.analysis.tune.knee import find_knee
+from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.tuning.climb import Climb
-from loadtop.tuning.knee import find_knee
-from loadtop.tuning.step import StepResult
 
 Server = Callable[[int], StepResult]
 Result = Callable[..., StepResult]

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from loadtop.commands import Command, SetConcurrency, StopLoad
+from loadtop.analysis.tune.climb import Climb
+from loadtop.analysis.tune.pilot import Bounds, Pilot
+from loadtop.analysis.tune.step import StepResult
+from loadtop.analysis.tune.sweep import Sweep
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame, LoadState
-from loadtop.moment import Measurer, Moment
-from loadtop.tuning.climb import Climb
-from loadtop.tuning.pilot import Bounds, Pilot
-from loadtop.tuning.step import StepResult
-from loadtop.tuning.sweep import Sweep
+from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measurer
 
 
 class Stage:
@@ -23,7 +24,7 @@ class Stage:
         self.concurrency, self.step, self.number = 1, 1, 0
         self.commands: list[Command] = []
         self.results: list[StepResult] = []
-        self.moments: list[Moment] = []
+        self.snapshots: list[Snapshot] = []
         self.measurer, self.diagnoser = Measurer(), Diagnoser()
         self.pilot = Pilot(Climb(), Bounds(**bounds), self.obey, self.results.append)
         self.drift = 0.0
@@ -48,9 +49,9 @@ class Stage:
             board = "W" * (busy + 1) + "_" * (20 - busy - 1)
             frame = self.frame_of(self.number, sample, self.machine.state(board=board))
             measured = self.measurer.measure(frame)
-            moment = Moment(measured, self.diagnoser.diagnose(measured))
-            self.moments.append(moment)
-            self.pilot.add(moment)
+            snapshot = Snapshot(measured, self.diagnoser.diagnose(measured))
+            self.snapshots.append(snapshot)
+            self.pilot.add(snapshot)
             if ended:
                 return
         pytest.fail("the sweep does not end")
@@ -81,8 +82,8 @@ def test_a_recording_gives_the_same_results(stage: Callable[..., Stage]) -> None
     play = stage(slots=4)
     play.run()
     sweep = Sweep()
-    for moment in play.moments:
-        sweep.add(moment)
+    for snapshot in play.snapshots:
+        sweep.add(snapshot)
     assert sweep.results == play.results
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from loadtop.analysis.tune.servers import Pool, pools
 from loadtop.model import Group, HostState, Process
-from loadtop.moment import HostView
-from loadtop.rates import host_rates
-from loadtop.tuning.servers import Pool, pools
+from loadtop.rates.compute import host_rates
+from loadtop.rates.measured import HostView
 
 
 def process(pid: int, rss_kb: int, pss_kb: int | None) -> Process:

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from loadtop.analysis.tune.memory import worker_memory
+from loadtop.analysis.tune.outcome import Outcome
+from loadtop.analysis.tune.servers import Pool
+from loadtop.analysis.tune.sizing import Sizing
+from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
 from loadtop.model import Group
-from loadtop.tuning.memory import worker_memory
-from loadtop.tuning.outcome import Outcome
-from loadtop.tuning.report import report
-from loadtop.tuning.servers import Pool
-from loadtop.tuning.sizing import Sizing
-from loadtop.tuning.step import StepResult
+from loadtop.reports.tune import report
 
 Result = Callable[..., StepResult]
 APool = Callable[..., Pool]
@@ -104,7 +104,7 @@ def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> N
 def test_threads_come_in_whole_processes(
     workers: int, threads: int | None, expected: tuple[int, int, int], a_pool: APool
 ) -> None:
-    from loadtop.tuning.block import block
+    from loadtop.analysis.tune.block import block
 
     text = block(a_pool(1, manager="event", threads_per_child=threads), workers)
     each, servers, limit = expected
@@ -133,7 +133,7 @@ def test_no_status_page_no_setting(a_result: Result) -> None:
 
 
 def test_the_contracts_keys(swapping: Sequence[StepResult]) -> None:
-    figures = Outcome.of(swapping).into({"schema": "loadtop.summary/1"})
+    figures = Outcome.of(swapping).into({"schema": "loadtop.analysis.totals/1"})
     assert {"max_request_workers", "binding", "per_process_kb", "basis"} <= figures["sizing"].keys()
     assert {"concurrency", "rps", "usl"} <= figures["knee"].keys()
     assert {"gamma", "alpha", "beta", "peak"} <= figures["knee"]["usl"].keys()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loadtop.load_options import UsageError
-from loadtop.options import Options, parse
+from loadtop.cli.options.load import UsageError
+from loadtop.cli.options.parse import Options, parse
 
 URL = "http://127.0.0.1/"
 

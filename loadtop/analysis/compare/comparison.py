@@ -1,0 +1,260 @@
+"""Two or more runs compared: settings first, then every number, period by period."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from loadtop.analysis.compare.course import JUDGED, Key
+from loadtop.analysis.compare.margin import CARRIED, margin
+from loadtop.analysis.compare.run import Run
+from loadtop.analysis.compare.significance import LEVEL, Sample, holm, needed, p_value
+from loadtop.rates.metrics import HOST_METRICS, LOAD_METRICS, HostMetric, LoadMetric
+from loadtop.reports.settings import LOAD
+
+Direction = Literal[
+    "better", "worse", "higher", "lower", "no difference", "too short to tell", "not measured", "not judged"
+]
+By = Literal["step", "time"]
+
+WINDOWS = 6
+"""Periods that the common time is cut into."""
+
+SHORTEST_S = 5.0
+"""Seconds of such a period at least."""
+
+MAIN = frozenset({"rps", "p50", "failed", "non_2xx"})
+"""Numbers of the load without which nothing can be concluded; rare slow responses alone leave a conclusion open in any
+short run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch that all runs have: a title, and for each run from and to (seconds of load) and its step, if any."""
+
+    title: str
+    stretches: tuple[tuple[float, float, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One run against the first. ``p`` is corrected for all comparisons of its table; ``percent`` is ``None`` where the
+    first has 0. ``needed``: where it is too short to tell, how many intervals each of both would need for such a
+    difference to count; ``None`` where that is not known."""
+
+    direction: Direction
+    difference: float | None = None
+    percent: float | None = None
+    p: float | None = None
+    needed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number in one period: what is known of it in each run, and a change for each but the first."""
+
+    of: str
+    metric: HostMetric | LoadMetric
+    samples: tuple[Sample | None, ...]
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All numbers of one period; ``limits`` are the verdicts that held longest in it, ``None`` without any."""
+
+    period: Period
+    rows: tuple[Row, ...]
+    limits: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``settings`` are those that differ: subject, name, a value for each run. ``tables``: the whole first, where runs
+    are compared by time."""
+
+    runs: tuple[Run, ...]
+    by: By
+    percent: float
+    settings: tuple[tuple[str, str, tuple[str | None, ...]], ...]
+    tables: tuple[Table, ...]
+
+    def overall(self, run: int) -> Direction:
+        """What the load's numbers say of a run (from 1) against the first: better, worse, no difference; or too short
+        to tell, where a main number differs by more than the margin in half of the periods, and may do so by chance.
+
+        What got worse outweighs: a run that serves more requests with more failures is no better.
+        """
+        found = {row.changes[run - 1].direction for table in self.judged for row in table.rows if row.of == LOAD}
+        if "worse" in found:
+            return "worse"
+        if "better" in found:
+            return "better"
+        unclear = sum(self._is_unclear(table, run) for table in self.judged)
+        if 2 * unclear >= len(self.judged) or not found & {"no difference", "higher", "lower"}:
+            return "too short to tell"
+        return "no difference"
+
+    @property
+    def judged(self) -> tuple[Table, ...]:
+        """The tables that the conclusion is drawn from: every step, or the whole time."""
+        return self.tables if self.by == "step" else self.tables[:1]
+
+    @staticmethod
+    def _is_unclear(table: Table, run: int) -> bool:
+        main = (row for row in table.rows if row.of == LOAD and row.metric.name in MAIN)
+        return any(row.changes[run - 1].direction == "too short to tell" for row in main)
+
+
+def compare(runs: Sequence[Run], percent: float, by: By | None = None) -> Comparison:
+    """Compare runs with the first, aligned as :func:`alignment` says.
+
+    Raises ValueError, with the reason, where there is nothing in common to compare.
+    """
+    _align_machines(runs)
+    chosen = alignment(runs, by)
+    periods = list(_steps(runs) if chosen == "step" else _times(runs))
+    if not periods:
+        raise ValueError(
+            "these runs have no step in common: compare them with --by time"
+            if chosen == "step"
+            else f"{next((run.path for run in runs if not run.course.at), 'one of these runs')}: no interval with load"
+        )
+    tables = tuple(_table(runs, period, percent) for period in periods)
+    return Comparison(tuple(runs), chosen, percent, tuple(_differing(runs)), tables)
+
+
+def alignment(runs: Sequence[Run], by: By | None = None) -> By:
+    """By step where all have the same ones, unless ``by`` says otherwise."""
+    return by or ("step" if len(_common_steps(runs)) > 1 else "time")
+
+
+def common(runs: Sequence[Run]) -> float:
+    """Seconds of load that all have."""
+    return min(run.duration for run in runs)
+
+
+def _align_machines(runs: Sequence[Run]) -> None:
+    """The one target of each run is the same machine, whatever it was called."""
+    if len({frozenset(run.roles) for run in runs}) == 1:
+        return
+    targets = [[host for host, role in run.roles.items() if "target" in role] for run in runs]
+    if all(len(found) == 1 for found in targets) and not any("target" in run.roles for run in runs):
+        for run, (name,) in zip(runs, targets, strict=True):
+            run.renamed({name: "target"})
+
+
+def _common_steps(runs: Sequence[Run]) -> list[str]:
+    first, *others = [list(dict.fromkeys(run.course.shapes.values())) for run in runs]
+    return [shape for shape in first if all(shape in other for other in others)]
+
+
+def _steps(runs: Sequence[Run]) -> Iterator[Period]:
+    """The same load in all runs, in the order of the first."""
+    for shape in _common_steps(runs):
+        numbers = [next(step for step, known in run.course.shapes.items() if known == shape) for run in runs]
+        yield Period(shape, tuple((-1.0, float("inf"), number) for number in numbers))
+
+
+def _times(runs: Sequence[Run]) -> Iterator[Period]:
+    """The time that all have since their load began: as a whole, then in parts."""
+    end = common(runs)
+    if end <= 0:
+        return
+    yield Period(f"0 to {end:.0f} s", tuple((-1.0, end, None) for _ in runs))
+    count = min(WINDOWS, int(end // SHORTEST_S))
+    for i in range(count if count > 1 else 0):
+        start, stop = end * i / count, end * (i + 1) / count
+        yield Period(f"{start:.0f} to {stop:.0f} s", tuple((start if i else -1.0, stop, None) for _ in runs))
+
+
+def _table(runs: Sequence[Run], period: Period, percent: float) -> Table:
+    found: list[tuple[str, HostMetric | LoadMetric, tuple[Sample | None, ...], list[float | None]]] = []
+    for (of, name), metric in _metrics(runs):
+        pairs = zip(runs, period.stretches, strict=True)
+        samples = tuple(run.sample((of, name), *stretch) for run, stretch in pairs)
+        if any(samples):
+            found.append((of, metric, samples, [_p(metric, samples[0], other, percent) for other in samples[1:]]))
+    chances = [p for entry in found for p in entry[3]]
+    corrected = iter(holm(chances))
+    level = LEVEL / max(1, sum(p is not None for p in chances))
+    rows: list[Row] = []
+    for of, metric, samples, _ in found:
+        changes = tuple(
+            _change(
+                metric, samples[0], other, next(corrected), margin=_margin(metric, samples[0], percent), level=level
+            )
+            for other in samples[1:]
+        )
+        rows.append(Row(of, metric, samples, changes))
+    limits = tuple(_limit(run, stretch) for run, stretch in zip(runs, period.stretches, strict=True))
+    return Table(period, tuple(rows), limits)
+
+
+def _metrics(runs: Sequence[Run]) -> Iterator[tuple[Key, HostMetric | LoadMetric]]:
+    for metric in LOAD_METRICS:
+        if metric.name in JUDGED:
+            yield (LOAD, metric.name), metric
+    for host in dict.fromkeys(host for run in runs for host in run.roles):
+        for known in HOST_METRICS:
+            yield (host, known.name), known
+
+
+def _margin(metric: HostMetric | LoadMetric, before: Sample | None, percent: float) -> float:
+    return 0.0 if before is None else margin(metric, before.mean, percent)
+
+
+def _p(metric: HostMetric | LoadMetric, before: Sample | None, after: Sample | None, percent: float) -> float | None:
+    if before is None or after is None or metric.name in CARRIED:
+        return None
+    return p_value(before, after, _margin(metric, before, percent))
+
+
+def _change(
+    metric: HostMetric | LoadMetric,
+    before: Sample | None,
+    after: Sample | None,
+    p: float | None,
+    *,
+    margin: float,
+    level: float,
+) -> Change:
+    """``p`` is corrected; ``level`` is what one alone has to be below to count."""
+    if before is None or after is None:
+        return Change("not measured")
+    difference = after.mean - before.mean
+    percent = 100 * difference / abs(before.mean) if before.mean else None
+    if p is None:
+        return Change("not judged" if metric.name in CARRIED else "too short to tell", difference, percent)
+    if abs(difference) <= margin:
+        return Change("no difference", difference, percent, p)
+    if p >= LEVEL:
+        return Change("too short to tell", difference, percent, p, needed(before, after, margin, level))
+    if metric.better == "neither":
+        return Change("higher" if difference > 0 else "lower", difference, percent, p)
+    return Change("better" if (difference > 0) == (metric.better == "higher") else "worse", difference, percent, p)
+
+
+def _limit(run: Run, stretch: tuple[float, float, int | None]) -> str | None:
+    """The verdict that held longest there."""
+    first, last, step = stretch
+    if step is not None:
+        shape = run.course.shapes[step]
+        order = list(run.course.shapes.values()).index(shape)
+        steps = run.figures["steps"]
+        return str(steps[order]["bottleneck"]) if order < len(steps) and steps[order]["bottleneck"] else None
+    held: dict[str, float] = {}
+    began = run.course.began
+    for span in run.figures["timeline"]:
+        seconds = min(span["to_s"] - began, last) - max(span["from_s"] - began, first, 0.0)
+        name = span["bottleneck"] + (f" on {span['host']}" if span["host"] else "")
+        if seconds > 0:
+            held[name] = held.get(name, 0.0) + seconds
+    return max(held, key=lambda name: held[name]) if held else None
+
+
+def _differing(runs: Sequence[Run]) -> Iterator[tuple[str, str, tuple[str | None, ...]]]:
+    values = [{(each.subject, each.name): each.value for each in run.settings} for run in runs]
+    for key in dict.fromkeys(key for known in values for key in known):
+        found = tuple(known.get(key) for known in values)
+        if len(set(found)) > 1:
+            yield (*key, found)

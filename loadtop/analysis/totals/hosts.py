@@ -1,0 +1,145 @@
+"""One machine over a whole test."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from loadtop.analysis.totals.processes import ProcessSummary
+from loadtop.analysis.totals.servers import ServerSummary
+from loadtop.analysis.totals.statistic import Statistic
+from loadtop.model import Group
+from loadtop.rates.measured import HostView
+from loadtop.rates.metrics import HOST_METRICS
+from loadtop.rates.records import ApacheRates
+
+Json = dict[str, Any]
+
+
+class HostSummary:
+    """Adds up every interval of one machine into its part of the JSON summary."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.samples = 0
+        self.stale = 0
+        self.metrics = {metric.name: Statistic() for metric in HOST_METRICS}
+        self._items: dict[tuple[str, str], dict[str, Statistic]] = {}
+        self._rss_kb = Statistic()
+        self._pss_kb = Statistic()
+        self._servers = ServerSummary()
+        self._processes = ProcessSummary()
+        self._page: ApacheRates | None = None
+        self._newest: HostView | None = None
+
+    def add(self, host: HostView, *, whole: bool = True) -> None:
+        """Count one interval. One that is not whole, cut short by the end of the load, misses no sample."""
+        self._newest = self._newest or host
+        if not host.state.fresh:
+            # Before the first sample nothing is missing yet, unless there is a reason why none comes.
+            self.stale += whole and (host.sample is not None or bool(host.state.problem))
+            return
+        self.samples += 1
+        self._newest = host
+        for metric in HOST_METRICS:
+            self.metrics[metric.name].add(metric.read(host))
+        self._servers.add(host)
+        self._processes.add(host)
+        self._add_items(host)
+
+    def mean(self, metric: str) -> float | None:
+        """The mean of one metric over the intervals counted, ``None`` where it was never measured."""
+        return self.metrics[metric].mean
+
+    def as_json(self) -> Json:
+        """The machine's entry in ``hosts`` of the JSON summary."""
+        tree = _nested({name: statistic.as_json() for name, statistic in self.metrics.items()})
+        state = None if self._newest is None else self._newest.state
+        sample = None if state is None else state.sample
+        swap = tree.pop("swap")
+        memory = tree.pop("memory")
+        httpd = tree.pop("httpd")
+        apache = tree.pop("apache")
+        totals = {name: tree.pop(name) for name in ("fpm", "haproxy")}
+        swap_total = None if sample is None or sample.swap is None else sample.swap.total_kb
+        memory_total = None if sample is None or sample.memory is None else sample.memory.total_kb
+        page = self._page
+        return {
+            "name": self.name,
+            "role": None if state is None else state.role,
+            "source": None if sample is None else sample.facts.source,
+            "samples": self.samples,
+            "stale": self.stale,
+            **tree,
+            "cores": [{"id": int(core), **figures} for core, figures in self._listed("core")],
+            "memory": {"total_kb": memory_total, **memory},
+            "swap": {"total_kb": swap_total, **swap},
+            "disks": [{"name": name, **figures} for name, figures in self._listed("disk")],
+            "networks": [
+                {"name": name, **figures, "link_mbit": self._link(name)} for name, figures in self._listed("network")
+            ],
+            "httpd": {**httpd, "rss_kb_mean": self._rss_kb.mean, "pss_kb_mean": self._pss_kb.mean},
+            "apache": {"mpm": page.mpm, "capacity": page.capacity, **_limits(page), **apache} if page else None,
+            **self._servers.as_json(),
+            "totals": totals,
+            "processes": self._processes.as_json(),
+        }
+
+    def _add_items(self, host: HostView) -> None:
+        rates = host.rates
+        if rates is None:
+            return
+        self._page = next(iter(rates.apache or ()), self._page)
+        for core in rates.cores:
+            shares = core.shares
+            self._item("core", str(core.id), idle=shares.idle, iowait=shares.iowait, steal=shares.steal)
+        for disk in rates.disks or ():
+            self._item(
+                "disk",
+                disk.name,
+                util_pct=disk.util,
+                await_ms=disk.await_ms,
+                read_kb_s=disk.read_kb,
+                write_kb_s=disk.write_kb,
+            )
+        for network in rates.networks or ():
+            self._item("network", network.name, rx_kb_s=network.rx_kb, tx_kb_s=network.tx_kb)
+        httpd = rates.group(Group.HTTPD)
+        if httpd is not None:
+            self._rss_kb.add(httpd.rss_kb / httpd.processes)
+            self._pss_kb.add(None if httpd.pss_kb is None else httpd.pss_kb / httpd.processes)
+
+    def _item(self, kind: str, name: str, **values: float | None) -> None:
+        statistics = self._items.setdefault((kind, name), {key: Statistic() for key in values})
+        for key, value in values.items():
+            statistics[key].add(value)
+
+    def _listed(self, kind: str) -> Iterable[tuple[str, Json]]:
+        for (of_kind, name), statistics in self._items.items():
+            if of_kind == kind:
+                yield name, {key: statistic.as_json() for key, statistic in statistics.items()}
+
+    def _link(self, name: str) -> int | None:
+        networks = None if self._newest is None or self._newest.sample is None else self._newest.sample.networks
+        return next((network.link_mbit for network in networks or () if network.name == name), None)
+
+
+def _limits(page: ApacheRates) -> Json:
+    """What Apache's configuration says; ``None`` where it may not be read."""
+    status = page.status
+    return {
+        "max_request_workers": status.max_request_workers,
+        "server_limit": status.server_limit,
+        "threads_per_child": status.threads_per_child,
+        "listen_backlog": status.listen_backlog,
+    }
+
+
+def _nested(flat: dict[str, Any]) -> Json:
+    """Dotted names into nested dicts: ``cpu.idle`` becomes ``{"cpu": {"idle": ...}}``."""
+    tree: Json = {}
+    for name, value in flat.items():
+        *parents, leaf = name.split(".")
+        place = tree
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[leaf] = value
+    return tree

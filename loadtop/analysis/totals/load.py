@@ -1,0 +1,142 @@
+"""The load over a whole test: its counters at the end, its distributions merged exactly."""
+
+from dataclasses import asdict
+from typing import Any
+
+from loadtop.analysis.totals.workers import WorkerSummary
+from loadtop.model import Distribution, Failures, LoadSample, LoadState, StatedTimes
+from loadtop.model.histogram import EMPTY, mean, median, merge, percentile, sd
+from loadtop.rates.metrics import PERCENTILES
+
+Json = dict[str, Any]
+PARTS = ("total", "connect", "processing", "waiting")
+
+
+def counts(load: LoadSample | None, before: LoadSample | None) -> bool:
+    """Whether the interval that ends with ``load`` had load: also the last, cut short by the end of the load. Where
+    there is no load at all, every interval counts."""
+    if load is None:
+        return True
+    if load.state in (LoadState.STARTING, LoadState.WARMUP):
+        return False
+    return not load.state.ended or (before is not None and not before.state.ended)
+
+
+class LoadSummary:
+    """Adds up the intervals of the load that are not warm-up."""
+
+    def __init__(self) -> None:
+        self.last: LoadSample | None = None
+        self.distributions: dict[str, Distribution] = dict.fromkeys(PARTS, EMPTY)
+        self.corrected: Distribution | None = None
+        self._workers: dict[str, WorkerSummary] = {}
+
+    def add(self, sample: LoadSample) -> None:
+        """Count one interval."""
+        self.last = sample
+        for worker in sample.workers:
+            known = self._workers.setdefault(worker.name, WorkerSummary(worker))
+            known.add(worker, running=sample.state is LoadState.RUNNING)
+        if sample.latencies is None or sample.state in (LoadState.WARMUP, LoadState.STARTING):
+            return
+        for part in PARTS:
+            self.distributions[part] = merge((self.distributions[part], getattr(sample.latencies, part)))
+        if sample.latencies.corrected is not None:
+            self.corrected = merge((self.corrected or EMPTY, sample.latencies.corrected))
+
+    @property
+    def rps(self) -> float | None:
+        """Requests per second over the whole run, as ab counts: requests / time. Where another engine states a figure
+        of its own, that."""
+        last = self.last
+        if last is None or last.stated_rps is not None:
+            return None if last is None else last.stated_rps
+        return last.requests / last.elapsed_s if last.requests is not None and last.elapsed_s > 0 else None
+
+    def as_json(self) -> Json | None:
+        """The ``load`` part of the JSON summary, ``None`` where no load was run."""
+        last = self.last
+        if last is None:
+            return None
+        failures = last.failures
+        stated = {times.part: times for times in last.stated}
+        total = latency_json(self.distributions["total"])
+        return {
+            "engine": last.engine,
+            "model": last.model,
+            "concurrency": last.concurrency,
+            "rate": last.rate,
+            "keepalive": last.keepalive,
+            "requests": last.requests,
+            "failed": last.failed,
+            "failures": None if failures is None else _failures_json(failures),
+            "non_2xx": last.non_2xx,
+            "keepalive_requests": last.keepalive_requests,
+            "rps": None if self.rps is None else round(self.rps, 3),
+            "received_bytes": last.received_bytes,
+            "body_bytes": last.body_bytes,
+            "sent_bytes": last.sent_bytes,
+            "latency_ms": _stated_latency(stated["total"]) if "total" in stated else total,
+            "latency_source": "stated" if "total" in stated else (None if total is None else "measured"),
+            "corrected_latency_ms": None if self.corrected is None else latency_json(self.corrected),
+            **_schedule_json(last),
+            **{f"{part}_ms": self._times(part, stated.get(part)) for part in PARTS[1:]},
+            "workers": [worker.as_json() for worker in self._workers.values()] or None,
+            "state": str(last.state),
+            "message": last.message or None,
+        }
+
+    def _times(self, part: str, stated: StatedTimes | None) -> Json | None:
+        measured = times_json(self.distributions[part])
+        if measured is not None or stated is None:
+            return measured
+        latency = _stated_latency(stated)
+        return {name: latency["p50" if name == "median" else name] for name in ("min", "mean", "sd", "median", "max")}
+
+
+def _schedule_json(last: LoadSample) -> Json:
+    """How many requests of the open model were sent after their time, and how many never; ``None`` where there is no
+    schedule, or the engine does not tell."""
+    generator = last.generator
+    if last.rate is None or generator is None or generator.late is None or generator.unsent is None:
+        return {"late": None, "unsent": None}
+    return {"late": max(0, generator.late - generator.unsent), "unsent": generator.unsent}
+
+
+def _failures_json(failures: Failures) -> Json:
+    """The contract's classes, ``None`` where the engine does not tell one apart; ``unclassified`` only with such."""
+    classes = asdict(failures)
+    if not failures.unclassified and None not in classes.values():
+        del classes["unclassified"]
+    return classes
+
+
+def _stated_latency(stated: StatedTimes) -> Json:
+    """What another engine states itself; ``None`` where it does not."""
+    return {name: getattr(stated, f"{name}_ms") for name in ("min", "mean", "sd", *PERCENTILES, "max")}
+
+
+def latency_json(distribution: Distribution) -> Json | None:
+    """Extremes, mean, sd and percentiles in ms; ``None`` where nothing was measured."""
+    if distribution.count == 0:
+        return None
+    times = times_json(distribution) or {}
+    percentiles = {name: _ms(percentile(distribution, percent)) for name, percent in PERCENTILES.items()}
+    return {"min": times["min"], "mean": times["mean"], "sd": times["sd"], **percentiles, "max": times["max"]}
+
+
+def times_json(distribution: Distribution) -> Json | None:
+    """Min, mean, sd, median and max in ms; ``None`` where nothing was measured."""
+    if distribution.count == 0:
+        return None
+    return {
+        "min": _ms(distribution.min_us),
+        "mean": _ms(mean(distribution)),
+        "sd": _ms(sd(distribution)),
+        "median": _ms(median(distribution)),
+        "max": _ms(distribution.max_us),
+    }
+
+
+def _ms(microseconds: float) -> float:
+    return round(microseconds / 1000.0, 3)

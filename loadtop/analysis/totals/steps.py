@@ -1,0 +1,61 @@
+"""The steps of a load, each with what the machines under test did meanwhile."""
+
+from typing import Any
+
+from loadtop.analysis.totals.load import latency_json
+from loadtop.analysis.totals.targets import TargetFigures
+from loadtop.analysis.totals.timeline import Timeline
+from loadtop.model import LoadSample
+from loadtop.model.histogram import EMPTY, merge
+from loadtop.pipeline.snapshot import Snapshot
+
+Json = dict[str, Any]
+
+
+class StepSummary:
+    """Adds up the intervals of one step, from ``start`` on. An interval belongs to the step in which it ended."""
+
+    def __init__(self, before: LoadSample | None, start: float) -> None:
+        self._before = before
+        self._last: LoadSample | None = None
+        self._latency = EMPTY
+        self._timeline = Timeline(start)
+        self._targets = TargetFigures()
+
+    def add(self, snapshot: Snapshot, sample: LoadSample) -> None:
+        """Count one interval."""
+        self._last = sample
+        if sample.latencies is not None:
+            self._latency = merge((self._latency, sample.latencies.total))
+        self._timeline.add(snapshot, counted=True)
+        self._targets.add(snapshot)
+
+    def as_json(self) -> Json | None:
+        """The step's entry in ``steps``; ``None`` before anything was counted. Of several machines under test the worst
+        is told (:class:`TargetFigures`)."""
+        last, before = self._last, self._before
+        if last is None:
+            return None
+        requests = _since(last.requests, None if before is None else before.requests)
+        failed = _since(last.failed, None if before is None else before.failed)
+        seconds = last.elapsed_s - (before.elapsed_s if before else 0.0)
+        verdict = self._timeline.longest()
+        worst = self._targets.worst
+        return {
+            "concurrency": last.concurrency,
+            "rate": last.rate,
+            "requests": requests,
+            "failed": failed,
+            "time_s": round(seconds, 6),
+            "rps": round(requests / seconds, 3) if requests is not None and seconds > 0 else None,
+            "latency_ms": latency_json(self._latency),
+            "idle_pct": worst.idle,
+            "iowait_pct": worst.iowait,
+            "swap_used_pct": worst.swap_used,
+            "bottleneck": None if verdict is None else str(verdict[0].bottleneck),
+        }
+
+
+def _since(last: int | None, before: int | None) -> int | None:
+    """How far a counter has moved since the step before; that one counted nothing where there was none."""
+    return None if last is None else last - (before or 0)

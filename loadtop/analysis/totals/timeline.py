@@ -1,0 +1,171 @@
+"""Which limit held when, and which one held longest."""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from operator import itemgetter
+
+from loadtop.analysis.totals.statistic import Statistic
+from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
+from loadtop.pipeline.snapshot import Snapshot
+
+MOST_SPANS = 1000
+"""Spans that are kept. A verdict that changes for days is told in fewer, longer spans after that: the shortest ones are
+counted to the one before them, in the time line, not in what held longest."""
+
+Key = tuple[Bottleneck, str | None]
+
+
+@dataclass(slots=True)
+class Span:
+    """A stretch of the session (seconds since its start) under one verdict. ``pure``: shorter ones of other verdicts
+    were not counted to it."""
+
+    start: float
+    end: float
+    bottleneck: Bottleneck
+    host: str | None
+    pure: bool = True
+
+    @property
+    def key(self) -> Key:
+        return self.bottleneck, self.host
+
+
+class Timeline:
+    """Adds up verdicts from ``start`` (seconds of the session) on, in bounded memory.
+
+    A finding is raised a few intervals after its onset; the stretch since the onset is then booked to it, as far as
+    load was counted. Evidence is averaged over the intervals in which the verdict held.
+    """
+
+    def __init__(self, start: float = 0.0, most: int = MOST_SPANS) -> None:
+        self.spans: list[Span] = []
+        self._most = most
+        self._counted: list[tuple[float, float]] = []
+        self._evidence: dict[Key, dict[str, tuple[Evidence, Statistic]]] = {}
+        self._newest: dict[Key, Finding] = {}
+        self._known: set[Key] = set()
+        self._begun: dict[Key, float] = {}
+        self._moved: dict[Key, float] = {}
+        self._stretch: dict[Bottleneck, float] = {}
+        self._start = start
+        self._at = start
+
+    def add(self, snapshot: Snapshot, counted: bool) -> None:
+        """Book the interval that ends with ``moment``; only counted ones (load running) decide which verdict won."""
+        verdict, at = snapshot.diagnosis.verdict, snapshot.at
+        if not self.spans or self.spans[-1].key != (verdict.bottleneck, verdict.host):
+            self._change(verdict, known=(verdict.bottleneck, verdict.host) in self._known)
+        self.spans[-1].end = at
+        if counted:
+            if self._counted and self._counted[-1][1] == self._at:
+                self._counted[-1] = (self._counted[-1][0], at)
+            else:
+                self._counted.append((self._at, at))
+            over = snapshot.measured.load is not None and snapshot.measured.load.state.ended
+            self._note(verdict, whole=not over)
+        self._known = {(finding.bottleneck, finding.host) for finding in snapshot.diagnosis.findings}
+        self._at = at
+        if len(self.spans) > self._most:
+            self._shorten()
+        if len(self._counted) > self._most:
+            self._join_counted()
+
+    def longest(self) -> tuple[Finding, float, float] | None:
+        """The verdict that held longest while load ran, when it began and for how long, in seconds."""
+        ranked = self._ranked()
+        if not ranked:
+            return None
+        winner, begun, seconds = ranked[0]
+        return self._typical(winner), begun, seconds
+
+    def others(self) -> list[tuple[Key, float]]:
+        """The limits that held for a shorter time than the longest verdict, with their seconds, longest first."""
+        return [
+            (key, seconds) for key, _, seconds in self._ranked()[1:] if key[0] is not Bottleneck.NONE and seconds > 0
+        ]
+
+    def _ranked(self) -> list[tuple[Key, float, float]]:
+        """Each verdict that held while load ran, when it began and for how long in seconds, the longest first."""
+        held = {key: (start, self._moved.get(key, 0.0)) for key, start in self._begun.items()}
+        for span in self.spans:
+            begin, before = held.get(span.key, (span.start, 0.0))
+            held[span.key] = (begin, before + self._load_in(span))
+        known = [(key, *times) for key, times in held.items() if key in self._newest]
+        return sorted(known, key=itemgetter(2), reverse=True)
+
+    def held(self, bottleneck: str) -> float:
+        """The longest stretch in seconds under this verdict."""
+        now = (span.end - span.start for span in self.spans if span.pure and span.bottleneck == bottleneck)
+        return max((*now, *(length for name, length in self._stretch.items() if name == bottleneck)), default=0.0)
+
+    def _load_in(self, span: Span) -> float:
+        """Seconds of the span in which load was counted."""
+        return sum(max(0.0, min(span.end, end) - max(span.start, start)) for start, end in self._counted)
+
+    def _change(self, verdict: Finding, *, known: bool) -> None:
+        """Begin a span. What held already, behind another verdict, becomes the verdict only now."""
+        now = known or verdict.bottleneck is Bottleneck.NONE
+        start = self._at if now else max(self._start, min(self._at, verdict.since_s))
+        while self.spans and self.spans[-1].start >= start:
+            start = min(start, self.spans[-1].start) if len(self.spans) == 1 else start
+            self.spans.pop()
+        if self.spans:
+            self.spans[-1].end = min(self.spans[-1].end, start)
+            if self.spans[-1].key == (verdict.bottleneck, verdict.host):
+                return
+        self.spans.append(Span(start, start, verdict.bottleneck, verdict.host))
+
+    def _shorten(self) -> None:
+        """Count the shorter half of the spans to the ones before them. The newest stay: they may still change."""
+        older, newer = self.spans[1:-8], self.spans[-8:]
+        lengths = sorted((span.end - span.start, index) for index, span in enumerate(older))
+        short = set(map(itemgetter(1), lengths[: len(older) // 2]))
+        kept = [self.spans[0]]
+        for index, span in enumerate(older):
+            if index in short:
+                self._count_to(kept[-1], span)
+            elif kept[-1].key == span.key:
+                self._remember(span)
+                kept[-1].end = span.end
+                kept[-1].pure = kept[-1].pure and span.pure
+            else:
+                kept.append(span)
+        self.spans = [*kept, *newer]
+
+    def _count_to(self, span: Span, other: Span) -> None:
+        for each in (span, other):
+            self._remember(each)
+        seconds = self._load_in(other)
+        self._moved[other.key] = self._moved.get(other.key, 0.0) + seconds
+        self._moved[span.key] = self._moved.get(span.key, 0.0) - seconds
+        span.end = other.end
+        span.pure = span.pure and span.key == other.key
+
+    def _remember(self, span: Span) -> None:
+        """Keep what is lost with a span that is joined to another: when its verdict began, and its longest stretch."""
+        self._begun[span.key] = min(span.start, self._begun.get(span.key, span.start))
+        if span.pure:
+            self._stretch[span.bottleneck] = max(self._stretch.get(span.bottleneck, 0.0), span.end - span.start)
+
+    def _join_counted(self) -> None:
+        """Fewer stretches of load, where there are very many: the shortest pauses between them are forgotten."""
+        while len(self._counted) > self._most:
+            _, shortest = min((after[0] - before[1], n) for n, (before, after) in enumerate(pairwise(self._counted)))
+            self._counted[shortest : shortest + 2] = [(self._counted[shortest][0], self._counted[shortest + 1][1])]
+
+    def _note(self, verdict: Finding, *, whole: bool) -> None:
+        """``whole``: the interval was not cut short by the end of the load, so that its advice is to be remembered."""
+        key = (verdict.bottleneck, verdict.host)
+        if whole or key not in self._newest:
+            self._newest[key] = verdict
+        seen = self._evidence.setdefault(key, {})
+        for item in verdict.evidence:
+            name = f"{item.host} {item.metric}"
+            _, statistic = seen.get(name, (item, Statistic()))
+            statistic.add(item.value)
+            seen[name] = (item, statistic)
+
+    def _typical(self, key: Key) -> Finding:
+        evidence = tuple(replace(item, value=statistic.mean or 0.0) for item, statistic in self._evidence[key].values())
+        return replace(self._newest[key], evidence=evidence)

@@ -1,0 +1,159 @@
+"""A small web server for the demo where no Apache is installed, truthful about its own workers.
+
+Run as ``python -m loadtop.cli.demo.embedded PORT WORKERS CORES``. As with Apache, a request holds one of a limited
+number of worker slots from its first line to the end of its response, the status page too, and others wait in order.
+Computing pages compute in processes of their own (:mod:`loadtop.cli.demo.burner`), one per core, so that they can
+fill the machine.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import sys
+import time
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
+from aiohttp import web
+
+from loadtop import __version__
+from loadtop.cli.demo.burner import call_it_httpd
+from loadtop.cli.demo.pages import INDEX, PAGES, Page
+
+SOFTWARE = f"loadtop-demo/{__version__} (not Apache)"
+IDLE, WORKING = "_", "W"
+
+
+class Scoreboard:
+    """The worker slots, in Apache's letters, and what they have served since the start."""
+
+    def __init__(self, workers: int) -> None:
+        self._slots = [IDLE] * workers
+        self._free = asyncio.Semaphore(workers)
+        self._started = time.monotonic()
+        self.accesses = 0
+        self.sent_bytes = 0
+        self.duration_s = 0.0
+
+    @contextlib.asynccontextmanager
+    async def slot(self) -> AsyncGenerator[None]:
+        """Hold a worker slot, waiting in order for one that is free."""
+        async with self._free:
+            number = self._slots.index(IDLE)
+            self._slots[number] = WORKING
+            began = time.monotonic()
+            try:
+                yield
+            finally:
+                self._slots[number] = IDLE
+                self.accesses += 1
+                self.duration_s += time.monotonic() - began
+
+    def text(self) -> str:
+        """The page that Apache's mod_status serves for ``?auto``, with this server's own figures."""
+        uptime = max(time.monotonic() - self._started, 1e-6)
+        times = os.times()
+        busy = self._slots.count(WORKING)
+        count = max(self.accesses, 1)
+        spent = times.user + times.system + times.children_user + times.children_system
+        lines = [
+            "127.0.0.1",
+            f"ServerVersion: {SOFTWARE}",
+            "ServerMPM: embedded",
+            f"ServerUptimeSeconds: {int(uptime)}",
+            f"Total Accesses: {self.accesses}",
+            f"Total kBytes: {self.sent_bytes // 1024}",
+            f"Total Duration: {round(self.duration_s * 1000)}",
+            f"CPUUser: {times.user:g}",
+            f"CPUSystem: {times.system:g}",
+            f"CPULoad: {100 * spent / uptime:g}",
+            f"Uptime: {int(uptime)}",
+            f"ReqPerSec: {self.accesses / uptime:g}",
+            f"BytesPerSec: {self.sent_bytes / uptime:g}",
+            f"BytesPerReq: {self.sent_bytes / count:g}",
+            f"DurationPerReq: {self.duration_s * 1000 / count:g}",
+            f"BusyWorkers: {busy}",
+            "GracefulWorkers: 0",
+            f"IdleWorkers: {len(self._slots) - busy}",
+            f"Scoreboard: {''.join(self._slots)}",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+class Burners:
+    """Processes that compute on request, one request each at a time. They end when this process does."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._idle: asyncio.Queue[Process] = asyncio.Queue()
+
+    async def start(self, _app: web.Application) -> None:
+        for _ in range(self._count):
+            command = (sys.executable, "-P", "-m", "loadtop.cli.demo.burner")
+            self._idle.put_nowait(
+                await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+            )
+
+    async def burn(self) -> None:
+        """Wait for an idle process, and for it to have computed."""
+        process = await self._idle.get()
+        try:
+            if process.stdin is not None and process.stdout is not None:
+                process.stdin.write(b".")
+                await process.stdout.readexactly(1)
+        finally:
+            self._idle.put_nowait(process)
+
+
+Handler = Callable[[web.Request], Awaitable[web.Response]]
+
+
+def make_app(workers: int, cores: int) -> web.Application:
+    """The server as an application: ``/``, the demo's pages, and ``/server-status``."""
+    scoreboard = Scoreboard(workers)
+    burners = Burners(cores)
+
+    def held(answer: Callable[[], Awaitable[str]], content_type: str = "text/plain") -> Handler:
+        async def handle(_request: web.Request) -> web.Response:
+            async with scoreboard.slot():
+                response = web.Response(text=await answer(), content_type=content_type, headers={"Server": SOFTWARE})
+                scoreboard.sent_bytes += len(response.text or "")
+                return response
+
+        return handle
+
+    def serve(page: Page) -> Callable[[], Awaitable[str]]:
+        async def answer() -> str:
+            await asyncio.sleep((page.wait_ms + random.randrange(page.spread_ms)) / 1000)  # noqa: S311 - no secret
+            if page.burns:
+                await burners.burn()
+            return page.text
+
+        return answer
+
+    async def index() -> str:
+        return INDEX
+
+    async def status() -> str:
+        return scoreboard.text()
+
+    app = web.Application()
+    app.on_startup.append(burners.start)
+    app.router.add_get("/", held(index, "text/html"))
+    app.router.add_get("/server-status", held(status))
+    for page in PAGES:
+        app.router.add_get(f"/{page.name}", held(serve(page)))
+    return app
+
+
+def main() -> None:
+    call_it_httpd()
+    port, workers, cores = (int(word) for word in sys.argv[1:4])
+    web.run_app(
+        make_app(workers, cores), host="127.0.0.1", port=port, print=None, access_log=None, shutdown_timeout=0.2
+    )
+
+
+if __name__ == "__main__":
+    main()

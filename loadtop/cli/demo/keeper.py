@@ -1,0 +1,198 @@
+"""Keeps the demo's server: starts it, says where it is, and ends it when nobody needs it any more.
+
+Run as ``python -m loadtop.cli.demo.keeper``. One line of JSON on standard output says what was started, or why nothing
+could be. The server ends at the end of standard input (whoever started this is gone, however it died), when the parent
+process changes, and at SIGTERM, SIGINT or SIGHUP.
+"""
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from loadtop.cli.demo.apache import ApacheInstallation, DemoApache, find_apache, service_user
+from loadtop.cli.demo.pages import LIGHT, worker_slots
+
+READY_S = 8.0
+TERM_S = 1.5
+PARENT_CHECK_S = 0.25
+
+
+class StartError(Exception):
+    """A server did not start, or does not serve; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A started server process, leader of its own process group."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    kind: str
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def wait_until_it_serves(self, log: Path) -> None:
+        """Return when a page that runs a program was served; raises :class:`StartError`."""
+        deadline = time.monotonic() + READY_S
+        problem = "no answer"
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise StartError(f"{self.kind} ended at once: {_end_of(log)}")
+            try:
+                with urllib.request.urlopen(f"{self.url}/{LIGHT.name}", timeout=2.0):  # noqa: S310 - our own URL
+                    return
+            except urllib.error.HTTPError as error:
+                raise StartError(f"{self.kind} cannot run programs here ({error}): {_end_of(log)}") from error
+            except OSError as error:
+                problem = str(error)
+            time.sleep(0.02)
+        raise StartError(f"{self.kind} does not serve: {problem}; {_end_of(log)}")
+
+    def end(self) -> None:
+        """End the whole process group: TERM first, KILL 1.5 s later."""
+        for number, patience in ((signal.SIGTERM, TERM_S), (signal.SIGKILL, TERM_S)):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(patience)
+                break
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM for a group of zombies
+            os.killpg(self.process.pid, signal.SIGKILL)  # programs that outlived the server they worked for
+
+
+def main() -> int:
+    """Start, announce, wait, end. Returns 1 where nothing could be started."""
+    parent = os.getppid()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _leave)
+    try:
+        with _private_directory() as directory, contextlib.ExitStack() as servers:
+            _announce(_start(directory, servers))
+            _wait_for_the_end(parent)
+            _ignore_signals()
+    except StartError as error:
+        print(json.dumps({"error": str(error)}), flush=True)
+        return 1
+    return 0
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    _ignore_signals()
+    raise SystemExit(0)
+
+
+def _ignore_signals() -> None:
+    """Cleaning up is short and must not be cut off by a second signal."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _private_directory() -> Generator[Path]:
+    """A directory that only the server's user can enter, gone afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="loadtop-demo-"))
+    try:
+        user = service_user()
+        if user is not None:
+            os.chown(directory, user.pw_uid, user.pw_gid)
+        yield directory
+    finally:
+        _ignore_signals()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _start(directory: Path, servers: contextlib.ExitStack) -> Server:
+    """Apache where it is installed and works here (its port may be taken: twice), otherwise loadtop's own server."""
+    installation = None if os.environ.get("LOADTOP_DEMO_SERVER") == "embedded" else find_apache()
+    for choice in (installation, installation):
+        if choice is not None:
+            server = _launch(directory, servers, choice)
+            with contextlib.suppress(StartError):
+                server.wait_until_it_serves(directory / "error.log")
+                return server
+            server.end()
+    server = _launch(directory, servers, None)
+    server.wait_until_it_serves(directory / "error.log")
+    return server
+
+
+def _launch(directory: Path, servers: contextlib.ExitStack, installation: ApacheInstallation | None) -> Server:
+    workers = _workers()
+    port = _free_port()
+    if installation is None:
+        kind = "embedded"
+        command = [sys.executable, "-P", "-m", "loadtop.cli.demo.embedded", str(port), str(workers), str(_cores())]
+    else:
+        apache = DemoApache(installation, directory, port, workers)
+        kind = f"Apache {apache.mpm}"
+        command = apache.command()
+    setpriv = shutil.which("setpriv")  # where it exists, the kernel ends the server should this process be killed
+    leash = [setpriv, "--pdeathsig", "TERM"] if setpriv else []
+    with (directory / "error.log").open("ab") as log:
+        process = subprocess.Popen(
+            [*leash, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    server = Server(process, port, kind)
+    servers.callback(server.end)
+    return server
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+def _workers() -> int:
+    return worker_slots(_cores())
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _end_of(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return " / ".join(lines[-3:]) or "it wrote no log"
+
+
+def _announce(server: Server) -> None:
+    line = {
+        "kind": server.kind,
+        "url": f"{server.url}/",
+        "port": server.port,
+        "status_url": f"{server.url}/server-status",
+        "workers": _workers(),
+        "cores": _cores(),
+    }
+    with contextlib.suppress(BrokenPipeError):  # nobody listens any more: standard input will say so too
+        print(json.dumps(line), flush=True)
+
+
+def _wait_for_the_end(parent: int) -> None:
+    """Return when standard input ends or another process has become the parent."""
+    while os.getppid() == parent:
+        readable, _, _ = select.select([sys.stdin], [], [], PARENT_CHECK_S)
+        if readable and not os.read(sys.stdin.fileno(), 4096):
+            return
+
+
+if __name__ == "__main__":
+    sys.exit(main())

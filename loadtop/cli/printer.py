@@ -1,0 +1,86 @@
+"""A test without a screen: a line per interval, for logs and pipes."""
+
+import sys
+from typing import TextIO
+
+from loadtop.i18n import plain, tr, translated
+from loadtop.model import LoadState
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import HostView
+from loadtop.rates.metrics import swap_used
+from loadtop.reports.server_rows import brief
+from loadtop.reports.text import figure
+
+
+class Printer:
+    """Prints each snapshot as one line to ``out`` (standard error, so that standard output holds the report alone)."""
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out or sys.stderr
+        self._message = ""
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Print the snapshot's line; marks; a message of the load once, when it changes."""
+        if snapshot.measured.frame.number > 1:
+            print(line(snapshot), file=self._out, flush=True)
+        for text in snapshot.measured.frame.marks:
+            print(f"        {tr('mark: {text}', text=plain(text))}", file=self._out, flush=True)
+        load = snapshot.measured.load
+        if load is not None and load.message and load.message != self._message:
+            self._message = load.message
+            print(f"        {translated(plain(load.message))}", file=self._out, flush=True)
+
+
+def line(snapshot: Snapshot) -> str:
+    """Time, load, each machine in a few figures, and the limit."""
+    measured = snapshot.measured
+    parts = [tr("{s} s", s=f"{snapshot.at:6.1f}")]
+    if measured.load is not None:
+        parts.append(_load(snapshot))
+    parts += [_host(host, named=len(measured.hosts) > 1) for host in measured.hosts]
+    verdict = snapshot.diagnosis.verdict
+    where = tr(" on {host}", host=plain(verdict.host)) if verdict.host else ""
+    parts.append(f"{tr(str(verdict.bottleneck).upper())}{where}")
+    return "  ".join(parts)
+
+
+def _load(snapshot: Snapshot) -> str:
+    from loadtop.model.histogram import percentile
+
+    load, rates = snapshot.measured.load, snapshot.measured.load_rates
+    if load is None:
+        return ""
+    if load.state is LoadState.STARTING:
+        return tr("starting")
+    latency = None if load.latencies is None or not load.latencies.total.count else load.latencies.total
+    p50, p99 = (None if latency is None else percentile(latency, percent) / 1000 for percent in (50.0, 99.0))
+    shape = f"c={load.concurrency}" if load.rate is None else f"rate={load.rate:g}"
+    if load.concurrency is None and load.rate is None:
+        shape = plain(load.engine)
+    failed = tr(" failed {number}", number=load.failed) if load.failed else ""
+    wrong = tr(" not2xx {number}", number=load.non_2xx) if load.non_2xx else ""
+    warm = f" {tr('warm-up')}" if load.state is LoadState.WARMUP else ""
+    rps = figure(None if rates is None else rates.rps)
+    return f"{shape} {rps:>7}/s  p50 {figure(p50):>5} p99 {figure(p99):>5} ms{failed}{wrong}{warm}"
+
+
+def _host(host: HostView, *, named: bool) -> str:
+    name = f"{plain(host.name)}: " if named else ""
+    if host.stale_s > 0 or host.sample is None:
+        gap = tr("no sample for {time}", time=tr("{s} s", s=f"{host.stale_s:.0f}")) if host.stale_s >= 2 else "-"
+        return f"{name}{gap}"
+    rates = host.rates
+    if rates is None:
+        return f"{name}-"
+    cpu = rates.cpu
+    text = name + tr("idle {share} %", share=f"{figure(None if cpu is None else round(cpu.idle)):>3}")
+    if cpu is not None and cpu.iowait is not None and cpu.iowait >= 1:
+        text += tr(" wait {share} %", share=f"{cpu.iowait:.0f}")
+    if cpu is not None and cpu.steal is not None and cpu.steal >= 1:
+        text += f" steal {cpu.steal:.0f} %"
+    used = swap_used(host)
+    if used is not None and used >= 1:
+        text += tr(" swap {share} %", share=f"{used:.0f}")
+    for page in rates.apache or ():
+        text += tr(" busy {busy}/{all}", busy=page.busy, all=page.capacity)
+    return text + brief(rates)

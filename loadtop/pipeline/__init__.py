@@ -1,0 +1,1 @@
+"""From samples to one snapshot per interval, and to whoever takes it."""

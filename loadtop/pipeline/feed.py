@@ -1,0 +1,50 @@
+"""Where a cockpit or a printer gets its moments from: a live test, or a recording. It cannot tell which."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from loadtop.pipeline.commands import Command
+from loadtop.pipeline.snapshot import Snapshot
+
+
+class Feed(Protocol):
+    """A stream of moments.
+
+    ``title`` says what is watched (a URL, a file); ``interval_s`` the distance of moments; ``recording`` is the file
+    that is being written, or empty. ``run`` calls ``show`` with each moment and returns when there are no more;
+    cancelling it ends the test. ``command`` asks for a change.
+    """
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def interval_s(self) -> float: ...
+
+    @property
+    def recording(self) -> str: ...
+
+    async def run(self, show: Callable[[Snapshot], None]) -> None: ...
+
+    def command(self, command: Command) -> None: ...
+
+
+class PreparedFeed:
+    """A feed that is put together only when it is run: what takes time then happens behind the painted screen."""
+
+    def __init__(self, title: str, interval_s: float, recording: str, prepare: Callable[[], Awaitable[Feed]]) -> None:
+        self.title = title
+        self.interval_s = interval_s
+        self.recording = recording
+        self._prepare = prepare
+        self._feed: Feed | None = None
+
+    async def run(self, show: Callable[[Snapshot], None]) -> None:
+        self._feed = await self._prepare()
+        self.title = self._feed.title
+        await self._feed.run(show)
+
+    def command(self, command: Command) -> None:
+        """Pass it on; before the test has begun there is nothing to change."""
+        if self._feed is not None:
+            self._feed.command(command)

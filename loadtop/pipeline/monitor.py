@@ -1,0 +1,236 @@
+"""Joins load and machines into frames on one monotonic clock, and hands each frame's meaning on."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.model import Frame, HostSample, HostState, LoadSample
+from loadtop.pipeline.commands import Command, Mark, RestartLoad, StopLoad
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measurer
+
+GRACE = 0.15
+"""Frames are taken this share of the interval after the machines are sampled, so that a sample waits for no whole
+tick."""
+
+ENDED_S = 0.05
+"""How long it may take a load that was begun again to say that it has ended."""
+
+PATIENCE_S = 1.0
+"""How long a load that is told to stop, or a machine asked for a sample, may take before nobody waits for it."""
+
+
+class LoadSource(Protocol):
+    """A load in progress: the built-in generator, another engine, or a test's own."""
+
+    async def start(self) -> None:
+        """Begin. Problems with the target are no exceptions: they show in the samples."""
+        ...
+
+    async def wait(self) -> None:
+        """Return when the load has ended, of itself or because it was stopped."""
+        ...
+
+    def take(self) -> LoadSample | None:
+        """The newest sample; its latencies cover all that came since the last call (so there is one taker). Where
+        it says ``more``, the next is to be taken at once."""
+        ...
+
+    def command(self, command: Command) -> None:
+        """Change the load while it runs."""
+        ...
+
+    async def close(self) -> None:
+        """Stop whatever still runs and wait until it is gone."""
+        ...
+
+
+class HostSource(Protocol):
+    """A machine that is sampled in the background."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
+
+    async def start(self, interval_s: float) -> None: ...
+
+    def latest(self) -> tuple[HostSample | None, str]:
+        """The newest sample (a new one replaces an unread one) and, where samples are missing, why."""
+        ...
+
+    async def refresh(self, *, later: bool = False) -> None:
+        """Take a sample now, beside the regular ones, where the newest is too old to stand for this moment; with
+        ``later`` in any case, and late enough for rates."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Clock(Protocol):
+    """Time as the Monitor sees it; tests bring their own."""
+
+    def monotonic(self) -> float: ...
+
+    def wall(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class SystemClock:
+    """This machine's time."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def wall(self) -> float:
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class Monitor:
+    """A live test: one frame per interval from the newest samples. It is the live :class:`loadtop.pipeline.feed.Feed`.
+
+    ``sinks`` (the recorder, the summary) get every moment before it is shown. With ``until_load_ends`` the last frame
+    is the one after the load ended; without, watching goes on until the task is cancelled.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        load: LoadSource | None,
+        hosts: Sequence[HostSource],
+        *,
+        interval_s: float = 1.0,
+        sinks: Sequence[Callable[[Snapshot], None]] = (),
+        until_load_ends: bool = False,
+        recording: str = "",
+        clock: Clock | None = None,
+    ) -> None:
+        self.title = title
+        self.interval_s = interval_s
+        self.recording = recording
+        self._load = load
+        self._hosts = hosts
+        self._sinks = sinks
+        self._until_load_ends = until_load_ends
+        self._clock = clock or SystemClock()
+        self._measurer = Measurer()
+        self._diagnoser = Diagnoser()
+        self._marks: list[str] = []
+        self._begun_again = False
+        self._seen: dict[str, float] = {}
+        self._number = 0
+        self._began = 0.0
+
+    def command(self, command: Command) -> None:
+        """Pass a person's wish on: marks are noted in the next frame, the rest is the load's business."""
+        if isinstance(command, Mark):
+            self._marks.append(command.text)
+        elif self._load is not None:
+            self._begun_again |= isinstance(command, RestartLoad)
+            self._load.command(command)
+
+    async def run(self, show: Callable[[Snapshot], None]) -> None:
+        """Run the test; ``show`` gets each moment. Whatever ends it, the load is stopped first."""
+        self._began = self._clock.monotonic()
+        ended: asyncio.Task[None] | None = None
+        try:
+            await asyncio.gather(*(host.start(self.interval_s) for host in self._hosts))
+            await self._refresh()
+            if self._load is not None:
+                await self._load.start()
+                ended = asyncio.create_task(self._load.wait())
+            await self._tick_until(ended if self._until_load_ends else None, show)
+        finally:
+            try:
+                if self._load is not None and ended is not None:
+                    await self._end(self._load, ended)
+            finally:  # also where somebody insists that it ends at once
+                await self._close()
+
+    async def _refresh(self, *, later: bool = False) -> None:
+        refreshing = [asyncio.ensure_future(host.refresh(later=later)) for host in self._hosts]
+        try:
+            if refreshing:
+                await asyncio.wait(refreshing, timeout=PATIENCE_S)
+        finally:
+            for task in refreshing:
+                task.cancel()
+
+    async def _end(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
+        """Stop the load where it still runs; ``ended`` waits for its end."""
+        try:
+            if self._begun_again:
+                ended.cancel()
+                ended = asyncio.create_task(load.wait())
+                await asyncio.wait({ended}, timeout=ENDED_S)
+            if not ended.done():
+                await self._cut_short(load, ended)
+        finally:
+            ended.cancel()
+
+    async def _cut_short(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
+        """Let the load end in order, and keep its last figures: what was sent is counted."""
+        load.command(StopLoad())
+        await asyncio.wait({ended}, timeout=PATIENCE_S)
+        await self._refresh(later=True)
+        self._show(lambda _: None)
+
+    async def _tick_until(self, ended: asyncio.Task[None] | None, show: Callable[[Snapshot], None]) -> None:
+        while True:
+            if ended is not None and ended.done():
+                # The last interval is cut short: without samples of its own the machines would be missing from it.
+                await self._refresh(later=True)
+                self._show(show)
+                return
+            self._show(show)
+            now = self._clock.monotonic() - self._began
+            # Ticks follow the deadline before them; ones that were missed are dropped, not made up for.
+            ticks = int(now / self.interval_s - GRACE + 1e-9) + 1
+            pause = asyncio.ensure_future(self._clock.sleep((ticks + GRACE) * self.interval_s - now))
+            try:
+                await asyncio.wait({pause} if ended is None else {pause, ended}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                pause.cancel()
+
+    def _show(self, show: Callable[[Snapshot], None]) -> None:
+        more = True
+        while more:
+            measured = self._measurer.measure(self._frame())
+            snapshot = Snapshot(measured, self._diagnoser.diagnose(measured))
+            for sink in self._sinks:
+                sink(snapshot)
+            show(snapshot)
+            more = measured.load is not None and measured.load.more
+
+    def _frame(self) -> Frame:
+        marks = tuple(self._marks)
+        self._marks.clear()
+        self._number += 1
+        return Frame(
+            number=self._number,
+            at=self._clock.monotonic() - self._began,
+            wall=self._clock.wall(),
+            load=None if self._load is None else self._load.take(),
+            hosts=tuple(self._state(host) for host in self._hosts),
+            marks=marks,
+        )
+
+    def _state(self, host: HostSource) -> HostState:
+        sample, problem = host.latest()
+        fresh = sample is not None and self._seen.get(host.name) != sample.at
+        if sample is not None:
+            self._seen[host.name] = sample.at
+        return HostState(host.name, host.role, sample, fresh, problem)
+
+    async def _close(self) -> None:
+        sources = ([] if self._load is None else [self._load.close()]) + [host.close() for host in self._hosts]
+        for outcome in await asyncio.gather(*sources, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome

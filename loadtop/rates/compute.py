@@ -1,0 +1,385 @@
+"""From two samples to rates: the only place where a counter becomes a rate. Pure functions.
+
+The first sample of anything has no rate, and a counter that went backwards (reboot, restart, torn read) has none
+either:
+both are ``None``, which is not 0. Shares of processor time are percent of all the time that passed on the cores
+concerned.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from loadtop.model import (
+    USER_HZ,
+    ApacheStatus,
+    CgroupLimits,
+    CpuTimes,
+    Disk,
+    FpmPool,
+    GeneratorSample,
+    Group,
+    HaproxyProxy,
+    HostSample,
+    LoadSample,
+    LoadState,
+    Network,
+    Paging,
+    Pressure,
+    Process,
+    Tcp,
+)
+from loadtop.rates.records import (
+    ApacheRates,
+    CgroupRates,
+    CoreShares,
+    CpuShares,
+    DiskRates,
+    FpmRates,
+    GeneratorRates,
+    GroupRates,
+    HaproxyRates,
+    HostRates,
+    LoadRates,
+    NetworkRates,
+    PagingRates,
+    PressureShares,
+    ProcessRates,
+    TcpRates,
+)
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def host_rates(before: HostSample, now: HostSample) -> HostRates | None:
+    """The rates of one machine between two of its samples; ``None`` where no time passed or it was rebooted."""
+    seconds = now.at - before.at
+    if seconds <= 0:
+        return None
+    cores: tuple[CoreShares, ...] = ()
+    shares = None
+    if before.cpu is not None and now.cpu is not None:
+        shares = cpu_shares(before.cpu.total, now.cpu.total)
+        earlier = {core.id: core.times for core in before.cpu.cores}
+        pairs = ((core.id, earlier.get(core.id), core.times) for core in now.cpu.cores)
+        found = ((core, cpu_shares(old, new)) for core, old, new in pairs if old is not None)
+        cores = tuple(CoreShares(core, value) for core, value in found if value is not None)
+    processes = None if now.processes is None else _processes(before.processes, now.processes, seconds)
+    return HostRates(
+        seconds=seconds,
+        cpu=shares,
+        cores=cores,
+        paging=_both(before.paging, now.paging, lambda a, b: _paging(a, b, seconds)),
+        pressure=_both(before.pressure, now.pressure, lambda a, b: pressure_shares(a, b, seconds)),
+        disks=_matched(before.disks, now.disks, lambda disk: disk.name, lambda a, b: _disk(a, b, seconds)),
+        networks=_matched(before.networks, now.networks, lambda net: net.name, lambda a, b: _network(a, b, seconds)),
+        tcp=_both(before.tcp, now.tcp, lambda a, b: _tcp(a, b, seconds)),
+        processes=processes,
+        groups=None if processes is None else _groups(processes),
+        apache=_servers(before.apache, now.apache, lambda s: s.url, lambda a, b: apache_rates(a, b, seconds)),
+        fpm=_servers(before.fpm, now.fpm, lambda p: p.pool, lambda a, b: _fpm(a, b, seconds)),
+        haproxy=_servers(
+            before.haproxy, now.haproxy, lambda p: f"{p.proxy}/{p.server}", lambda a, b: _haproxy(a, b, seconds)
+        ),
+        cgroup=_both(before.cgroup, now.cgroup, lambda a, b: _cgroup(a, b, seconds)),
+    )
+
+
+def cpu_shares(before: CpuTimes, now: CpuTimes) -> CpuShares | None:
+    """Percent of the time in each state; ``None`` where no tick passed.
+
+    A state that went backwards counts as 0 for the interval: iowait can
+    do so (Linux, Documentation/filesystems/proc.rst).
+    """
+
+    def passed(name: str) -> int | None:
+        old, new = getattr(before, name), getattr(now, name)
+        return None if old is None or new is None else max(0, new - old)
+
+    ticks = {name: passed(name) for name in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")}
+    whole = sum(value for value in ticks.values() if value is not None)
+    if whole == 0:
+        return None
+    percent = {name: None if value is None else 100.0 * value / whole for name, value in ticks.items()}
+    return CpuShares(
+        user=percent["user"] or 0.0,
+        nice=percent["nice"] or 0.0,
+        system=percent["system"] or 0.0,
+        idle=percent["idle"] or 0.0,
+        iowait=percent["iowait"],
+        irq=percent["irq"],
+        softirq=percent["softirq"],
+        steal=percent["steal"],
+    )
+
+
+def pressure_shares(before: Pressure, now: Pressure, seconds: float) -> PressureShares:
+    """Percent of the interval stalled, from the difference of ``total`` (the kernel's averages lag by 10 s)."""
+
+    def share(name: str) -> float | None:
+        value = _per_second(getattr(before, name), getattr(now, name), seconds)
+        return None if value is None else min(100.0, value / 10_000.0)
+
+    return PressureShares(
+        cpu_some=share("cpu_some_us"),
+        memory_some=share("memory_some_us"),
+        memory_full=share("memory_full_us"),
+        io_some=share("io_some_us"),
+        io_full=share("io_full_us"),
+    )
+
+
+def apache_rates(before: ApacheStatus | None, now: ApacheStatus, seconds: float) -> ApacheRates:
+    """Slots of the newest page; rates where there was a page before it from the same life of the server."""
+    board = now.scoreboard
+    seconds = _between(None if before is None else before.at, now.at, seconds)
+    same_life = before is not None and (before.uptime_s or 0) <= (now.uptime_s or 0)
+    accesses = _per_second(before.accesses, now.accesses, seconds) if before and same_life else None
+    kbytes = _per_second(before.kbytes, now.kbytes, seconds) if before and same_life else None
+    duration = _per_second(before.duration_ms, now.duration_ms, seconds) if before and same_life else None
+    return ApacheRates(
+        url=now.url,
+        mpm=now.mpm,
+        version=now.version,
+        scoreboard=board,
+        capacity=len(board),
+        busy=sum(board.count(letter) for letter in "RWKDCL"),
+        idle=board.count("_"),
+        open=board.count("."),
+        keepalive=board.count("K"),
+        closing=board.count("C"),
+        graceful=board.count("G"),
+        requests=accesses,
+        kb=kbytes,
+        duration_ms=duration / accesses if duration is not None and accesses else None,
+        status=now,
+    )
+
+
+def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:
+    """The load's rates; ``None`` where no time passed or the counters began anew (the end of the warm-up)."""
+    seconds = now.at - before.at
+    warmed_up = before.state is LoadState.WARMUP and now.state is not LoadState.WARMUP
+    fell = before.requests is not None and now.requests is not None and now.requests < before.requests
+    if seconds <= 0 or warmed_up or fell:
+        return None
+    counted = (now.counted_at or now.at) - (before.counted_at or before.at)
+
+    def passed(name: str) -> int | None:
+        """How far a counter of the load has moved; 0 where it went backwards."""
+        old, new = getattr(before, name), getattr(now, name)
+        return None if old is None or new is None or counted <= 0 else max(0, new - old)
+
+    requests, failed, non_2xx = passed("requests"), passed("failed"), passed("non_2xx")
+    received, sent = passed("received_bytes"), passed("sent_bytes")
+    return LoadRates(
+        seconds=seconds,
+        rps=None if requests is None else requests / counted,
+        failed=None if failed is None else failed / counted,
+        failed_share=_failed_share(failed, requests),
+        non_2xx_share=100.0 * non_2xx / requests if requests and non_2xx is not None else None,
+        received_kb=None if received is None else received / 1024.0 / counted,
+        sent_kb=None if sent is None else sent / 1024.0 / counted,
+        generator=_both(before.generator, now.generator, lambda a, b: _generator(a, b, seconds)),
+    )
+
+
+def _failed_share(failed: int | None, requests: int | None) -> float | None:
+    """Percent of the requests that failed; all of them where some failed and none ended."""
+    if failed is None or requests is None:
+        return None
+    return 100.0 * min(failed, requests) / requests if requests else (100.0 if failed else None)
+
+
+def _per_second(before: float | None, now: float | None, seconds: float) -> float | None:
+    if before is None or now is None or now < before:
+        return None
+    return (now - before) / seconds
+
+
+def _between(before: float | None, now: float | None, seconds: float) -> float:
+    """The time between two pages that are dated, otherwise that between their samples."""
+    return now - before if before is not None and now is not None and now > before else seconds
+
+
+def _both(before: A | None, now: A | None, rate: Callable[[A, A], B | None]) -> B | None:
+    return None if before is None or now is None else rate(before, now)
+
+
+def _matched(
+    before: Iterable[A] | None, now: Iterable[A] | None, key: Callable[[A], str], rate: Callable[[A, A], B | None]
+) -> tuple[B, ...] | None:
+    """Rates of the things present in both samples, by name; ``None`` where one sample has none of the kind."""
+    if before is None or now is None:
+        return None
+    earlier = {key(thing): thing for thing in before}
+    found = (rate(earlier[key(thing)], thing) for thing in now if key(thing) in earlier)
+    return tuple(value for value in found if value is not None)
+
+
+def _servers(
+    before: Iterable[A] | None, now: Iterable[A] | None, key: Callable[[A], str], rate: Callable[[A | None, A], B]
+) -> tuple[B, ...] | None:
+    """Rates of servers, whose gauges are worth showing before there is a rate."""
+    if now is None:
+        return None
+    earlier = {key(thing): thing for thing in before or ()}
+    return tuple(rate(earlier.get(key(thing)), thing) for thing in now)
+
+
+def _paging(before: Paging, now: Paging, seconds: float) -> PagingRates:
+    return PagingRates(
+        swap_in_kb=_per_second(before.swap_in_kb, now.swap_in_kb, seconds),
+        swap_out_kb=_per_second(before.swap_out_kb, now.swap_out_kb, seconds),
+        major_faults=_per_second(before.major_faults, now.major_faults, seconds),
+        direct_reclaimed_pages=_per_second(before.direct_reclaimed_pages, now.direct_reclaimed_pages, seconds),
+        allocation_stalls=_per_second(before.allocation_stalls, now.allocation_stalls, seconds),
+        refaults_pages=_per_second(_refaults(before), _refaults(now), seconds),
+        oom_kills=_per_second(before.oom_kills, now.oom_kills, seconds),
+    )
+
+
+def _refaults(sample: Paging) -> int | None:
+    """Pages of processes and of files together; kernels before 5.9 count those of files only."""
+    known = [pages for pages in (sample.refaults_anon_pages, sample.refaults_file_pages) if pages is not None]
+    return sum(known) if known else None
+
+
+def _disk(before: Disk, now: Disk, seconds: float) -> DiskRates | None:
+    if now.reads < before.reads or now.writes < before.writes:
+        return None
+    requests = now.reads - before.reads + now.writes - before.writes
+    waited = now.read_ms - before.read_ms + now.write_ms - before.write_ms
+    busy = _per_second(before.busy_ms, now.busy_ms, seconds)
+    queue = _per_second(before.queue_ms, now.queue_ms, seconds)
+    return DiskRates(
+        name=now.name,
+        util=None if busy is None else min(100.0, busy / 10.0),
+        await_ms=waited / requests if requests and waited >= 0 else None,
+        queue=None if queue is None else queue / 1000.0,
+        read_kb=(now.read_kb - before.read_kb) / seconds,
+        write_kb=(now.write_kb - before.write_kb) / seconds,
+        requests=requests / seconds,
+        swap=now.swap,
+    )
+
+
+def _network(before: Network, now: Network, seconds: float) -> NetworkRates | None:
+    rx = _per_second(before.rx_bytes, now.rx_bytes, seconds)
+    tx = _per_second(before.tx_bytes, now.tx_bytes, seconds)
+    if rx is None or tx is None:
+        return None
+    troubles = (net.rx_errors + net.tx_errors + net.rx_drops + net.tx_drops for net in (before, now))
+    return NetworkRates(
+        name=now.name,
+        rx_kb=rx / 1024.0,
+        tx_kb=tx / 1024.0,
+        rx_packets=max(0, now.rx_packets - before.rx_packets) / seconds,
+        tx_packets=max(0, now.tx_packets - before.tx_packets) / seconds,
+        errors=_per_second(next(troubles), next(troubles), seconds) or 0.0,
+        link_mbit=now.link_mbit,
+        util=100.0 * max(rx, tx) * 8 / (now.link_mbit * 1e6) if now.link_mbit else None,
+    )
+
+
+def _tcp(before: Tcp, now: Tcp, seconds: float) -> TcpRates:
+    return TcpRates(
+        listen_overflows=_per_second(before.listen_overflows, now.listen_overflows, seconds),
+        listen_drops=_per_second(before.listen_drops, now.listen_drops, seconds),
+        retransmits=_per_second(before.retransmits, now.retransmits, seconds),
+        passive_opens=_per_second(before.passive_opens, now.passive_opens, seconds),
+        active_opens=_per_second(before.active_opens, now.active_opens, seconds),
+        time_wait=now.time_wait,
+        in_use=now.in_use,
+        established=now.established,
+    )
+
+
+def _cgroup(before: CgroupLimits, now: CgroupLimits, seconds: float) -> CgroupRates | None:
+    """Nothing where the server is in another group than before: its counters are others then."""
+    if before.path != now.path:
+        return None
+    periods = _per_second(before.periods, now.periods, seconds)
+    throttled = _per_second(before.throttled_periods, now.throttled_periods, seconds)
+    lost = _per_second(before.throttled_us, now.throttled_us, seconds)
+    return CgroupRates(
+        throttled=100.0 * throttled / periods if periods and throttled is not None else None,
+        throttled_ms=None if lost is None else lost / 1000.0,
+        memory_failures=_per_second(before.memory_failures, now.memory_failures, seconds),
+        pressure=_both(before.pressure, now.pressure, lambda a, b: pressure_shares(a, b, seconds)),
+    )
+
+
+def _processes(
+    before: tuple[Process, ...] | None, now: tuple[Process, ...], seconds: float
+) -> tuple[ProcessRates, ...]:
+    earlier = {(process.pid, process.started_ticks): process.cpu_ticks for process in before or ()}
+
+    def cpu(process: Process) -> float | None:
+        ticks = _per_second(earlier.get((process.pid, process.started_ticks)), process.cpu_ticks, seconds)
+        return None if ticks is None else 100.0 * ticks / USER_HZ
+
+    return tuple(ProcessRates(process, cpu(process)) for process in now)
+
+
+def _groups(processes: tuple[ProcessRates, ...]) -> tuple[GroupRates, ...]:
+    return tuple(
+        _group(group, members)
+        for group in Group
+        if (members := [process for process in processes if process.process.group is group])
+    )
+
+
+def _group(group: Group, members: list[ProcessRates]) -> GroupRates:
+    shares = [member.cpu for member in members if member.cpu is not None]
+    proportional = [member.process.pss_kb for member in members if member.process.pss_kb is not None]
+    return GroupRates(
+        group=group,
+        processes=len(members),
+        running=sum(member.process.state == "R" for member in members),
+        blocked=sum(member.process.state == "D" for member in members),
+        threads=sum(member.process.threads for member in members),
+        cpu=sum(shares) if shares else None,
+        rss_kb=sum(member.process.rss_kb for member in members),
+        pss_kb=sum(proportional) if len(proportional) == len(members) else None,
+    )
+
+
+def _fpm(before: FpmPool | None, now: FpmPool, seconds: float) -> FpmRates:
+    if before is None or (before.uptime_s or 0) > (now.uptime_s or 0):
+        return FpmRates(now, None, None)
+    seconds = _between(before.at, now.at, seconds)
+    return FpmRates(
+        pool=now,
+        requests=_per_second(before.accepted, now.accepted, seconds),
+        max_children_reached=_per_second(before.max_children_reached, now.max_children_reached, seconds),
+    )
+
+
+def _haproxy(before: HaproxyProxy | None, now: HaproxyProxy, seconds: float) -> HaproxyRates:
+    if before is None:
+        return HaproxyRates(now, None, None)
+    seconds = _between(before.at, now.at, seconds)
+    return HaproxyRates(
+        line=now,
+        sessions=_per_second(before.sessions_total, now.sessions_total, seconds),
+        connect_errors=_per_second(before.connect_errors, now.connect_errors, seconds),
+        requests=_per_second(before.requests_total, now.requests_total, seconds),
+        http_5xx=_per_second(before.http_5xx, now.http_5xx, seconds),
+    )
+
+
+def _generator(before: GeneratorSample, now: GeneratorSample, seconds: float) -> GeneratorRates:
+    earlier = before.worker_cpu_s + (0.0,) * len(now.worker_cpu_s)
+    shares = [100.0 * max(0.0, new - old) / seconds for old, new in zip(earlier, now.worker_cpu_s, strict=False)]
+    periods = _per_second(before.quota_periods, now.quota_periods, seconds)
+    stops = _per_second(before.quota_stops, now.quota_stops, seconds)
+    return GeneratorRates(
+        cpu=sum(shares),
+        busiest=max(shares, default=0.0),
+        workers=len(shares),
+        loop_delay_ms=None if now.loop_delay_s is None else 1000.0 * now.loop_delay_s,
+        late=_both(before.late, now.late, lambda a, b: max(0, b - a) / seconds),
+        unsent=_both(before.unsent, now.unsent, lambda a, b: max(0, b - a) / seconds),
+        throttled=100.0 * stops / periods if periods and stops is not None else None,
+    )

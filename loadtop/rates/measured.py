@@ -1,0 +1,73 @@
+"""A frame with the rates that follow from it, before anybody draws a conclusion."""
+
+from dataclasses import dataclass
+
+from loadtop.model import Frame, HostSample, HostState, LoadSample
+from loadtop.rates.compute import host_rates, load_rates
+from loadtop.rates.records import HostRates, LoadRates
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """One machine at one moment. ``rates`` is ``None`` before there are two samples, and while no new one comes.
+
+    ``stale_s`` is the time on the session's axis since the newest sample came (0 for a fresh one).
+    """
+
+    state: HostState
+    rates: HostRates | None
+    stale_s: float
+
+    @property
+    def name(self) -> str:
+        return self.state.name
+
+    @property
+    def sample(self) -> HostSample | None:
+        return self.state.sample
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A frame with its rates, before anybody draws a conclusion."""
+
+    frame: Frame
+    load_rates: LoadRates | None
+    hosts: tuple[HostView, ...]
+
+    @property
+    def at(self) -> float:
+        return self.frame.at
+
+    @property
+    def load(self) -> LoadSample | None:
+        return self.frame.load
+
+    def host(self, name: str) -> HostView | None:
+        return next((host for host in self.hosts if host.name == name), None)
+
+
+class Measurer:
+    """Turns frames into measured ones by keeping the one previous sample of the load and of each machine."""
+
+    def __init__(self) -> None:
+        self._load: LoadSample | None = None
+        self._hosts: dict[str, HostSample] = {}
+        self._fresh_at: dict[str, float] = {}
+
+    def measure(self, frame: Frame) -> Measured:
+        """The frame's rates against the frames given before it."""
+        rates = None
+        if frame.load is not None:
+            if self._load is not None:
+                rates = load_rates(self._load, frame.load)
+            self._load = frame.load
+        return Measured(frame, rates, tuple(self._view(frame, state) for state in frame.hosts))
+
+    def _view(self, frame: Frame, state: HostState) -> HostView:
+        if not state.fresh or state.sample is None:
+            return HostView(state, None, frame.at - self._fresh_at.get(state.name, 0.0))
+        before = self._hosts.get(state.name)
+        self._hosts[state.name] = state.sample
+        self._fresh_at[state.name] = frame.at
+        return HostView(state, None if before is None else host_rates(before, state.sample), 0.0)

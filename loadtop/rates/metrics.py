@@ -1,0 +1,202 @@
+"""Every metric once: its name in JSON, rules and comparisons, its title, unit, precision, and which direction is
+better."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from loadtop.model import Group
+from loadtop.model.histogram import percentile
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import (
+    ApacheRates,
+    CpuShares,
+    FpmRates,
+    GroupRates,
+    HaproxyRates,
+    PagingRates,
+    PressureShares,
+    TcpRates,
+)
+
+Better = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostMetric:
+    """One number of one machine per interval. ``read`` gives ``None`` where it was not measured."""
+
+    name: str
+    title: str
+    unit: str
+    precision: int
+    better: Better
+    read: Callable[[HostView], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMetric:
+    """One number of the load per interval. ``read`` gives ``None`` where it was not measured."""
+
+    name: str
+    title: str
+    unit: str
+    precision: int
+    better: Better
+    read: Callable[[Measured], float | None]
+
+
+def _cpu(read: Callable[[CpuShares], float | None]) -> Callable[[HostView], float | None]:
+    return lambda host: None if host.rates is None or host.rates.cpu is None else read(host.rates.cpu)
+
+
+def _paging(read: Callable[[PagingRates], float | None]) -> Callable[[HostView], float | None]:
+    return lambda host: None if host.rates is None or host.rates.paging is None else read(host.rates.paging)
+
+
+def _pressure(read: Callable[[PressureShares], float | None]) -> Callable[[HostView], float | None]:
+    return lambda host: None if host.rates is None or host.rates.pressure is None else read(host.rates.pressure)
+
+
+def _tcp(read: Callable[[TcpRates], float | None]) -> Callable[[HostView], float | None]:
+    return lambda host: None if host.rates is None or host.rates.tcp is None else read(host.rates.tcp)
+
+
+def _httpd(read: Callable[[GroupRates], float | None]) -> Callable[[HostView], float | None]:
+    def value(host: HostView) -> float | None:
+        group = None if host.rates is None else host.rates.group(Group.HTTPD)
+        return None if group is None else read(group)
+
+    return value
+
+
+def _apache(read: Callable[[ApacheRates], float | None]) -> Callable[[HostView], float | None]:
+    return lambda host: None if host.rates is None or not host.rates.apache else read(host.rates.apache[0])
+
+
+def _fpm(read: Callable[[FpmRates], float | None]) -> Callable[[HostView], float | None]:
+    """The sum over all pools that tell it."""
+    return lambda host: _sum(read(found) for found in (host.rates.fpm if host.rates is not None else None) or ())
+
+
+def _haproxy(server: str, read: Callable[[HaproxyRates], float | None]) -> Callable[[HostView], float | None]:
+    """The sum over all lines of that kind, ``FRONTEND`` or ``BACKEND``."""
+
+    def value(host: HostView) -> float | None:
+        found = (host.rates.haproxy if host.rates is not None else None) or ()
+        return _sum(read(each) for each in found if each.line.server == server)
+
+    return value
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _scheduler(name: str) -> Callable[[HostView], float | None]:
+    def value(host: HostView) -> float | None:
+        known = None if host.rates is None or host.sample is None else host.sample.scheduler
+        return None if known is None else getattr(known, name)
+
+    return value
+
+
+def _available(host: HostView) -> float | None:
+    known = None if host.rates is None or host.sample is None else host.sample.memory
+    return None if known is None else known.available_kb
+
+
+def swap_used(host: HostView) -> float | None:
+    """Percent of the swap space in use; ``None`` where there is none (sar -S prints 0 then, which says too much)."""
+    known = None if host.sample is None else host.sample.swap
+    if known is None or known.total_kb == 0:
+        return None
+    return 100.0 * (known.total_kb - known.free_kb) / known.total_kb
+
+
+HOST_METRICS = (
+    HostMetric("cpu.user", "user", "%", 0, "neither", _cpu(lambda cpu: cpu.user)),
+    HostMetric("cpu.nice", "nice", "%", 0, "neither", _cpu(lambda cpu: cpu.nice)),
+    HostMetric("cpu.system", "system", "%", 0, "lower", _cpu(lambda cpu: cpu.system)),
+    HostMetric("cpu.iowait", "iowait", "%", 0, "lower", _cpu(lambda cpu: cpu.iowait)),
+    HostMetric("cpu.steal", "steal", "%", 0, "lower", _cpu(lambda cpu: cpu.steal)),
+    HostMetric("cpu.irq", "irq", "%", 0, "lower", _cpu(lambda cpu: cpu.irq)),
+    HostMetric("cpu.softirq", "softirq", "%", 0, "lower", _cpu(lambda cpu: cpu.softirq)),
+    HostMetric("cpu.idle", "idle", "%", 0, "higher", _cpu(lambda cpu: cpu.idle)),
+    HostMetric("load1", "load 1 min", "", 2, "lower", _scheduler("load1")),
+    HostMetric("running", "running", "tasks", 0, "lower", _scheduler("running")),
+    HostMetric("blocked", "blocked", "tasks", 0, "lower", _scheduler("blocked")),
+    HostMetric("memory.available_kb", "available", "kB", 0, "higher", _available),
+    HostMetric("swap.used_pct", "swap used", "%", 0, "lower", swap_used),
+    HostMetric("swap.in_kb_s", "swap in", "kB/s", 0, "lower", _paging(lambda paging: paging.swap_in_kb)),
+    HostMetric("swap.out_kb_s", "swap out", "kB/s", 0, "lower", _paging(lambda paging: paging.swap_out_kb)),
+    HostMetric("swap.major_faults_s", "major faults", "/s", 0, "lower", _paging(lambda paging: paging.major_faults)),
+    HostMetric("pressure.cpu_some_pct", "CPU stall", "%", 0, "lower", _pressure(lambda stall: stall.cpu_some)),
+    HostMetric("pressure.memory_some_pct", "memory stall", "%", 0, "lower", _pressure(lambda stall: stall.memory_some)),
+    HostMetric(
+        "pressure.memory_full_pct", "full memory stall", "%", 0, "lower", _pressure(lambda stall: stall.memory_full)
+    ),
+    HostMetric("pressure.io_some_pct", "I/O stall", "%", 0, "lower", _pressure(lambda stall: stall.io_some)),
+    HostMetric("pressure.io_full_pct", "full I/O stall", "%", 0, "lower", _pressure(lambda stall: stall.io_full)),
+    HostMetric("tcp.listen_overflows_s", "listen overflows", "/s", 0, "lower", _tcp(lambda tcp: tcp.listen_overflows)),
+    HostMetric("tcp.retransmits_s", "retransmits", "/s", 0, "lower", _tcp(lambda tcp: tcp.retransmits)),
+    HostMetric("tcp.time_wait", "TIME_WAIT", "sockets", 0, "lower", _tcp(lambda tcp: tcp.time_wait)),
+    HostMetric("httpd.processes", "httpd processes", "", 0, "neither", _httpd(lambda httpd: httpd.processes)),
+    HostMetric("httpd.running", "httpd running", "", 0, "neither", _httpd(lambda httpd: httpd.running)),
+    HostMetric("httpd.threads", "httpd threads", "", 0, "neither", _httpd(lambda httpd: httpd.threads)),
+    HostMetric("httpd.cpu_pct", "httpd CPU", "% of a core", 0, "neither", _httpd(lambda httpd: httpd.cpu)),
+    HostMetric("apache.busy", "busy workers", "slots", 0, "neither", _apache(lambda page: page.busy)),
+    HostMetric("apache.idle", "idle workers", "slots", 0, "neither", _apache(lambda page: page.idle)),
+    HostMetric("apache.keepalive", "keep-alive", "slots", 0, "lower", _apache(lambda page: page.keepalive)),
+    HostMetric("apache.requests_s", "Apache requests", "/s", 1, "higher", _apache(lambda page: page.requests)),
+    HostMetric("fpm.active", "busy php-fpm children", "", 0, "neither", _fpm(lambda found: found.pool.active)),
+    HostMetric("fpm.listen_queue", "php-fpm queue", "", 0, "lower", _fpm(lambda found: found.pool.listen_queue)),
+    HostMetric("fpm.requests_s", "php-fpm requests", "/s", 1, "higher", _fpm(lambda found: found.requests)),
+    HostMetric("haproxy.queue", "HAProxy queue", "", 0, "lower", _haproxy("BACKEND", lambda found: found.line.queue)),
+    HostMetric(
+        "haproxy.sessions",
+        "HAProxy sessions",
+        "",
+        0,
+        "neither",
+        _haproxy("FRONTEND", lambda found: found.line.sessions),
+    ),
+)
+
+
+def _rate(name: str) -> Callable[[Measured], float | None]:
+    return lambda measured: None if measured.load_rates is None else getattr(measured.load_rates, name)
+
+
+def _percentile(percent: float) -> Callable[[Measured], float | None]:
+    def value(measured: Measured) -> float | None:
+        latencies = None if measured.load is None else measured.load.latencies
+        if latencies is None or latencies.total.count == 0:
+            return None
+        return percentile(latencies.total, percent) / 1000.0
+
+    return value
+
+
+PERCENTILES = {
+    "p50": 50.0,
+    "p66": 66.0,
+    "p75": 75.0,
+    "p80": 80.0,
+    "p90": 90.0,
+    "p95": 95.0,
+    "p98": 98.0,
+    "p99": 99.0,
+    "p99_9": 99.9,
+    "p99_99": 99.99,
+}
+
+LOAD_METRICS = (
+    LoadMetric("rps", "requests", "/s", 1, "higher", _rate("rps")),
+    LoadMetric("failed", "failed", "%", 2, "lower", _rate("failed_share")),
+    LoadMetric("non_2xx", "not 2xx", "%", 2, "lower", _rate("non_2xx_share")),
+    LoadMetric("received_kb_s", "received", "kB/s", 0, "higher", _rate("received_kb")),
+    *(LoadMetric(name, name.replace("_", "."), "ms", 1, "lower", _percentile(p)) for name, p in PERCENTILES.items()),
+    LoadMetric("max", "max", "ms", 1, "lower", _percentile(100.0)),
+)

@@ -1,0 +1,252 @@
+"""What is computed from two samples: frozen types of rates and shares. :mod:`loadtop.rates.compute` fills them.
+
+``None`` means that there was nothing to compute it from, and is never 0. Shares are percent.
+"""
+
+from dataclasses import dataclass
+
+from loadtop.model import ApacheStatus, FpmPool, Group, HaproxyProxy, Process
+
+
+@dataclass(frozen=True, slots=True)
+class CpuShares:
+    """Percent of the time in each state; ``user`` and ``nice`` contain guests. ``None``: this system does not tell."""
+
+    user: float
+    nice: float
+    system: float
+    idle: float
+    iowait: float | None
+    irq: float | None
+    softirq: float | None
+    steal: float | None
+
+    @property
+    def busy(self) -> float:
+        """Percent of the time spent computing here: neither idle, nor waiting for a disk, nor stolen."""
+        return self.user + self.nice + self.system + (self.irq or 0.0) + (self.softirq or 0.0)
+
+    @property
+    def kernel(self) -> float:
+        """Percent of the time in the kernel: system and interrupts."""
+        return self.system + (self.irq or 0.0) + (self.softirq or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class CoreShares:
+    id: int
+    shares: CpuShares
+
+
+@dataclass(frozen=True, slots=True)
+class PagingRates:
+    """Per second: swap traffic in kB, major faults, pages of direct reclaim, refaults, OOM kills."""
+
+    swap_in_kb: float | None
+    swap_out_kb: float | None
+    major_faults: float | None
+    direct_reclaimed_pages: float | None
+    allocation_stalls: float | None
+    refaults_pages: float | None
+    oom_kills: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PressureShares:
+    """Percent of the interval in which some (or all: full) tasks were stalled."""
+
+    cpu_some: float | None
+    memory_some: float | None
+    memory_full: float | None
+    io_some: float | None
+    io_full: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DiskRates:
+    """``util`` percent of time with I/O in flight, ``await_ms`` mean time per request (``None`` without requests),
+    ``queue`` mean requests in flight, throughput in kB/s and requests/s."""
+
+    name: str
+    util: float | None
+    await_ms: float | None
+    queue: float | None
+    read_kb: float
+    write_kb: float
+    requests: float
+    swap: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkRates:
+    """Per second; ``util`` is the fuller direction in percent of the line, where its speed is known."""
+
+    name: str
+    rx_kb: float
+    tx_kb: float
+    rx_packets: float
+    tx_packets: float
+    errors: float
+    link_mbit: int | None
+    util: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TcpRates:
+    """Per second; ``time_wait``, ``in_use`` and ``established`` are gauges."""
+
+    listen_overflows: float | None
+    listen_drops: float | None
+    retransmits: float | None
+    passive_opens: float | None
+    active_opens: float | None
+    time_wait: int | None
+    in_use: int | None
+    established: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRates:
+    """One process; ``cpu`` is percent of one core, ``None`` in its first sample."""
+
+    process: Process
+    cpu: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRates:
+    """All processes of one group; ``cpu`` is percent of one core (200 is two full cores), memory sums in kB.
+
+    ``running`` counts state R, ``blocked`` state D. ``pss_kb`` is ``None`` unless it was read for every process.
+    """
+
+    group: Group
+    processes: int
+    running: int
+    blocked: int
+    threads: int
+    cpu: float | None
+    rss_kb: int
+    pss_kb: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ApacheRates:
+    """Worker slots counted from the scoreboard's letters, and rates between two status pages.
+
+    ``busy`` is every slot that serves or holds a connection (R W K D C L), ``closing`` those in C, ``graceful``
+    the ones of processes that finish (G). ``duration_ms`` is the mean time per request in the interval.
+    """
+
+    url: str
+    mpm: str
+    version: str
+    scoreboard: str
+    capacity: int
+    busy: int
+    idle: int
+    open: int
+    keepalive: int
+    closing: int
+    graceful: int
+    requests: float | None
+    kb: float | None
+    duration_ms: float | None
+    status: ApacheStatus
+
+    @property
+    def full(self) -> float:
+        """Percent of the slots that serve, hold or finish a connection."""
+        return 100.0 * (self.busy + self.graceful) / self.capacity if self.capacity else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class FpmRates:
+    """One pool; rates per second between two status pages."""
+
+    pool: FpmPool
+    requests: float | None
+    max_children_reached: float | None
+
+    @property
+    def full(self) -> float | None:
+        """Percent of the pool's most children that serve a request; ``None`` where either is not known."""
+        pool = self.pool
+        return 100.0 * pool.active / pool.max_children if pool.active is not None and pool.max_children else None
+
+
+@dataclass(frozen=True, slots=True)
+class HaproxyRates:
+    """One line of HAProxy's statistics; rates per second between two of them."""
+
+    line: HaproxyProxy
+    sessions: float | None
+    connect_errors: float | None
+    requests: float | None = None
+    http_5xx: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CgroupRates:
+    """The web server's control group: percent of its periods that were throttled, how long in all (ms per second),
+    hits of its memory limit per second, and its own stalls."""
+
+    throttled: float | None
+    throttled_ms: float | None
+    memory_failures: float | None
+    pressure: PressureShares | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostRates:
+    """All rates of one machine over ``seconds`` of its own clock. Parts are ``None`` where not measured twice."""
+
+    seconds: float
+    cpu: CpuShares | None
+    cores: tuple[CoreShares, ...]
+    paging: PagingRates | None
+    pressure: PressureShares | None
+    disks: tuple[DiskRates, ...] | None
+    networks: tuple[NetworkRates, ...] | None
+    tcp: TcpRates | None
+    processes: tuple[ProcessRates, ...] | None
+    groups: tuple[GroupRates, ...] | None
+    apache: tuple[ApacheRates, ...] | None
+    fpm: tuple[FpmRates, ...] | None
+    haproxy: tuple[HaproxyRates, ...] | None
+    cgroup: CgroupRates | None = None
+
+    def group(self, group: Group) -> GroupRates | None:
+        """The sums over one group's processes, or ``None`` where it has none or processes were not read."""
+        return next((g for g in self.groups or () if g.group is group), None)
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorRates:
+    """``busiest`` is the busiest worker's processor share in percent of one core, ``cpu`` that of all workers;
+    ``throttled`` the percentage of the periods in which a quota stopped them, ``None`` where there is none.
+
+    ``late`` and ``unsent`` are requests per second; ``None`` where an engine does not tell them."""
+
+    cpu: float
+    busiest: float
+    workers: int
+    loop_delay_ms: float | None
+    late: float | None
+    unsent: float | None
+    throttled: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRates:
+    """The load between two samples, per second of the generator's clock; shares are percent of the requests. What the
+    engine does not measure is ``None``."""
+
+    seconds: float
+    rps: float | None
+    failed: float | None
+    failed_share: float | None
+    non_2xx_share: float | None
+    received_kb: float | None
+    sent_kb: float | None
+    generator: GeneratorRates | None

@@ -1,0 +1,240 @@
+"""A recording as a feed that can be stopped, stepped, sped up and searched; one that is still written is followed."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from loadtop.analysis.totals.timeline import Span
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.i18n import tr
+from loadtop.pipeline.commands import Command
+from loadtop.pipeline.monitor import Clock, SystemClock
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording.pause import Pause
+from loadtop.recording.reader import Session, SessionError
+from loadtop.recording.track import Seen, Track
+
+WINDOW = 600
+"""Intervals before a moment that are computed again with it: what graphs show, and the memory of the diagnosis. In
+recordings that are no longer, every moment is exactly what was shown live."""
+
+KEPT = 2 * WINDOW
+"""Moments that are kept, to step back among them."""
+
+AT_ONCE = 4
+"""Intervals that are computed before a key is looked at again."""
+
+NEAR = 50
+"""Intervals that are computed before anything is shown of a moment far away."""
+
+LEARNT = 2000
+"""Intervals whose verdicts are read at once: some milliseconds."""
+
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+
+Restarted = Callable[[float, Sequence[Span], Sequence[tuple[float, str]]], None]
+"""What follows begins at this time, after these verdicts and marks: forget what was shown."""
+
+
+class SessionPlayer:
+    """A feed (:class:`loadtop.pipeline.feed.Feed`). With ``stay``, it waits at the end of the recording; without, it
+    ends there unless the recording is still being written."""
+
+    def __init__(self, session: Session, *, stay: bool = False, clock: Clock | None = None) -> None:
+        self.title = tr("replay of {name}", name=session.path.name)
+        self.interval_s = session.meta.interval_s
+        self.recording = ""
+        self.playing = True
+        self.speed = 1.0
+        self.restarted: Restarted = lambda _, __, ___: None
+        self.held: Callable[[bool], None] = lambda _: None
+        """Told True before moments are shown that only lead to another one, and False after that one."""
+        self.changed: Callable[[], None] = lambda: None
+        self._session = session
+        self._stay = stay
+        self._clock = clock or SystemClock()
+        self._show: Callable[[Snapshot], None] = lambda _: None
+        self._track = Track(session, 1)
+        self._kept: list[Seen] = []
+        self._place = -1
+        self._shown_at = 0.0
+        self._wanted: float | None = None
+        self._goal: float | None = None
+        self._pause = Pause(self._clock)
+
+    @property
+    def at(self) -> float:
+        """Seconds of the session that are shown, or soon will be."""
+        return self._shown if self._goal is None else self._goal
+
+    @property
+    def seeking(self) -> bool:
+        """Whether what was before :attr:`at` is still being computed: until then the graphs lack it."""
+        return self._goal is not None
+
+    @property
+    def live(self) -> str:
+        """What was shown live at this moment, where the diagnosis is another one now; empty otherwise."""
+        return self._kept[self._place].live if self._place >= 0 and self._goal is None else ""
+
+    @property
+    def duration(self) -> float:
+        """Seconds of the session so far."""
+        return self._session.duration
+
+    @property
+    def growing(self) -> bool:
+        """Whether the recording seems to be written still: its newest frame is new."""
+        if not self._kept:
+            return False
+        age = self._clock.wall() - self._kept[-1].snapshot.measured.frame.wall
+        return abs(age) < max(3.0, 3 * self.interval_s)
+
+    def command(self, command: Command) -> None:
+        """Nothing can be changed in what has been."""
+
+    async def run(self, show: Callable[[Snapshot], None]) -> None:
+        self._show = show
+        self._shown_at = self._clock.monotonic()
+        learning = asyncio.create_task(_learn(self._session))
+        try:
+            await self._play()
+        finally:
+            learning.cancel()
+
+    async def _play(self) -> None:
+        while True:
+            if self._wanted is not None:
+                wanted, self._wanted = self._wanted, None
+                await self._go_to(wanted)
+            elif not self.playing:
+                await self._pause.wait(None)
+            elif not self._there_is_more():
+                if not self._stay and not self.growing:
+                    return
+                await self._pause.wait(self.interval_s)
+            else:
+                due = self._shown_at + (self._kept[self._place + 1].at - self._shown) / self.speed
+                if await self._pause.wait(due - self._clock.monotonic()):
+                    self._advance()
+
+    def toggle(self) -> None:
+        """Pause, or play on."""
+        self.playing = not self.playing
+        self._changed()
+
+    def faster(self, *, up: bool) -> None:
+        """The next speed up or down."""
+        place = SPEEDS.index(self.speed) + (1 if up else -1)
+        self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
+        self._changed()
+
+    def step(self, intervals: int) -> None:
+        """Pause, and show the interval so many after (or before) this one."""
+        self.playing = False
+        self.seek(self._session.time_of(self._session.index(self.at) + intervals))
+
+    def seek(self, at: float) -> None:
+        """Show the first moment at or after ``at`` seconds."""
+        self._wanted = self._goal = max(0.0, min(at, self.duration))
+        self._changed()
+
+    def seek_mark(self, *, after: bool) -> bool:
+        """Show the next mark, or the one before; False where there is none."""
+        return self._seek_among([at for at, _ in self._session.marks()], after=after)
+
+    def seek_change(self, *, after: bool) -> bool:
+        """Show the next change of the verdict, or the one before; False where there is none."""
+        return self._seek_among([change[0] for change in self._session.verdict_changes()], after=after)
+
+    def _seek_among(self, times: Sequence[float], *, after: bool) -> bool:
+        found = [at for at in times if (at > self.at if after else at < self.at)]
+        if found:
+            self.seek(min(found) if after else max(found))
+        return bool(found)
+
+    @property
+    def _shown(self) -> float:
+        return self._kept[self._place].at if self._place >= 0 else 0.0
+
+    def _changed(self) -> None:
+        self._shown_at = self._clock.monotonic()
+        self._pause.end()
+        self.changed()
+
+    def _there_is_more(self) -> bool:
+        """Whether a moment follows the one that is shown; it is computed then."""
+        if self._place + 1 < len(self._kept):
+            return True
+        seen = self._track.next()
+        if seen is None:
+            return False
+        self._kept.append(seen)
+        if len(self._kept) > KEPT:
+            cut = len(self._kept) - WINDOW
+            del self._kept[:cut]
+            self._place -= cut
+        return True
+
+    def _advance(self) -> None:
+        self._place += 1
+        self._shown_at = self._clock.monotonic()
+        self._show(self._kept[self._place].snapshot)
+
+    async def _go_to(self, wanted: float) -> None:
+        """Show the first moment at or after that time, with what was before it. The picture stands still meanwhile."""
+        index = self._session.index(wanted)
+        known = bool(self._kept) and self._kept[0].at <= wanted <= self._kept[-1].at + WINDOW * self.interval_s
+        onward = known and self._shown < wanted
+        first = self._session.index(self._kept[0].at) if known else max(1, index - WINDOW + 1)
+        if index - (self._session.index(self._shown) if onward else first) > NEAR:
+            onward = False
+            await self._glance(index)
+        self.held(True)
+        if not known:
+            self._track = Track(self._session, first)
+            self._kept = []
+        if not onward:
+            self._place = -1
+            self._forget(self._session.time_of(first))
+        await self._catch_up(wanted)
+
+    async def _catch_up(self, wanted: float) -> None:
+        """Go on to that time, unless another one is asked for meanwhile; then let the picture follow again."""
+        count = 0
+        while self._wanted is None and (self._place < 0 or self._shown < wanted) and self._there_is_more():
+            self._advance()
+            count += 1
+            if count % AT_ONCE == 0:
+                await asyncio.sleep(0)
+        if self._wanted is None:
+            self._goal = None
+            self.held(False)
+
+    async def _glance(self, index: int) -> None:
+        """Show the moment itself at once, with the verdict that was shown live; what was before it takes longer."""
+        self.held(False)
+        glance = Track(self._session, max(1, index - 1), alone=True)
+        # What was before is told right after: the verdicts of a day may not have been read yet.
+        self.restarted(self._session.time_of(max(1, index - 1)), (), ())
+        for _ in range(2):
+            seen = glance.next()
+            if seen is not None:
+                self._show(seen.snapshot)
+        await asyncio.sleep(0)
+
+    def _forget(self, start: float) -> None:
+        """Tell what was before ``start``."""
+        changes = [change for change in self._session.verdict_changes() if change[0] < start]
+        ends = [*(change[0] for change in changes[1:]), start][: len(changes)]
+        spans = [Span(at, end, Bottleneck(name), host) for (at, name, host), end in zip(changes, ends, strict=True)]
+        self.restarted(start if changes else 0.0, spans, [mark for mark in self._session.marks() if mark[0] < start])
+
+
+async def _learn(session: Session) -> None:
+    """Read the verdicts of a long recording before they are asked for, a few at a time."""
+    with suppress(SessionError):  # whoever asks for them is told
+        more = True
+        while more:
+            more = session.learn_changes(LEARNT)
+            await asyncio.sleep(0)

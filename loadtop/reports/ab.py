@@ -1,0 +1,227 @@
+"""ab's own report, line for line: for tools that read what ab prints.
+
+Labels, widths and the conditions of lines are those of ApacheBench 2.3 (httpd 2.4); figures are ours. They differ from
+ab's on purpose: medians are the usual ones, percentiles come from a histogram (under 1 % off), HTTP/1.1 is spoken.
+"""
+
+from loadtop import __version__
+from loadtop.analysis.totals.load import LoadSummary
+from loadtop.generator.target import PlanError, Target
+from loadtop.i18n import plain
+from loadtop.model import Distribution, Failures, LoadSample, ServerSeen
+from loadtop.model.histogram import mean, median, percentile, sd
+
+PERCENTS = (50, 66, 75, 80, 90, 95, 98, 99)
+ROWS = {"Connect:": "connect", "Processing:": "processing", "Waiting:": "waiting", "Total:": "total"}
+TIMES = {"initial connection": "connect", "processing": "processing", "waiting": "waiting", "total": "total"}
+
+
+def ab_report(load: LoadSummary, url: str | None = None, *, percentiles: bool = True, spread: bool = True) -> str:
+    """The report of the whole run; empty where no load was run.
+
+    ``url`` is what was asked for: it names host, port and path where no answer did. ``percentiles`` is off with ab's
+    -d; ``spread`` (medians, deviations and warnings) with its -S.
+    """
+    last = load.last
+    if last is None:
+        return ""
+    seen = server_of(load, url)
+    through = f"[through {plain(seen.proxy)}] " if seen is not None and seen.proxy else ""
+    lines = [
+        f"This is loadtop, Version {__version__}, reporting in the format of ApacheBench 2.3",
+        "",
+        f"Benchmarking {'' if seen is None else plain(seen.hostname)} {through}(be patient).....done",
+        "",
+        "",
+        *_server(seen, document_length(load)),
+        "",
+        *_totals(last, concurrency_level(load)),
+    ]
+    if last.requests and load.distributions["total"].count:
+        lines += ["", "Connection Times (ms)"]
+        lines += _spread(load) if spread else _short(load)
+        if percentiles and last.requests > 1:
+            lines += ["", *_percentiles(load.distributions["total"])]
+    return "\n".join(lines) + "\n"
+
+
+def percentiles_csv(load: LoadSummary) -> str:
+    """ab's -e: the time in ms within which each percentage of the requests was served."""
+    total = load.distributions["total"]
+    if not total.count:
+        return "Percentage served,Time in ms\n"
+    rows = (f"{percent},{percentile(total, percent) / 1000:.3f}" for percent in range(101))
+    return "\n".join(["Percentage served,Time in ms", *rows]) + "\n"
+
+
+def server_of(load: LoadSummary, url: str | None) -> ServerSeen | None:
+    """The server as its answers showed it; where there was none, or the engine does not show them, as ``url`` names
+    it. ``None`` where nothing is known."""
+    seen = None if load.last is None else load.last.server
+    if seen is not None or url is None:
+        return seen
+    try:
+        target = Target.parse(url)
+    except PlanError:
+        return None
+    return ServerSeen("", target.host, target.port, target.path)
+
+
+def document_length(load: LoadSummary) -> str | None:
+    """The length of the first good answer, ``Variable`` with -l; ``None`` where no answer was shown."""
+    seen = None if load.last is None else load.last.server
+    if seen is None:
+        return None
+    return "Variable" if seen.document_bytes is None else f"{seen.document_bytes} bytes"
+
+
+def _server(seen: ServerSeen | None, length: str | None) -> list[str]:
+    lines = [
+        _row("Server Software:", "" if seen is None else plain(seen.software.partition(" ")[0])),
+        _row("Server Hostname:", "" if seen is None else plain(seen.hostname)),
+        _row("Server Port:", "" if seen is None else seen.port),
+    ]
+    if seen is not None and seen.tls:
+        lines.append(_row("SSL/TLS Protocol:", plain(seen.tls)))
+        if seen.tls_key:
+            lines.append(_row("Server Temp Key:", plain(seen.tls_key)))
+        if seen.tls_name:
+            lines.append(_row("TLS Server Name:", plain(seen.tls_name)))
+    return [
+        *lines,
+        "",
+        _row("Document Path:", "" if seen is None else plain(seen.path)),
+        *_known("Document Length:", length),
+    ]
+
+
+def concurrency_level(load: LoadSummary) -> int | None:
+    """The connections that were asked for; without a number of them (open model), how many requests were under way on
+    average (Little's law), at least 1."""
+    last, total = load.last, load.distributions["total"]
+    if last is None or last.concurrency is not None or not total.count or last.elapsed_s <= 0:
+        return None if last is None else last.concurrency
+    return max(1, round(total.sum_us / 1e6 / last.elapsed_s))
+
+
+def _totals(last: LoadSample, level: int | None) -> list[str]:
+    """Counters. What the engine did not measure has no line."""
+    seconds, done, failures = last.elapsed_s, last.requests, last.failures
+    lines = [
+        *_known("Concurrency Level:", level),
+        _row("Time taken for tests:", f"{seconds:.3f} seconds"),
+        *_known("Complete requests:", done),
+        *_known("Failed requests:", last.failed),
+    ]
+    if failures is not None and failures.total:
+        lines += _classes(failures)
+    if last.non_2xx:
+        lines.append(_row("Non-2xx responses:", last.non_2xx))
+    if last.keepalive:
+        lines += _known("Keep-Alive requests:", last.keepalive_requests)
+    lines += _known("Total transferred:", last.received_bytes, " bytes")
+    if last.with_body:
+        lines += _known("Total body sent:", last.sent_bytes)
+    lines += _known("HTML transferred:", last.body_bytes, " bytes")
+    return lines + (_speed(last, level, done, seconds) if seconds > 0 and done else [])
+
+
+def _classes(failures: Failures) -> list[str]:
+    """ab's classes, ``-`` for one that the engine does not tell apart; no line where it tells none."""
+    # ab knows no class for time-outs; it would have counted them as exceptions.
+    exceptions = None if failures.exceptions is None else failures.exceptions + (failures.timeout or 0)
+    counts = (failures.connect, failures.receive, failures.length, exceptions)
+    if set(counts) == {None}:
+        return []
+    connect, receive, length, other = ("-" if count is None else str(count) for count in counts)
+    return [f"   (Connect: {connect}, Receive: {receive}, Length: {length}, Exceptions: {other})"]
+
+
+def _speed(last: LoadSample, level: int | None, done: int, seconds: float) -> list[str]:
+    rps = done / seconds if last.stated_rps is None else last.stated_rps
+    lines = [_row("Requests per second:", f"{rps:.2f} [#/sec] (mean)")]
+    if level is not None:
+        lines.append(_row("Time per request:", f"{level * seconds * 1000 / done:.3f} [ms] (mean)"))
+    lines.append(_row("Time per request:", f"{seconds * 1000 / done:.3f} [ms] (mean, across all concurrent requests)"))
+    received, sent = last.received_bytes, last.sent_bytes
+    if received is not None:
+        lines.append(_row("Transfer rate:", f"{received / 1024 / seconds:.2f} [Kbytes/sec] received"))
+        if last.with_body and sent is not None:
+            lines.append(_row("", f"{sent / 1024 / seconds:.2f} kb/s sent"))
+            lines.append(_row("", f"{(received + sent) / 1024 / seconds:.2f} kb/s total"))
+    return lines
+
+
+def _rows(load: LoadSummary) -> list[tuple[str, str]]:
+    """The rows of the table of times, without those that the engine did not measure."""
+    return [(label, part) for label, part in ROWS.items() if load.distributions[part].count]
+
+
+def _spread(load: LoadSummary) -> list[str]:
+    lines = ["              min  mean[+/-sd] median   max"]
+    for label, part in _rows(load):
+        times = load.distributions[part]
+        lines.append(
+            f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):4d} {_sd(times):5.1f} "
+            f"{_ms(_median(times)):6d} {_ms(times.max_us):7d}"
+        )
+    measured = {part for _, part in _rows(load)}
+    for name, part in TIMES.items():
+        lines += _warning(name, load.distributions[part]) if part in measured else []
+    return lines
+
+
+def _short(load: LoadSummary) -> list[str]:
+    lines = ["              min   avg   max"]
+    for label, part in _rows(load):
+        times = load.distributions[part]
+        lines.append(f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):5d}{_ms(times.max_us):5d}")
+    return lines
+
+
+def _warning(name: str, times: Distribution) -> list[str]:
+    """What ab says where mean and median are far apart."""
+    distance = abs(_ms(_mean(times)) - _ms(_median(times)))
+    if distance > 2 * _sd(times):
+        return [
+            f"ERROR: The median and mean for the {name} time are more than twice the standard",
+            "       deviation apart. These results are NOT reliable.",
+        ]
+    if distance > _sd(times):
+        return [
+            f"WARNING: The median and mean for the {name} time are not within a normal deviation",
+            "        These results are probably not that reliable.",
+        ]
+    return []
+
+
+def _percentiles(total: Distribution) -> list[str]:
+    lines = ["Percentage of the requests served within a certain time (ms)"]
+    lines += [f"  {percent}%  {_ms(percentile(total, percent)):5d}" for percent in PERCENTS]
+    return [*lines, f" 100%  {_ms(total.max_us):5d} (longest request)"]
+
+
+def _known(label: str, value: int | str | None, unit: str = "") -> list[str]:
+    return [] if value is None else [_row(label, f"{value}{unit}")]
+
+
+def _row(label: str, value: object) -> str:
+    return f"{label:<24}{value}"
+
+
+def _ms(microseconds: float) -> int:
+    """Whole milliseconds, rounded as ab does."""
+    return int((microseconds + 500) // 1000)
+
+
+def _mean(times: Distribution) -> float:
+    return mean(times) if times.count else 0.0
+
+
+def _median(times: Distribution) -> float:
+    return median(times) if times.count else 0.0
+
+
+def _sd(times: Distribution) -> float:
+    """Standard deviation in milliseconds."""
+    return sd(times) / 1000.0 if times.count > 1 else 0.0

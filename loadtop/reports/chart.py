@@ -1,0 +1,191 @@
+"""Charts as SVG: lines or stacked areas over time, and the strip of verdicts. All share one axis."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from loadtop.i18n import plain, tr
+
+WIDTH, LEFT, RIGHT = 1000.0, 62.0, 992.0
+HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0
+"""Of a chart in units of its own; the page scales it."""
+
+STRIP = 34.0
+_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200)
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """A curve in a chart: what it is called in the data, its title, unit, and the name of its colour."""
+
+    curve: str
+    title: str
+    values: Sequence[float | None]
+    colour: str
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Curves in one frame. ``stacked``: each upon the one before. ``top``: of its axis, where that is known."""
+
+    title: str
+    unit: str
+    inks: Sequence[Ink]
+    stacked: bool = False
+    top: float | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is anything to draw."""
+        return any(value is not None for ink in self.inks for value in ink.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The common axis: the times of the points and where it ends, in seconds; marks as (seconds, text)."""
+
+    times: Sequence[float]
+    end: float
+    marks: Sequence[tuple[float, str]] = ()
+
+    def x(self, at: float) -> float:
+        """Where a time is drawn."""
+        return LEFT + (at / self.end if self.end > 0 else 0.0) * (RIGHT - LEFT)
+
+    def labels(self) -> Iterator[tuple[float, str]]:
+        """Times with a label: eight to sixteen of them."""
+        step = next((step for step in _STEPS if self.end / step <= 12), 86400)
+        at = 0
+        while at <= self.end:
+            yield float(at), clock(at)
+            at += step
+
+
+def clock(seconds: float) -> str:
+    """A point on the axis: ``00:42``, ``1:02:03``."""
+    whole = int(seconds)
+    if whole < 3600:
+        return f"{whole // 60:02d}:{whole % 60:02d}"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
+
+
+def drawn(chart: Chart, axis: Axis) -> str:
+    """A chart as a figure."""
+    top = chart.top or _nice(_greatest(chart))
+    keys = "".join(
+        f'<span class="key" style="--ink:var(--{ink.colour})">{escape(ink.title)} '
+        f'<output data-curve="{escape(ink.curve)}"></output></span>'
+        for ink in chart.inks
+    )
+    shapes = [*_grid(axis, top), *_curves(chart, axis, top), *_marks(axis, BOTTOM), _cursor(BOTTOM)]
+    title = escape(f"{chart.title}, {chart.unit}")
+    return (
+        f'<figure><figcaption><b>{title}</b>{keys}</figcaption><svg viewBox="0 0 {WIDTH:.0f} {HIGH:.0f}" '
+        f'role="img" aria-label="{title}">{"".join(shapes)}</svg></figure>'
+    )
+
+
+def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
+    """The verdicts over time: (from, to, name) each, ``none`` for headroom."""
+    shapes: list[str] = []
+    for start, end, name in spans:
+        x, width = axis.x(start), max(0.0, axis.x(end) - axis.x(start))
+        kind = "calm" if name == "none" else "limit"
+        title = escape(f"{tr('{start} to {end}', start=clock(start), end=clock(end))}: {name}")
+        place = f'x="{x:.1f}" y="0" width="{width:.1f}" height="{STRIP:.0f}"'
+        shapes.append(f'<rect class="{kind}" {place}><title>{title}</title></rect>')
+        if width > 7.5 * len(name) + 8:
+            shapes.append(f'<text class="name" x="{x + 5:.1f}" y="{STRIP / 2 + 4:.0f}">{escape(name)}</text>')
+    shapes += [*_marks(axis, STRIP), _cursor(STRIP)]
+    notes = "".join(
+        f'<text x="{axis.x(at):.1f}" y="{STRIP + 13:.0f}">▲ {escape(plain(text)[:40])}</text>'
+        for at, text in axis.marks
+    )
+    height, what = STRIP + (18 if axis.marks else 0), escape(tr("What was the limit"))
+    return (
+        f"<figure><figcaption><b>{what}</b></figcaption>"
+        f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" aria-label="{what}">'
+        f"{''.join(shapes)}{notes}</svg></figure>"
+    )
+
+
+def _greatest(chart: Chart) -> float:
+    if not chart.stacked:
+        return max((value for ink in chart.inks for value in ink.values if value is not None), default=0.0)
+    columns = zip(*(ink.values for ink in chart.inks), strict=True)
+    return max((sum(value or 0.0 for value in column) for column in columns), default=0.0)
+
+
+def _nice(value: float) -> float:
+    """The next round number."""
+    if value <= 0:
+        return 1.0
+    unit = 10.0 ** (len(str(int(value))) - 1) if value >= 1 else 0.1
+    while unit > value:
+        unit /= 10
+    return next((step * unit for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * unit >= value), 10 * unit)
+
+
+def _y(value: float, top: float) -> float:
+    return BOTTOM - min(1.0, value / top) * (BOTTOM - TOP)
+
+
+def _grid(axis: Axis, top: float) -> Iterator[str]:
+    for share in (0.0, 0.5, 1.0):
+        y = _y(share * top, top)
+        yield f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<text x="{LEFT - 6:.0f}" y="{y + 4:.1f}" text-anchor="end">{share * top:g}</text>'
+    for at, label in axis.labels():
+        x = axis.x(at)
+        yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{BOTTOM}" y2="{BOTTOM + 4}"/>'
+        anchor = "middle" if x < RIGHT - 25 else "end"
+        yield f'<text x="{x:.1f}" y="{BOTTOM + 16:.0f}" text-anchor="{anchor}">{label}</text>'
+
+
+def _curves(chart: Chart, axis: Axis, top: float) -> Iterator[str]:
+    below = [0.0] * len(axis.times)
+    for ink in chart.inks:
+        style = f'style="--ink:var(--{ink.colour})"'
+        if chart.stacked:
+            above = [base + (value or 0.0) for base, value in zip(below, ink.values, strict=True)]
+            for first, last in _stretches(ink.values):
+                points = [(axis.x(axis.times[i]), _y(above[i], top)) for i in range(first, last)]
+                points += [(axis.x(axis.times[i]), _y(below[i], top)) for i in range(last - 1, first - 1, -1)]
+                yield f'<path class="area" {style} d="{_path(points)}Z"/>'
+            below = above
+            continue
+        kind = "line dashed" if ink.dashed else "line"
+        for first, last in _stretches(ink.values):
+            points = [(axis.x(axis.times[i]), _y(ink.values[i] or 0.0, top)) for i in range(first, last)]
+            if len(points) == 1:
+                yield f'<circle class="dot" {style} cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="1.6"/>'
+            else:
+                yield f'<path class="{kind}" {style} d="{_path(points)}"/>'
+
+
+def _stretches(values: Sequence[float | None]) -> Iterator[tuple[int, int]]:
+    """From and to (not included) of each run without a gap: what was not measured is not drawn."""
+    first: int | None = None
+    for i, value in enumerate(values):
+        if value is not None and first is None:
+            first = i
+        elif value is None and first is not None:
+            yield first, i
+            first = None
+    if first is not None:
+        yield first, len(values)
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+def _marks(axis: Axis, bottom: float) -> Iterator[str]:
+    for at, text in axis.marks:
+        x = f"{axis.x(at):.1f}"
+        yield f'<line class="mark" x1="{x}" x2="{x}" y1="0" y2="{bottom}"><title>{escape(plain(text))}</title></line>'
+
+
+def _cursor(bottom: float) -> str:
+    return f'<line class="cursor" x1="0" x2="0" y1="0" y2="{bottom}"/>'

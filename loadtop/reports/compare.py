@@ -1,0 +1,266 @@
+"""A comparison in words and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from loadtop.analysis.compare.comparison import MAIN, Change, Comparison, Period, Row, Table
+from loadtop.analysis.compare.run import Run
+from loadtop.analysis.compare.significance import LEAST, LEVEL, METHOD, MOST
+from loadtop.i18n import pad, plain, tr
+from loadtop.reports.settings import LOAD
+from loadtop.reports.text import figure, wrapped
+
+Json = dict[str, Any]
+
+SCHEMA = "loadtop.compare/1"
+NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+WIDTHS = 24, 10, 26
+NEVER = "{a} and {b} intervals, over {more} are needed"
+TELLING = frozenset({"better", "worse", "higher", "lower"})
+USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", "apache.busy"})
+"""Numbers of a machine that are shown also where they do not differ."""
+
+
+def letter(run: int) -> str:
+    """What a run is called, counted from 0."""
+    return NAMES[run] if run < len(NAMES) else f"#{run + 1}"
+
+
+def text(comparison: Comparison, *, everything: bool = False) -> str:
+    """The comparison for people, with a line end. Without ``everything``, of a machine only what differs or is asked
+    for most."""
+    lines = [*head(comparison), "", *body(comparison, everything=everything)]
+    return "\n".join(lines) + "\n"
+
+
+def head(comparison: Comparison) -> list[str]:
+    """What was compared, what comes of it, and which settings differ."""
+    return [*_runs(comparison.runs), "", *_conclusion(comparison), "", *_settings(comparison)]
+
+
+def body(comparison: Comparison, *, everything: bool, how: str = "--all") -> list[str]:
+    """Every number, and how it was judged. ``how``: what shows everything."""
+    whole, *parts = comparison.tables
+    lines: list[str] = []
+    for table in (whole,) if comparison.by == "time" else comparison.tables:
+        lines += [*_table(comparison, table, how=None if everything else how), ""]
+    if comparison.by == "time" and parts:
+        lines += [*_periods(comparison, parts), ""]
+    lines += _method(comparison)
+    return [line.rstrip() for line in lines]
+
+
+def _runs(runs: Sequence[Run]) -> Iterator[str]:
+    for number, run in enumerate(runs):
+        load = run.figures["load"]
+        shapes = ", ".join(run.course.shapes.values())
+        done = tr("watched")
+        if load is not None:
+            done = tr("{number} requests, {rps}/s", number=figure(load["requests"]), rps=figure(load["rps"]))
+        yield f"{letter(number)}  {plain(run.name)}  {run.started}"
+        yield f"   {plain(run.figures['url'] or '')}  {shapes}  {run.duration:.0f} s  {done}"
+
+
+def _conclusion(comparison: Comparison) -> Iterator[str]:
+    for number, run in enumerate(comparison.runs[1:], start=1):
+        direction = comparison.overall(number)
+        said = "{run} is {words}" if direction in TELLING else "{run} against A: {words}"
+        than = {"better": "better than A", "worse": "worse than A"}.get(direction, direction)
+        yield tr(said, run=letter(number), words=tr(than))
+        of_load = [(table, row) for table in comparison.judged for row in table.rows if row.of == LOAD]
+        for table, row in of_load:
+            change = row.changes[number - 1]
+            where = tr(" at {period}", period=_called(table.period)) if comparison.by == "step" else ""
+            told = f"   {tr(row.metric.title)}{where}: {_values(row, number)} ({percent(change)})"
+            if change.direction in TELLING:
+                yield f"{told}, {tr(change.direction)}"
+            elif change.direction == "too short to tell" and change.difference and row.metric.name in MAIN:
+                yield f"{told}: {_shortness(row, number)}"
+        limits = [(run.figures["verdict"]["bottleneck"]) for run in (comparison.runs[0], run)]
+        first, then = (tr(limit) for limit in limits)
+        if limits[0] == limits[1]:
+            yield f"   {tr('the same limit')}: {first}"
+        else:
+            yield f"   {tr('another limit')}: {tr('{first}, then {then}', first=first, then=then)}"
+
+
+def _values(row: Row, run: int) -> str:
+    return f"{tr('{a} to {b}', a=figure(_mean(row, 0)), b=figure(_mean(row, run)))} {row.metric.unit}".rstrip()
+
+
+def _shortness(row: Row, run: int) -> str:
+    """How many intervals there are, and how many would tell."""
+    counts = [0 if known is None else known.intervals for known in (row.samples[0], row.samples[run])]
+    needed = row.changes[run - 1].needed
+    if needed is None:
+        few = min(counts) < LEAST
+        said = "{a} and {b} intervals, at least {more} are needed" if few else NEVER
+        return tr(said, a=counts[0], b=counts[1], more=LEAST if few else MOST)
+    return tr("{a} and {b} intervals, about {more} would tell", a=counts[0], b=counts[1], more=needed)
+
+
+def _settings(comparison: Comparison) -> Iterator[str]:
+    if not comparison.settings:
+        yield tr("All settings that were seen are the same.")
+        return
+    yield tr("Settings that differ")
+    for of, name, values in comparison.settings:
+        shown = "   ".join(f"{letter(i)} {plain(value or '-')}" for i, value in enumerate(values))
+        yield f"  {tr('load') if of == LOAD else plain(of)}: {plain(tr(name))}   {shown}"
+
+
+def _table(comparison: Comparison, table: Table, *, how: str | None) -> Iterator[str]:
+    wide, narrow, _ = WIDTHS
+    heads = "".join(f"{letter(i):>{narrow}}" for i in range(len(comparison.runs)))
+    yield f"{pad(_called(table.period), wide)}{heads}   {_against(len(comparison.runs))}".rstrip()
+    of = LOAD
+    hidden = 0
+    for row in table.rows:
+        if not (how is None or row.of == LOAD or row.metric.name in USUAL or _tells(row)):
+            hidden += 1
+            continue
+        if row.of != of:
+            of = row.of
+            yield f"{plain(of)}"
+        yield _row(row)
+    limits = (f"{letter(i)} {tr(plain(limit or '-'))}" for i, limit in enumerate(table.limits))
+    yield f"{pad('  ' + tr('limit'), wide + narrow - 1)}{'   '.join(limits)}"
+    if hidden:
+        yield tr("  and {number} numbers of machines that do not differ ({how} shows them)", number=hidden, how=how)
+
+
+def _called(period: Period) -> str:
+    """A step, or a part of the time."""
+    start, end, step = period.stretches[-1]
+    return plain(period.title) if step is not None else tr("{a} to {b} s", a=f"{max(0.0, start):.0f}", b=f"{end:.0f}")
+
+
+def _against(count: int) -> str:
+    return tr("against A" if count == 2 else "each against A")
+
+
+def _tells(row: Row) -> bool:
+    return any(change.direction in TELLING for change in row.changes)
+
+
+def _row(row: Row) -> str:
+    wide, narrow, _ = WIDTHS
+    unit = f" {row.metric.unit}" if row.metric.unit else ""
+    values = "".join(f"{figure(_mean(row, i)):>{narrow}}" for i in range(len(row.samples)))
+    several = len(row.changes) > 1
+    changes = (
+        (f"{letter(i)} " if several else "") + f"{percent(change):>7} {tr(change.direction)}{chance(change)}"
+        for i, change in enumerate(row.changes, start=1)
+    )
+    return f"{pad(f'  {tr(row.metric.title)}{unit}', wide)}{values}   {'; '.join(changes)}"
+
+
+def _mean(row: Row, run: int) -> float | None:
+    known = row.samples[run]
+    return None if known is None else known.mean
+
+
+def percent(change: Change) -> str:
+    """By how much, as people write it: ``+12 %``."""
+    if change.percent is None:
+        return "-"
+    return f"{change.percent:+.0f} %" if abs(change.percent) < 1000 else f"x{1 + change.percent / 100:.0f}"
+
+
+def chance(change: Change) -> str:
+    """The p value, where the difference counts."""
+    if change.p is None or change.direction not in TELLING:
+        return ""
+    return " (p < 0.001)" if change.p < 0.001 else f" (p = {change.p:.3f})"
+
+
+def _periods(comparison: Comparison, tables: Sequence[Table]) -> Iterator[str]:
+    """The parts of the time side by side, in their main numbers."""
+    names = [letter(i) for i in range(len(comparison.runs))]
+    head = "".join(f"{f'{name} req/s':>10}{f'{name} p99':>9}" for name in names)
+    yield f"{pad(tr('since the load began'), 22)}{head}   {tr('limit')}"
+    for table in tables:
+        rows = {row.metric.name: row for row in table.rows if row.of == LOAD}
+        cells = ""
+        for i in range(len(names)):
+            for name, width in (("rps", 10), ("p99", 9)):
+                cells += f"{figure(_mean(rows[name], i) if name in rows else None):>{width}}"
+        limits = list(dict.fromkeys(limit or "-" for limit in table.limits))
+        told = sorted({change.direction for row in rows.values() for change in row.changes} & {"better", "worse"})
+        better = "   " + ", ".join(map(tr, told)) if told else ""
+        yield f"{pad(_called(table.period), 22)}{cells}   {plain(', '.join(map(tr, limits)))}{better}"
+
+
+def _method(comparison: Comparison) -> Iterator[str]:
+    least = tr("{percent} % (p90, p99: more)", percent=f"{comparison.percent:g}")
+    yield tr("Differences below {least} count as none: runs of the same thing differ as much.", least=least)
+    yield from wrapped(tr("{method}; level {level}.", method=tr(METHOD), level=f"{LEVEL:g}"), "", 76)
+
+
+def as_json(comparison: Comparison) -> Json:
+    """The comparison for scripts, in the schema ``loadtop.compare/1``. Sessions are counted from 0."""
+    return {
+        "schema": SCHEMA,
+        "aligned_by": comparison.by,
+        "margin_pct": comparison.percent,
+        "level": LEVEL,
+        "method": METHOD,
+        "sessions": [
+            {
+                "path": run.path,
+                "started": run.started,
+                "url": run.figures["url"],
+                "duration_s": round(run.duration, 3),
+                "command_line": list(run.command_line),
+                "verdict": run.figures["verdict"]["bottleneck"],
+                "host": run.figures["verdict"]["host"],
+            }
+            for run in comparison.runs
+        ],
+        "conclusions": [
+            {
+                "session": number,
+                "against": 0,
+                "direction": comparison.overall(number),
+                "same_verdict": run.figures["verdict"]["bottleneck"]
+                == comparison.runs[0].figures["verdict"]["bottleneck"],
+            }
+            for number, run in enumerate(comparison.runs[1:], start=1)
+        ],
+        "settings": [{"of": of, "name": name, "values": list(values)} for of, name, values in comparison.settings],
+        "periods": [
+            {
+                "title": table.period.title,
+                "limits": list(table.limits),
+                "metrics": [_metric(row) for row in table.rows],
+            }
+            for table in comparison.tables
+        ],
+    }
+
+
+def _metric(row: Row) -> Json:
+    return {
+        "of": row.of,
+        "name": row.metric.name,
+        "title": row.metric.title,
+        "unit": row.metric.unit,
+        "better": row.metric.better,
+        "values": [
+            None
+            if known is None
+            else {"mean": known.mean, "intervals": known.intervals, "worth": round(known.worth, 2)}
+            for known in row.samples
+        ],
+        "changes": [
+            {
+                "session": number,
+                "direction": change.direction,
+                "difference": change.difference,
+                "percent": change.percent,
+                "p": change.p,
+                "needed_intervals": change.needed,
+            }
+            for number, change in enumerate(row.changes, start=1)
+        ],
+    }

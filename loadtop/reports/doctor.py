@@ -1,0 +1,290 @@
+"""What can be read of a machine, what cannot, and the fix: from one of its samples, panel by panel."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlsplit
+
+from loadtop.model import ApacheStatus, FpmPool, Group, HostSample, Outcome, State
+
+SCHEMA = "loadtop.reports.doctor/1"
+Json = dict[str, Any]
+
+FILES = 8192
+"""Descriptors that a generator should have at least: more than most tests have connections."""
+
+PORTS = 28_000
+"""Local ports that Linux gives by default (32768 to 60999), rounded down; a used one is taken for 60 s more."""
+
+
+_COMMAND = re.compile(r"\b(ssh-keygen .+?|ssh-copy-id \S+|ssh \S+(?: true| sh)?)(?= and then |,|$)")
+
+
+class Health(StrEnum):
+    """How much of a panel there is. ``none`` is nothing of the kind on that machine, which needs no fix."""
+
+    OK = "ok"
+    PARTLY = "partly"
+    MISSING = "missing"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One panel: what is seen, what is missing and why, and what to paste or type where there is something."""
+
+    panel: str
+    health: Health
+    seen: str = ""
+    missing: str = ""
+    fix: str = ""
+
+    def as_json(self) -> Json:
+        return {
+            "panel": self.panel,
+            "health": str(self.health),
+            "seen": self.seen or None,
+            "missing": self.missing or None,
+            "fix": self.fix or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One machine. ``problem`` says why it cannot be reached at all and what to type, or is empty."""
+
+    name: str
+    source: str
+    system: str = ""
+    problem: str = ""
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def fix(self) -> str:
+        """The commands that the problem names, one a line."""
+        return "\n".join(_COMMAND.findall(self.problem))
+
+    def as_json(self) -> Json:
+        return {
+            "name": self.name,
+            "source": self.source,
+            "system": self.system or None,
+            "reachable": not self.problem,
+            "problem": self.problem or None,
+            "fix": self.fix or None,
+            "panels": [check.as_json() for check in self.checks],
+        }
+
+
+def examine(sample: HostSample) -> Iterable[Check]:
+    """Every panel of one sample, which should not be the first: what is read in turn is missing there."""
+    outcomes = {outcome.collector: outcome for outcome in sample.outcomes}
+    for panel, collector, seen, lacking in _PANELS:
+        outcome = outcomes.get(collector, Outcome(collector, State.ABSENT, "not read"))
+        found = seen(sample)
+        if outcome.state is not State.OK or not found:
+            yield _without(panel, outcome, sample, found)
+            continue
+        missing, fix = _apart(outcome.reason) if outcome.reason else lacking(sample)
+        fix = fix or _known_fix(missing, sample)
+        yield Check(panel, Health.PARTLY if missing else Health.OK, found, missing, fix)
+
+
+def generator(files: int | None, ports: int | None) -> Check:
+    """Whether this machine can hold many connections: the most descriptors of a process, and local ports."""
+    lacks: list[str] = []
+    fixes: list[str] = []
+    if files is not None and files < FILES:
+        lacks.append(f"more than {files} connections of a process need more file descriptors")
+        fixes.append('echo "* hard nofile 65536" | sudo tee -a /etc/security/limits.conf   (then log in again)')
+    if ports is not None and ports < PORTS:
+        lacks.append(f"only {ports} local ports: without keep-alive they are used up at {ports // 60} requests/s")
+        fixes.append('sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"')
+    told = [f"{count} {what}" for count, what in ((files, "descriptors"), (ports, "ports")) if count is not None]
+    health = Health.PARTLY if lacks else Health.OK
+    return Check("generator", health, ", ".join(told) or "limits are not told", "; ".join(lacks), "\n".join(fixes))
+
+
+def _without(panel: str, outcome: Outcome, sample: HostSample, found: str) -> Check:
+    missing, fix = _apart(outcome.reason)
+    nothing = outcome.state is State.ABSENT and missing.startswith(_NOTHING)
+    if nothing and not found:
+        return Check(panel, Health.NONE, missing=missing)
+    health = Health.PARTLY if found else Health.MISSING
+    return Check(panel, health, found, missing or "not told", fix or _known_fix(missing, sample))
+
+
+_NOTHING = ("no httpd process", "no php-fpm process", "no haproxy process", "no web server process", "not looked for")
+
+
+def _apart(reason: str) -> tuple[str, str]:
+    """A reason without, and the lines to paste that follow it."""
+    words, _, fix = reason.partition("\n")
+    return words.rstrip(":"), fix
+
+
+def _known_fix(missing: str, sample: HostSample) -> str:
+    far = sample.facts.source != "local"
+    as_root = f"--host {sample.host}=ssh://root@{sample.facts.source.removeprefix('ssh://').rpartition('@')[2]}"
+    root = as_root if far else "sudo loadtop ..."
+    if "hidepid" in missing or "by root only" in missing or "may not be read" in missing:
+        return root
+    if "psi=1" in missing:
+        return 'GRUB_CMDLINE_LINUX="psi=1"   (in /etc/default/grub; then update-grub and reboot)'
+    if "not permitted: this user" in missing or "takes no connection" in missing:
+        return f"{root}   (or add the user to the group that owns that socket: usermod -aG GROUP USER)"
+    if "groups of the web server are not mounted" in missing:
+        return "sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup"
+    if "AllowTcpForwarding" in missing:
+        return "AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"
+    return ""
+
+
+def _cpu(sample: HostSample) -> str:
+    return "" if sample.cpu is None else f"{len(sample.cpu.cores)} cores"
+
+
+def _cpu_lacks(sample: HostSample) -> tuple[str, str]:
+    if sample.cpu is None:
+        return "", ""
+    names = [name for name in ("iowait", "steal") if getattr(sample.cpu.total, name) is None]
+    return (f"this system does not tell {' and '.join(names)}" if names else ""), ""
+
+
+def _load(sample: HostSample) -> str:
+    return "" if sample.scheduler is None else f"load {sample.scheduler.load1:.2f}"
+
+
+def _memory(sample: HostSample) -> str:
+    return "" if sample.memory is None else f"{sample.memory.total_kb // 1024} MB"
+
+
+def _memory_lacks(sample: HostSample) -> tuple[str, str]:
+    lacks = sample.memory is not None and sample.memory.available_kb is None
+    return ("no MemAvailable: the kernel is older than 3.14" if lacks else ""), ""
+
+
+def _swap(sample: HostSample) -> str:
+    if sample.swap is None:
+        return ""
+    return f"{sample.swap.total_kb // 1024} MB" if sample.swap.total_kb else "there is none"
+
+
+def _traffic(sample: HostSample) -> str:
+    return "" if sample.paging is None else "swap traffic, major faults"
+
+
+def _pressure(sample: HostSample) -> str:
+    return "" if sample.pressure is None else "stalls of CPU, memory and I/O"
+
+
+def _disks(sample: HostSample) -> str:
+    return ", ".join(disk.name for disk in sample.disks or ())
+
+
+def _networks(sample: HostSample) -> str:
+    lines = sample.networks or ()
+    return ", ".join(f"{net.name} ({net.link_mbit} Mbit/s)" if net.link_mbit else net.name for net in lines)
+
+
+def _networks_lack(sample: HostSample) -> tuple[str, str]:
+    names = [net.name for net in sample.networks or () if net.link_mbit is None and net.name != "lo"]
+    return (f"no line speed of {', '.join(names)}", "--link MBIT") if names else ("", "")
+
+
+def _tcp(sample: HostSample) -> str:
+    return "" if sample.tcp is None else f"overflows, retransmits; {len(sample.tcp.listeners)} listening ports"
+
+
+def _processes(sample: HostSample) -> str:
+    rows = sample.processes
+    if not rows:
+        return ""
+    counts = [(str(group), sum(row.group is group for row in rows)) for group in Group]
+    return ", ".join(f"{count} {name}" for name, count in counts if count)
+
+
+def _cgroup(sample: HostSample) -> str:
+    return "" if sample.cgroup is None else f"version {sample.cgroup.version}: {sample.cgroup.path}"
+
+
+def _apache(sample: HostSample) -> str:
+    return "; ".join(
+        f"{page.mpm or 'MPM unknown'}, {len(page.scoreboard)} slots ({page.url})" for page in sample.apache or ()
+    )
+
+
+def _apache_lacks(sample: HostSample) -> tuple[str, str]:
+    unknown = [name for page in sample.apache or () for name in _unknown_limits(page)]
+    if not unknown:
+        return _backlog_cut(sample)
+    return f"{', '.join(dict.fromkeys(unknown))} unknown: its configuration may not be read", ""
+
+
+def _backlog_cut(sample: HostSample) -> tuple[str, str]:
+    """A ListenBacklog that the kernel cuts to net.core.somaxconn (listen(2))."""
+    limits = {listener.port: listener.backlog for listener in (sample.tcp.listeners if sample.tcp is not None else ())}
+    for page in sample.apache or ():
+        parts = urlsplit(page.url)
+        limit = limits.get(parts.port or (443 if parts.scheme == "https" else 80))
+        if limit and page.listen_backlog is not None and limit < page.listen_backlog:
+            fix = f"sudo sysctl -w net.core.somaxconn={page.listen_backlog}   (then restart Apache)"
+            return f"its ListenBacklog of {page.listen_backlog} is cut to {limit} by net.core.somaxconn", fix
+    return "", ""
+
+
+def _unknown_limits(page: ApacheStatus) -> Iterable[str]:
+    if page.max_request_workers is None:
+        yield "MaxRequestWorkers"
+    if page.listen_backlog is None:
+        yield "ListenBacklog"
+
+
+def _fpm(sample: HostSample) -> str:
+    return "; ".join(_pool(pool) for pool in sample.fpm or ())
+
+
+def _pool(pool: FpmPool) -> str:
+    most = "unknown" if pool.max_children is None else str(pool.max_children)
+    queue = "queue unknown" if pool.listen_queue is None else f"queue {pool.listen_queue}"
+    where = f" ({pool.address})" if pool.address else ""
+    return f"pool {pool.pool}{where}: pm.max_children {most}, {queue}"
+
+
+def _fpm_lacks(sample: HostSample) -> tuple[str, str]:
+    unknown = [pool.pool for pool in sample.fpm or () if pool.max_children is None]
+    return (f"pm.max_children of {', '.join(unknown)}: its configuration may not be read" if unknown else ""), ""
+
+
+def _haproxy(sample: HostSample) -> str:
+    lines = sample.haproxy or ()
+    names = [line.proxy for line in lines if line.server == "BACKEND"]
+    return f"{len(lines)} lines; backends {', '.join(names) or 'none'}" if lines else ""
+
+
+def _nothing(_: HostSample) -> tuple[str, str]:
+    return "", ""
+
+
+_PANELS: tuple[tuple[str, str, Callable[[HostSample], str], Callable[[HostSample], tuple[str, str]]], ...] = (
+    ("cpu", "cpu", _cpu, _cpu_lacks),
+    ("load", "scheduler", _load, _nothing),
+    ("memory", "memory", _memory, _memory_lacks),
+    ("swap", "swap", _swap, _nothing),
+    ("paging", "paging", _traffic, _nothing),
+    ("pressure", "pressure", _pressure, _nothing),
+    ("disks", "disks", _disks, _nothing),
+    ("networks", "networks", _networks, _networks_lack),
+    ("tcp", "tcp", _tcp, _nothing),
+    ("processes", "processes", _processes, _nothing),
+    ("cgroup", "cgroup", _cgroup, _nothing),
+    ("apache", "apache", _apache, _apache_lacks),
+    ("php-fpm", "fpm", _fpm, _fpm_lacks),
+    ("haproxy", "haproxy", _haproxy, _nothing),
+)
+"""Each panel with its collector, what is seen of it, and what is missing although the collector is content."""
+
+PANELS = (*(panel for panel, *_ in _PANELS), "generator")
+"""What is examined, in this order; the last only of this machine."""

@@ -1,0 +1,204 @@
+"""The result: a row per variant, URL and load, its repeats together; as text, Markdown, CSV and JSON."""
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadtop.analysis.experiment.ledger import CellResult
+from loadtop.analysis.experiment.plan import ExperimentPlan
+from loadtop.i18n import pad, plain, tr, width
+from loadtop.reports.text import figure
+
+SCHEMA = "loadtop.analysis.experiment/1"
+Value = str | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All repeats of one cell. ``spread_pct`` is the difference of fastest and slowest in percent of the mean (``None``
+    for one alone); ``verdicts`` counts what was the limit."""
+
+    variant: str
+    url_name: str
+    level: str
+    wanted: int
+    results: tuple[CellResult, ...]
+
+    def mean(self, read: Callable[[CellResult], float | None]) -> float | None:
+        known = [value for result in self.results if (value := read(result)) is not None]
+        return sum(known) / len(known) if known else None
+
+    @property
+    def rps(self) -> float | None:
+        return self.mean(lambda result: result.rps)
+
+    @property
+    def spread_pct(self) -> float | None:
+        rates = [result.rps for result in self.results if result.rps is not None]
+        mean = sum(rates) / len(rates) if rates else 0.0
+        return 100.0 * (max(rates) - min(rates)) / mean if len(rates) > 1 and mean > 0 else None
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        return dict(Counter(result.bottleneck for result in self.results).most_common())
+
+    @property
+    def verdict(self) -> str:
+        """What was the limit, with how often where repeats differ."""
+        said = self.verdicts
+        if len(said) == 1:
+            return next(iter(said))
+        return " ".join(f"{name} {count}/{len(self.results)}" for name, count in said.items()) or "-"
+
+    @property
+    def failed(self) -> float | None:
+        """Requests of all repeats that failed, or were not answered with 2xx where that is more."""
+        return float(sum(max(each.failed, each.non_2xx) for each in self.results)) if self.results else None
+
+
+COLUMNS: tuple[tuple[str, str, Callable[[Row], Value]], ...] = (
+    ("variant", "variant", lambda row: row.variant),
+    ("url", "url", lambda row: row.url_name),
+    ("load", "load", lambda row: row.level),
+    ("runs", "runs", lambda row: float(len(row.results))),
+    ("time_s", "time s", lambda row: row.mean(lambda result: result.seconds)),
+    ("rps", "req/s", lambda row: row.rps),
+    ("spread_pct", "spread%", lambda row: row.spread_pct),
+    ("mean_ms", "ms mean", lambda row: row.mean(lambda result: result.mean_ms)),
+    ("p50_ms", "p50", lambda row: row.mean(lambda result: result.p50_ms)),
+    ("p90_ms", "p90", lambda row: row.mean(lambda result: result.p90_ms)),
+    ("p99_ms", "p99", lambda row: row.mean(lambda result: result.p99_ms)),
+    ("failed", "failed", lambda row: row.failed),
+    ("idle_pct", "%idle", lambda row: row.mean(lambda result: result.idle_pct)),
+    ("iowait_pct", "%iowait", lambda row: row.mean(lambda result: result.iowait_pct)),
+    ("swap_used_pct", "%swpused", lambda row: row.mean(lambda result: result.swap_used_pct)),
+    ("load1", "load1", lambda row: row.mean(lambda result: result.load1)),
+    ("running", "run", lambda row: row.mean(lambda result: result.running)),
+    ("httpd_running", "httpd run", lambda row: row.mean(lambda result: result.httpd_running)),
+    ("busy", "busy", lambda row: row.mean(lambda result: result.busy)),
+    ("received_kb_s", "kB/s", lambda row: row.mean(lambda result: result.received_kb_s)),
+    ("verdict", "limit", lambda row: row.verdict),
+)
+SHORTEST = ("variant", "url", "load", "rps", "spread_pct", "p99_ms", "verdict")
+"""The columns that fit into 80 cells, where variants have short names."""
+
+SHORT = ("variant", "url", "load", "time_s", "rps", "spread_pct", "p50_ms", "p99_ms", "failed", "idle_pct", "verdict")
+"""The columns of the text, which is read on a terminal; the files have all."""
+
+
+def rows(plan: ExperimentPlan, results: dict[str, CellResult]) -> list[Row]:
+    """A row for each cell of the plan, its repeats together, in the plan's own order; what is not measured yet too."""
+    found: dict[tuple[str, str, str], tuple[list[CellResult], int]] = {}
+    order = {variant.name: index for index, variant in enumerate(plan.variants)}
+    for cell in sorted(plan.cells(), key=lambda cell: (order[cell.variant.name], cell.repeat)):
+        found.setdefault((cell.variant.name, cell.url_name, cell.level.label), ([], 0))
+    for cell in plan.cells():
+        place = (cell.variant.name, cell.url_name, cell.level.label)
+        known, wanted = found[place]
+        if cell.key in results:
+            known.append(results[cell.key])
+        found[place] = known, wanted + 1
+    listed = [Row(*place, wanted, tuple(known)) for place, (known, wanted) in found.items()]
+    levels = {
+        level.label: index
+        for index, level in enumerate((*plan.levels, *(lv for v in plan.variants for lv in v.levels)))
+    }
+    urls = {
+        name: index for index, (name, _) in enumerate((*plan.urls, *(url for v in plan.variants for url in v.urls)))
+    }
+    return sorted(listed, key=lambda row: (order[row.variant], urls.get(row.url_name, 0), levels.get(row.level, 0)))
+
+
+def text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
+    """The table for a terminal, with a line end."""
+    return "\n".join([plain(plan.title), "", *lines(found, SHORT)]) + "\n"
+
+
+def lines(found: Sequence[Row], columns: Sequence[str]) -> list[str]:
+    """A heading and a line per row, with these columns."""
+    shown = [column for column in COLUMNS if column[0] in columns and (column[0] != "url" or _several_urls(found))]
+    values = [
+        [tr(_shown(read(row))) if name == "verdict" else _shown(read(row)) for name, _, read in shown] for row in found
+    ]
+    return _aligned([[tr(title) for _, title, _ in shown], *values])
+
+
+def markdown(plan: ExperimentPlan, found: Sequence[Row]) -> str:
+    """The whole table to paste, with a line end."""
+    shown = _used(found)
+    head = [title for _, title, _ in shown]
+    listed = [f"| {' | '.join(head)} |", f"|{'|'.join(' --- ' if i < 3 else ' ---: ' for i in range(len(head)))}|"]
+    listed += [f"| {' | '.join(_cell(read(row)) for _, _, read in shown)} |" for row in found]
+    return f"## {plain(plan.title)}\n\n" + "\n".join(listed) + "\n"
+
+
+def as_csv(found: Sequence[Row]) -> str:
+    """Every column, a line per row; what was not measured is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([name for name, _, _ in COLUMNS])
+    for row in found:
+        writer.writerow(["" if (value := read(row)) is None else _rounded(value) for _, _, read in COLUMNS])
+    return out.getvalue()
+
+
+def as_json(plan: ExperimentPlan, found: Sequence[Row]) -> dict[str, Any]:
+    """Schema ``loadtop.analysis.experiment/1``: rows as in the table, each with its runs."""
+    from dataclasses import asdict
+
+    return {
+        "schema": SCHEMA,
+        "title": plan.title,
+        "complete": all(len(row.results) == row.wanted for row in found),
+        "rows": [
+            {
+                **{name: _rounded(value) if (value := read(row)) is not None else None for name, _, read in COLUMNS},
+                "verdicts": row.verdicts,
+                "cells": [asdict(result) for result in row.results],
+            }
+            for row in found
+        ],
+    }
+
+
+def json_text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
+    """The JSON as text, with a line end."""
+    return json.dumps(as_json(plan, found), indent=1) + "\n"
+
+
+def _several_urls(found: Sequence[Row]) -> bool:
+    return len({row.url_name for row in found}) > 1
+
+
+def _used(found: Sequence[Row]) -> list[tuple[str, str, Callable[[Row], Value]]]:
+    """The columns in which anything was measured."""
+    return [column for column in COLUMNS if any(column[2](row) not in (None, "") for row in found)]
+
+
+def _rounded(value: Value) -> Value:
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def _shown(value: Value) -> str:
+    return plain(value) if isinstance(value, str) else figure(None if value is None else round(value, 2))
+
+
+def _cell(value: Value) -> str:
+    return _shown(value).replace("|", "\\|")
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """Columns as wide as their longest value: words to the left, numbers to the right."""
+    sizes = [max(width(row[index]) for row in table) for index in range(len(table[0]))]
+    words = {i for i, title in enumerate(table[0]) if title in map(tr, ("variant", "url", "load", "limit"))}
+    return [
+        "  ".join(
+            pad(value, size, right=index not in words)
+            for index, (value, size) in enumerate(zip(row, sizes, strict=True))
+        ).rstrip()
+        for row in table
+    ]

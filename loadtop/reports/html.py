@@ -1,0 +1,183 @@
+"""The report as one page that needs nothing else: charts on one axis, tables, the advice. No network, no other file."""
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from loadtop.i18n import language, plain, tr, translated
+from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
+from loadtop.reports.story import Story
+from loadtop.reports.tables import Table, how_long, shape, tables
+from loadtop.reports.text import TITLES
+
+Json = dict[str, Any]
+
+HELP = (
+    "Point at a chart, or choose them with the tab key: ← → move, v and m go to the next limit and mark, Esc ends it."
+)
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+"""What the page may load: nothing. A hostile text in it would have to break out of this as well."""
+
+
+def html(story: Story) -> str:
+    """The page."""
+    figures = story.summary.as_json()
+    title = text(tr("Load test of {url}", url=figures["url"]) if figures["url"] else tr("Machines watched"))
+    charts = list(_charts(story, figures))
+    return "\n".join(
+        (
+            f'<!doctype html>\n<html lang="{language()}">\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{title} (loadtop)</title>",
+            f"<style>\n{_file('report.css')}</style>\n</head>\n<body>",
+            f"<h1>{title}</h1>",
+            f'<div class="dim">{text(_subtitle(figures))}</div>',
+            _verdict(figures),
+            *_drawings(story, figures, charts),
+            *map(_table, tables(story, figures)),
+            _command(story.command_line),
+            f'<script type="application/json" id="data">{_data(story, figures, charts)}</script>',
+            f"<script>\n{_file('report.js')}</script>\n</body>\n</html>\n",
+        )
+    )
+
+
+def text(words: object) -> str:
+    """Any text, so that it is text and nothing else: control characters as their codes, markup escaped."""
+    return escape(plain(str(words)))
+
+
+def _file(name: str) -> str:
+    return files("loadtop.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+def _subtitle(figures: Json) -> str:
+    load = figures["load"]
+    parts = [figures["started"], f"{figures['duration_s']:.1f} s"]
+    if load is not None:
+        parts += [tr(f"{load['model']} model"), shape(load, figures["steps"]), tr(str(load["state"]))]
+    return " · ".join([*parts, f"loadtop {figures['version']}"])
+
+
+def _verdict(figures: Json) -> str:
+    verdict, load = figures["verdict"], figures["load"]
+    if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
+        why = text(translated(plain(load["message"] or "")))
+        return f'<div class="verdict"><strong>{tr("The load failed: no verdict")}</strong><p>{why}</p></div>'
+    where = tr(" on {host}", host=verdict["host"]) if verdict["host"] else ""
+    kind = " none" if verdict["bottleneck"] == "none" else ""
+    return (
+        f'<div class="verdict{kind}"><strong>{text(tr(TITLES[verdict["bottleneck"]]) + where)}</strong> '
+        f'<span class="dim">{text(verdict["bottleneck"])}, {text(how_long(figures))}</span>'
+        f"<p>{text(translated(plain(verdict['advice'])))}</p></div>"
+    )
+
+
+def _charts(story: Story, figures: Json) -> Iterator[Chart]:
+    """Every chart of which something was measured."""
+    found: list[Chart] = []
+    if figures["load"] is not None:
+        found.append(
+            Chart(
+                tr("Requests"), tr("per second"), _inks(story, "", (("rps", "served", "a"), ("failed", "failed", "d")))
+            )
+        )
+        percentiles = (("p50", "median", "e"), ("p95", "95 %", "b"), ("p99", "99 %", "d"))
+        found.append(Chart(tr("Response time"), "ms", _inks(story, "", percentiles)))
+    for host in story.settings.roles:
+        found += _host_charts(story, host)
+    yield from (chart for chart in found if chart.measured)
+
+
+def _host_charts(story: Story, host: str) -> Iterator[Chart]:
+    of = tr(" of {host}", host=plain(host)) if len(story.settings.roles) > 1 else ""
+    states = (("user", "user", "a"), ("system", "system", "b"), ("iowait", "iowait", "c"), ("steal", "steal", "d"))
+    yield Chart(tr("Processors") + of, tr("% (the rest is idle)"), _inks(story, host, states), stacked=True, top=100.0)
+    traffic = (("swap_in", "in", "c"), ("swap_out", "out", "d"))
+    yield Chart(tr("Swap traffic") + of, "kB/s", _inks(story, host, traffic))
+    yield Chart(tr("Swap used") + of, "%", _inks(story, host, (("swap_used", "used", "c"),)), top=100.0)
+    workers = (("busy", "busy", "b"), ("keepalive", "of these keep-alive", "e"), ("slots", "slots", "d"))
+    yield Chart(tr("Apache workers") + of, tr("slots"), _inks(story, host, workers))
+
+
+def _inks(story: Story, host: str, curves: Iterable[tuple[str, str, str]]) -> list[Ink]:
+    hosts = ["", *story.settings.roles]
+    found: list[Ink] = []
+    for name, title, colour in curves:
+        values = story.curves.of(host, name)
+        if any(value is not None for value in values):
+            found.append(Ink(f"{hosts.index(host)}-{name}", tr(title), values, colour, dashed=name == "slots"))
+    return found
+
+
+def _axis(story: Story, figures: Json) -> Axis:
+    times = story.curves.times
+    marks = [(mark["at_s"], mark["text"]) for mark in figures["marks"]]
+    return Axis(times, times[-1] if times else 0.0, marks)
+
+
+def _spans(figures: Json) -> list[tuple[float, float, str]]:
+    return [
+        (
+            span["from_s"],
+            span["to_s"],
+            span["bottleneck"] + (tr(" on {host}", host=plain(span["host"])) if span["host"] else ""),
+        )
+        for span in figures["timeline"]
+    ]
+
+
+def _drawings(story: Story, figures: Json, charts: Sequence[Chart]) -> Iterator[str]:
+    axis = _axis(story, figures)
+    yield f"<h2>{tr('Over time')}</h2>"
+    yield (
+        f'<div id="charts" tabindex="0" role="slider" aria-label="{tr("Snapshot of the test")}" aria-valuemin="0" '
+        f'aria-valuemax="{axis.end:.1f}" aria-valuenow="0">'
+    )
+    yield f'<div class="readout screen" id="said" aria-live="polite">{escape(tr(HELP))}</div>'
+    yield strip(_spans(figures), axis)
+    yield from (drawn(chart, axis) for chart in charts)
+    yield "</div>"
+    if story.curves.intervals > 1:
+        each = "Each point stands for {number} intervals: their mean; of response times the greatest."
+        yield f'<p class="dim">{tr(each, number=story.curves.intervals)}</p>'
+
+
+def _data(story: Story, figures: Json, charts: Sequence[Chart]) -> str:
+    """What the cursor reads. No character in it can end the script element."""
+    axis = _axis(story, figures)
+    data = {
+        "times": [round(at, 3) for at in axis.times],
+        "end": axis.end or 1.0,
+        "width": WIDTH,
+        "left": LEFT,
+        "right": RIGHT,
+        "curves": {ink.curve: [_short(value) for value in ink.values] for chart in charts for ink in chart.inks},
+        "spans": [{"from": start, "to": end, "name": name} for start, end, name in _spans(figures)],
+        "marks": [{"at": at, "text": plain(words)} for at, words in axis.marks],
+    }
+    return json.dumps(data, separators=(",", ":")).translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"})
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.5g}")
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{text(tr(cell))}</th>' for cell in table.head)
+    rows = "\n".join("<tr>" + "".join(f"<td>{text(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    kind = ' class="numbers"' if table.numbers else ""
+    return (
+        f'<h2>{text(tr(table.title))}</h2>\n<div class="scroll"><table{kind}>\n<thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{rows}\n</tbody>\n</table></div>"
+    )
+
+
+def _command(words: Sequence[str]) -> str:
+    return f"<h2>{tr('Command')}</h2>\n<p><code>{text(shlex.join(['loadtop', *words]))}</code></p>" if words else ""

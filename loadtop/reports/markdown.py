@@ -1,0 +1,62 @@
+"""The report in Markdown: what people type by hand into a wiki, a ticket or a pull request after a test."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from loadtop.i18n import plain, tr, translated
+from loadtop.reports.story import Story
+from loadtop.reports.tables import Table, how_long, shape, tables
+from loadtop.reports.text import TITLES
+
+Json = dict[str, Any]
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#]")
+
+
+def escaped(text: object) -> str:
+    """A text that was not written here, so that nothing in it is markup, and none of it leaves its cell."""
+    return _SPECIAL.sub(r"\\\g<0>", plain(str(text)))
+
+
+def markdown(story: Story) -> str:
+    """The whole report, with a line end. Tables are GitHub's."""
+    figures = story.summary.as_json()
+    lines = [*_head(figures), "", *_verdict(figures)]
+    for table in tables(story, figures):
+        lines += ["", f"## {tr(table.title)}", "", *_table(table)]
+    if story.command_line:
+        # Four blanks make it code, in which nothing is markup.
+        lines += ["", f"## {tr('Command')}", "", f"    {plain(shlex.join(['loadtop', *story.command_line]))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _head(figures: Json) -> Iterator[str]:
+    what = tr("Load test of {url}", url=escaped(figures["url"])) if figures["url"] else tr("Machines watched")
+    load = figures["load"]
+    how = "" if load is None else f", {tr(load['model'] + ' model')}, {shape(load, figures['steps'])}"
+    yield f"# {what}"
+    yield ""
+    yield f"{figures['started']}, {figures['duration_s']:.1f} s{how}, loadtop {escaped(figures['version'])}"
+
+
+def _verdict(figures: Json) -> Iterator[str]:
+    verdict, load = figures["verdict"], figures["load"]
+    if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
+        yield f"**{tr('The load failed: no verdict')}**"
+        yield ""
+        yield escaped(translated(plain(load["message"] or "")))
+        return
+    where = tr(" on {host}", host=escaped(verdict["host"])) if verdict["host"] else ""
+    yield f"**{tr(TITLES[verdict['bottleneck']])}{where}** (`{verdict['bottleneck']}`, {how_long(figures)})"
+    yield ""
+    yield escaped(translated(plain(verdict["advice"])))
+
+
+def _table(table: Table) -> Iterator[str]:
+    rules = ["---"] + ["--:" if table.numbers else "---"] * (len(table.head) - 1)
+    yield f"| {' | '.join(map(tr, table.head))} |"
+    yield f"| {' | '.join(rules)} |"
+    for row in table.rows:
+        yield f"| {' | '.join(map(escaped, row))} |"

@@ -1,0 +1,122 @@
+"""What was tested with what: the settings of the load, the machines and the servers, as far as they were seen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from loadtop.i18n import plain
+from loadtop.model import CgroupLimits, HostSample, LoadSample, LoadState
+from loadtop.pipeline.snapshot import Snapshot
+
+LOAD = "load"
+"""What the settings of the load are listed under; no machine is called so in the lists, for they have a role."""
+
+SHAPES = 40
+"""Different numbers of connections (or rates) that are listed; whoever turns the load by hand reaches many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: of what (:data:`LOAD`, or a machine), its name, and its value as people write it."""
+
+    subject: str
+    name: str
+    value: str
+
+
+class Settings:
+    """Keeps the newest value of every setting, in constant memory."""
+
+    def __init__(self) -> None:
+        self.roles: dict[str, str] = {}
+        self._found: dict[tuple[str, str], str] = {}
+        self._connections: list[str] = []
+        self._newest: dict[str, HostSample] = {}
+        self._load: LoadSample | None = None
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Look at one moment."""
+        load = snapshot.measured.load
+        if load is not None:
+            shape = f"{load.rate:g}/s" if load.rate is not None else str(load.concurrency)
+            running = load.state in (LoadState.WARMUP, LoadState.RUNNING)
+            known = running and (load.concurrency is not None or load.rate is not None)
+            if known and shape not in self._connections and len(self._connections) < SHAPES:
+                self._connections.append(shape)
+            self._load = load
+        for host in snapshot.measured.hosts:
+            self.roles[host.name] = host.state.role
+            sample = host.sample
+            if sample is not None and host.state.fresh:
+                self._newest[host.name] = sample
+                for name, value in _of_servers(sample):
+                    self._found[host.name, name] = value
+
+    def all(self) -> list[Setting]:
+        """Every setting, those of the load first, then machine by machine."""
+        found = [] if self._load is None else list(self._of_load(self._load))
+        for host in self.roles:
+            sample = self._newest.get(host)
+            if sample is not None:
+                found += [Setting(host, name, value) for name, value in _of_machine(sample)]
+            found += [Setting(host, name, value) for (of, name), value in self._found.items() if of == host]
+        return found
+
+    def _of_load(self, load: LoadSample) -> Iterator[Setting]:
+        values = {
+            "engine": load.engine,
+            "model": load.model,
+            "rate" if load.rate is not None else "concurrency": ", ".join(self._connections),
+            "keep-alive": "" if load.keepalive is None else "yes" if load.keepalive else "no",
+        }
+        if load.steps > 1:
+            values["steps"] = str(load.steps)
+        seen = load.server
+        if seen is not None:
+            values |= {"server": seen.software, "path": seen.path, "TLS": seen.tls or "no"}
+        yield from (Setting(LOAD, name, plain(value)) for name, value in values.items() if value)
+
+
+def _of_machine(sample: HostSample) -> Iterator[tuple[str, str]]:
+    facts = sample.facts
+    yield "system", plain(f"{facts.system} {facts.kernel}")
+    yield "cores", str(facts.cores)
+    if facts.memory_kb is not None:
+        yield "memory", _megabytes(facts.memory_kb)
+    if sample.swap is not None:
+        yield "swap", _megabytes(sample.swap.total_kb) if sample.swap.total_kb else "none"
+    for network in sample.networks or ():
+        if network.link_mbit is not None:
+            yield f"line {plain(network.name)}", f"{network.link_mbit} Mbit/s"
+    if sample.cgroup is not None:
+        yield from _of_cgroup(sample.cgroup)
+
+
+def _of_cgroup(cgroup: CgroupLimits) -> Iterator[tuple[str, str]]:
+    if cgroup.cpu_quota_us is not None and cgroup.cpu_period_us:
+        yield "CPU quota", f"{cgroup.cpu_quota_us / cgroup.cpu_period_us:g} cores"
+    if cgroup.memory_limit_kb is not None:
+        yield "memory limit", _megabytes(cgroup.memory_limit_kb)
+
+
+def _of_servers(sample: HostSample) -> Iterator[tuple[str, str]]:
+    """Of the servers there: pages under load do not come every time, so each is kept when it is seen."""
+    pages, pools = sample.apache or (), sample.fpm or ()
+    for page in pages:
+        where = f" {plain(page.url)}" if len(pages) > 1 else ""
+        yield f"Apache{where}", plain(page.version)
+        yield f"MPM{where}", plain(page.mpm)
+        yield f"worker slots{where}", str(len(page.scoreboard))
+        for name, value in (
+            ("MaxRequestWorkers", page.max_request_workers),
+            ("ThreadsPerChild", page.threads_per_child),
+        ):
+            if value is not None:
+                yield f"{name}{where}", str(value)
+    for pool in pools:
+        yield f"php-fpm {plain(pool.pool)} manager", plain(pool.manager)
+        if pool.max_children is not None:
+            yield f"php-fpm {plain(pool.pool)} max_children", str(pool.max_children)
+
+
+def _megabytes(kilobytes: int) -> str:
+    return f"{kilobytes / 1024:.0f} MB"

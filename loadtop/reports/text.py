@@ -1,0 +1,290 @@
+"""The report a person reads on the normal screen when a test is over."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from loadtop.i18n import pad, plain, tr, translated, width
+
+Json = dict[str, Any]
+WIDTH = 78
+TOLD_PCT = 1.0
+"""From this share of the processors on, nice and interrupts are told as well."""
+TITLES = {
+    "none": "No limit was reached",
+    "generator": "The load generator is the limit",
+    "client-ports": "The generator's ports are the limit",
+    "client-files": "The generator's file descriptors are the limit",
+    "errors": "The server answers mostly with errors",
+    "apache-workers": "Apache's worker slots are the limit",
+    "fpm-workers": "The php-fpm pool is the limit",
+    "haproxy-queue": "HAProxy's server slots are the limit",
+    "listen-queue": "The accept queue is the limit",
+    "swap": "Swapping is the limit",
+    "memory": "Memory is the limit",
+    "disk": "A disk is the limit",
+    "steal": "The hypervisor is the limit",
+    "throttled": "The CPU quota is the limit",
+    "cpu": "The CPU is the limit",
+    "cpu-core": "One core is the limit",
+    "network": "The network line is the limit",
+    "waiting": "Something that is not watched is the limit",
+}
+
+
+def report(summary: Json) -> str:
+    """The whole report of a JSON summary, lines of at most about 78 columns, with a line end."""
+    lines: list[str] = []
+    lines += _verdict(summary)
+    if summary["load"] is not None:
+        lines += ["", *_load(summary["load"], summary["duration_s"])]
+    if summary["steps"]:
+        lines += ["", *_steps(summary["steps"])]
+    for host in summary["hosts"]:
+        lines += ["", *_host(host)]
+    if summary["marks"]:
+        lines += ["", tr("Marks"), *(f"  {mark['at_s']:8.1f} s  {plain(mark['text'])}" for mark in summary["marks"])]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(summary: Json) -> list[str]:
+    verdict = summary["verdict"]
+    where = tr(" on {host}", host=plain(verdict["host"])) if verdict["host"] else ""
+    seconds = summary["duration_s"]
+    held = ""
+    if verdict["held_s"] >= 1:
+        share = f"{min(verdict['held_s'], seconds):.0f}"
+        held = tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
+    load: Json | None = summary["load"]
+    if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
+        return [tr("The load failed: no verdict"), *wrapped(translated(plain(load["message"] or "")), "  ")]
+    lines = [f"{tr(TITLES[verdict['bottleneck']])}{where}{held}  [{verdict['bottleneck']}]"]
+    lines.extend(
+        f"  {plain(item['metric']):<24} {figure(item['value']):>7} {item['unit']:<5} "
+        f"{against(item['value'], item['threshold'])} {figure(item['threshold']):<6} {item['source']}"
+        for item in verdict["evidence"]
+    )
+    lines += wrapped(translated(plain(verdict["advice"])), "  ")
+    if (following := summary["forecast"]) is not None:
+        lines += wrapped(next_limit(following), "  ")
+    return lines
+
+
+def against(value: float, threshold: float) -> str:
+    """How a value stands to its threshold, as both are printed; evidence that only supports may be on either side."""
+    return "=" if figure(value) == figure(threshold) else "<" if value < threshold else ">"
+
+
+def next_limit(forecast: Json) -> str:
+    """A forecast of the JSON summary as a sentence."""
+    where = tr(" on {host}", host=plain(forecast["host"])) if forecast["host"] else ""
+    rps, low, high = (figure(float(f"{forecast[name]:.3g}")) for name in ("rps", "low", "high"))
+    text = "Next limit: {resource}{where} at about {rps} requests/s ({low} to {high})."
+    return tr(text, resource=forecast["resource"], where=where, rps=rps, low=low, high=high)
+
+
+def _load(load: Json, seconds: float) -> list[str]:
+    shape = f" c={load['concurrency']}" if load["concurrency"] is not None else ""
+    if load["rate"] is not None:
+        shape = f" rate={figure(load['rate'])}/s"
+    by = "" if load["engine"] == "builtin" else tr(" by {engine}", engine=plain(load["engine"]))
+    received = None if load["received_bytes"] is None else load["received_bytes"] / 1024
+    got = f"{tr('received')} {figure(received)} kB"
+    model = tr("open ").strip() if load["model"] == "open" else tr(load["model"])
+    lines = [
+        f"{tr('Load')}{by}  {model}{shape}  {_ended(load['state'], seconds)}",
+        f"  {pad(tr('requests'), 8)} {figure(load['requests']):>10}   {figure(load['rps']):>10} /s   {got}",
+    ]
+    if load["failed"] is None:
+        lines.append(f"  {pad(tr('failed'), 8)} {figure(None):>10}   ({tr('not measured')})")
+    elif load["failed"]:
+        lines.append(f"  {pad(tr('failed'), 8)} {load['failed']:>10}   ({failure_classes(load['failures'])})")
+    if load["non_2xx"]:
+        lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
+    if load["late"] or load["unsent"]:
+        lines.append(f"  {pad(tr('late'), 8)} {load['late']:>10}   ({tr('never sent')} {load['unsent']})")
+    if load["message"]:
+        lines += wrapped(translated(plain(load["message"])), "  ")
+    lines += _workers(load.get("workers") or ())
+    if load["latency_ms"] is not None:
+        lines += ["", f"{pad(tr('Times in ms'), 13)}{_heads()}"]
+        if load.get("latency_source") == "stated":
+            lines.append(tr("  (as {engine} states them)", engine=plain(load["engine"])))
+        for title, part in (("connect", "connect_ms"), ("processing", "processing_ms"), ("waiting", "waiting_ms")):
+            lines.append(_times(tr(title), load[part]))
+        total = {**load["latency_ms"], "median": load["latency_ms"]["p50"]}
+        lines.append(_times(tr("total"), total))
+        lines += ["", *_percentiles(tr("Percentiles in ms"), load["latency_ms"])]
+    if load["corrected_latency_ms"] is not None:
+        lines += _percentiles(tr("  from the intended start"), load["corrected_latency_ms"])
+    return lines
+
+
+def _workers(workers: Sequence[Json]) -> list[str]:
+    """A row for each process of another engine."""
+
+    def shown(statistic: Json | None, name: str = "mean", scale: float = 1.0) -> str:
+        return figure(None if statistic is None else round(statistic[name] / scale, 1))
+
+    cells = max((len(plain(worker["name"])) for worker in workers), default=0)
+    return [
+        tr(
+            "  worker   {name}  {state}  users {users}  cpu {cpu} % (at most {most})  {size} MB",
+            name=plain(worker["name"]).ljust(cells),
+            state=plain(worker["state"]).ljust(8),
+            users=shown(worker["users"], "max"),
+            cpu=shown(worker["cpu_pct"]),
+            most=shown(worker["cpu_pct"], "max"),
+            size=shown(worker["memory_kb"], "max", 1024.0),
+        )
+        for worker in workers
+    ]
+
+
+def _times(title: str, times: Json | None) -> str:
+    if times is None:
+        return f"  {pad(title, 11)}  {tr('not measured')}"
+    columns = "".join(f"{_decimal(times[name], 2):>10}" for name in ("mean", "sd", "median", "max"))
+    return f"  {pad(title, 11)}{_decimal(times['min'], 2):>8}{columns}"
+
+
+def _percentiles(title: str, latency: Json) -> list[str]:
+    names = ("p50", "p75", "p90", "p95", "p99", "p99_9", "max")
+    return [
+        pad(title, 17) + "".join(f"{name.replace('_', '.'):>8}" for name in names),
+        " " * 17 + "".join(f"{_decimal(latency[name], 1):>8}" for name in names),
+    ]
+
+
+def _decimal(value: float | None, digits: int) -> str:
+    return figure(None) if value is None else f"{value:.{digits}f}"
+
+
+def _steps(steps: Iterable[Json]) -> list[str]:
+    """A table that fits into 80 columns, whatever the limit is called."""
+    failed = pad(tr("failed"), 7, right=True)
+    lines = [f"     c  req/s ms mean    p50    p99{failed} %idle %iowait %swpused {tr('limit')}"]
+    for step in steps:
+        latency: Json = step["latency_ms"] or {}
+        shape = step["concurrency"] if step["concurrency"] is not None else f"{figure(step['rate'])}/s"
+        lines.append(
+            f"{shape:>6}{figure(step['rps']):>7}{figure(latency.get('mean')):>8}{figure(latency.get('p50')):>7}"
+            f"{figure(latency.get('p99')):>7}{figure(step['failed']):>7}{figure(step['idle_pct']):>6}"
+            f"{figure(step['iowait_pct']):>8}{figure(step['swap_used_pct']):>9} {step['bottleneck'] or '-'}"
+        )
+    return lines
+
+
+def _host(host: Json) -> list[str]:
+    stale = tr(", {number} missing", number=host["stale"]) if host["stale"] else ""
+    text = "Host {name}  ({role}; {number} samples{stale})"
+    lines = [tr(text, name=plain(host["name"]), role=tr(host["role"] or "-"), number=host["samples"], stale=stale)]
+    if not host["samples"]:
+        return lines
+
+    def mean(statistic: Json | None) -> str:
+        return figure(None if statistic is None else statistic["mean"])
+
+    cpu, swap, httpd, apache = host["cpu"], host["swap"], host["httpd"], host["apache"]
+    names = ("user", "system", "iowait", "steal", "idle")
+    lines.append("  cpu %    " + "  ".join(f"{name} {mean(cpu[name]):>5}" for name in names))
+    rare = [name for name in ("nice", "irq", "softirq") if cpu[name] is not None and cpu[name]["mean"] >= TOLD_PCT]
+    if rare:
+        lines.append("           " + "  ".join(f"{name} {mean(cpu[name]):>5}" for name in rare))
+    lines.extend(
+        f"    core {core['id']:<3} idle {mean(core['idle']):>5}  iowait {mean(core['iowait']):>5}  "
+        f"steal {mean(core['steal']):>5}"
+        for core in host["cores"]
+    )
+    total = host["memory"]["total_kb"]
+    lines.append(
+        tr(
+            "  memory   available {free} of {total} MB   swap used {used} %  in {in_} kB/s  out {out} kB/s",
+            free=_megabytes(host["memory"]["available_kb"]),
+            total=total // 1024 if total else "-",
+            used=mean(swap["used_pct"]),
+            in_=mean(swap["in_kb_s"]),
+            out=mean(swap["out_kb_s"]),
+        )
+    )
+    if httpd["processes"] is not None:
+        each = httpd["pss_kb_mean"] or httpd["rss_kb_mean"]
+        basis = "PSS" if httpd["pss_kb_mean"] else "RSS"
+        size = "" if each is None else tr("  {size} MB each ({basis})", size=f"{each / 1024:.1f}", basis=basis)
+        lines.append(
+            tr(
+                "  httpd    processes {number}  running {running}  cpu {cpu} % of a core{size}",
+                number=mean(httpd["processes"]),
+                running=mean(httpd["running"]),
+                cpu=mean(httpd["cpu_pct"]),
+                size=size,
+            )
+        )
+    if apache is not None:
+        lines.append(
+            tr(
+                "  apache   {mpm}  busy {busy} of {all} slots  {rate} requests/s",
+                mpm=plain(apache["mpm"]),
+                busy=mean(apache["busy"]),
+                all=apache["capacity"],
+                rate=mean(apache["requests_s"]),
+            )
+        )
+    from loadtop.reports.server_rows import server_rows
+
+    return lines + server_rows(host)
+
+
+def _megabytes(statistic: Json | None) -> str:
+    return "-" if statistic is None else f"{statistic['mean'] / 1024:.0f}"
+
+
+def figure(value: float | None) -> str:
+    """A number in at most four digits or thousands; ``-`` for what was not measured."""
+    if value is None:
+        return "-"
+    if value == int(value) and abs(value) < 1e7:
+        return f"{int(value)}"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
+
+
+def failure_classes(failures: Json) -> str:
+    """The classes that occurred with their counts, and ``-`` for those that the engine does not tell apart."""
+    if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
+        return tr("not told apart")
+    return ", ".join(f"{tr(name)} {figure(count)}" for name, count in failures.items() if count != 0)
+
+
+def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
+    """The text in lines of at most so many columns; between Japanese characters a line may end anywhere. Names and
+    options, which somebody may copy, stay whole."""
+    import textwrap
+
+    if width(text) == len(text):
+        whole = textwrap.TextWrapper(cells, indent, indent, break_long_words=False, break_on_hyphens=False)
+        return whole.wrap(text)
+    lines = [indent]
+    for piece in _PIECES.findall(text):
+        if width(lines[-1] + piece.rstrip()) > cells and piece not in _NEVER_FIRST:
+            lines.append(indent)
+        lines[-1] += piece.lstrip() if lines[-1] == indent else piece
+    return [line.rstrip() for line in lines]
+
+
+_PIECES = re.compile("[\uff08\u300c]?(?:[\x21-\x7e]+ ?|.)")
+"""Words, and characters of Japanese, with the bracket that opens before them."""
+
+_NEVER_FIRST = "\u3002\u3001\uff09\u300d"
+"""Full stop, comma and closing brackets."""
+
+
+def _ended(state: str, seconds: float) -> str:
+    return tr("{state} after {seconds} s", state=tr(state), seconds=f"{seconds:.2f}")
+
+
+def _heads() -> str:
+    """The heads of the table of times."""
+    names = ("min", "mean", "sd", "median", "max")
+    return "".join(pad(tr(name), 7 if name == "min" else 10, right=True) for name in names)

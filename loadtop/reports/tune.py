@@ -1,0 +1,209 @@
+"""The end of a sweep as text: the table, the curve, the limit, and what to set."""
+
+import textwrap
+
+from loadtop.analysis.tune.knee import Knee, Point, points
+from loadtop.analysis.tune.outcome import Outcome
+from loadtop.analysis.tune.sizing import FULL_POOL, Sizing
+from loadtop.analysis.tune.step import StepResult
+from loadtop.diagnosis.finding import Bottleneck
+from loadtop.i18n import plain, tr, translated, width
+from loadtop.model import Group
+from loadtop.model.histogram import mean, percentile
+from loadtop.reports.text import TITLES, against, figure
+from loadtop.reports.text import wrapped as wrapped_wide
+
+HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
+BAR = 44
+"""Cells of the longest bar of the curve."""
+
+PROCESSOR = {Bottleneck.CPU, Bottleneck.CPU_CORE, Bottleneck.STEAL, Bottleneck.THROTTLED}
+"""Limits that another worker makes no better."""
+
+BINDS = {
+    "memory": "memory",
+    "knee": "the knee",
+    "scoreboard": "the scoreboard",
+    "cpu": "the CPU",
+    "tested": "what was tested",
+}
+"""What each bound is called in a sentence."""
+
+WIDTH = 76
+"""Cells of a line of text: as many as a page of the cockpit has room for on 80."""
+
+
+def report(outcome: Outcome) -> str:
+    """The whole report, lines of at most about 80 columns, with a line end."""
+    if not outcome.results:
+        return tr("No step was long enough to tell anything.") + "\n"
+    lines = [HEADING, *(row(result) for result in sorted(outcome.results, key=lambda result: result.concurrency))]
+    unsteady = [str(result.concurrency) for result in outcome.results if not result.steady]
+    if unsteady:
+        lines += wrapped(tr("* not steady, taken as it was at the end: {steps}", steps=", ".join(unsteady)), "  ")
+    return "\n".join([*lines, "", *curve(outcome), "", *conclusion(outcome)]) + "\n"
+
+
+def conclusion(outcome: Outcome) -> list[str]:
+    """What follows from the table: the limit, the knee, and what to set."""
+    sizing = outcome.sizing
+    found = wrapped(_no_sizing(outcome), "") if sizing is None else _sizing(sizing)
+    return [*_limit(outcome), "", *_knee(outcome), "", *found]
+
+
+def row(result: StepResult) -> str:
+    """One line of the table."""
+    latency = result.latency
+    p50, p90, p99 = (percentile(latency, p) / 1000 if latency.count else None for p in (50.0, 90.0, 99.0))
+    each = mean(latency) / 1000 if latency.count else None
+    said = str(result.bottleneck)
+    if result.fails:
+        said += f", {max(result.failed, result.non_2xx)} failed"
+    return (
+        f"{result.concurrency:>4}{figure(round(result.seconds)):>5}{figure(result.rps):>8}{figure(each):>7}"
+        f"{figure(p50):>6}{figure(p90):>6}{figure(p99):>7}{figure(result.iowait):>8}{figure(result.swap_used):>9}"
+        f"{figure(result.busy):>5} {said}{'' if result.steady else ' *'}"
+    )
+
+
+def curve(outcome: Outcome) -> list[str]:
+    """Throughput over concurrency as bars, with the law's value as a tick."""
+    known = points(outcome.results)
+    usl = None if outcome.knee is None else outcome.knee.usl
+    top = max((point.rps for point in known), default=0.0)
+    if top <= 0:
+        return [tr("Nothing was served.")]
+    law = "" if usl is None else tr("   (| is the Universal Scalability Law fitted to the steps)")
+    lines = [f"   c    req/s{law}"]
+    for point in known:
+        cells = list(("#" * max(1, round(BAR * point.rps / top))).ljust(BAR + 2))
+        if usl is not None:
+            cells[min(BAR + 1, round(BAR * usl.throughput(point.concurrency) / top))] = "|"
+        lines.append(
+            f"{point.concurrency:>4}{figure(point.rps):>9}  {''.join(cells)}{_remark(point, outcome.knee)}".rstrip()
+        )
+    return lines
+
+
+def _remark(point: Point, knee: Knee | None) -> str:
+    if knee is not None and point.concurrency == knee.concurrency:
+        return f" {tr('knee')}"
+    if not point.good:
+        return f" {tr('swaps' if any(result.swaps for result in point.results) else 'fails')}"
+    return ""
+
+
+def _limit(outcome: Outcome) -> list[str]:
+    limit = outcome.limit
+    if limit is None:
+        return [tr("No limit can be named: nothing was measured from the knee on.")]
+    if limit.bottleneck is Bottleneck.NONE:
+        if outcome.knee is not None and not outcome.knee.bounded:
+            text = "No limit was reached up to {c} connections: there may be more beyond (-c allows more)."
+            return wrapped(tr(text, c=outcome.knee.highest), "")
+        return [tr("No watched resource was found full where throughput stopped growing.")]
+    where = tr(" on {host}", host=plain(limit.verdict.host)) if limit.verdict.host else ""
+    since = tr(", from {c} connections on", c=limit.concurrency)
+    lines = [f"{tr(TITLES[str(limit.bottleneck)])}{where}{since}  [{limit.bottleneck}]"]
+    lines.extend(
+        f"  {plain(item.metric):<24}{figure(round(item.value, 1)):>6} {item.unit:<5} "
+        f"{against(round(item.value, 1), item.threshold)} {figure(item.threshold):<5} {item.source}"
+        for item in limit.verdict.evidence
+    )
+    lines += wrapped(plain(translated(limit.verdict.advice)), "  ")
+    if limit.bottleneck in PROCESSOR and "more workers will not help" not in limit.verdict.advice:
+        lines += wrapped(tr("There is no processor time for them: more workers will not help."), "  ")
+    return lines
+
+
+def _knee(outcome: Outcome) -> list[str]:
+    knee = outcome.knee
+    if knee is None:
+        return [tr("No knee: no step served without failing or swapping.")]
+    text = tr("Knee: {rps} requests/s at {c} connections", rps=figure(knee.rps), c=knee.concurrency)
+    if knee.confirmed is not None:
+        text += tr(
+            ", confirmed by measuring again" if knee.confirmed else ", NOT confirmed: the second differs by over 10 %"
+        )
+    text += tr(".")
+    if knee.until > knee.concurrency:
+        text += tr(" It stays so up to {c}.", c=knee.until)
+    if knee.worse_from is not None:
+        text += tr(" At {c} it is worse.", c=knee.worse_from)
+    if not knee.bounded:
+        text += tr(" It is the highest step measured: the knee may lie beyond.")
+    if outcome.reason:
+        text += tr(" The climb ended because {reason}.", reason=translated(outcome.reason))
+    return wrapped(text, "") + wrapped(_law(knee), "  ")
+
+
+def _law(knee: Knee) -> str:
+    usl = knee.usl
+    if usl is None:
+        return tr("Universal Scalability Law: not fitted, it needs four good steps or more.")
+    text = tr(
+        "Universal Scalability Law (Gunther 2007): gamma {gamma}, alpha {alpha}, beta {beta}, R2 {r2}: ",
+        gamma=f"{usl.gamma:.4g}",
+        alpha=f"{usl.alpha:.3g}",
+        beta=f"{usl.beta:.3g}",
+        r2=f"{usl.r2:.2f}",
+    )
+    if usl.peak is None:
+        return text + tr("it knows no peak, throughput only flattens.")
+    if knee.peak_is_measured:
+        return text + tr("its peak is at {c} connections.", c=f"{usl.peak:.0f}")
+    guess = "its peak, {c} connections, is outside what was measured (up to {most}): a guess."
+    return text + tr(guess, c=f"{usl.peak:.0f}", most=knee.highest)
+
+
+def _sizing(sizing: Sizing) -> list[str]:
+    pool = tr(" of the pool {pool}", pool=plain(sizing.pool.name)) if sizing.pool.name else ""
+    now = "" if sizing.pool.capacity is None else tr(" (now {number})", number=sizing.pool.capacity)
+    binds = tr(BINDS[sizing.bounds[0].name])
+    lines = [
+        tr("Set {setting}", setting=sizing.setting)
+        + pool
+        + tr(" to {value}{now}: {what} binds", value=sizing.value, now=now, what=binds)
+    ]
+    for bound in sizing.bounds:
+        lines += wrapped(f"{bound.name:<11}{bound.workers:>6}  {translated(bound.reason)}", "  ")
+    if sizing.memory is None:
+        lines += wrapped(tr("memory is not known: no process of the server could be measured."), "  ")
+    lines += ["", *(f"    {plain(text)}" for text in sizing.configuration.splitlines()), ""]
+    return lines + wrapped(_caution(sizing), "")
+
+
+def _caution(sizing: Sizing) -> str:
+    if sizing.pool_was_full:
+        return tr(
+            "The pool itself was the limit, so what more workers would do is computed, not measured: "
+            "set it, and tune again to confirm."
+        )
+    if sizing.pool.group is Group.FPM:
+        return tr("Reload php-fpm for it to take effect.")
+    text = tr("ServerLimit needs a restart, not a reload.")
+    if sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity and sizing.bounds[0].name != "memory":
+        text += tr(
+            " More workers than that serve no faster, but slow clients and kept-alive connections hold workers that "
+            "this load does not: leave room for them, as far as memory allows."
+        )
+    return text
+
+
+def _no_sizing(outcome: Outcome) -> str:
+    full = outcome.limit is not None and outcome.limit.bottleneck in FULL_POOL.values()
+    if full or any(result.pools for result in outcome.results):
+        return tr(
+            "No setting can be given: the knee was not reached, so nothing measured bounds the number of workers."
+        )
+    return tr(
+        "No setting can be given: the server's workers were not seen. Enable mod_status (or php-fpm's pm.status_path) "
+        "and give its page with --apache URL (--fpm URL)."
+    )
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    """The text in lines of at most WIDTH columns."""
+    if width(text) != len(text):
+        return wrapped_wide(text, indent, WIDTH)
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
