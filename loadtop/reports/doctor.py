@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from loadtop.model import ApacheStatus, FpmPool, Group, HostSample, Outcome, State
 
-SCHEMA = "loadtop.reports.doctor/1"
+SCHEMA = "loadtop.doctor/1"
 Json = dict[str, Any]
 
 FILES = 8192

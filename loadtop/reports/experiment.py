@@ -13,7 +13,7 @@ from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.i18n import pad, plain, tr, width
 from loadtop.reports.text import figure
 
-SCHEMA = "loadtop.analysis.experiment/1"
+SCHEMA = "loadtop.experiment/1"
 Value = str | float | None
 
 
@@ -147,7 +147,7 @@ def as_csv(found: Sequence[Row]) -> str:
 
 
 def as_json(plan: ExperimentPlan, found: Sequence[Row]) -> dict[str, Any]:
-    """Schema ``loadtop.analysis.experiment/1``: rows as in the table, each with its runs."""
+    """Schema ``loadtop.experiment/1``: rows as in the table, each with its runs."""
     from dataclasses import asdict
 
     return {

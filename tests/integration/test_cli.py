@@ -102,7 +102,7 @@ def test_the_summary_knows_the_machine_and_the_server(apache: ApacheFactory, sta
     done = loadtop("-t", "4", "-c", "3", "--json", "-", f"{server.url}page.php")
     summary = figures(done)
     host = summary["hosts"][0]
-    assert (summary["schema"], summary["url"]) == ("loadtop.analysis.totals/1", f"{server.url}page.php")
+    assert (summary["schema"], summary["url"]) == ("loadtop.summary/1", f"{server.url}page.php")
     assert (host["role"], host["source"], host["stale"]) == ("target+generator", "local", 0)
     assert host["samples"] >= 3
     assert host["apache"]["mpm"] == "prefork"

@@ -40,7 +40,7 @@ def doctor(tmp_path: Path) -> Callable[[Sshd | None], Doctor]:
             )  # fmt: skip
             assert done.stdout, done.stderr
             found: dict[str, Any] = json.loads(done.stdout)
-            assert found["schema"] == "loadtop.reports.doctor/1"
+            assert found["schema"] == "loadtop.doctor/1"
             return done.returncode, found
 
         return run

@@ -73,7 +73,7 @@ def test_text_is_printed_when_nothing_else_is_asked(recording: Path) -> None:
 
 def test_json_on_standard_output_is_alone_there(recording: Path) -> None:
     done = loadtop("report", str(recording), "--json", "-", "--text")
-    assert json.loads(done.stdout)["schema"] == "loadtop.analysis.totals/1"
+    assert json.loads(done.stdout)["schema"] == "loadtop.summary/1"
     assert "Percentiles in ms" in done.stderr
 
 

@@ -38,7 +38,7 @@ def test_a_full_pool_is_found_and_raised(apache: ApacheFactory, tmp_path: Path) 
     assert "--fail-if held: rps>1" in done.stderr
     assert "<svg" in (tmp_path / "tune.html").read_text()
     figures: dict[str, Any] = json.loads(json_file.read_text())
-    assert figures["schema"] == "loadtop.analysis.totals/1"
+    assert figures["schema"] == "loadtop.summary/1"
     assert [step["concurrency"] for step in figures["steps"]][:4] == [1, 2, 4, 8]
     assert 3 <= figures["knee"]["concurrency"] <= 5
     assert figures["knee"]["rps"] == pytest.approx(4 / 0.05, rel=0.25)

@@ -77,7 +77,7 @@ def run(machine: Any, load: Any, frame_of: Callable[..., Frame]) -> Run:
 def test_the_summary_has_the_contracts_keys(run: Run) -> None:
     run.go(5)
     figures = run.json()
-    assert figures["schema"] == "loadtop.analysis.totals/1"
+    assert figures["schema"] == "loadtop.summary/1"
     keys = {"schema", "version", "started", "duration_s", "url", "load", "hosts", "verdict", "timeline", "steps"}
     assert keys | {"knee", "sizing", "forecast"} <= figures.keys()
     host = figures["hosts"][0]

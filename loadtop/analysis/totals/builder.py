@@ -14,7 +14,7 @@ from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.secrets import url_without_secrets
 
-SCHEMA = "loadtop.analysis.totals/1"
+SCHEMA = "loadtop.summary/1"
 Json = dict[str, Any]
 
 OF_THE_GENERATOR = (Bottleneck.GENERATOR, Bottleneck.CLIENT_PORTS, Bottleneck.CLIENT_FILES)
@@ -78,7 +78,7 @@ class SummaryBuilder:
         return self.load.last
 
     def as_json(self) -> Json:
-        """The whole summary in the contract's schema ``loadtop.analysis.totals/1``."""
+        """The whole summary in the contract's schema ``loadtop.summary/1``."""
         last = self.load.last
         seconds = self._end if last is None else last.elapsed_s
         steps = [step.as_json() for step in self._steps.values()]

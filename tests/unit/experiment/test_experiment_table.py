@@ -41,7 +41,7 @@ def test_every_form_holds_the_same(plan: ExperimentPlan, results: dict[str, Cell
     assert (read[0]["rps"], read[0]["swap_used_pct"], read[2]["rps"]) == ("115.0", "", "")
     assert (read[0]["failed"], read[2]["failed"]) == ("0.0", "")
     figures = table.as_json(plan, rows)
-    assert figures["schema"] == "loadtop.analysis.experiment/1"
+    assert figures["schema"] == "loadtop.experiment/1"
     assert not figures["complete"]
     assert figures["rows"][0]["rps"] == 115.0
     assert figures["rows"][2]["rps"] is None

@@ -133,7 +133,7 @@ def test_no_status_page_no_setting(a_result: Result) -> None:
 
 
 def test_the_contracts_keys(swapping: Sequence[StepResult]) -> None:
-    figures = Outcome.of(swapping).into({"schema": "loadtop.analysis.totals/1"})
+    figures = Outcome.of(swapping).into({"schema": "loadtop.summary/1"})
     assert {"max_request_workers", "binding", "per_process_kb", "basis"} <= figures["sizing"].keys()
     assert {"concurrency", "rps", "usl"} <= figures["knee"].keys()
     assert {"gamma", "alpha", "beta", "peak"} <= figures["knee"]["usl"].keys()
