@@ -21,7 +21,7 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 
 from collectors.host import HostCollector, far_host
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import Group
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.php_fpm import FpmFactory

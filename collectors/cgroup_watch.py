@@ -1,8 +1,8 @@
 """Follows the control group of the first web server on a machine: finds it, and asks for its files in each sample."""
 
-from collectors import cgroup
-from collectors.cgroup import Mount, Place
-from collectors.problem import AbsentError
+from collectors.errors import AbsentError
+from collectors.linux import cgroup
+from collectors.linux.cgroup import Mount, Place
 from collectors.reading import Missing, Reading, Wanted
 from loadtop.model import CgroupLimits
 

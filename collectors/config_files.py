@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from collectors.namespaces import Texts
+from collectors.linux.namespaces import Texts
 from collectors.reading import Missing, Wanted
 
 MOST_FILES = 300

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from collectors.errors import TransportError
+from collectors.linux.networks import assumed
 from collectors.machine import Machine, ProcMachine
-from collectors.networks import assumed
-from collectors.problem import TransportError
-from collectors.server_watch import ServerWatch, StatusUrls
+from collectors.servers import ServerWatch, StatusUrls
 from collectors.transport import Transport
 from collectors.transport.local import LocalTransport
 from loadtop.model import HostSample
@@ -174,7 +174,7 @@ def local_host(
     if sys.platform == "linux" and not through_psutil:
         machine = ProcMachine(LocalTransport(own=own, verify=verify))
     else:
-        from collectors.local_psutil import PsutilMachine
+        from collectors.psutil_machine import PsutilMachine
 
         machine = PsutilMachine(own=own, verify=verify)
     return HostCollector(
@@ -200,7 +200,8 @@ def far_host(
     find_servers: bool = True,
     target_urls: Sequence[str] = (),
 ) -> HostCollector:
-    """Another machine, which has /proc, through a transport such as :class:`collectors.transport.ssh.SshTransport`."""
+    """Another machine, which has /proc, through a transport such as
+    :class:`collectors.transport.ssh.transport.SshTransport`."""
     machine = ProcMachine(transport)
     return HostCollector(
         name,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from collectors import cpu, disks, facts, load, memory, networks, paging, pressure, tcp
 from collectors.cgroup_watch import CgroupWatch
+from collectors.errors import AbsentError, ParseError
+from collectors.linux import cpu, disks, facts, load, memory, networks, paging, pressure, tcp
+from collectors.linux.process_table import ProcessTable
 from collectors.page import Page
-from collectors.problem import AbsentError, ParseError
-from collectors.process_table import ProcessTable
 from collectors.reading import Missing, Reading, Request, Wanted
 from collectors.transport import Transport
 from loadtop.model import Group, HostFacts, HostSample, Outcome, State
@@ -46,7 +46,7 @@ class Machine(Protocol):
     """One machine. Calls of :meth:`sample` do not overlap; the others may run beside it."""
 
     async def sample(self) -> HostSample:
-        """Everything but servers' pages, with an empty name. Raises :class:`~collectors.problem.TransportError`."""
+        """Everything but servers' pages, with an empty name. Raises :class:`~collectors.errors.TransportError`."""
         ...
 
     def servers(self, group: Group) -> tuple[int, ...]:
@@ -66,16 +66,16 @@ class Machine(Protocol):
         ...
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        """A page, fetched from that machine. Raises :class:`~collectors.problem.FetchError`."""
+        """A page, fetched from that machine. Raises :class:`~collectors.errors.FetchError`."""
         ...
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """All that a stream socket of that machine answers: ``HOST:PORT``, or the path of a unix socket. Raises
-        :class:`~collectors.problem.FetchError`."""
+        :class:`~collectors.errors.FetchError`."""
         ...
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
-        """The texts of files now, by path. Raises :class:`~collectors.problem.TransportError`."""
+        """The texts of files now, by path. Raises :class:`~collectors.errors.TransportError`."""
         ...
 
     def follow(self, path: str) -> None:

@@ -6,7 +6,7 @@ A reading is the only thing that differs between a near and a far machine; every
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from collectors.problem import AbsentError
+from collectors.errors import AbsentError
 
 LIMIT_BYTES = 1 << 20
 """No file is read beyond this: none of those wanted is as long, whatever a machine prints."""
@@ -21,7 +21,7 @@ class Wanted:
 
     ``lines`` is an extended regular expression for the lines that are needed: a transport may leave out the others.
     A path that ends in ``/`` is a directory of symbolic links: its text is the target of each, one a line. A path that
-    begins with ``@`` is no file but something that the transport makes a text of (see :mod:`collectors.tcp`).
+    begins with ``@`` is no file but something that the transport makes a text of (see :mod:`collectors.linux.tcp`).
     """
 
     path: str

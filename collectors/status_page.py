@@ -10,8 +10,8 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from collectors.errors import FetchError
 from collectors.page import Page, without_credentials
-from collectors.problem import FetchError
 
 PATIENCE = 10
 

@@ -15,16 +15,16 @@ class Transport(Protocol):
         ...
 
     async def read(self, request: Request) -> Reading:
-        """One reading, on the machine's own clock. Raises :class:`~collectors.problem.TransportError`."""
+        """One reading, on the machine's own clock. Raises :class:`~collectors.errors.TransportError`."""
         ...
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        """A page, fetched from that machine. Raises :class:`~collectors.problem.FetchError` with the reason."""
+        """A page, fetched from that machine. Raises :class:`~collectors.errors.FetchError` with the reason."""
         ...
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """All that a stream socket of that machine answers (``HOST:PORT``, or the path of a unix socket). Raises
-        :class:`~collectors.problem.FetchError` with the reason."""
+        :class:`~collectors.errors.FetchError` with the reason."""
         ...
 
     async def close(self) -> None: ...

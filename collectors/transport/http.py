@@ -11,8 +11,8 @@ import ssl
 import time
 from typing import TYPE_CHECKING, Any
 
+from collectors.errors import FetchError
 from collectors.page import Page, without_credentials
-from collectors.problem import FetchError
 from loadtop import __version__
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from collectors import names
+from collectors.errors import TransportError
+from collectors.linux import host_names as names
+from collectors.linux.tcp import LISTENERS
 from collectors.page import Page
-from collectors.problem import TransportError
 from collectors.reading import IDLE_EVERY, Missing, Reading, Request, Wanted
-from collectors.tcp import LISTENERS
-from collectors.transport import sock_diag, stream
+from collectors.transport import sock_diag
+from collectors.transport import sockets as stream
 from collectors.transport.http import StatusClient
 
 _CHUNK = 65536

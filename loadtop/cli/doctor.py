@@ -15,7 +15,7 @@ from loadtop.reports.doctor import PANELS, SCHEMA, Check, Health, Report, examin
 from loadtop.reports.text import wrapped
 
 if TYPE_CHECKING:
-    from collectors.transport.ssh import SshTransport
+    from collectors.transport.ssh.transport import SshTransport
 
 INTERVAL_S = 0.5
 LEAST_S = 2.0

@@ -9,7 +9,7 @@ from loadtop.cli.ends import UnreachableError
 from loadtop.cli.options.parse import HERE, Options
 
 if TYPE_CHECKING:
-    from collectors.transport.ssh import SshTransport
+    from collectors.transport.ssh.transport import SshTransport
     from loadtop.generator.plan import Plan
 
 
@@ -18,8 +18,8 @@ async def connect_far(options: Options) -> "dict[str, SshTransport]":
     places = {name: place for name, place in options.watching.hosts if place not in HERE}
     if not places:
         return {}
-    from collectors.problem import TransportError
-    from collectors.transport.ssh import SshTransport
+    from collectors.errors import TransportError
+    from collectors.transport.ssh.transport import SshTransport
 
     far = {name: SshTransport(place) for name, place in places.items()}
     try:

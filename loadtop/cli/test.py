@@ -31,7 +31,7 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.mark_pipe import MarkPipe
 
 if TYPE_CHECKING:
-    from collectors.transport.ssh import SshTransport
+    from collectors.transport.ssh.transport import SshTransport
     from loadtop.engines.command import CommandLoad
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 import psutil
 import pytest
 
-from collectors.problem import FetchError
+from collectors.errors import FetchError
 from collectors.transport.http import StatusClient
 from loadtop.model import ApacheStatus, Group, HostSample, State
 from tests.servers.apache import Apache, ApacheFactory, Mpm

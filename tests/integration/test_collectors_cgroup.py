@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors.cgroup import Mount, parse_mounts
 from collectors.host import HostCollector, local_host
+from collectors.linux.cgroup import Mount, parse_mounts
 from loadtop.model import HostSample
 from tests.servers.apache import ApacheFactory
 

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Callable, Generator
 
 import pytest
 
-from collectors import fastcgi
 from collectors.host import HostCollector
-from collectors.transport.ssh import SshTransport
+from collectors.php_fpm import fastcgi
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import FpmPool, Group, HostSample, Process, State
 from tests.servers.apache import ApacheFactory
 from tests.servers.php_fpm import Fpm, FpmFactory

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HaproxyProxy, HostSample, State
 from tests.servers.haproxy import Haproxy, HaproxyFactory
 from tests.servers.sshd import SshdFactory

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from collectors.host import far_host, local_host
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import ApacheStatus, HostSample
 from tests.servers.apache import Apache, ApacheFactory, Mpm
 from tests.servers.sshd import SshdFactory

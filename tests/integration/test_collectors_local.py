@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
-from collectors.local_psutil import PsutilMachine
 from collectors.machine import Machine, ProcMachine
+from collectors.psutil_machine import PsutilMachine
 from collectors.transport import sock_diag
 from collectors.transport.local import LocalTransport
 from loadtop.model import USER_HZ, Group, HostSample, State

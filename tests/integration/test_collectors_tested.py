@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from collectors.host import HostCollector, far_host, local_host
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import Group, HostSample
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.haproxy import Haproxy, HaproxyFactory

@@ -12,7 +12,7 @@ from statistics import median
 import pytest
 
 from collectors.host import far_host
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
 from tests.servers.sshd import Sshd, SshdFactory
 

@@ -14,11 +14,11 @@ from typing import cast
 
 import pytest
 
+from collectors.errors import TransportError
 from collectors.host import far_host
-from collectors.problem import TransportError
 from collectors.reading import Request, Wanted
-from collectors.transport.ssh import SshTransport
-from collectors.transport.ssh_sockets import SocketDirectory
+from collectors.transport.ssh.socket_directory import SocketDirectory
+from collectors.transport.ssh.transport import SshTransport
 from tests.servers.program import Program, find_program, free_port
 from tests.servers.sshd import Sshd, SshdFactory
 
@@ -57,14 +57,14 @@ async def read_again(transport: SshTransport, within_s: float) -> float:
 
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectors.transport.ssh.PAUSES_S", (0.1, 0.2))
+    monkeypatch.setattr("collectors.transport.ssh.transport.PAUSES_S", (0.1, 0.2))
 
 
 @pytest.fixture
 def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
     """``pretend(script)``: a transport whose ssh is this shell script, and which loses patience soon."""
-    monkeypatch.setattr("collectors.transport.ssh.CONNECT_S", 2.0)
-    monkeypatch.setattr("collectors.transport.ssh.SILENCE_S", 2.0)
+    monkeypatch.setattr("collectors.transport.ssh.transport.CONNECT_S", 2.0)
+    monkeypatch.setattr("collectors.transport.ssh.transport.SILENCE_S", 2.0)
 
     def build(script: str) -> SshTransport:
         program = tmp_path / "ssh"
@@ -281,7 +281,7 @@ class TestGarbage:
 async def test_pauses_grow(pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
     transport = pretend("exit 255")
     now = [1000.0]
-    monkeypatch.setattr("collectors.transport.ssh.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("collectors.transport.ssh.transport.time.monotonic", lambda: now[0])
     waits: list[str] = []
     for pause in (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0):
         now[0] += pause
@@ -317,7 +317,7 @@ async def test_a_connection_of_the_users_own_is_used(sshd: SshdFactory, tmp_path
 
 KILLED = """
 import os, signal
-from collectors.transport.ssh_sockets import SocketDirectory
+from collectors.transport.ssh.socket_directory import SocketDirectory
 sockets = SocketDirectory()
 (sockets.path / "page0").touch()
 print(sockets.path, flush=True)

@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from collectors.errors import TransportError
 from collectors.host import far_host
-from collectors.problem import TransportError
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from tests.servers.program import find_program
 from tests.servers.sshd import Sshd, SshdFactory
 from tests.servers.watched import until
@@ -91,7 +91,7 @@ def gone(way: Way, within_s: float = 5.0) -> bool:
 
 async def test_a_machine_behind_another_one(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """The way breaks once, and is found again; after the end nothing is left."""
-    monkeypatch.setattr("collectors.transport.ssh.PAUSES_S", (0.1, 0.2))
+    monkeypatch.setattr("collectors.transport.ssh.transport.PAUSES_S", (0.1, 0.2))
     transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(way.config)))
     await transport.connect()
     host = far_host("web1", "target", transport, find_servers=False)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from collectors.errors import FetchError, TransportError
 from collectors.machine import ProcMachine
-from collectors.problem import FetchError, TransportError
 from collectors.reading import Missing, Reading, Request, Wanted
 from collectors.transport.local import LocalTransport
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import Group, Listener, State
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program, free_port

@@ -18,7 +18,7 @@ import pytest
 
 from collectors.machine import ProcMachine
 from collectors.transport.local import LocalTransport
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
 from loadtop.rates.compute import host_rates
 from loadtop.rates.records import HostRates

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from collectors.host import HostCollector, far_host, local_host
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
 
 INTERVAL_S = 0.2

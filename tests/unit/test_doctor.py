@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collectors.transport.ssh_problem import explain
+from collectors.transport.ssh.failures import explain
 from loadtop.cli.doctor import text
 from loadtop.i18n import width
 from loadtop.model import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collectors.transport.ssh import SshTransport
+from collectors.transport.ssh.transport import SshTransport
 from loadtop.analysis.totals.builder import SummaryBuilder
 from loadtop.analysis.tune.sweep import Sweep
 from loadtop.cli.machines import watched_hosts

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 
+from collectors.errors import FetchError, TransportError
 from collectors.machine import Endpoint
 from collectors.page import Page
-from collectors.problem import FetchError, TransportError
 from collectors.reading import Missing, Wanted
 from loadtop.model import Group, HostFacts, HostSample, Listener, Outcome, State, Tcp
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from collectors import apache
+from collectors.apache import status as apache
+from collectors.errors import AbsentError, ParseError
 from collectors.page import Page, without_credentials
-from collectors.problem import AbsentError, ParseError
 
 Status = Callable[[str], str]
 URL = "http://web1/server-status?auto"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collectors import disks, memory, paging, pressure, processes, tcp
+from collectors.linux import disks, memory, paging, pressure, processes, tcp
 from collectors.machine import ProcMachine
 from loadtop.model import Group, HostSample
 

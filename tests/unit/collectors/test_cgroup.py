@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import cgroup
-from collectors.cgroup import Membership, Mount, locate, parse_membership, parse_mounts
 from collectors.cgroup_watch import MOUNTS_EVERY
+from collectors.errors import ParseError
+from collectors.linux import cgroup
+from collectors.linux.cgroup import Membership, Mount, locate, parse_membership, parse_mounts
 from collectors.machine import ProcMachine
-from collectors.problem import ParseError
 from collectors.reading import Reading
 from loadtop.model import CgroupLimits, HostSample, Pressure, State
 

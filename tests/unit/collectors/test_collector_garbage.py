@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import apache, cpu, disks, load, memory, networks, paging, pressure, processes, tcp
+from collectors.apache import status as apache
+from collectors.errors import ParseError
+from collectors.linux import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
 from collectors.page import without_credentials
-from collectors.problem import ParseError
 
 Parser = Callable[[str], object]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from collectors import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
-from collectors.problem import ParseError
+from collectors.errors import ParseError
+from collectors.linux import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
 from loadtop.model import CpuTimes, Listener
 
 Proc = Callable[[str, str], str]

@@ -6,7 +6,8 @@ from dataclasses import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import apache, cpu, disks, load, memory, networks, paging, pressure, processes, tcp
+from collectors.apache import status as apache
+from collectors.linux import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
 from loadtop.model import ApacheStatus, Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure
 
 counts = st.integers(0, 2**63 - 1)

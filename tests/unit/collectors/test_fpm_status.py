@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import fastcgi, fpm
+from collectors.errors import AbsentError, ParseError
 from collectors.page import Page
-from collectors.problem import AbsentError, ParseError
+from collectors.php_fpm import fastcgi
+from collectors.php_fpm import status as fpm
 
 JSON = (
     '{"pool":"api","process manager":"static","start time":1795248292,"start since":61,"accepted conn":17,'

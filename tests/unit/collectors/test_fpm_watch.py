@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from collectors.fpm_watch import FpmWatch
+from collectors.errors import FetchError
 from collectors.machine import Endpoint
 from collectors.page import Page
-from collectors.problem import FetchError
+from collectors.php_fpm.collector import FpmWatch
 from collectors.reading import Missing
 from loadtop.model import FpmPool, Group, HostFacts, HostSample, Outcome, State
 from tests.unit.collectors.fake_machine import FakeFiles

@@ -6,9 +6,10 @@ from typing import cast
 
 import pytest
 
-from collectors import haproxy_config, names
-from collectors.haproxy_finder import HaproxyFinder, Upstream
-from collectors.haproxy_routes import Place, asked, is_bound, place_of
+from collectors.haproxy import configuration as haproxy_config
+from collectors.haproxy.discovery import HaproxyFinder, Upstream
+from collectors.haproxy.routes import Place, asked, is_bound, place_of
+from collectors.linux import host_names as names
 from collectors.machine import Endpoint, Machine
 from collectors.reading import Missing, Wanted
 from loadtop.model import Group

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import haproxy
+from collectors.errors import AbsentError, ParseError
+from collectors.haproxy import status as haproxy
 from collectors.page import Page
-from collectors.problem import AbsentError, ParseError
 
 TABLE = """\
 # pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,bout,econ,eresp,wretr,status,qlimit,type,hrsp_5xx,req_tot,qtime,rtime,

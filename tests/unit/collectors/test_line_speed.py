@@ -2,7 +2,7 @@
 
 import pytest
 
-from collectors.networks import assumed
+from collectors.linux.networks import assumed
 from loadtop.cli.options.load import UsageError
 from loadtop.cli.options.parse import parse
 from loadtop.model import Network

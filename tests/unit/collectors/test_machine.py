@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from collectors import disks, facts, networks, tcp
+from collectors.linux import disks, facts, networks, tcp
 from collectors.machine import SLOW_EVERY, ProcMachine
 from collectors.reading import Missing
 from loadtop.model import Group, HostSample, Listener, State

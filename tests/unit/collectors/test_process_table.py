@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from collectors.problem import AbsentError, ParseError
-from collectors.process_table import PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable
+from collectors.errors import AbsentError, ParseError
+from collectors.linux.process_table import PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable
 from collectors.reading import IDLE_EVERY, Missing, Reading
 from loadtop.model import Group
 

@@ -7,12 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import apache_config, fpm_config, haproxy_config, haproxy_routes
-from collectors.apache_config import Limits
+from collectors.apache import configuration as apache_config
+from collectors.apache.configuration import Limits
 from collectors.config_files import Config, IncludeOf, entries, read_config
-from collectors.fpm_config import PoolConfig
-from collectors.haproxy_finder import own_addresses
+from collectors.haproxy import configuration as haproxy_config
+from collectors.haproxy import routes as haproxy_routes
+from collectors.haproxy.discovery import own_addresses
 from collectors.machine import Endpoint
+from collectors.php_fpm import configuration as fpm_config
+from collectors.php_fpm.configuration import PoolConfig
 from collectors.reading import Missing, Wanted
 
 

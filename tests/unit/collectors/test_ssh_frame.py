@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import names
-from collectors.problem import TransportError
+from collectors.errors import TransportError
+from collectors.linux import host_names as names
+from collectors.linux.tcp import LISTENERS, TABLES
 from collectors.reading import Missing, Request, Wanted
-from collectors.tcp import LISTENERS, TABLES
-from collectors.transport.ssh_frame import (
+from collectors.transport.shell.frames import (
     Kept,
     Orders,
     cut_out,

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from collectors.errors import FetchError
 from collectors.page import Page
-from collectors.problem import FetchError
 from collectors.status_page import PATIENCE, Answer, StatusPage
 
 Instantly = Callable[[Any], Any]

@@ -1,9 +1,9 @@
 """Which of several servers is under test, from where they listen and what they ask."""
 
 from collectors.config_files import Config
-from collectors.fpm_config import PoolConfig
 from collectors.machine import Endpoint
-from collectors.tested import Server, behind, not_asked, note, serving
+from collectors.php_fpm.configuration import PoolConfig
+from collectors.under_test import Server, behind, not_asked, note, serving
 
 NOTHING = Config((), lambda _: None)
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import unix_sockets
-from collectors.problem import ParseError
-from collectors.unix_sockets import UnixListener
+from collectors.errors import ParseError
+from collectors.linux import unix_sockets
+from collectors.linux.unix_sockets import UnixListener
 
 TABLE = """\
 Num       RefCount Protocol Flags    Type St Inode Path

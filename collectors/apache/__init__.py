@@ -1,0 +1,1 @@
+"""Apache httpd: mod_status pages and configured limits."""

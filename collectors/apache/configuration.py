@@ -1,0 +1,135 @@
+"""Apache's configured limits, from its command line and its configuration files.
+
+Source: httpd 2.4, docs/manual/mod/mpm_common, prefork, worker, event: ``MaxRequestWorkers`` (before 2.4 ``MaxClients``)
+is 256 with prefork and otherwise ``ServerLimit`` (16) times ``ThreadsPerChild`` (25) where it is not given;
+``ListenBacklog`` 511. Of several the last counts, and none in an ``<IfModule>`` of another MPM.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from collectors.config_files import Config, IncludeOf
+from collectors.machine import Endpoint
+from collectors.parsing import count_or_none
+from collectors.reading import Missing
+
+LAYOUTS = (
+    "/etc/apache2/apache2.conf",
+    "/etc/httpd/conf/httpd.conf",
+    "/etc/apache2/httpd.conf",
+    "/usr/local/apache2/conf/httpd.conf",
+    "/usr/local/etc/apache24/httpd.conf",
+)
+"""Debian, Red Hat, SUSE and Alpine, built from source, FreeBSD."""
+
+_INCLUDE = re.compile(r"\s*Include(?:Optional)?\s+(?:\"([^\"]+)\"|(\S+))", re.IGNORECASE)
+_ROOT = re.compile(r"\s*ServerRoot\s+\"?([^\"\s]+)", re.IGNORECASE)
+_OPEN = re.compile(r"\s*<(\w+)\s*([^>]*)>")
+_CLOSE = re.compile(r"\s*</(\w+)>")
+_MPM = re.compile(r"(!?)\s*(?:mpm_)?(prefork|worker|event)(?:_module|\.c)", re.IGNORECASE)
+_LOADED = re.compile(r"\s*LoadModule\s+mpm_(prefork|worker|event)_module\s", re.IGNORECASE)
+_DIRECTIVE = re.compile(
+    r"\s*(MaxRequestWorkers|MaxClients|ServerLimit|ThreadsPerChild|ListenBacklog)\s+(\d+)", re.IGNORECASE
+)
+_PREFORK_WORKERS, _SERVERS, _THREADS, _BACKLOG = 256, 16, 25, 511
+
+
+_LISTEN = re.compile(r"\s*Listen\s+(?:\[([0-9a-f:.]+)\]:|([\w.-]+):)?(\d{1,5})(?:\s|$)", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is configured; ``None`` for what is not known."""
+
+    max_request_workers: int | None = None
+    server_limit: int | None = None
+    threads_per_child: int | None = None
+    listen_backlog: int | None = None
+
+
+def files_of(command: Sequence[str]) -> tuple[str, ...]:
+    """The file that a command line names with ``-f``, or the usual ones, of which the first that is there counts."""
+    options = dict(pairwise(command))
+    file, root = options.get("-f"), options.get("-d", "")
+    if file:
+        path = posixpath.join(root, file)
+        return (path,) if path.startswith("/") else ()
+    if root:
+        return (posixpath.join(root, "apache2.conf"), posixpath.join(root, "conf/httpd.conf"))
+    return LAYOUTS
+
+
+def root_of(command: Sequence[str], path: str, text: str | Missing) -> str:
+    """What relative paths are below: ``-d``, ``ServerRoot``, or the usual place for that file."""
+    for line in text.splitlines() if isinstance(text, str) else ():
+        if match := _ROOT.match(line):
+            return match[1]
+    folder = posixpath.dirname(path)
+    return dict(pairwise(command)).get("-d") or (posixpath.dirname(folder) if folder.endswith("/conf") else folder)
+
+
+def include_of(root: str) -> IncludeOf:
+    """Finds what a line includes; a directory means all files in it."""
+
+    def include(line: str) -> str | None:
+        match = _INCLUDE.match(line)
+        if match is None:
+            return None
+        pattern = posixpath.join(root, match[1] or match[2])
+        return f"{pattern}*" if pattern.endswith("/") else pattern
+
+    return include
+
+
+def parse(lines: Iterable[str], mpm: str = "") -> dict[str, int]:
+    """The values given for this MPM (the one that is loaded, where it is empty), by directive in lower case."""
+    kept = list(lines)
+    if not mpm:
+        mpm = next((match[1].lower() for line in kept if (match := _LOADED.match(line))), "")
+    found: dict[str, int] = {}
+    others: list[bool] = []
+    for line in kept:
+        if opened := _OPEN.match(line):
+            others.append(opened[1].lower() == "ifmodule" and _is_of_another(opened[2], mpm))
+        elif _CLOSE.match(line) and others:
+            others.pop()
+        elif (match := _DIRECTIVE.match(line)) and not any(others):
+            name = match[1].lower().replace("maxclients", "maxrequestworkers")
+            value = count_or_none(match[2])
+            if value is not None:
+                found[name] = value
+    return found
+
+
+def listening(lines: Iterable[str]) -> tuple[Endpoint, ...]:
+    """Where ``Listen`` says that it listens, whether or not the section it is in counts."""
+    found = (match for line in lines if (match := _LISTEN.match(line)))
+    everywhere = "0.0.0.0"  # noqa: S104 - as the kernel has it
+    return tuple(dict.fromkeys(Endpoint(match[1] or match[2] or everywhere, int(match[3])) for match in found))
+
+
+def limits(config: Config, mpm: str) -> Limits:
+    """The limits of a configuration, with httpd's defaults for what it does not give, if all of it could be read."""
+    if not config.found:
+        return Limits()
+    given = parse(config.lines(), mpm)
+    refused = any(isinstance(text, Missing) and text.reason != "no such file" for text in config.files.values())
+    servers, threads = given.get("serverlimit"), given.get("threadsperchild")
+    workers, backlog = given.get("maxrequestworkers"), given.get("listenbacklog")
+    if refused or not mpm:
+        return Limits(workers, servers, threads, backlog)
+    backlog = _BACKLOG if backlog is None else backlog
+    if mpm == "prefork":
+        workers = _PREFORK_WORKERS if workers is None else workers
+        return Limits(workers, _PREFORK_WORKERS if servers is None else servers, None, backlog)
+    servers = _SERVERS if servers is None else servers
+    threads = _THREADS if threads is None else threads
+    return Limits(servers * threads if workers is None else workers, servers, threads, backlog)
+
+
+def _is_of_another(module: str, mpm: str) -> bool:
+    match = _MPM.fullmatch(module.strip().strip('"'))
+    return match is not None and bool(mpm) and (match[2].lower() == mpm) == bool(match[1])

@@ -1,0 +1,110 @@
+"""Apache's mod_status page in its form for programs (``?auto``): lines of ``Key: value``, the first without a key.
+
+Source: httpd 2.4, modules/generators/mod_status.c. What is read are the scoreboard's letters (the truth about slots)
+and counters since restart, and never the averages since restart (ReqPerSec, CPULoad) that the page also prints. Event
+prints BusyWorkers and IdleWorkers twice in some versions: the letters are what counts, and of any key the first.
+"""
+
+from urllib.parse import urlsplit, urlunsplit
+
+from collectors.errors import AbsentError, ParseError
+from collectors.page import Page
+from collectors.parsing import complete_lines, count_or_none
+from loadtop.model import ApacheStatus
+
+LETTERS = "_SRWKDCLGI."
+STATUS_PATH = "/server-status"
+
+FIX = """\
+<Location "/server-status">
+    SetHandler server-status
+    Require local
+</Location>"""
+"""The block that switches the page on, for Apache's configuration."""
+
+
+def status_url(url: str) -> str:
+    """The URL of the page for programs: ``?auto`` is added, and the usual path where the URL has none.
+
+    What is no URL is given back as it is: fetching it says so.
+    """
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+    except ValueError:
+        return url
+    path = parts.path if parts.path not in ("", "/") else STATUS_PATH
+    keys = [pair for pair in parts.query.split("&") if pair]
+    query = "&".join(keys if "auto" in keys else [*keys, "auto"])
+    return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
+
+
+def status_url_of_target(target_url: str) -> str:
+    """Where the page of the server that answers ``target_url`` usually is."""
+    parts = urlsplit(target_url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], STATUS_PATH, "auto", ""))
+
+
+def parse(text: str, url: str = "", fetch_s: float | None = None) -> ApacheStatus:
+    """One status page. ``mpm`` is derived where the page does not name it (before 2.4.7)."""
+    if text.lstrip()[:1] == "<":
+        raise ParseError("an HTML page, not the text of mod_status")
+    table: dict[str, str] = {}
+    for line in complete_lines(text):
+        key, colon, value = line.partition(":")
+        if colon:
+            table.setdefault(key.strip(), value.strip())
+    board = table.get("Scoreboard")
+    if board is None:
+        raise ParseError("no line Scoreboard: this is not the text of mod_status, or it is cut off")
+    if not board or not set(board) <= set(LETTERS):
+        raise ParseError(f"letters that no scoreboard has: {board[:40]!a}")
+    connections = count_or_none(table.get("ConnsTotal"))
+    return ApacheStatus(
+        url=url,
+        mpm=table.get("ServerMPM", "").lower() or ("event" if connections is not None else ""),
+        version=table.get("ServerVersion", ""),
+        scoreboard=board,
+        uptime_s=count_or_none(table.get("ServerUptimeSeconds", table.get("Uptime"))),
+        accesses=count_or_none(table.get("Total Accesses")),
+        kbytes=count_or_none(table.get("Total kBytes")),
+        duration_ms=count_or_none(table.get("Total Duration")),
+        processes=count_or_none(table.get("Processes")),
+        stopping=count_or_none(table.get("Stopping")),
+        connections=connections,
+        connections_writing=count_or_none(table.get("ConnsAsyncWriting")),
+        connections_keepalive=count_or_none(table.get("ConnsAsyncKeepAlive")),
+        connections_closing=count_or_none(table.get("ConnsAsyncClosing")),
+        fetch_s=fetch_s,
+    )
+
+
+def parse_page(page: Page) -> ApacheStatus:
+    """The status on a page; raises :class:`AbsentError` with what to do where the server gives another page."""
+    if page.status in (401, 403):
+        raise AbsentError(
+            f"{page.url}: not permitted ({page.status}). Allow this machine in Apache's configuration, for example with"
+            f" `Require local` or `Require ip ADDRESS`:\n{FIX}"
+        )
+    if 300 <= page.status < 400:
+        raise AbsentError(f"{page.url}: leads elsewhere ({page.status}). Name the page itself with --apache URL")
+    if page.status == 404:
+        raise AbsentError(
+            f"{page.url}: no such page (404). If this is Apache, switch mod_status on (`a2enmod status`),"
+            f" add this to its configuration, and reload it:\n{FIX}"
+        )
+    if page.status != 200:
+        raise AbsentError(f"{page.url}: the server answers with status {page.status}")
+    try:
+        return parse(page.text, page.url, page.took_s)
+    except ParseError as error:
+        raise AbsentError(
+            f"{page.url}: {error}. A rewrite or an application may answer in place of mod_status;"
+            f" add this to Apache's configuration or name the page with --apache URL:\n{FIX}"
+        ) from None
+
+
+def note(status: ApacheStatus) -> str:
+    """What keeps a page from telling more, or an empty string."""
+    if status.accesses is None:
+        return f"{status.url}: ExtendedStatus is off, so there are no request rates. Add `ExtendedStatus On`"
+    return ""

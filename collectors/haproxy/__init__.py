@@ -1,0 +1,1 @@
+"""HAProxy: statistics from its socket or page, and where its configuration sends requests."""

@@ -1,0 +1,129 @@
+"""HAProxy's configuration: its sections, and where its statistics are.
+
+Source: HAProxy's configuration manual, sections 3.1 (``stats socket``) and 4.2 (``bind``, ``stats enable``, ``stats
+uri``). A page is there on every ``bind`` of a section that has statistics, or of all where ``defaults`` has them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from collectors.haproxy.status import STATS_URI
+
+LAYOUT = "/etc/haproxy/haproxy.cfg"
+"""Debian's, Red Hat's and Alpine's."""
+
+SOCKETS = (
+    "/run/haproxy/admin.sock",
+    "/var/lib/haproxy/stats",
+    "/run/haproxy.sock",
+    "/var/run/haproxy.sock",
+    "/run/haproxy/haproxy.sock",
+)
+"""Where the socket usually is: Debian, Red Hat, and what examples have."""
+
+_PROXIES = ("frontend", "listen", "backend")
+_SECTIONS = (
+    *("global", "defaults", *_PROXIES, "peers", "resolvers", "userlist", "mailers", "program", "ring", "log-forward"),
+    *("cache", "http-errors", "fcgi-app", "crt-store", "traces", "acme"),
+)
+_WORDS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#]+)")
+_EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")  # noqa: S104 - as they are written there
+_PORT = re.compile(r"(.*):(\d{1,5})", re.ASCII)
+
+
+@dataclass(slots=True)
+class Section:
+    """One section, as far as it matters here: ``binds`` with whether each is encrypted, ``servers`` as written, and the
+    ``chroot`` of the whole configuration."""
+
+    kind: str
+    name: str = ""
+    binds: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
+    uri: str = ""
+    default: str = ""
+    backends: list[str] = field(default_factory=list[str])
+    servers: list[str] = field(default_factory=list[str])
+    chroot: str = ""
+
+
+def files_of(command: Sequence[str]) -> list[str]:
+    """The configuration files on a command line: one after each ``-f``, and all after ``--``."""
+    found = [path for option, path in pairwise(command) if option == "-f"]
+    if "--" in command:
+        found += command[command.index("--") + 1 :]
+    return [f"{path}*.cfg" if path.endswith("/") else path for path in found if path.startswith("/")]
+
+
+def parse(lines: Iterable[str]) -> tuple[str, ...]:
+    """The stats sockets and then the pages, as URLs that :mod:`collectors.haproxy.status` understands."""
+    sockets: list[str] = []
+    pages: list[str] = []
+    for section in _sections(lines, sockets):
+        if section.uri and section.kind != "defaults":
+            pages += [url for bind, secure in section.binds if (url := _page(bind, section.uri, secure=secure))]
+    return tuple(dict.fromkeys((*sockets, *pages)))
+
+
+def sections(lines: Iterable[str]) -> list[Section]:
+    """All sections, each with what ``defaults`` gave it."""
+    return list(_sections(lines, []))
+
+
+def _sections(lines: Iterable[str], sockets: list[str]) -> Iterator[Section]:
+    section, defaults, chroot = Section(""), Section("defaults"), ""
+    for line in lines:
+        words = [quoted or single or bare for quoted, single, bare in _WORDS.findall(line.partition("#")[0])]
+        if not words:
+            continue
+        if words[0] in _SECTIONS:
+            yield section
+            if words[0] == "defaults":
+                section = defaults = Section("defaults")
+            else:
+                section = Section(words[0], words[1] if len(words) > 1 else "", default=defaults.default, chroot=chroot)
+                section.uri = defaults.uri if words[0] in _PROXIES else ""
+        elif words[0] == "bind" and len(words) > 1:
+            section.binds += [(bind, "ssl" in words[2:]) for bind in words[1].split(",")]
+        elif words[0] == "default_backend" and len(words) > 1:
+            section.default = words[1]
+        elif words[0] == "use_backend" and len(words) > 1:
+            section.backends.append(words[1])
+        elif words[0] == "server" and len(words) > 2:
+            section.servers.append(words[2])
+        elif words[0] == "server-template" and len(words) > 3:
+            section.servers.append(words[3])
+        elif words[0] == "chroot" and len(words) > 1:
+            chroot = words[1].rstrip("/")
+        elif words[0] == "stats" and len(words) > 1:
+            _note_stats(section, words[1:], sockets)
+    yield section
+
+
+def _note_stats(section: Section, words: Sequence[str], sockets: list[str]) -> None:
+    if words[0] == "socket" and len(words) > 1:
+        place = words[1]
+        if place.startswith(("/", "unix@/")):
+            sockets.append(f"unix:{place.removeprefix('unix@')}")
+        elif address := address_of(place):
+            sockets.append(f"tcp://{address}")
+    elif words[0] == "uri" and len(words) > 1:
+        section.uri = words[1]
+    elif words[0] in ("enable", "auth", "realm", "refresh", "show-legends", "admin", "hide-version"):
+        section.uri = section.uri or STATS_URI  # each of them switches the page on
+
+
+def address_of(bind: str) -> str:
+    """``HOST:PORT`` of what a ``bind`` says; empty for anything but TCP. Everywhere is also this machine."""
+    kind, at, rest = bind.rpartition("@")
+    match = _PORT.fullmatch(rest)
+    if match is None or (at and kind not in ("ipv4", "ipv6")):
+        return ""
+    host = "127.0.0.1" if match[1] in _EVERYWHERE else match[1]
+    return f"{host}:{match[2]}"
+
+
+def _page(bind: str, uri: str, *, secure: bool) -> str:
+    address = address_of(bind)
+    return f"{'https' if secure else 'http'}://{address}{uri};csv" if address and uri.startswith("/") else ""

@@ -1,0 +1,216 @@
+"""The web server's own control group: its limits, how often they were hit, and its pressure; version 1 and 2.
+
+Sources: Linux, Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst and scheduler/sched-bwc.rst. A limit holds
+for a group and all below it, so the one that counts is the tightest over a group and its ancestors; counters are those
+of the group whose limit that is. ``memory.high`` counts as a limit beside ``memory.max``: a group over it is slowed
+down until it is below.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from collectors.errors import ParseError
+from collectors.linux import pressure
+from collectors.parsing import complete_lines, count_or_none, counts
+from collectors.reading import Reading, Wanted
+from loadtop.model import CgroupLimits, Pressure
+
+MOUNTS = "/proc/self/mountinfo"
+PRESSURES = ("cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure")
+UNLIMITED_BYTES = 1 << 62
+"""Version 1 prints "no limit" as the largest multiple of a page; nothing real comes near."""
+
+_CPU = {1: ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.stat"), 2: ("cpu.max", "cpu.stat")}
+_MEMORY = {
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.failcnt"),
+    2: ("memory.max", "memory.high", "memory.current", "memory.events"),
+}
+_STAT = ("nr_periods", "nr_throttled", "throttled_usec", "throttled_time")
+_ESCAPE = re.compile(r"\\([0-7]{3})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The groups of one process: its path in the unified hierarchy, and in that of each controller of version 1."""
+
+    unified: str | None = None
+    controllers: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One mounted hierarchy: where, which group is its top, and its controllers (``None``: version 2)."""
+
+    point: str
+    top: str
+    controllers: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a group's files are: its directory for each resource and those of its ancestors, the group's own first."""
+
+    path: str
+    version: int
+    cpu: tuple[str, ...]
+    memory: tuple[str, ...]
+    pressure: str | None
+
+    def files(self) -> tuple[Wanted, ...]:
+        """All files to read for one sample."""
+        names = [f"{directory}/{name}" for directory in self.cpu for name in _CPU[self.version]]
+        names += [f"{directory}/{name}" for directory in self.memory for name in _MEMORY[self.version]]
+        if self.pressure is not None:
+            names += [f"{self.pressure}/{name}" for name in PRESSURES]
+        return tuple(Wanted(name, 16384) for name in names)
+
+
+def membership_file(pid: int) -> Wanted:
+    """The file that tells the groups of a process."""
+    return Wanted(f"/proc/{pid}/cgroup", 16384)
+
+
+def parse_membership(cgroup: str) -> Membership:
+    """The groups of a process from lines of ``number:controllers:path``; ``0::path`` is that of version 2."""
+    unified: str | None = None
+    controllers: dict[str, str] = {}
+    for line in complete_lines(cgroup):
+        number, first, rest = line.partition(":")
+        names, second, path = rest.partition(":")
+        if not (first and second and number.isdecimal() and path.startswith("/")):
+            raise ParseError(f"no line of a control group: {line[:40]!a}")
+        if number == "0" and not names:
+            unified = path
+        controllers |= dict.fromkeys(filter(None, names.split(",")), path)
+    if unified is None and not controllers:
+        raise ParseError("no control group")
+    return Membership(unified, controllers)
+
+
+def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
+    """The mounted hierarchies, in the order of /proc/PID/mountinfo (Linux, Documentation/filesystems/proc.rst)."""
+    found: list[Mount] = []
+    for line in complete_lines(mountinfo):
+        before, dash, after = line.partition(" - ")
+        words, ends = before.split(" "), after.split(" ")
+        if not dash or len(words) < 6 or len(ends) < 3 or ends[0] not in ("cgroup", "cgroup2"):
+            continue
+        controllers = None if ends[0] == "cgroup2" else frozenset(ends[2].split(","))
+        found.append(Mount(_unescaped(words[4]), _unescaped(words[3]), controllers))
+    return tuple(found)
+
+
+def locate(membership: Membership, mounts: Iterable[Mount]) -> Place | None:
+    """Where the files of a group are; ``None`` where its hierarchy is not mounted, or only a part that it is not in."""
+    unified: tuple[str, ...] = ()
+    by_controller: dict[str, tuple[str, ...]] = {}
+    for mount in mounts:
+        if mount.controllers is None:
+            unified = _directories(mount, membership.unified) or unified
+        for name in ("cpu", "memory"):
+            if mount.controllers is not None and name in mount.controllers:
+                by_controller[name] = _directories(mount, membership.controllers.get(name))
+    cpu, memory = by_controller.get("cpu", ()), by_controller.get("memory", ())
+    pressure = unified[0] if unified else None
+    if cpu or memory:
+        path = membership.controllers.get("memory") or membership.controllers.get("cpu") or "/"
+        return Place(path, 1, cpu, memory, pressure)
+    return Place(membership.unified or "/", 2, unified, unified, pressure) if unified else None
+
+
+def collect(reading: Reading, place: Place) -> CgroupLimits:
+    """The limits that hold for a group, from the files of :meth:`Place.files`. Whatever is missing is ``None``."""
+    quota, period, cpu_directory = _tightest_cpu(reading, place)
+    stat = counts(reading.optional(f"{cpu_directory}/cpu.stat") or "", _STAT) if cpu_directory else {}
+    nanoseconds = stat.get("throttled_time")
+    limit, memory_directory = _tightest_memory(reading, place)
+    used, failures = _memory_use(reading, memory_directory, place.version) if memory_directory else (None, None)
+    return CgroupLimits(
+        path=place.path,
+        version=place.version,
+        cpu_quota_us=quota,
+        cpu_period_us=period,
+        periods=stat.get("nr_periods"),
+        throttled_periods=stat.get("nr_throttled"),
+        throttled_us=stat.get("throttled_usec", None if nanoseconds is None else nanoseconds // 1000),
+        memory_limit_kb=None if limit is None else limit // 1024,
+        memory_used_kb=None if used is None else used // 1024,
+        memory_failures=failures,
+        pressure=_pressure(reading, place),
+    )
+
+
+def _directories(mount: Mount, path: str | None) -> tuple[str, ...]:
+    """The directory of a group and those of its ancestors up to the top of the mount; empty where it is not below."""
+    if path is None or "/../" in f"{path}/":
+        return ()
+    top = mount.top.rstrip("/")
+    if path != top and not path.startswith(f"{top}/"):
+        return ()
+    parts = [part for part in path[len(top) :].split("/") if part]
+    point = mount.point.rstrip("/")
+    return tuple("/".join((point, *parts[:depth])) for depth in range(len(parts), -1, -1))
+
+
+def _tightest_cpu(reading: Reading, place: Place) -> tuple[int | None, int | None, str | None]:
+    """Quota and period of the group that allows the least processor time, and its directory: else the group's own."""
+    found: list[tuple[float, int, int, str]] = []
+    for directory in place.cpu:
+        if place.version == 2:
+            words = _words(reading, f"{directory}/cpu.max")
+            quota, period = (*map(count_or_none, words), None, None)[:2]
+        else:
+            quota, period = (_number(reading, f"{directory}/cpu.cfs_{name}_us") for name in ("quota", "period"))
+        if quota and period:
+            found.append((quota / period, quota, period, directory))
+    if not found:
+        return None, None, next(iter(place.cpu), None)
+    _, quota, period, directory = min(found, key=lambda row: row[0])
+    return quota, period, directory
+
+
+def _tightest_memory(reading: Reading, place: Place) -> tuple[int | None, str | None]:
+    """The least memory limit in bytes, and the directory of the group that has it: else the group's own."""
+    names = ("memory.max", "memory.high") if place.version == 2 else ("memory.limit_in_bytes",)
+    found = [
+        (limit, directory)
+        for directory in place.memory
+        for name in names
+        if (limit := _number(reading, f"{directory}/{name}")) is not None and limit < UNLIMITED_BYTES
+    ]
+    return min(found, key=lambda row: row[0]) if found else (None, next(iter(place.memory), None))
+
+
+def _memory_use(reading: Reading, directory: str, version: int) -> tuple[int | None, int | None]:
+    """Bytes used, and how often the limit was hit."""
+    if version == 1:
+        return (
+            _number(reading, f"{directory}/memory.usage_in_bytes"),
+            _number(reading, f"{directory}/memory.failcnt"),
+        )
+    events = counts(reading.optional(f"{directory}/memory.events") or "", ("high", "max"))
+    hits = [events[name] for name in ("high", "max") if name in events]
+    return _number(reading, f"{directory}/memory.current"), sum(hits) if hits else None
+
+
+def _pressure(reading: Reading, place: Place) -> Pressure | None:
+    if place.pressure is None:
+        return None
+    texts = [reading.optional(f"{place.pressure}/{name}") for name in PRESSURES]
+    return None if texts == [None] * 4 else pressure.parse(*texts)
+
+
+def _words(reading: Reading, path: str) -> list[str]:
+    return next(complete_lines(reading.optional(path) or ""), "").split()
+
+
+def _number(reading: Reading, path: str) -> int | None:
+    """The number in a file of one; ``None`` for ``max``, -1, or a file that is not there."""
+    words = _words(reading, path)
+    return count_or_none(words[0]) if words else None
+
+
+def _unescaped(word: str) -> str:
+    """A path as mountinfo prints it: spaces and the like are octal."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), word)

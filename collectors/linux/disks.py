@@ -1,0 +1,107 @@
+"""Whole block devices from /proc/diskstats, and which of them carry swap from /proc/swaps.
+
+Source: Linux, Documentation/admin-guide/iostats.rst: sectors of 512 bytes, times in ms; discards since 4.18 and flushes
+since 5.5 are not read. /sys/block tells whole devices from partitions; where it cannot be read, names do.
+"""
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+from collectors.errors import ParseError
+from collectors.parsing import complete_lines, count_or_none, row
+from collectors.reading import Reading, Wanted
+from loadtop.model import Disk
+
+DISKSTATS = "/proc/diskstats"
+SWAPS = "/proc/swaps"
+BLOCKS = "/sys/block/"
+FILES = (Wanted(DISKSTATS), Wanted(SWAPS))
+
+_PARTITION = re.compile(r"(?P<disk>(?:sd|vd|xvd|hd)[a-z]+|(?:nvme\d+n|mmcblk|loop|nbd|md)\d+(?=p))p?\d+", re.ASCII)
+_WITHOUT_MEDIUM = re.compile(r"(?:loop|ram|zram|nbd|sr|fd)\d+", re.ASCII)
+
+
+def parse(diskstats: str, swaps: str | None = None, blocks: frozenset[str] | None = None) -> tuple[Disk, ...]:
+    """The whole devices, without those of memory, loops and empty drives that never did any I/O.
+
+    ``swaps`` is the text of /proc/swaps, ``blocks`` the names of whole devices. A device counts as swap where it is
+    itself a swap area, or where every partition of it that did any I/O is one.
+    """
+    areas = parse_swap_devices(swaps) if swaps is not None else frozenset[str]()
+    disks: list[Disk] = []
+    partitions: dict[str, list[Disk]] = {}
+    for line in complete_lines(diskstats):
+        disk = _disk(line)
+        if disk is None:
+            continue
+        whole = _whole(disk.name, blocks)
+        if whole != disk.name:
+            partitions.setdefault(whole, []).append(disk)
+        elif disk.reads or disk.writes or not _WITHOUT_MEDIUM.fullmatch(disk.name):
+            disks.append(disk)
+    if diskstats and "\n" not in diskstats:
+        raise ParseError("/proc/diskstats has no complete line")
+    return tuple(
+        replace(disk, swap=True) if _carries_swap(disk, partitions.get(disk.name, []), areas) else disk
+        for disk in disks
+    )
+
+
+@lru_cache(maxsize=64)
+def parse_swap_devices(swaps: str) -> frozenset[str]:
+    """Names (without /dev/) of the devices that are swap areas. Swap files are no devices; zram is one."""
+    found: set[str] = set()
+    for line in list(complete_lines(swaps))[1:]:
+        words = line.split()
+        if len(words) < 2:
+            raise ParseError(f"/proc/swaps: no line of a swap area: {line[:40]!a}")
+        if words[1] == "partition" and words[0].startswith("/dev/"):
+            found.add(words[0].removeprefix("/dev/"))
+    return frozenset(found)
+
+
+def parse_blocks(links: str) -> frozenset[str]:
+    """Names of whole devices from the links in /sys/block; ``!`` there stands for the ``/`` in a name."""
+    return frozenset(line.rpartition("/")[2].replace("!", "/") for line in complete_lines(links))
+
+
+def collect(reading: Reading, blocks: frozenset[str] | None) -> tuple[Disk, ...]:
+    return parse(reading.text(DISKSTATS), reading.optional(SWAPS), blocks)
+
+
+@lru_cache(maxsize=1024)
+def _disk(line: str) -> Disk | None:
+    words = line.split()
+    if len(words) < 3:
+        raise ParseError(f"/proc/diskstats: no line of a device: {line[:40]!a}")
+    if len(words) < 14:
+        return None  # before 2.6.25 partitions had four counters only
+    reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms = row(words[3:11], DISKSTATS)
+    in_flight = count_or_none(words[11])
+    return Disk(
+        name=words[2],
+        reads=reads,
+        read_kb=read_sectors // 2,
+        read_ms=read_ms,
+        writes=writes,
+        write_kb=write_sectors // 2,
+        write_ms=write_ms,
+        in_flight=in_flight if in_flight is not None and in_flight < 2**31 else None,
+        busy_ms=count_or_none(words[12]),
+        queue_ms=count_or_none(words[13]),
+    )
+
+
+def _whole(name: str, blocks: frozenset[str] | None) -> str:
+    """The whole device that a name belongs to: itself where it is one."""
+    if blocks is None:
+        match = _PARTITION.fullmatch(name)
+        return match["disk"] if match else name
+    stem = name.rstrip("0123456789")
+    return next((whole for whole in (name, stem, stem.removesuffix("p")) if whole in blocks), name)
+
+
+def _carries_swap(disk: Disk, partitions: list[Disk], areas: frozenset[str]) -> bool:
+    used = [partition.name for partition in partitions if partition.reads or partition.writes]
+    return disk.name in areas or (bool(used) and areas.issuperset(used))

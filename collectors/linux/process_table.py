@@ -1,0 +1,219 @@
+"""Which processes are worth a row, and which must be read how often. Keeps what is known of each; does no I/O.
+
+Reading ``stat`` of every process each second would be the dearest part of a sample on a machine with many, and most of
+them sleep. So servers and the generator's own are read every time, others every time while they use the processor, and
+sleeping others in turn (see :class:`~collectors.reading.Request`). Proportional memory (``smaps_rollup``) makes the
+kernel walk all page tables of a process (0.1 to 0.3 ms for an httpd with mod_php): a sample reads :data:`PSS_FIRST`
+that were never read and :data:`PSS_AGAIN` of the oldest values, and the last value is kept.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from collectors.errors import AbsentError, ParseError
+from collectors.linux.processes import ProcessStat, parse_pss, parse_stat, server_group
+from collectors.reading import Missing, Reading
+from loadtop.model import Group, Process
+
+BUSIEST = 5
+PSS_FIRST = 8
+PSS_AGAIN = 1
+PSS_EVERY = 15
+_PSS_GROUPS = (Group.HTTPD, Group.FPM)
+
+
+@dataclass(slots=True)
+class _Known:
+    """The newest of one process: ``text`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
+    ``ticks_s`` its processor time per second between its last two readings, ``row`` what is told of it as long as
+    nothing of that changes."""
+
+    text: str
+    stat: ProcessStat
+    at: float
+    group: Group = Group.OTHER
+    counted: Group = Group.OTHER
+    ticks_s: float | None = None
+    pss_kb: int | None = None
+    pss_asked: int = 0
+    row: Process | None = None
+
+    def renew(self, text: str, stat: ProcessStat, at: float) -> None:
+        """Take a later ``stat`` of the same process."""
+        passed = at - self.at
+        self.ticks_s = (stat.cpu_ticks - self.stat.cpu_ticks) / passed if passed > 0 else 0.0
+        self.text, self.stat, self.at, self.row = text, stat, at, None
+
+
+class ProcessTable:
+    """All processes of one machine over time."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Known] = {}
+        self._members: dict[Group, tuple[_Known, ...]] = {}
+        self._roots: dict[Group, tuple[int, ...]] = {}
+        self._turn = 0
+        self._pss_refused = ""
+        self._others_hidden = False
+        self._aside: frozenset[int] = frozenset()
+
+    @property
+    def aside(self) -> frozenset[int]:
+        """First processes of servers that are not under test: they and what they started count as others."""
+        return self._aside
+
+    @aside.setter
+    def aside(self, pids: frozenset[int]) -> None:
+        self._aside = pids
+        self._count()
+
+    def asleep(self) -> frozenset[int]:
+        """Others that slept when last looked at."""
+        other = Group.OTHER
+        return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted is other)
+
+    def want_pss(self) -> tuple[int, ...]:
+        """Processes whose proportional memory is to be read next: those never asked for, then the oldest values."""
+        members = [known for group in _PSS_GROUPS for known in self._of(group) if known.counted is group]
+        first = [known for known in members if not known.pss_asked][:PSS_FIRST]
+        due = [known for known in members if known.pss_asked and self._turn - known.pss_asked >= PSS_EVERY]
+        again = sorted(due, key=lambda known: (known.pss_asked, known.stat.pid))[:PSS_AGAIN]
+        for known in (*first, *again):
+            known.pss_asked = self._turn
+        return tuple(known.stat.pid for known in (*first, *again))
+
+    def update(self, reading: Reading) -> tuple[Process, ...]:
+        """The rows after a reading: servers, the generator's own, and the busiest others. Kernel threads count too."""
+        texts = reading.processes
+        if isinstance(texts, Missing):
+            raise AbsentError(texts.reason)
+        self._turn += 1
+        self._others_hidden = bool(reading.pids) and 1 not in reading.pids
+        self._learn(texts, reading)
+        self._learn_pss(reading.pss)
+        read = [known for known in self._known.values() if known.at == reading.at]
+        if texts and not read:
+            raise ParseError("no stat of any process could be understood")
+        other = Group.OTHER
+        busy = [known for known in read if known.ticks_s and known.counted is other]
+        busy.sort(key=lambda known: known.ticks_s or 0.0, reverse=True)
+        told = [known for known in read if known.counted is not other] + busy[:BUSIEST]
+        return tuple([_row(known, reading.page_kb) for known in told])
+
+    def note(self) -> str:
+        """What keeps the table from telling more, or an empty string."""
+        if self._others_hidden:
+            return "processes of other users are hidden here (hidepid): read as root to see them"
+        if self._pss_refused == "not permitted":
+            return "proportional memory of the servers' processes may be read by root only"
+        if self._pss_refused == "no such file":
+            return "no smaps_rollup, so no proportional memory: the kernel is older than 4.14"
+        return ""
+
+    def pids(self, group: Group) -> tuple[int, ...]:
+        """The processes of a group that were there at the last reading."""
+        return tuple(known.stat.pid for known in self._of(group))
+
+    def roots(self, group: Group) -> tuple[int, ...]:
+        """Those of a group whose parent is not of it: one for each running server."""
+        if group not in self._roots:
+            first = (known for known in self._of(group) if self._group_of(known.stat.parent) is not group)
+            self._roots[group] = tuple(known.stat.pid for known in first)
+        return self._roots[group]
+
+    def _of(self, group: Group) -> tuple[_Known, ...]:
+        """The processes of a group; found anew when any begins, ends or gets another parent."""
+        if group not in self._members:
+            self._members[group] = tuple(known for known in self._known.values() if known.group is group)
+        return self._members[group]
+
+    def _counted(self, known: _Known) -> Group:
+        """The group that a process counts in: its own, unless its server is set aside."""
+        for _ in range(64):
+            if known.stat.pid in self._aside:
+                return Group.OTHER
+            parent = self._known.get(known.stat.parent)
+            if parent is None or parent.group is not known.group:
+                break
+            known = parent
+        return known.group
+
+    def _count(self) -> None:
+        for known in self._known.values():
+            known.counted = self._counted(known) if self._aside else known.group
+
+    def _group_of(self, pid: int) -> Group | None:
+        known = self._known.get(pid)
+        return known.group if known else None
+
+    def _learn(self, texts: Mapping[int, str], reading: Reading) -> None:
+        ended = self._known.keys() - reading.pids
+        for pid in ended:
+            del self._known[pid]
+        fresh: list[_Known] = []
+        moved = False
+        for pid, text in texts.items():
+            same = self._known.get(pid)
+            if same is not None and same.text == text:
+                same.ticks_s = 0.0
+                same.at = reading.at
+                continue
+            try:
+                stat = parse_stat(text)
+            except ParseError:
+                continue  # it ended while it was read: the rest of the table is as good as without it
+            known = self._known.get(stat.pid)
+            if known is None or known.stat.started_ticks != stat.started_ticks or known.stat.name != stat.name:
+                fresh.append(_Known(text, stat, reading.at))
+                self._known[stat.pid] = fresh[-1]
+            else:
+                moved = moved or known.stat.parent != stat.parent
+                known.renew(text, stat, reading.at)
+        for known in fresh:  # when all are known, so that each finds its parents
+            known.group = known.counted = server_group(known.stat.name) or self._own_or_other(known.stat, reading.own)
+        if ended or fresh or moved:
+            self._members.clear()
+            self._roots.clear()
+            if self._aside:
+                self._count()
+
+    def _learn_pss(self, texts: Mapping[int, str | Missing]) -> None:
+        for pid, text in texts.items():
+            known = self._known.get(pid)
+            if known is None:
+                continue
+            known.row = None
+            try:
+                known.pss_kb = None if isinstance(text, Missing) else parse_pss(text)
+            except ParseError:
+                known.pss_kb = None
+            self._pss_refused = text.reason if isinstance(text, Missing) else ""
+
+    def _own_or_other(self, stat: ProcessStat, own: frozenset[int]) -> Group:
+        """Whether a process is loadtop's: one of ``own`` or a descendant. A server that loadtop started is a server."""
+        pid, parent = stat.pid, stat.parent
+        for _ in range(64):
+            if pid in own:
+                return Group.LOADTOP
+            known = self._known.get(parent)
+            if known is None:
+                return Group.LOADTOP if parent in own else Group.OTHER
+            pid, parent = known.stat.pid, known.stat.parent
+        return Group.OTHER
+
+
+def _row(known: _Known, page_kb: int) -> Process:
+    if known.row is None or known.row.group is not known.counted:
+        stat = known.stat
+        known.row = Process(
+            pid=stat.pid,
+            name=stat.name,
+            group=known.counted,
+            state=stat.state,
+            threads=stat.threads,
+            cpu_ticks=stat.cpu_ticks,
+            started_ticks=stat.started_ticks,
+            rss_kb=stat.rss_pages * page_kb,
+            pss_kb=known.pss_kb,
+        )
+    return known.row

@@ -1,0 +1,190 @@
+"""TCP of one network namespace: counters from /proc/net/netstat and snmp, gauges from sockstat, listening ports.
+
+Sources: Linux, net/ipv4/proc.c and Documentation/networking/snmp_counter.rst. In /proc/net/tcp the rows of listening
+sockets come first, and their rx_queue is the accept queue. That file has no limit of the queue; ``ss -ltn`` has (its
+Send-Q), and so has :data:`LISTENERS`, where a transport can make it: the same columns as ``ss -ltnH`` prints.
+"""
+
+import ipaddress
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from collectors.errors import ParseError
+from collectors.parsing import complete_lines, count, count_or_none, hexadecimal
+from collectors.reading import Reading, Wanted
+from loadtop.model import Listener, Tcp
+
+NETSTAT = "/proc/net/netstat"
+SNMP = "/proc/net/snmp"
+SOCKSTAT = "/proc/net/sockstat"
+SOCKSTAT6 = "/proc/net/sockstat6"
+TCP4 = "/proc/net/tcp"
+TCP6 = "/proc/net/tcp6"
+LISTENERS = "@listeners"
+HEAD_BYTES = 16384
+"""Of /proc/net/tcp only the head is read (about 100 rows): listening sockets come first, and thousands may follow."""
+
+COUNTERS = (
+    Wanted(NETSTAT, lines="^TcpExt:"),
+    Wanted(SNMP, lines="^Tcp:"),
+    Wanted(SOCKSTAT, lines="^TCP:"),
+    Wanted(SOCKSTAT6, lines="^TCP6:"),
+)
+TABLES = (Wanted(TCP4, HEAD_BYTES), Wanted(TCP6, HEAD_BYTES))
+FILES = (*COUNTERS, Wanted(LISTENERS))
+_LISTEN = "0A"
+_EXTENDED = ("ListenOverflows", "ListenDrops")
+_BASIC = ("RetransSegs", "OutSegs", "PassiveOpens", "ActiveOpens", "CurrEstab")
+
+
+@dataclass(frozen=True, slots=True)
+class ListeningSocket:
+    """One listening socket: its address (``0.0.0.0`` and ``::`` are all), accept queue, and inode."""
+
+    address: str
+    port: int
+    queue: int
+    inode: int | None
+
+
+def parse(
+    netstat: str | None,
+    snmp: str | None,
+    sockstat: str | None,
+    sockstat6: str | None = None,
+    *,
+    listeners: Iterable[Listener] = (),
+) -> Tcp:
+    """What the texts that are there tell; a text that is there must be whole."""
+    extended = _named(netstat, "TcpExt", _EXTENDED) if netstat is not None else {}
+    basic = _named(snmp, "Tcp", _BASIC) if snmp is not None else {}
+    gauges = _sockstat(sockstat, "TCP") if sockstat is not None else {}
+    gauges6 = _sockstat(sockstat6, "TCP6") if sockstat6 is not None else {}
+    in_use = gauges.get("inuse")
+    return Tcp(
+        listen_overflows=extended.get("ListenOverflows"),
+        listen_drops=extended.get("ListenDrops"),
+        retransmits=basic.get("RetransSegs"),
+        out_segments=basic.get("OutSegs"),
+        passive_opens=basic.get("PassiveOpens"),
+        active_opens=basic.get("ActiveOpens"),
+        established=basic.get("CurrEstab"),
+        time_wait=gauges.get("tw"),
+        in_use=None if in_use is None else in_use + gauges6.get("inuse", 0),
+        listeners=tuple(listeners),
+    )
+
+
+def parse_table(table: str) -> tuple[ListeningSocket, ...]:
+    """The listening sockets at the head of /proc/net/tcp or tcp6; a row that was cut off is left out."""
+    found: list[ListeningSocket] = []
+    for number, line in enumerate(complete_lines(table)):
+        words = line.split()
+        if number == 0:
+            if "local_address" not in words:
+                raise ParseError("/proc/net/tcp has no head")
+            continue
+        if len(words) < 5:
+            raise ParseError(f"/proc/net/tcp: no row of a socket: {line[:40]!a}")
+        if words[3] != _LISTEN:
+            break
+        address, _, port = words[1].partition(":")
+        _, _, rx_queue = words[4].partition(":")
+        found.append(
+            ListeningSocket(
+                address=_address(address),
+                port=hexadecimal(port, "port in /proc/net/tcp"),
+                queue=hexadecimal(rx_queue, "rx_queue in /proc/net/tcp"),
+                inode=count_or_none(words[9]) if len(words) > 9 else None,
+            )
+        )
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def parse_listeners(listeners: str) -> tuple[Listener, ...]:
+    """Ports with their accept queue and its limit from the columns of ``ss -ltnH``; sockets of a port are added up.
+
+    A limit of 0 is none that is known: on a kernel without its inet_diag module, ss reads /proc/net/tcp and prints 0.
+    """
+    sockets: list[Listener] = []
+    for line in complete_lines(listeners):
+        words = line.split()
+        if len(words) < 4 or words[0] != "LISTEN":
+            raise ParseError(f"ss -ltnH: no line of a listening socket: {line[:40]!a}")
+        port = count(words[3].rpartition(":")[2], "port of ss -ltnH")
+        limit = count(words[2], "Send-Q of ss -ltnH")
+        sockets.append(Listener(port, count(words[1], "Recv-Q of ss -ltnH"), limit or None))
+    return by_port(sockets)
+
+
+def by_port(sockets: Iterable[Listener]) -> tuple[Listener, ...]:
+    """One :class:`Listener` per port: queues of its sockets (IPv4 and IPv6, SO_REUSEPORT) added up, limits too."""
+    ports: dict[int, Listener] = {}
+    for socket in sockets:
+        other = ports.get(socket.port)
+        if other is not None:
+            known = other.backlog is not None and socket.backlog is not None
+            backlog = (other.backlog or 0) + (socket.backlog or 0) if known else None
+            socket = Listener(socket.port, other.queue + socket.queue, backlog)  # noqa: PLW2901 - the sum replaces it
+        ports[socket.port] = socket
+    return tuple(ports[port] for port in sorted(ports))
+
+
+def collect(reading: Reading) -> Tcp:
+    listeners = reading.optional(LISTENERS)
+    if listeners is not None:
+        ports = parse_listeners(listeners)
+    else:
+        tables = (text for wanted in TABLES if (text := reading.optional(wanted.path)) is not None)
+        ports = by_port(Listener(found.port, found.queue) for table in tables for found in parse_table(table))
+    texts = [reading.optional(wanted.path) for wanted in COUNTERS]
+    if texts[:3] == [None, None, None]:
+        reading.text(NETSTAT)  # says why
+    return parse(texts[0], texts[1], texts[2], texts[3], listeners=ports)
+
+
+def _named(text: str, protocol: str, wanted: Collection[str]) -> dict[str, int]:
+    """The values wanted of a pair of lines ``Tcp: NAMES`` and ``Tcp: VALUES``."""
+    names: str | None = None
+    for line in complete_lines(text):
+        label, _, rest = line.partition(":")
+        if label != protocol:
+            continue
+        if names is None:
+            names = rest
+            continue
+        values = rest.split()
+        count_of_names, columns = _columns(names)
+        if len(values) != count_of_names:
+            raise ParseError(f"{protocol}: {count_of_names} names and {len(values)} values")
+        pairs = ((name, values[columns[name]]) for name in wanted if name in columns)
+        return {name: value for name, word in pairs if (value := count_or_none(word)) is not None}
+    raise ParseError(f"no pair of lines of {protocol}")
+
+
+@lru_cache(maxsize=64)
+def _columns(names: str) -> tuple[int, Mapping[str, int]]:
+    """How many names a line has, and the place of each: a kernel prints the same more than 100 every time."""
+    words = names.split()
+    return len(words), {name: place for place, name in enumerate(words)}
+
+
+def _sockstat(text: str, protocol: str) -> dict[str, int]:
+    for line in complete_lines(text):
+        label, _, rest = line.partition(":")
+        if label == protocol:
+            words = rest.split()
+            pairs = zip(words[::2], words[1::2], strict=False)
+            return {name: value for name, word in pairs if (value := count_or_none(word)) is not None}
+    raise ParseError(f"sockstat has no line of {protocol}")
+
+
+def _address(text: str) -> str:
+    """An address as the kernel prints it: 32-bit words, each in the byte order of the machine (little-endian here)."""
+    if len(text) not in (8, 32):
+        raise ParseError(f"/proc/net/tcp: no address: {text[:40]!a}")
+    words = (hexadecimal(text[start : start + 8], "address") for start in range(0, len(text), 8))
+    packed = b"".join(word.to_bytes(4, "little") for word in words)
+    return str(ipaddress.ip_address(packed))

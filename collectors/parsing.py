@@ -1,0 +1,84 @@
+"""Numbers and tables in the texts of kernels and servers. They raise :class:`ParseError` and nothing else."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from collectors.errors import ParseError
+
+_LARGEST = 2**63 - 1
+_DECIMAL = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text as a message may quote it: short, on one line, every odd character escaped."""
+    return ascii(text if len(text) <= 40 else text[:37] + "...")
+
+
+def count(token: str, what: str) -> int:
+    """A whole number that is not negative and fits 63 bits. ``what`` names it in the message."""
+    if token.isascii() and token.isdecimal() and len(token) <= 19:
+        value = int(token)
+        if value <= _LARGEST:
+            return value
+    raise ParseError(f"{what}: no count: {excerpt(token)}")
+
+
+def count_or_none(token: str | None) -> int | None:
+    """As :func:`count` for what may be missing; what is no count (a kernel's -1 for "unknown") is ``None`` too."""
+    if token is None or not (token.isascii() and token.isdecimal() and len(token) <= 19):
+        return None
+    value = int(token)
+    return value if value <= _LARGEST else None
+
+
+def hexadecimal(token: str, what: str) -> int:
+    """A hexadecimal number of at most 16 digits."""
+    if 0 < len(token) <= 16 and all(letter in "0123456789abcdefABCDEF" for letter in token):
+        return int(token, 16)
+    raise ParseError(f"{what}: no hexadecimal number: {excerpt(token)}")
+
+
+def decimal(token: str, what: str) -> float:
+    """A number such as ``0.07``."""
+    if _DECIMAL.fullmatch(token):
+        return float(token)
+    raise ParseError(f"{what}: no decimal number: {excerpt(token)}")
+
+
+def row(tokens: Sequence[str], what: str) -> list[int]:
+    """As :func:`count` for each of several; the usual case is checked for all of them at once."""
+    together = "".join(tokens)
+    if together.isascii() and together.isdecimal() and all(tokens) and max(map(len, tokens)) < 19:
+        return list(map(int, tokens))
+    return [count(token, what) for token in tokens]
+
+
+def counts(text: str, wanted: Collection[str], separator: str = " ") -> dict[str, int]:
+    """Those of ``wanted`` that are among lines of a name and a count (``pswpin 12``, ``MemTotal: 12 kB``).
+
+    A value that is no count is left out; so is a last line without its end. The first line of a name counts.
+    """
+    found: dict[str, int] = {}
+    for line in complete_lines(text):
+        name, _, rest = line.partition(separator)
+        if name not in wanted or name in found:
+            continue
+        words = rest.split(None, 1)
+        value = count_or_none(words[0]) if words else None
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def complete_lines(text: str) -> Iterator[str]:
+    """The lines of a text that have their end: what a reader cut off in the middle of a number is no number."""
+    whole, _, _ = text.rpartition("\n")
+    return iter(whole.split("\n")) if whole else iter(())
+
+
+def needed(table: Mapping[str, int], name: str, what: str) -> int:
+    """The value of ``name``, or a :class:`ParseError` that says that ``what`` has none."""
+    value = table.get(name)
+    if value is None:
+        raise ParseError(f"{what} has no {name}")
+    return value

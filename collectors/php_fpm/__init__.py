@@ -1,0 +1,1 @@
+"""php-fpm: status pages of its pools and their configured limits."""

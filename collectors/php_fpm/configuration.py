@@ -1,0 +1,107 @@
+"""The pools of php-fpm as it is configured: where each listens, how many children it may have, where its page is.
+
+Source: php.net, "FPM configuration", and php-src, sapi/fpm/fpm/fpm_conf.c: sections in brackets, ``name = value``,
+comments after ``;``, ``include`` anywhere, ``$pool`` in a value. A section that comes twice goes on where it was left.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from collectors.config_files import IncludeOf
+from collectors.parsing import count_or_none
+
+LAYOUTS = (
+    "/etc/php/*/fpm/php-fpm.conf",
+    "/etc/php-fpm.conf",
+    "/usr/local/etc/php-fpm.conf",
+    "/etc/php*/php-fpm.conf",
+    "/etc/opt/remi/php*/php-fpm.conf",
+)
+"""Debian, Red Hat, php.net's own (and FreeBSD's), Alpine, and Remi's packages for Red Hat."""
+
+_TITLE = re.compile(r"php-fpm: master process \((/[^)]*)\)")
+_INCLUDE = re.compile(r"\s*include\s*=\s*[\"']?([^\"';\s]+)", re.IGNORECASE)
+_SECTION = re.compile(r"\s*\[([^\]]+)\]\s*(?:;.*)?")
+_VALUE = re.compile(r"\s*([\w.\-\[\]]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^;]*)")
+_EVERYWHERE = ("", "*", "0.0.0.0", "[::]", "::")  # noqa: S104 - as they are written there
+
+
+@dataclass(frozen=True, slots=True)
+class PoolConfig:
+    """One pool. ``address`` is ``HOST:PORT`` or the path of a socket; ``status_listen`` the same, of the page alone.
+
+    Empty texts and ``None`` are what the configuration does not say; ``file`` is where its section begins, if known.
+    """
+
+    pool: str
+    address: str
+    manager: str = ""
+    max_children: int | None = None
+    status_path: str = ""
+    status_listen: str = ""
+    backlog: int | None = None
+    file: str = ""
+
+    @property
+    def status_address(self) -> str:
+        """Where its status page is asked for."""
+        return self.status_listen or self.address
+
+
+def file_of(title: str) -> str | None:
+    """The path of the configuration in the title of a master process; ``None`` where it has none."""
+    match = _TITLE.match(title)
+    return match[1] if match else None
+
+
+def include_of(path: str) -> IncludeOf:
+    """Finds what a line includes, for a configuration that begins with the file ``path``: a relative one is below the
+    place that php was built for."""
+    prefix = path.partition("/etc/")[0] or "/"
+
+    def include(line: str) -> str | None:
+        match = _INCLUDE.match(line)
+        return posixpath.join(prefix, match[1]) if match else None
+
+    return include
+
+
+def parse(lines: Iterable[str]) -> tuple[PoolConfig, ...]:
+    """The pools in their order; one without ``listen`` is left out."""
+    pools: dict[str, dict[str, str]] = {}
+    section = ""
+    for line in lines:
+        head = _SECTION.fullmatch(line)
+        if head is not None:
+            section = head[1].strip()
+            if section.lower() != "global":
+                pools.setdefault(section, {})
+            continue
+        match = None if section not in pools else _VALUE.match(line)
+        if match is not None:
+            pools[section][match[1]] = match[2].strip().strip("\"'").replace("$pool", section)
+    return tuple(_pool(name, values) for name, values in pools.items() if values.get("listen"))
+
+
+def _pool(name: str, values: dict[str, str]) -> PoolConfig:
+    return PoolConfig(
+        pool=name,
+        address=_address(values["listen"]),
+        manager=values.get("pm", ""),
+        max_children=count_or_none(values.get("pm.max_children")),
+        status_path=values.get("pm.status_path", ""),
+        status_listen=_address(values.get("pm.status_listen", "")),
+        backlog=count_or_none(values.get("listen.backlog")),
+    )
+
+
+def _address(listen: str) -> str:
+    """Where to connect for what ``listen`` says: everywhere is also this machine."""
+    if not listen or listen.startswith("/"):
+        return listen
+    host, _, port = listen.rpartition(":")
+    if host in _EVERYWHERE:
+        return f"127.0.0.1:{port}"
+    return listen

@@ -1,0 +1,145 @@
+"""php-fpm's status page, as JSON or as its plain text; by HTTP through a web server, or directly over FastCGI.
+
+Source: php-src, sapi/fpm/fpm/fpm_status.c. The page does not tell ``pm.max_children`` (see :mod:`fpm_config`), and its
+listen queue is always 0 for a unix socket (see :mod:`unix_sockets`). It is served by a worker of the pool itself, which
+counts as active, unless the pool has ``pm.status_listen``: a full pool is silent.
+"""
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from collectors.errors import AbsentError, FetchError, ParseError
+from collectors.machine import Machine
+from collectors.page import Page
+from collectors.parsing import complete_lines, count_or_none
+from collectors.php_fpm import fastcgi
+from loadtop.model import FpmPool
+
+STATUS_PATHS = ("/fpm-status", "/status", "/php-fpm-status", "/php_fpm_status", "/php-status", "/fpm_status")
+"""Where the page usually is, by what php.net, distributions and monitors have in their examples."""
+
+FIX = "pm.status_path = /fpm-status"
+"""The line that switches the page on, for the section of the pool in php-fpm's configuration."""
+
+_SOCKET = re.compile(r"(?:unix|fcgi|fcgi\+unix):(?://)?(/(?!/)[^;?#]*)(?:;(/[^?]*))?", re.ASCII)
+_STREAM = re.compile(r"(?:fcgi|tcp)://((?:\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5})(/[^?]*)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A status page over FastCGI: the address of a pool (``HOST:PORT`` or a path) and the path of its page."""
+
+    address: str
+    path: str = ""
+
+    @property
+    def url(self) -> str:
+        """As it is written on the command line."""
+        if self.address.startswith("/"):
+            return f"unix:{self.address};{self.path}" if self.path else f"unix:{self.address}"
+        return f"fcgi://{self.address}{self.path}"
+
+
+def place_of(url: str) -> Place | None:
+    """Where ``fcgi://HOST:PORT/status`` or ``unix:/run/php/fpm.sock;/status`` leads; ``None`` for any other URL."""
+    match = _SOCKET.fullmatch(url) or _STREAM.fullmatch(url)
+    return None if match is None else Place(match[1], match[2] or "")
+
+
+def status_url(url: str) -> str:
+    """The URL of the page as JSON; one over FastCGI, and what is no URL, is given back as it is."""
+    if place_of(url) is not None:
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    keys = [pair for pair in parts.query.split("&") if pair and pair not in ("html", "xml", "openmetrics", "full")]
+    query = "&".join(keys if "json" in keys else [*keys, "json"])
+    return urlunsplit((parts.scheme, parts.netloc, parts.path or STATUS_PATHS[0], query, ""))
+
+
+async def fetch(machine: Machine, url: str, timeout_s: float, paths: Sequence[str] = STATUS_PATHS) -> Page:
+    """The page behind any of these URLs, from the machine itself. One over FastCGI without a path is the first of
+    ``paths`` that is a status page. Raises :class:`FetchError`."""
+    place = place_of(url)
+    if place is None:
+        return await machine.fetch(url, timeout_s)
+    began = time.perf_counter()
+    page = Page(url, 404, "", "", 0.0)
+    for path in [place.path] if place.path else paths:
+        answer = await machine.ask(place.address, fastcgi.request(path, "json"), timeout_s)
+        try:
+            status, headers, body = fastcgi.parse(answer)
+        except ParseError as error:
+            raise FetchError(str(error)) from None
+        page = Page(url, status, headers.get("content-type", ""), body, time.perf_counter() - began)
+        if status == 200:
+            break
+    return page
+
+
+def parse(text: str, fetch_s: float | None = None) -> FpmPool:
+    """One status page."""
+    table = _json(text) if text.lstrip()[:1] == "{" else _lines(text)
+    pool = table.get("pool", "")
+    if not pool or "process manager" not in table:
+        raise ParseError("no pool and process manager: this is not the status page of php-fpm")
+
+    def number(name: str) -> int | None:
+        return count_or_none(table.get(name))
+
+    return FpmPool(
+        pool=pool,
+        manager=table["process manager"],
+        accepted=number("accepted conn"),
+        listen_queue=number("listen queue"),
+        listen_queue_limit=number("listen queue len") or None,
+        idle=number("idle processes"),
+        active=number("active processes"),
+        total=number("total processes"),
+        max_children_reached=number("max children reached"),
+        slow_requests=number("slow requests"),
+        uptime_s=number("start since"),
+        fetch_s=fetch_s,
+    )
+
+
+def parse_page(page: Page) -> FpmPool:
+    """The status on a page; raises :class:`AbsentError` with what to do where the server gives another page."""
+    if page.status in (401, 403):
+        raise AbsentError(
+            f"{page.url}: not permitted ({page.status}). Allow this machine for that path in the web server's"
+            " configuration (Apache: `Require local`), and the path in the pool's (`pm.status_path`)"
+        )
+    if page.status == 404:
+        raise AbsentError(
+            f"{page.url}: no such page (404). Add this to the pool's section of php-fpm's configuration, and reload"
+            f" it; through a web server, pass that path on to the pool as well:\n{FIX}"
+        )
+    if page.status != 200:
+        raise AbsentError(f"{page.url}: the server answers with status {page.status}")
+    try:
+        return parse(page.text, page.took_s)
+    except ParseError as error:
+        raise AbsentError(f"{page.url}: {error}. Name the page with --fpm URL, or switch it on:\n{FIX}") from None
+
+
+def _json(text: str) -> dict[str, str]:
+    try:
+        table: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ParseError("a status page that is cut off or no JSON") from None
+    if not isinstance(table, dict):
+        raise ParseError("a status page that is no table")
+    return {str(name): str(value) for name, value in table.items() if isinstance(value, int | str)}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def _lines(text: str) -> dict[str, str]:
+    pairs = (line.partition(":") for line in complete_lines(text))
+    return {name.strip(): value.strip() for name, colon, value in pairs if colon}

@@ -1,0 +1,348 @@
+"""This machine where there is no /proc (macOS, FreeBSD): what psutil tells. psutil is imported with the first sample.
+
+Every part that psutil does not tell on a system is ``None``, with the reason in its outcome.
+"""
+
+import asyncio
+import os
+import platform
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from collectors.errors import AbsentError
+from collectors.linux import host_names as names
+from collectors.linux.process_table import BUSIEST
+from collectors.linux.processes import server_group
+from collectors.machine import Endpoint, Outcomes
+from collectors.page import Page
+from collectors.reading import Missing, Wanted
+from collectors.transport import sockets as stream
+from collectors.transport.http import StatusClient
+from loadtop.model import (
+    USER_HZ,
+    Core,
+    Cpu,
+    CpuTimes,
+    Disk,
+    Group,
+    HostFacts,
+    HostSample,
+    Memory,
+    Network,
+    Paging,
+    Process,
+    Scheduler,
+    Swap,
+)
+
+if TYPE_CHECKING:
+    import psutil
+
+_STATES = {
+    "running": "R",
+    "sleeping": "S",
+    "disk-sleep": "D",
+    "stopped": "T",
+    "tracing-stop": "t",
+    "zombie": "Z",
+    "dead": "X",
+    "idle": "I",
+    "waiting": "S",
+    "locked": "D",
+    "parked": "P",
+}
+
+
+class PsutilMachine:
+    """This machine through psutil. ``own`` and ``verify`` as for :class:`collectors.transport.local.LocalTransport`."""
+
+    def __init__(self, *, own: Callable[[], Iterable[int]] | None = None, verify: bool = True) -> None:
+        self._own = own
+        self._client = StatusClient(verify=verify)
+        self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
+        self._ticks: dict[tuple[int, int], int] = {}
+        self._parents: dict[int, tuple[int, Group]] = {}
+        self._facts: HostFacts | None = None
+        self._aside: frozenset[int] = frozenset()
+
+    async def sample(self) -> HostSample:
+        own = frozenset((os.getpid(), *(self._own() if self._own else ())))
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._sample, own)
+
+    def servers(self, group: Group) -> tuple[int, ...]:
+        members = {pid: parent for pid, (parent, of) in self._parents.items() if of is group}
+        return tuple(pid for pid, parent in members.items() if parent not in members)
+
+    def tested(self, group: Group) -> tuple[int, ...]:
+        return tuple(pid for pid in self.servers(group) if pid not in self._aside)
+
+    def set_aside(self, pids: frozenset[int]) -> None:
+        self._aside = pids
+
+    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
+        return await asyncio.get_running_loop().run_in_executor(self._reader, _listening, pid)
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        return await self._client.get(url, timeout_s)
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        return await stream.exchange(address, question, timeout_s)
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reader, lambda: {file.path: _text(file) for file in files})
+
+    def follow(self, path: str) -> None:
+        """Nothing is read from files here with every sample."""
+
+    def followed(self, path: str) -> str | Missing:  # noqa: ARG002 - a Machine
+        return Missing("not told by psutil")
+
+    async def close(self) -> None:
+        await self._client.close()
+        self._reader.shutdown(wait=False, cancel_futures=True)
+
+    def _sample(self, own: frozenset[int]) -> HostSample:
+        import psutil
+
+        began = time.perf_counter()
+        at = time.monotonic()  # the uptime on all of these systems, which no change of the wall clock moves
+        run = Outcomes()
+        cpu = run.collect("cpu", _cpu)
+        memory = run.collect("memory", _memory)
+        if self._facts is None:
+            self._facts = HostFacts(
+                hostname=socket.gethostname(),
+                source="local",
+                system=platform.system(),
+                kernel=platform.release(),
+                cores=psutil.cpu_count() or 1,
+                memory_kb=memory.total_kb if memory else None,
+                page_kb=os.sysconf("SC_PAGE_SIZE") // 1024,
+            )
+        return HostSample(
+            host="",
+            at=at,
+            facts=self._facts,
+            cpu=cpu,
+            scheduler=run.collect("scheduler", _scheduler),
+            memory=memory,
+            swap=run.collect("swap", _swap),
+            paging=run.collect("paging", _paging),
+            pressure=run.collect("pressure", lambda: _none("psutil tells no pressure")),
+            disks=run.collect("disks", _disks),
+            networks=run.collect("networks", _networks),
+            tcp=run.collect("tcp", lambda: _none("psutil tells no counters of TCP")),
+            processes=run.collect("processes", lambda: self._processes(own)),
+            outcomes=tuple(run.found),
+            took_s=round(time.perf_counter() - began, 6),
+        )
+
+    def _processes(self, own: frozenset[int]) -> tuple[Process, ...]:
+        import psutil
+
+        found: list[tuple[Process, int]] = []
+        parents: dict[int, int] = {}
+        for process in psutil.process_iter():
+            try:
+                row, parents[process.pid] = _process(process)
+            except psutil.Error:
+                continue  # it ended, or may not be looked at
+            ticks = self._ticks.get((row.pid, row.started_ticks), row.cpu_ticks)
+            found.append((row, row.cpu_ticks - ticks))
+        rows = [(_with_group(row, parents, own), difference) for row, difference in found]
+        self._ticks = {(row.pid, row.started_ticks): row.cpu_ticks for row, _ in rows}
+        self._parents = {row.pid: (parents[row.pid], row.group) for row, _ in rows}
+        rows = [(_unless_below(self._aside, row, parents), difference) for row, difference in rows]
+        others = sorted(
+            (pair for pair in rows if pair[0].group is Group.OTHER and pair[1] > 0), key=lambda pair: -pair[1]
+        )
+        return tuple(row for row, _ in rows if row.group is not Group.OTHER) + tuple(row for row, _ in others[:BUSIEST])
+
+
+def _text(wanted: Wanted) -> str | Missing:
+    """A file, or the entries of a directory, one a line; addresses of a name."""
+    if name := names.name_of(wanted.path):
+        return names.resolved_here(name)
+    path = Path(wanted.path)
+    try:
+        if wanted.path.endswith("/"):
+            return "".join(f"{entry}\n" for entry in sorted(path.iterdir()))
+        with path.open("rb") as file:
+            return file.read(wanted.limit).decode("utf-8", "replace")
+    except OSError as error:
+        return Missing((error.strerror or type(error).__name__).lower())
+
+
+def _none(reason: str) -> Any:
+    raise AbsentError(reason)
+
+
+def _ticks(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * USER_HZ)
+
+
+def _times(times: Any) -> CpuTimes:
+    def ticks(name: str) -> int | None:
+        return _ticks(getattr(times, name, None))
+
+    return CpuTimes(
+        user=ticks("user") or 0,
+        nice=ticks("nice") or 0,
+        system=ticks("system") or 0,
+        idle=ticks("idle") or 0,
+        iowait=ticks("iowait"),
+        irq=ticks("irq"),
+        softirq=ticks("softirq"),
+        steal=ticks("steal"),
+        guest=ticks("guest"),
+        guest_nice=ticks("guest_nice"),
+    )
+
+
+def _cpu() -> Cpu:
+    import psutil
+
+    cores = tuple(Core(number, _times(times)) for number, times in enumerate(psutil.cpu_times(percpu=True)))
+    return Cpu(_times(psutil.cpu_times()), cores)
+
+
+def _scheduler() -> Scheduler:
+    import psutil
+
+    load1, load5, load15 = psutil.getloadavg()
+    return Scheduler(load1, load5, load15, context_switches=psutil.cpu_stats().ctx_switches)
+
+
+def _memory() -> Memory:
+    import psutil
+
+    memory: Any = psutil.virtual_memory()
+
+    def kb(name: str) -> int | None:
+        value: int | None = getattr(memory, name, None)
+        return None if value is None else value // 1024
+
+    return Memory(
+        total_kb=memory.total // 1024,
+        free_kb=memory.free // 1024,
+        available_kb=kb("available"),
+        buffers_kb=kb("buffers"),
+        cached_kb=kb("cached"),
+        shared_kb=kb("shared"),
+    )
+
+
+def _swap() -> Swap:
+    import psutil
+
+    swap = psutil.swap_memory()
+    return Swap(total_kb=swap.total // 1024, free_kb=swap.free // 1024)
+
+
+def _paging() -> Paging:
+    import psutil
+
+    swap = psutil.swap_memory()
+    return Paging(swap_in_kb=swap.sin // 1024, swap_out_kb=swap.sout // 1024)
+
+
+def _disks() -> tuple[Disk, ...]:
+    import psutil
+
+    counters: dict[str, Any] = psutil.disk_io_counters(perdisk=True) or {}
+    if not counters:
+        raise AbsentError("psutil tells of no disk")
+    return tuple(
+        Disk(
+            name=name,
+            reads=disk.read_count,
+            read_kb=disk.read_bytes // 1024,
+            read_ms=getattr(disk, "read_time", 0),
+            writes=disk.write_count,
+            write_kb=disk.write_bytes // 1024,
+            write_ms=getattr(disk, "write_time", 0),
+            busy_ms=getattr(disk, "busy_time", None),
+        )
+        for name, disk in counters.items()
+        if not name.startswith(("loop", "ram"))
+    )
+
+
+def _networks() -> tuple[Network, ...]:
+    import psutil
+
+    speeds = {name: stats.speed or None for name, stats in psutil.net_if_stats().items()}
+    return tuple(
+        Network(
+            name=name,
+            rx_bytes=net.bytes_recv,
+            tx_bytes=net.bytes_sent,
+            rx_packets=net.packets_recv,
+            tx_packets=net.packets_sent,
+            rx_errors=net.errin,
+            tx_errors=net.errout,
+            rx_drops=net.dropin,
+            tx_drops=net.dropout,
+            link_mbit=speeds.get(name),
+        )
+        for name, net in psutil.net_io_counters(pernic=True).items()
+    )
+
+
+def _process(process: "psutil.Process") -> tuple[Process, int]:
+    """One process and its parent; raises psutil's errors where it ended or may not be looked at."""
+    with process.oneshot():
+        name = process.name()
+        times = process.cpu_times()
+        return Process(
+            pid=process.pid,
+            name=name,
+            group=server_group(name) or Group.OTHER,
+            state=_STATES.get(process.status(), "?"),
+            threads=process.num_threads(),
+            cpu_ticks=round((times.user + times.system) * USER_HZ),
+            started_ticks=round(process.create_time() * USER_HZ),
+            rss_kb=process.memory_info().rss // 1024,
+        ), process.ppid()
+
+
+def _with_group(row: Process, parents: dict[int, int], own: frozenset[int]) -> Process:
+    from dataclasses import replace
+
+    pid = row.pid
+    for _ in range(64):
+        if row.group is not Group.OTHER or pid not in parents:
+            break
+        if pid in own:
+            return replace(row, group=Group.LOADTOP)
+        pid = parents[pid]
+    return row
+
+
+def _unless_below(aside: frozenset[int], row: Process, parents: dict[int, int]) -> Process:
+    """The row, as another's where it belongs to a server that was set aside."""
+    from dataclasses import replace
+
+    pid = row.pid
+    for _ in range(64):
+        if not aside or pid not in parents:
+            break
+        if pid in aside:
+            return replace(row, group=Group.OTHER)
+        pid = parents[pid]
+    return row
+
+
+def _listening(pid: int) -> tuple[Endpoint, ...]:
+    import psutil
+
+    try:
+        sockets: list[Any] = psutil.Process(pid).net_connections(kind="tcp")
+    except (psutil.Error, AttributeError):
+        return ()
+    return tuple(Endpoint(found.laddr.ip, found.laddr.port) for found in sockets if found.status == "LISTEN")

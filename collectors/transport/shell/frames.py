@@ -1,0 +1,319 @@
+"""What is said to the shell on a far machine and what comes back; no input or output here.
+
+An order is a line (``loop.sh`` and ``read.awk`` have the list). The answers stand between marks that hold a
+word chosen for this frame, so that nothing that a machine prints by itself (a banner, a late answer, a hostile file)
+can pass for them. A text that is the same as in the frame before is not sent again.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from collectors.errors import TransportError
+from collectors.linux import host_names as names
+from collectors.linux.tcp import LISTENERS, TABLES
+from collectors.reading import IDLE_EVERY, LIMIT_BYTES, Missing, Request, Wanted
+
+UPTIME = "/proc/uptime"
+NO_QUEUES = "accept queues cannot be asked for there"
+_TABLES = frozenset(wanted.path for wanted in TABLES)
+_PATH = re.compile(r"/[\w./:@%+,=~\\-]*", re.ASCII)
+_HEAD = re.compile(r"(?:\A|\n)==> ([^\n]+) <==\n")
+_REFUSED = re.compile(
+    r"head: (?:cannot open |error reading )?'?((?:/|\d+/)[^\n':]*)'?(?: for reading)?: ([^\n]+)(?:\n|\Z)"
+)
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
+_PID_DIGITS = 10
+_STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
+_UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
+_REASONS = {
+    "No such file or directory": "no such file",
+    "Not a directory": "no such file",
+    "Permission denied": "not permitted",
+    "Operation not permitted": "not permitted",
+    "No such process": "the process has ended",
+}
+
+
+def far_script(key: str) -> str:
+    """The loop as it is sent: without comments, and with the word that orders to its awk begin with."""
+    read = _bare("read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
+    script = _bare("loop.sh").replace("@READ@", read).replace("@QUEUES@", _bare("queues.pl"))
+    return script.replace("@KEY@", key)
+
+
+def _bare(name: str) -> str:
+    lines = Path(__file__).with_name(name).read_text().splitlines()
+    return "".join(f"{line.strip()}\n" for line in lines if line.strip() and not line.lstrip().startswith("#"))
+
+
+@dataclass(frozen=True, slots=True)
+class Far:
+    """What the shell says of itself: its pid, kB of a page, and who tells of accept queues there: ``perl`` (cheaply),
+    ``ss`` (dearly), or nobody."""
+
+    pid: int
+    page_kb: int
+    queues: str
+
+
+@dataclass(slots=True)
+class Kept:
+    """What a connection has told so far, which the next frame builds on.
+
+    ``instead`` is what stands for a file that could not be read: the reason, or the text that a second look brought.
+    """
+
+    files: dict[str, str] = field(default_factory=dict[str, str])
+    stats: dict[int, str] = field(default_factory=dict[int, str])
+    pids: frozenset[int] = frozenset()
+    instead: dict[str, str | Missing] = field(default_factory=dict[str, "str | Missing"])
+
+    def learn(self, pids: frozenset[int]) -> None:
+        """Which processes there are now."""
+        self.pids = pids
+        for ended in self.stats.keys() - pids:
+            del self.stats[ended]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What a frame holds: the uptime at its beginning, files by path, the processes that were read, and all pids that
+    exist. ``unexplained`` are files that cannot be read for a reason not known yet."""
+
+    at: float
+    files: Mapping[str, str | Missing]
+    processes: Mapping[int, str]
+    pids: frozenset[int]
+    unexplained: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """The files of a request, by how they are asked for: ``plain`` ones by name, those of which some lines are wanted,
+    directories of links, names to resolve, and tables of sockets. What cannot be named to a shell is in none."""
+
+    files: tuple[Wanted, ...] = ()
+    plain: tuple[str, ...] = ()
+    filtered: tuple[Wanted, ...] = ()
+    directories: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    tables: tuple[Wanted, ...] = ()
+
+    @classmethod
+    def of(cls, files: tuple[Wanted, ...]) -> "_Sorted":
+        readable = [wanted for wanted in files if _asked(wanted.path) and not wanted.path.endswith("/")]
+        return cls(
+            files,
+            tuple(wanted.path for wanted in readable if wanted.path not in _TABLES),
+            tuple(wanted for wanted in readable if wanted.lines),
+            tuple(wanted.path for wanted in files if wanted.path.endswith("/") and _asked(wanted.path)),
+            tuple(name for wanted in files if _NAME.fullmatch(name := names.name_of(wanted.path))),
+            tuple(wanted for wanted in files if wanted.path in _TABLES),
+        )
+
+
+class Orders:
+    """Turns requests into lines. Remembers what the far side keeps, so that only what is new is sent.
+
+    ``sockets`` says whether listening sockets are asked for this time: that is the dearest part of a reading there.
+    """
+
+    def __init__(self) -> None:
+        self._sorted = _Sorted()
+        self._files: tuple[str, ...] = ()
+        self._before: tuple[str, ...] = ()
+        self._lines: dict[str, str] = {}
+        self._asleep: frozenset[int] = frozenset()
+
+    def sample(self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, queues: str) -> str:
+        """The lines for one reading, where ``pids`` are the processes known to exist."""
+        lines: list[str] = []
+        if request.files != self._sorted.files:
+            self._sorted = _Sorted.of(request.files)
+        asked = self._sorted
+        if request.processes:
+            lines += (*self._filters(), *self._sleepers(request.asleep & pids, pids), *self._kept(asked.plain))
+            kept = set(self._files)
+            lines.append(" ".join(("s", mark, *(path for path in asked.plain if path not in kept))))
+        else:
+            lines += [f"m {mark}", f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(asked.plain)}"]
+        for directory in asked.directories:
+            lines += [f"m {mark}d {directory}", f"d {directory}"]
+        if asked.names:
+            lines += [f"m {mark}r", f"r {' '.join(asked.names)}"]
+        if asked.tables and (sockets or not request.processes):
+            paths = " ".join(wanted.path for wanted in asked.tables)
+            lines += [f"m {mark}h", f"h {asked.tables[0].limit} /dev/null {paths}"]
+        if sockets and queues:
+            lines += [f"m {mark}q", "q"] if queues == "ss" else [f"p {mark}q"]
+        lines.append(f"m {mark}.")
+        return "".join(f"{line}\n" for line in lines)
+
+    def _filters(self) -> Iterable[str]:
+        for wanted in self._sorted.filtered:
+            if self._lines.get(wanted.path) != wanted.lines:
+                self._lines[wanted.path] = wanted.lines
+                yield f"g {wanted.path} {wanted.lines}"
+
+    def _sleepers(self, asleep: frozenset[int], pids: frozenset[int]) -> Iterable[str]:
+        """What has changed of them; those that ended are forgotten there too."""
+        for order, changed in (("z", asleep - self._asleep), ("w", (self._asleep - asleep) & pids)):
+            if changed:
+                yield f"{order} {' '.join(map(str, sorted(changed)))}"
+        self._asleep = asleep
+
+    def _kept(self, files: tuple[str, ...]) -> Iterable[str]:
+        """The files of every sample: those that two in a row wanted."""
+        before = frozenset(self._before or files)
+        steady = tuple(path for path in files if path in before)
+        if set(self._files) != set(steady):
+            self._files = steady
+            yield f"f {UPTIME} {' '.join(self._files)}"
+        self._before = files
+
+
+def second_look(paths: Iterable[str], mark: str) -> str:
+    """The lines that ask for files, and for the reason where one cannot be read."""
+    return f"m {mark}\nh {LIMIT_BYTES} /dev/null {' '.join(paths)}\nm {mark}.\n"
+
+
+def parse_far(answer: str) -> Far:
+    """What the order ``i`` prints."""
+    words = answer.split()
+    if not words or not words[0].isdecimal():
+        raise TransportError("its shell does not answer as a POSIX shell does")
+    bytes_of_page = int(words[1]) if len(words) > 1 and words[1].isdecimal() else 4096
+    told = [word.rpartition("/")[2] for word in words[2:]]
+    queues = next((name for name in ("perl", "ss") if name in told), "")
+    return Far(int(words[0]), max(1, bytes_of_page // 1024), queues)
+
+
+def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
+    """The texts in what stands between the marks. Raises :class:`TransportError` where it is no frame."""
+    first, *parts = frame.split(f"\n#{mark}")
+    found = parse_looked(first)
+    read: set[int] = set()
+    lost: list[str] = []
+    for part in parts:
+        line, _, text = part.partition("\n")
+        kind, _, name = line.partition(" ")
+        if kind == "f":
+            _keep(name, text, kept, read)
+        elif kind == "=":
+            read.update(_pids(text))
+        elif kind == "!":
+            lost.append(name)
+            kept.files.pop(name, None)
+        elif kind == "l":
+            kept.learn(_pids(text))
+        elif kind == "h":
+            found.update(parse_looked(text))
+        elif kind == "q":
+            text = text.lstrip("\n")
+            found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
+        elif kind == "d":
+            found[name] = _links(text, name)
+        elif kind == "r":
+            found.update(parse_resolved(text))
+    if request.processes:
+        found = {**kept.files, **{path: kept.instead[path] for path in lost if path in kept.instead}, **found}
+    uptime = found.get(UPTIME)
+    dated = _UPTIME.match(uptime) if isinstance(uptime, str) else None
+    if dated is None:
+        raise TransportError(f"its answer cannot be understood: {first.strip()[:60]!a}")
+    files = {
+        path: found[path] if path in found else Missing("no such file" if _asked(path) else "not made there")
+        for path in (wanted.path for wanted in request.files)
+    }
+    processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
+    unexplained = tuple(path for path in lost if path in files and path not in kept.instead)
+    return Texts(float(dated[1]), files, processes, kept.pids if request.processes else frozenset(), unexplained)
+
+
+def _pids(text: str) -> frozenset[int]:
+    words = text.split()
+    if not "".join(words).isdecimal() or len(max(words, key=len)) > _PID_DIGITS:
+        words = [word for word in words if len(word) <= _PID_DIGITS and word.isdecimal()]
+    return frozenset(map(int, words))
+
+
+def _keep(name: str, text: str, kept: Kept, read: set[int]) -> None:
+    process = _STAT.fullmatch(name)
+    if process:
+        read.add(int(process[1]))
+        kept.stats[int(process[1])] = text
+    else:
+        kept.files[name] = text
+        kept.instead.pop(name, None)
+
+
+def parse_looked(printed: str) -> dict[str, str | Missing]:
+    """What the order ``h`` brings: with a line end at its end that is the loop's, and 1 for each byte that is 0."""
+    return parse_files(printed.removesuffix("\n").replace("\1", "\0"))
+
+
+def parse_files(printed: str) -> dict[str, str | Missing]:
+    """Texts by path from what ``head`` prints of many files, with what it says of those that it cannot read."""
+    found: dict[str, str | Missing] = {}
+
+    def refuse(match: re.Match[str]) -> str:
+        found[match[1]] = Missing(_REASONS.get(match[2], match[2].lower()[:80]))
+        return ""
+
+    _, *parts = _HEAD.split(printed)
+    for name, text in zip(parts[::2], parts[1::2], strict=True):
+        # One that is opened and then refused has its name printed too: what was said of it counts.
+        content = _REFUSED.sub(refuse, text) if "head: " in text else text
+        found.setdefault(name, content)
+    return found
+
+
+def parse_pss(printed: str) -> dict[int, str | Missing]:
+    """Proportional memory by pid from what ``head`` prints of several ``smaps_rollup``."""
+    return {
+        int(name.partition("/")[0]): text
+        for name, text in parse_files(printed).items()
+        if name.endswith("/smaps_rollup") and name.partition("/")[0].isdecimal()
+    }
+
+
+def parse_resolved(printed: str) -> dict[str, str | Missing]:
+    """Addresses by what was wanted, from what ``getent ahosts`` prints of each name after a line with that name."""
+    found: dict[str, str | Missing] = {}
+    for part in f"\n{printed}".split("\nname ")[1:]:
+        name, _, rows = part.partition("\n")
+        told = sorted(names.addresses(row.split()[0] for row in rows.splitlines() if row.strip()))
+        found[names.wanted(name).path] = "".join(f"{address}\n" for address in told) or names.UNKNOWN
+    return found
+
+
+def cut_out(chunk: bytes, mark: str) -> str:
+    """The frame at the end of what came, without what was printed before it (a banner, an answer too late)."""
+    begin = f"\n#{mark}\n".encode()
+    before, found, frame = chunk.rpartition(begin)
+    if not found:
+        raise TransportError(f"its answer has no beginning: {before.decode('utf-8', 'replace')[:60]!a}")
+    return frame.decode("utf-8", "replace")
+
+
+def _asked(path: str) -> bool:
+    """Whether a path can be named to the shell; control groups and interfaces can have any name."""
+    return _PATH.fullmatch(path) is not None
+
+
+def _links(listing: str, directory: str) -> str | Missing:
+    """The targets of the links that ``ls -l`` shows, and other entries by their own path, one a line."""
+    found: list[str] = []
+    for line in listing.splitlines():
+        _, link, target = line.partition(" -> ")
+        row = line.split(None, 8)
+        if link:
+            found.append(target)
+        elif len(row) == 9 and row[0][0] in "-ds":
+            found.append(directory + row[8])
+    if not found and "ls: " in listing:
+        reason = listing.strip().rpartition(": ")[2]
+        return Missing(_REASONS.get(reason, reason.lower()[:80]))
+    return "".join(f"{path}\n" for path in found)

@@ -1,0 +1,67 @@
+# Runs on the machine that is watched, for as long as the connection lives, in any POSIX shell. It arrives over standard
+# input, is kept in no file, and ends when its input does. Every line that it reads is one order. An awk beside it
+# (`read.awk`) reads all that a sample needs: it starts no process for it, which would cost more than everything
+# that is measured. The shell itself lists the processes, and does what is asked for rarely: what it prints then goes
+# through the same awk, which passes on every line that does not begin with the secret word. Paths are split into words
+# and never evaluated. Where there is a perl, it stands between the two and asks the kernel for accept queues
+# (`queues.pl`).
+PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
+LC_ALL=C
+export PATH LC_ALL
+unset IFS
+key=@KEY@
+cd /proc || exit 1
+set -f
+# mawk waits for a full buffer of orders unless it is told to read line by line, and then does so everywhere; no other awk
+# knows that option
+now=
+command -v awk >/dev/null || { echo "awk: not found" >&2; exit 127; }
+case $(awk -W version 2>&1 </dev/null) in mawk*) now='-W interactive -v lines=1' ;; esac
+perl=
+case $(perl -e 'print 1 x 3' 2>&1 </dev/null) in 111) perl=perl ;; esac
+last=
+loop() {
+while read -r order rest; do
+    case $order in
+    # a sample of what awk was told of: a mark, and files wanted this time only
+    s)
+        set +f
+        set -- [0-9]*
+        set -f
+        if [ "$*" != "$last" ]; then
+            last="$*"
+            printf "%s l %s\n" "$key" "$last"
+        fi
+        printf "%s s %s\n" "$key" "$rest"
+        ;;
+    # who we are: this shell, bytes of a page, who can tell of accept queues
+    i) printf "%s %s %s\n" "$$" "$(getconf PAGESIZE 2>&1 || :)" "$perl $(command -v ss || :)" ;;
+    # the first bytes of files (no awk but gawk can pass a zero byte on); the links of a directory; listening sockets
+    h) head -c $rest 2>&1 | tr "\\000" "\\001"; echo ;;
+    d) ls -l "$rest" 2>&1 ;;
+    q) ss -ltnH 2>&1 ;;
+    # addresses of names; a resolver that does not answer holds up this once, by a second
+    r) for name in $rest; do echo "name $name"; timeout 1 getent ahosts "$name" 2>&1; case $? in 124|143) break ;; esac; done ;;
+    # what a process deep in swap can hold up: beside everything else, on the other stream
+    b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
+    *) printf "%s %s %s\n" "$key" "$order" "$rest" ;;
+    esac
+done
+}
+# The shell that waits for the awk ends the loop when that has ended (as it also does where the perl has). By itself the
+# loop would not find out before the next order, which does not come while this one is not answered.
+feed() {
+    read -r me rest <self/stat
+    echo "$me"
+    loop
+}
+read_all() {
+    read -r feeder
+    awk $now -v key=$key '@READ@'
+    echo "what reads here was ended" >&2
+    read -r rest 2>/dev/null <"$feeder/stat"
+    set -- $rest
+    if [ "$4" = $$ ]; then kill "$feeder"; fi
+    exit 1
+}
+if [ "$perl" ]; then feed | perl -e '@QUEUES@' $key | read_all; else feed | read_all; fi

@@ -1,0 +1,105 @@
+"""Status pages of a far machine through the connection to it: each server there has a unix socket here, in a directory
+that only this user can enter. The request then comes from that machine itself, and ``Require local`` stays."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from collectors.errors import FetchError
+from collectors.page import Page
+from collectors.transport import sockets as stream
+from collectors.transport.http import StatusClient
+from collectors.transport.ssh.connection import SshLine, run_ssh
+from collectors.transport.ssh.failures import clean
+
+_HOST = re.compile(r"[\w.-]+|[0-9A-Fa-f:.]+", re.ASCII)
+_SOCKET = re.compile(r"/[\w./@+=~-]*", re.ASCII)
+_REFUSALS = {
+    "Connection refused": "connection refused: nothing listens there",
+    "administratively prohibited": "its sshd does not let pages through: AllowTcpForwarding yes in its sshd_config",
+    "Name or service not known": "no such name there",
+    "Connection timed out": "no answer there",
+}
+
+
+class FarPages:
+    """Fetches pages through one connection."""
+
+    def __init__(self, line: SshLine, ssh: Sequence[str], *, verify: bool) -> None:
+        self._line = line
+        self._ssh = ssh
+        self._verify = verify
+        self._clients: dict[str, StatusClient] = {}
+        self._forwards: dict[str, str] = {}
+        self._opening = asyncio.Lock()
+
+    async def get(self, url: str, timeout_s: float) -> Page:
+        """The page. Raises :class:`FetchError` with the reason."""
+        client = await self._client(_address(url))
+        self._line.refusal = ""
+        try:
+            return await client.get(url, timeout_s)
+        except FetchError:
+            self._say_refusal()
+            raise
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        """What a stream socket there answers. Raises :class:`FetchError` with the reason."""
+        if _SOCKET.fullmatch(address) is None and stream.host_and_port(address) is None:
+            raise FetchError("this is no address: HOST:PORT or the path of a socket")
+        socket = await self._socket(address)
+        self._line.refusal = ""
+        try:
+            return await stream.exchange(socket, question, timeout_s)
+        except FetchError:
+            self._say_refusal()
+            if address.startswith("/") and self._line.refusal:
+                raise FetchError("that socket takes no connection: not permitted, or nothing listens there") from None
+            raise
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.close()
+        if self._line.control.shared:
+            forwards = (f"{socket}:{address}" for address, socket in self._forwards.items())
+            await asyncio.gather(*(run_ssh(self._order("cancel", forward)) for forward in forwards))
+
+    async def _client(self, address: str) -> StatusClient:
+        socket = await self._socket(address)
+        if address not in self._clients:
+            self._clients[address] = StatusClient(verify=self._verify, socket_path=socket)
+        return self._clients[address]
+
+    async def _socket(self, address: str) -> str:
+        """The socket here that leads to an address there."""
+        async with self._opening:
+            if address not in self._forwards:
+                socket = str(self._line.directory / f"page{len(self._forwards)}")
+                status, printed = await run_ssh(self._order("forward", f"{socket}:{address}"))
+                if status != 0:
+                    raise FetchError(f"no way through ssh: {clean(printed)[:160]}")
+                self._forwards[address] = socket
+            return self._forwards[address]
+
+    def _say_refusal(self) -> None:
+        """The socket here always takes a connection; whether the server did is said by ssh alone."""
+        for words, reason in _REFUSALS.items():
+            if words in self._line.refusal:
+                raise FetchError(reason) from None
+
+    def _order(self, order: str, forward: str) -> list[str]:
+        return [self._ssh[0], "-F", "none", "-S", self._line.control.path, "-O", order, "-L", forward, "loadtop"]
+
+
+def _address(url: str) -> str:
+    """Host and port of a URL as ssh's ``-L`` wants them."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        raise FetchError("this is no URL") from None
+    host = parts.hostname or ""
+    if port is None or not _HOST.fullmatch(host) or host.startswith("-"):
+        raise FetchError("this is no URL")
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
