@@ -16,6 +16,8 @@ SCREEN = {
     **REPORTS,
     **LINES,
     **DOCTOR,
+    "{first} {second}": "{first}{second}",
+    "{first}, {second}": "{first}、{second}",
     # numbers
     "{s} s": "{s} 秒",
     "{min} min": "{min} 分",

@@ -14,6 +14,7 @@ class _Speech:
     def __init__(self) -> None:
         self.language = "en"
         self.screen: Mapping[str, str] = {}
+        self.templates: Mapping[str, str] = {}
         self.messages: list[tuple[re.Pattern[str], str]] = []
         self.items: list[tuple[re.Pattern[str], str]] = []
 
@@ -40,18 +41,18 @@ def language() -> str:
 def speak(code: str) -> None:
     """From now on speak this one of :data:`LANGUAGES`."""
     _SPEECH.language = code
-    _SPEECH.screen, _SPEECH.messages, _SPEECH.items = {}, [], []
+    _SPEECH.screen, _SPEECH.templates, _SPEECH.messages, _SPEECH.items = {}, {}, [], []
     if code != "en":
         catalogue = importlib.import_module(f"loadtop.i18n.{code}")
         _SPEECH.screen = catalogue.SCREEN
+        _SPEECH.templates = {**catalogue.ITEMS, **catalogue.MESSAGES, **catalogue.SCREEN}
         _SPEECH.messages, _SPEECH.items = _patterns(catalogue.MESSAGES), _patterns(catalogue.ITEMS)
     translated.cache_clear()
 
 
-def tr(english: str, **values: object) -> str:
-    """A text of this program in the language spoken; ``values`` take the places in braces."""
-    text = _SPEECH.screen.get(english, english)
-    return text.format(**values) if values else text
+def template_in_language(english: str) -> str:
+    """Return the template in the language that is set, in English if it has no translation."""
+    return _SPEECH.templates.get(english, english)
 
 
 @lru_cache(maxsize=1024)

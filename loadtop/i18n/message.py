@@ -1,0 +1,233 @@
+"""A text for a person: a template and its parameters, put together in the reader's language where it is shown.
+
+    Message("{host} does not answer within {seconds:.0f} s", host=name, seconds=5.0)
+    plural(number, "{n} worker", "{n} workers")
+    sentences(advice, hint_or_none)         # joined as the language joins sentences; None is left out
+    listed(["eth0", Message("swap traffic")])
+    verbatim(stderr_line)                   # another program's text: never translated
+
+``str(message)`` is English, for JSON and recordings; ``rendered(message)`` is for people. A template is a literal at
+the place of the call, so that the catalogue of translations can be extracted (``make catalog``).
+
+Parameters are strings (names, paths: never translated), numbers, other messages, a tuple of messages (shown as a
+list), or None (shown as nothing: an optional clause). A place is ``{name}`` or ``{name:FORMAT}`` with the formats
+``,``, ``.1f``, ``.2g``, ``.0%``; ``{{`` and ``}}`` are braces.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self, TypeAlias
+
+from loadtop.i18n.plain import plain
+from loadtop.i18n.speech import template_in_language, translated
+
+__all__ = [
+    "Message",
+    "MessageError",
+    "Parameter",
+    "listed",
+    "plural",
+    "rendered",
+    "sentences",
+    "tr",
+    "translatable",
+    "verbatim",
+]
+
+MAX_DEPTH = 12
+"""Messages within messages."""
+_MAX_INTEGER = 2**63
+_MAX_CHARACTERS = 16_384
+_PLACE = re.compile(r"\{\{|\}\}|\{(\w+)(?::([^{}]*))?\}")
+_FORMAT = re.compile(r"|,|,?\.\d[fg%]|sentences")
+
+Parameter: TypeAlias = "str | int | float | Message | tuple[Message, ...] | None"
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Message:
+    """``many`` is the template for every number ``n`` but 1 (:func:`plural`). ``params`` are sorted by name.
+
+    :raises ValueError: for a place without its parameter, an unknown format, or more than :data:`MAX_DEPTH` messages
+        within each other
+    """
+
+    template: str
+    params: "tuple[tuple[str, str | int | float | Message | tuple[Message, ...] | None], ...]" = ()
+    many: str = ""
+
+    def __init__(self, template: str, /, *, many: str = "", **params: Parameter) -> None:
+        object.__setattr__(self, "template", template)
+        object.__setattr__(self, "params", tuple(sorted(params.items())) if params else ())
+        object.__setattr__(self, "many", many)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be shown; msgspec calls this too."""
+        names = {name for name, _ in self.params}
+        for template in (self.template, self.many):
+            for _, name, _ in _pieces(template):
+                if name and name not in names:
+                    raise ValueError(f"no value for {{{name}}} in {template!r}")
+        for name, value in self.params:
+            if isinstance(value, int) and not -_MAX_INTEGER <= value < _MAX_INTEGER:
+                raise ValueError(f"the value of {{{name}}} is too large")
+        if self.depth > MAX_DEPTH:
+            raise ValueError("too many messages within each other")
+
+    @classmethod
+    def from_data(cls, data: object) -> Self:
+        """Return the message that :meth:`to_data` gave.
+
+        :raises ValueError: if ``data`` is anything else
+        """
+        import msgspec
+
+        try:
+            return msgspec.convert(data, cls)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise ValueError(f"not a message: {error}") from None
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the message as dictionaries, lists, strings and numbers."""
+        import msgspec
+
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return data
+
+    @property
+    def depth(self) -> int:
+        """How many messages are within each other, counting this one."""
+        return 1 + max((part.depth for _, value in self.params for part in _messages(value)), default=0)
+
+    def __str__(self) -> str:
+        return self._filled(_same, _same)
+
+    def render(self) -> str:
+        """Return the text in the language that is set, with the control characters of parameters escaped."""
+        return self._filled(template_in_language, plain)
+
+    def _filled(self, translate: Callable[[str], str], escape: Callable[[str], str]) -> str:
+        values = dict(self.params)
+        template = self.many if self.many and values.get("n") != 1 else self.template
+        shown: dict[tuple[str, str], str] = {}
+        text = ""
+        for literal, name, form in _pieces(translate(template)):
+            if (name, form) not in shown:
+                shown[name, form] = _shown(values.get(name), form, translate, escape)
+            text += literal + shown[name, form]
+            if len(text) > _MAX_CHARACTERS:
+                return text[:_MAX_CHARACTERS]
+        return text
+
+
+class MessageError(Exception):
+    """An error whose text is a :class:`Message`."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def plural(n: int, one: str, many: str, /, **params: Parameter) -> Message:
+    """Return a message for ``n`` things; both templates may have ``{n}``."""
+    return Message(one, many=many, n=n, **params)
+
+
+def verbatim(text: str) -> Message:
+    """Return another program's text as a message that is never translated."""
+    return Message("{text}", text=text)
+
+
+def sentences(first: Message, *more: Message | None) -> Message:
+    """Return sentences one after the other; those that are None are left out."""
+    parts = (first, *(part for part in more if part is not None))
+    return first if len(parts) == 1 else Message("{parts:sentences}", parts=parts)
+
+
+def listed(items: Iterable[Message | str]) -> Message:
+    """Return a list, parted by commas; strings stand as they are."""
+    parts = tuple(verbatim(item) if isinstance(item, str) else item for item in items)
+    return parts[0] if len(parts) == 1 else Message("{parts}", parts=parts)
+
+
+def translatable(text: str) -> str:
+    """Return ``text``, marked for the catalogue: for tables of texts that ``tr`` shows later."""
+    return text
+
+
+_SENTENCES = translatable("{first} {second}")
+_LIST = translatable("{first}, {second}")
+
+
+def tr(english: str, /, **values: object) -> str:
+    """Return a text of this program in the language that is set; ``values`` take the places in braces."""
+    text = template_in_language(english)
+    if not values:
+        return text
+    return text.format(
+        **{name: value.render() if isinstance(value, Message) else value for name, value in values.items()}
+    )
+
+
+def rendered(text: Message | str | None) -> str:
+    """Return the text in the language that is set, safe for a terminal; None is empty.
+
+    A string comes from another program and is not translated.
+    """
+    if text is None:
+        return ""
+    return plain(translated(text)) if isinstance(text, str) else text.render()
+
+
+def _shown(value: Parameter, form: str, translate: Callable[[str], str], escape: Callable[[str], str]) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Message):
+        return value._filled(translate, escape)  # noqa: SLF001
+    if isinstance(value, tuple):
+        pattern = translate(_SENTENCES if form == "sentences" else _LIST)
+        between = pattern.removeprefix("{first}").removesuffix("{second}")
+        return between.join(part._filled(translate, escape) for part in value)  # noqa: SLF001
+    if isinstance(value, str):
+        return escape(value)
+    return format(value, "" if form == "sentences" else form)
+
+
+def _messages(value: Parameter) -> tuple[Message, ...]:
+    if isinstance(value, Message):
+        return (value,)
+    return value if isinstance(value, tuple) else ()
+
+
+def _same(text: str) -> str:
+    return text
+
+
+@lru_cache(maxsize=2048)
+def _pieces(template: str) -> tuple[tuple[str, str, str], ...]:
+    """The template as literals, each with the name and the format of the place after it, empty at the end."""
+    if len(template) > _MAX_CHARACTERS:
+        raise ValueError("a template is too long")
+    pieces: list[tuple[str, str, str]] = []
+    literal, end = "", 0
+    for place in _PLACE.finditer(template):
+        literal += _without_braces(template[end : place.start()])
+        end = place.end()
+        name, form = place[1], place[2] or ""
+        if name is None:
+            literal += place[0][0]
+            continue
+        if _FORMAT.fullmatch(form) is None:
+            raise ValueError(f"unknown format {form!r} in {template!r}")
+        pieces.append((literal, name, form))
+        literal = ""
+    return (*pieces, (literal + _without_braces(template[end:]), "", ""))
+
+
+def _without_braces(literal: str) -> str:
+    if "{" in literal or "}" in literal:
+        raise ValueError(f"a single brace in {literal!r}: write it twice")
+    return literal
