@@ -6,14 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from loadtop.cli.ends import DONE, FILE, INTERRUPTED, USAGE, EndError
-from loadtop.cli.options.load import UnreadableError, UsageError
+from loadtop.cli.exit_codes import DONE, FILE, INTERRUPTED, USAGE, ExitError, UsageError
 from loadtop.i18n import LANGUAGES, language_of, plain, speak
 
 VERBS = {
-    "run": "test",
-    "watch": "test",
-    "demo": "test",
+    "run": "run",
+    "watch": "run",
+    "demo": "run",
     "tune": "tune",
     "experiment": "experiment",
     "replay": "replay",
@@ -49,11 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if verb == "run" and words:
             _check_spelling(words[0])
         code: int = importlib.import_module(f"loadtop.cli.{VERBS[verb]}").main(verb, words)
-    except (UsageError, EndError) as error:
+    except ExitError as error:
         print(f"loadtop: {plain(str(error))}", file=sys.stderr)
-        if isinstance(error, EndError):
-            return error.code
-        return FILE if isinstance(error, UnreadableError) else USAGE
+        return error.code
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
@@ -72,7 +69,7 @@ def _check_spelling(word: str) -> None:
 
 def _run_alone(words: list[str]) -> int:
     """Run loadtop as a program of its own, with the standard streams that it was given."""
-    from loadtop.cli.streams import keep_streams
+    from loadtop.cli.standard_streams import keep_streams
 
     out = keep_streams()
     try:

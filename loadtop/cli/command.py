@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import Options
-from loadtop.cli.screen import with_screen
+from loadtop.cli.display import with_screen
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.command_line import Options
 from loadtop.engines.command import CommandLoad, Outlets
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 from loadtop.recording.secrets import BLANK, without_secrets

@@ -9,12 +9,12 @@ from loadtop.analysis.compare.comparison import By, Comparison, alignment, commo
 from loadtop.analysis.compare.course import Course
 from loadtop.analysis.compare.margin import DEFAULT_PERCENT
 from loadtop.analysis.compare.run import Run, told
-from loadtop.cli.ends import DONE
-from loadtop.cli.options.load import UsageError, positive
-from loadtop.cli.options.parse import Parser
+from loadtop.cli.display import can_draw
+from loadtop.cli.exit_codes import DONE, UsageError
+from loadtop.cli.options.command_line import Parser
+from loadtop.cli.options.load import positive
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
-from loadtop.cli.screen import can_draw
 from loadtop.recording.reader import Session
 from loadtop.recording.replay import snapshots
 from loadtop.recording.retelling import digest_of

@@ -5,9 +5,9 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loadtop.cli.ends import DONE, UNREACHABLE, UnreachableError
-from loadtop.cli.machines import connect_far, watched_hosts
-from loadtop.cli.options.parse import HERE, Options, parse
+from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
+from loadtop.cli.hosts import connect_far, watched_hosts
+from loadtop.cli.options.command_line import HERE, Options, parse
 from loadtop.cli.outputs import check_writable, write_json
 from loadtop.i18n import itemised, pad, plain, tr, translated, width
 from loadtop.model import HostSample

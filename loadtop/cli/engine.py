@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadtop.cli.options.load import UsageError
+from loadtop.cli.exit_codes import UsageError
 from loadtop.generator.plan import Plan, PlanError
 from loadtop.pipeline.monitor import LoadSource
 

@@ -14,13 +14,12 @@ from loadtop.analysis.experiment.ledger import CellResult, Ledger, cell_result
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
 from loadtop.analysis.totals.builder import SummaryBuilder
-from loadtop.cli.ends import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError
-from loadtop.cli.machines import connect_far, disconnect, watched_hosts
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import Options, Parser, parse
-from loadtop.cli.options.plan_file import read_plan
+from loadtop.cli.display import can_draw, show
+from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
+from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
+from loadtop.cli.options.command_line import Options, Parser, parse
+from loadtop.cli.options.experiment_plan import read_plan
 from loadtop.cli.recordings import start_recorder
-from loadtop.cli.screen import can_draw, show
 from loadtop.i18n import plain, tr
 from loadtop.pipeline.monitor import HostSource, LoadSource, Monitor
 from loadtop.pipeline.snapshot import Snapshot

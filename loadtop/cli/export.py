@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from contextlib import aclosing, suppress
 from pathlib import Path
 
-from loadtop.cli.ends import DONE, FileError
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import SESSION_HELP, Parser, file_name
+from loadtop.cli.exit_codes import DONE, FileError, UsageError
+from loadtop.cli.options.command_line import SESSION_HELP, Parser, file_name
 from loadtop.cli.recordings import opened
-from loadtop.cli.streams import reader_is_gone
+from loadtop.cli.standard_streams import reader_is_gone
 from loadtop.i18n import plain
 from loadtop.recording.reader import Session, SessionError
 from loadtop.recording.replay import snapshots

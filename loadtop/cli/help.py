@@ -4,7 +4,7 @@ import importlib
 import sys
 from importlib.resources import files
 
-from loadtop.cli.options.load import UsageError
+from loadtop.cli.exit_codes import UsageError
 
 TOPICS = {
     "ab": "what differs from ab, and why",
@@ -34,7 +34,7 @@ def main(verb: str, words: list[str]) -> int:
 
 
 def _overview() -> str:
-    from loadtop.cli.options.parse import USAGE
+    from loadtop.cli.options.command_line import USAGE
 
     lines = [f"loadtop help {topic:<12}{what}" for topic, what in TOPICS.items()]
     return "\n".join([USAGE.rstrip(), "", *lines, "", "loadtop --help         every option", ""])

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from loadtop.cli.ends import DONE, UnreachableError
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import Parser
+from loadtop.cli.exit_codes import DONE, UnreachableError, UsageError
+from loadtop.cli.options.command_line import Parser
 from loadtop.i18n import plain
 from loadtop.recording.mark_pipe import MarkError, called, name_of, running, send
 from loadtop.recording.place import SUFFIX

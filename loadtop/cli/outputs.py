@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from loadtop.analysis.totals.builder import SummaryBuilder
-from loadtop.cli.ends import FileError
-from loadtop.cli.options.parse import Options
+from loadtop.cli.exit_codes import FileError
+from loadtop.cli.options.command_line import Options
 
 if TYPE_CHECKING:
     from loadtop.generator.journal import JournalFiles

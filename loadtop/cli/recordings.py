@@ -7,9 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadtop.cli.ends import FileError
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import Options
+from loadtop.cli.exit_codes import FileError, UsageError
+from loadtop.cli.options.command_line import Options
 from loadtop.i18n import plain, tr
 from loadtop.recording.place import SUFFIX, directory
 from loadtop.recording.reader import NoSessionError, Session, SessionError

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from loadtop.cli.ends import DONE
-from loadtop.cli.options.parse import Options, parse
+from loadtop.cli.display import show, with_screen
+from loadtop.cli.exit_codes import DONE
+from loadtop.cli.options.command_line import Options, parse
 from loadtop.cli.recordings import opened
-from loadtop.cli.screen import show, with_screen
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
 

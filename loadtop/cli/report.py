@@ -4,9 +4,8 @@ import sys
 
 from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.sweep import Sweep
-from loadtop.cli.ends import DONE
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import parse
+from loadtop.cli.exit_codes import DONE, UsageError
+from loadtop.cli.options.command_line import parse
 from loadtop.cli.outputs import print_report, write_json, write_page
 from loadtop.cli.recordings import opened
 from loadtop.recording.replay import snapshots

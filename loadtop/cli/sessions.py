@@ -5,11 +5,11 @@ import time
 from pathlib import Path
 
 from loadtop.cli import compare, replay
-from loadtop.cli.ends import DONE, FileError
-from loadtop.cli.options.load import UsageError, positive
-from loadtop.cli.options.parse import SESSION_HELP, Parser
+from loadtop.cli.display import can_draw
+from loadtop.cli.exit_codes import DONE, FileError, UsageError
+from loadtop.cli.options.command_line import SESSION_HELP, Parser
+from loadtop.cli.options.load import positive
 from loadtop.cli.recordings import find
-from loadtop.cli.screen import can_draw
 from loadtop.i18n import pad, plain, tr, translated
 from loadtop.recording.housekeeping import HousekeepingError, age, chosen, remove, rename
 from loadtop.recording.listing import recordings

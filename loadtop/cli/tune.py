@@ -11,13 +11,12 @@ from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.pilot import Pilot
 from loadtop.analysis.tune.step import StepResult
 from loadtop.analysis.tune.sweep import Sweep
-from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, EndError
-from loadtop.cli.machines import connect_far, disconnect, watched_hosts
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import Options, parse
+from loadtop.cli.display import show, with_screen
+from loadtop.cli.exit_codes import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, ExitError, UsageError
+from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
+from loadtop.cli.options.command_line import Options, parse
 from loadtop.cli.outputs import begin_story, check_writable, write_json, write_page
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
-from loadtop.cli.screen import show, with_screen
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import plain
 from loadtop.pipeline.feed import Feed, PreparedFeed
@@ -49,7 +48,7 @@ async def _tune(options: Options, words: list[str]) -> int:
     far = await connect_far(options)
     try:
         recorder = start_recorder(options, words, url, url)
-    except EndError:
+    except ExitError:
         await disconnect(far)
         raise
     summary = SummaryBuilder(url)

@@ -21,7 +21,7 @@ import pytest
 
 from loadtop.cli.demo.apache import DemoApache, find_apache, service_user
 from loadtop.cli.demo.plan import demo_plan
-from loadtop.cli.demo.target import start_target
+from loadtop.cli.demo.server import start_target
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
 pytestmark = pytest.mark.servers
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.servers
 KINDS = {"apache": "Apache prefork", "embedded": "embedded"}
 PARENT = """
 import asyncio
-from loadtop.cli.demo.target import start_target
+from loadtop.cli.demo.server import start_target
 
 async def main():
     target = await start_target()
@@ -173,7 +173,7 @@ def _lives(process: psutil.Process) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_the_keeper_itself_can_be_asked_to_end(temporary: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-P", "-m", "loadtop.cli.demo.keeper"]
+    command = [sys.executable, "-P", "-m", "loadtop.cli.demo.supervisor"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
         assert keeper.stdout is not None
         said = json.loads(keeper.stdout.readline())

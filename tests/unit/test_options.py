@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.cli.options.load import DEFAULT_CONCURRENCY, DEFAULT_TIME_S, UsageError
-from loadtop.cli.options.parse import parse
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.command_line import parse
+from loadtop.cli.options.load import DEFAULT_CONCURRENCY, DEFAULT_TIME_S
 
 URL = "http://127.0.0.1:8080/"
 

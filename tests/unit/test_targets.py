@@ -9,8 +9,8 @@ import pytest
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.analysis.totals.builder import SummaryBuilder
 from loadtop.analysis.tune.sweep import Sweep
-from loadtop.cli.machines import watched_hosts
-from loadtop.cli.options.parse import parse
+from loadtop.cli.hosts import watched_hosts
+from loadtop.cli.options.command_line import parse
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame, LoadState

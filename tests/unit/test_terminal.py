@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.cli.options.parse import parse
-from loadtop.cli.screen import can_draw, with_screen
+from loadtop.cli.display import can_draw, with_screen
+from loadtop.cli.options.command_line import parse
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from loadtop.cli.demo.plan import demo_plan
-    from loadtop.cli.demo.target import DemoError, DemoTarget, start_target
+    from loadtop.cli.demo.server import DemoError, DemoTarget, start_target
 
 __all__ = ["DemoError", "DemoTarget", "demo_plan", "start_target"]
 
@@ -16,7 +16,7 @@ def __getattr__(name: str) -> object:
 
         return demo_plan
     if name in __all__:
-        from loadtop.cli.demo import target
+        from loadtop.cli.demo import server as target
 
         return getattr(target, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

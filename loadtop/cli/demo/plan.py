@@ -3,7 +3,7 @@
 import os
 
 from loadtop.cli.demo.pages import BURN, LIGHT, WAIT
-from loadtop.cli.demo.target import DemoTarget
+from loadtop.cli.demo.server import DemoTarget
 from loadtop.generator.plan import Plan, Step, Target
 
 HEADROOM_S, POOL_S, CPU_S = 18.0, 18.0, 20.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadtop.cli.options.load import UsageError
+from loadtop.cli.exit_codes import UsageError
 from loadtop.generator.target import PlanError
 
 NAMES = ("builtin", "locust", "jmeter")

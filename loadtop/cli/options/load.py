@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from loadtop.cli.exit_codes import UnreadableError, UsageError
 from loadtop.cli.options.load_checks import check_together
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
 
@@ -14,14 +15,6 @@ DEFAULT_STEP_S = 10.0
 DEFAULT_CONCURRENCY = 10
 LARGEST_FILE = 1 << 30
 """Bytes: each worker holds every body in memory."""
-
-
-class UsageError(ValueError):
-    """The command line is wrong; the message says in one line how to put it right."""
-
-
-class UnreadableError(UsageError):
-    """A file that the command line names cannot be read; the message says which and why."""
 
 
 def add_load(parser: argparse.ArgumentParser) -> None:

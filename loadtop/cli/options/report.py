@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Collection
 from typing import Any
 
-from loadtop.cli.options.load import UsageError
+from loadtop.cli.exit_codes import UsageError
 
 REPORTS = {
     "ab": "--ab",

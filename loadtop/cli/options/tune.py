@@ -6,7 +6,8 @@ from typing import Any
 
 from loadtop.analysis.tune.climb import Climb
 from loadtop.analysis.tune.pilot import Bounds
-from loadtop.cli.options.load import UsageError, build_plan, count, positive
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.load import build_plan, count, positive
 from loadtop.cli.options.report import REPORTS, hide
 from loadtop.generator.plan import Plan, PlanError, Step
 

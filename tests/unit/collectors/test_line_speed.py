@@ -3,8 +3,8 @@
 import pytest
 
 from collectors.linux.networks import assumed
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import parse
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.command_line import parse
 from loadtop.model import Network
 
 

@@ -6,9 +6,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from loadtop.cli.engine import engine_load
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.engine import EngineChoice
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import parse
 from loadtop.engines.generator import Generator
 from loadtop.engines.jmeter.own import data_files, read_own, url_of
 from loadtop.engines.jmeter.plan import jmx

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import parse
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.command_line import parse
 from loadtop.engines.jmeter.crew import crew
 from loadtop.engines.jmeter.servers import Servers, own_address
 from loadtop.engines.jmeter.settings import check_even

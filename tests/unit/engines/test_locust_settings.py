@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.engine import engine_choice
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import parse
 from loadtop.engines.generator import Generator
 from loadtop.engines.locust.settings import (
     LocustSettings,

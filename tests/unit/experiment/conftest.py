@@ -8,7 +8,7 @@ import pytest
 
 from loadtop.analysis.experiment.ledger import CellResult
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
-from loadtop.cli.options.plan_file import read_plan
+from loadtop.cli.options.experiment_plan import read_plan
 
 PLAN = """\
 title = "Processes"

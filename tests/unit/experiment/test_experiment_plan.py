@@ -9,8 +9,8 @@ import pytest
 from loadtop.analysis.experiment.locate import line_of
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.cli import main
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.plan_file import read_plan
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.experiment_plan import read_plan
 
 Write = Callable[[str], Path]
 

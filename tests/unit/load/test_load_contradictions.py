@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.cli.options.parse import parse
+from loadtop.cli.options.command_line import parse
 
 URL = "http://127.0.0.1:1/"
 

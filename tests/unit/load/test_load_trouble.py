@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from loadtop.cli.exit_codes import UnreadableError
 from loadtop.cli.options import load as load_options
-from loadtop.cli.options.load import UnreadableError
-from loadtop.cli.options.parse import parse
+from loadtop.cli.options.command_line import parse
 from loadtop.generator.connection import Connection
 from loadtop.generator.dial import Dialer
 from loadtop.generator.plan import Origin, Plan, PlanError, Step, Target

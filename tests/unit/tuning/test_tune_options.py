@@ -2,8 +2,8 @@
 
 import pytest
 
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import Options, parse
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.command_line import Options, parse
 
 URL = "http://127.0.0.1/"
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from loadtop.cli.ends import UnreachableError
-from loadtop.cli.options.load import UsageError
-from loadtop.cli.options.parse import Options
+from loadtop.cli.exit_codes import UnreachableError, UsageError
+from loadtop.cli.options.command_line import Options
 from loadtop.cli.outputs import tell
 from loadtop.pipeline.monitor import LoadSource
 
@@ -52,7 +51,7 @@ async def choose_load(options: Options, journals: "JournalFiles | None") -> Chos
 
 async def _demo() -> ChosenLoad:
     from loadtop.cli.demo import demo_plan, start_target
-    from loadtop.cli.demo.target import DemoError
+    from loadtop.cli.demo.server import DemoError
     from loadtop.generator.again import RepeatedLoad
     from loadtop.generator.pool import LoadPool
 

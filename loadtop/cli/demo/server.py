@@ -57,7 +57,7 @@ async def start_target() -> DemoTarget:
     """Start a server on a free loopback port and return when it serves; raises :class:`DemoError`."""
     async with contextlib.AsyncExitStack() as on_failure:
         keeper = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "loadtop.cli.demo.keeper",
+            sys.executable, "-P", "-m", "loadtop.cli.demo.supervisor",
             stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True, env=_environment(),
         )  # fmt: skip
         on_failure.push_async_callback(_end, keeper)

@@ -1,9 +1,9 @@
-"""A small web server for the demo where no Apache is installed, truthful about its own workers.
+"""The demo's web server where Apache is not installed.
 
-Run as ``python -m loadtop.cli.demo.embedded PORT WORKERS CORES``. As with Apache, a request holds one of a limited
-number of worker slots from its first line to the end of its response, the status page too, and others wait in order.
-Computing pages compute in processes of their own (:mod:`loadtop.cli.demo.burner`), one per core, so that they can
-fill the machine.
+Run as ``python -m loadtop.cli.demo.embedded_server PORT WORKERS CORES``.
+As in Apache, each request, for the status page too, holds one of a limited number of worker slots from its first line
+to the end of its response; other requests wait in order. Pages that compute do so in one process per core
+(:mod:`loadtop.cli.demo.cpu_process`), so that they can use every core.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from aiohttp import web
 
 from loadtop import __version__
-from loadtop.cli.demo.burner import call_it_httpd
+from loadtop.cli.demo.cpu_process import call_it_httpd
 from loadtop.cli.demo.pages import INDEX, PAGES, Page
 
 SOFTWARE = f"loadtop-demo/{__version__} (not Apache)"
@@ -90,7 +90,7 @@ class Burners:
 
     async def start(self, _app: web.Application) -> None:
         for _ in range(self._count):
-            command = (sys.executable, "-P", "-m", "loadtop.cli.demo.burner")
+            command = (sys.executable, "-P", "-m", "loadtop.cli.demo.cpu_process")
             self._idle.put_nowait(
                 await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
             )

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from loadtop import __version__
 from loadtop.analysis.fail_if import Condition, ConditionError
+from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.engine import EngineChoice, add_engine, complete, engine_choice, is_ssh_place
-from loadtop.cli.options.load import UsageError, add_load, build_plan, interval, positive
+from loadtop.cli.options.load import add_load, build_plan, interval, positive
 from loadtop.cli.options.report import check_reports, hide, refused_by
 from loadtop.generator.plan import Plan
 

@@ -1,6 +1,6 @@
 """Computes for a fixed processor time for each byte on standard input, and answers with a byte.
 
-Run as ``python -m loadtop.cli.demo.burner``; ends with its input.
+Run as ``python -m loadtop.cli.demo.cpu_process``; ends with its input.
 """
 
 import contextlib

@@ -1,8 +1,7 @@
-"""Keeps the demo's server: starts it, says where it is, and ends it when nobody needs it any more.
+"""Starts the demo's server, prints where it is, and ends it: ``python -m loadtop.cli.demo.supervisor``.
 
-Run as ``python -m loadtop.cli.demo.keeper``. One line of JSON on standard output says what was started, or why nothing
-could be. The server ends at the end of standard input (whoever started this is gone, however it died), when the parent
-process changes, and at SIGTERM, SIGINT or SIGHUP.
+Prints one line of JSON: what was started, or why nothing was. Ends the server when standard input ends or the parent
+process changes (the program that started this one is gone), and at SIGTERM, SIGINT or SIGHUP.
 """
 
 import contextlib
@@ -137,7 +136,15 @@ def _launch(directory: Path, servers: contextlib.ExitStack, installation: Apache
     port = _free_port()
     if installation is None:
         kind = "embedded"
-        command = [sys.executable, "-P", "-m", "loadtop.cli.demo.embedded", str(port), str(workers), str(_cores())]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "loadtop.cli.demo.embedded_server",
+            str(port),
+            str(workers),
+            str(_cores()),
+        ]
     else:
         apache = DemoApache(installation, directory, port, workers)
         kind = f"Apache {apache.mpm}"

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from loadtop.analysis.experiment.locate import line_of
 from loadtop.analysis.experiment.plan import COMMAND_S, READY_S, ExperimentPlan, Level, Variant
-from loadtop.cli.options.load import UnreadableError, UsageError
+from loadtop.cli.exit_codes import UnreadableError, UsageError
 from loadtop.generator.plan import PlanError
 from loadtop.generator.target import Target
 
@@ -229,7 +229,7 @@ def _check_options(table: Table, options: tuple[str, ...]) -> None:
 
 def _check_cells(plan: ExperimentPlan, text: str) -> None:
     """Every cell's command line must be one that a load test would take, and its variant's host be known."""
-    from loadtop.cli.options.parse import parse
+    from loadtop.cli.options.command_line import parse
 
     hosts: dict[str, str] = {}
     for index, variant in enumerate(plan.variants):

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from loadtop.analysis.fail_if import Watchdog
 from loadtop.analysis.totals.builder import SummaryBuilder
-from loadtop.cli.ends import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, EndError
-from loadtop.cli.loads import ChosenLoad, choose_load
-from loadtop.cli.machines import connect_far, disconnect, watched_hosts
-from loadtop.cli.options.parse import Options, parse
+from loadtop.cli.display import show, with_screen
+from loadtop.cli.exit_codes import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, ExitError
+from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
+from loadtop.cli.load import ChosenLoad, choose_load
+from loadtop.cli.options.command_line import Options, parse
 from loadtop.cli.outputs import (
     begin_story,
     check_writable,
@@ -21,7 +22,6 @@ from loadtop.cli.outputs import (
     write_page,
 )
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
-from loadtop.cli.screen import show, with_screen
 from loadtop.i18n import plain
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Mark
@@ -56,7 +56,7 @@ async def _run(options: Options, words: list[str], program: "CommandLoad | None"
     far = await connect_far(options)
     try:
         test = LiveTest(options, words, program, far)
-    except EndError:
+    except ExitError:
         await disconnect(far)
         raise
     return await test.run()

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from loadtop.cli.ends import UnreachableError
-from loadtop.cli.options.parse import HERE, Options
+from loadtop.cli.exit_codes import UnreachableError
+from loadtop.cli.options.command_line import HERE, Options
 
 if TYPE_CHECKING:
     from collectors.transport.ssh.transport import SshTransport
