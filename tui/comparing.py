@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 
 from loadtop.analysis.compare.comparison import Comparison
 from loadtop.analysis.compare.run import Run
+from loadtop.analysis.totals.settings import LOAD
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import tr
 from loadtop.reports.compare import body, head, letter
-from loadtop.reports.settings import LOAD
 from tui.drawing.graph import ceiling, graph, span_of
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import milliseconds, per_second

@@ -13,8 +13,8 @@ from tui.history import History
 from tui.view import Phase, View
 
 if TYPE_CHECKING:
-    from loadtop.analysis.totals.builder import SummaryBuilder
-    from loadtop.analysis.tune.sweep import Sweep
+    from loadtop.analysis.totals.totals import SummaryBuilder
+    from loadtop.analysis.tune.step import Sweep
 
 STEP_BEATS = 60
 """Of a step that is longer, the newest so many intervals count: they are kept."""
@@ -43,7 +43,7 @@ class Follower:
     def sweep(self) -> "Sweep":
         """The steps of the load, as far as they were followed."""
         if self._sweep is None:
-            from loadtop.analysis.tune.sweep import Sweep
+            from loadtop.analysis.tune.step import Sweep
 
             self._sweep = Sweep(STEP_BEATS)
         return self._sweep
@@ -146,7 +146,7 @@ class Follower:
 
     def _sum_up(self, snapshot: Snapshot) -> None:
         if self._summary is None:
-            from loadtop.analysis.totals.builder import SummaryBuilder
+            from loadtop.analysis.totals.totals import SummaryBuilder
 
             title = self.feed.title
             self._summary = SummaryBuilder(title if "://" in title else None)

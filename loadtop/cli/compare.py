@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from loadtop.analysis.compare.comparison import By, Comparison, alignment, common, compare
+from loadtop.analysis.compare.comparison import DEFAULT_PERCENT, By, Comparison, alignment, common, compare
 from loadtop.analysis.compare.course import Course
-from loadtop.analysis.compare.margin import DEFAULT_PERCENT
 from loadtop.analysis.compare.run import Run, told
 from loadtop.cli.display import can_draw
 from loadtop.cli.exit_codes import DONE, UsageError

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from loadtop.analysis.experiment.commands import CommandError
 from loadtop.analysis.experiment.feed import ExperimentFeed
-from loadtop.analysis.experiment.ledger import CellResult, Ledger, cell_result
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
+from loadtop.analysis.experiment.results import CellResult, Ledger, cell_result
 from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
-from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.cli.display import can_draw, show
 from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
 from loadtop.cli.hosts import connect_far, disconnect, watched_hosts

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options.command_line import Options
 
@@ -18,7 +18,7 @@ def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Opti
     """Ours, or ab's where that was asked for."""
     output = options.output
     if output.html_table is not None:
-        from loadtop.reports.ab_html import ab_table
+        from loadtop.reports.ab import ab_table
 
         text = ab_table(summary.load, *output.html_table, url=summary.url)
     elif output.ab:
@@ -54,7 +54,7 @@ def write_ab_files(summary: SummaryBuilder, journals: "JournalFiles | None", opt
 
         write(percentiles_csv(summary.load), output.percentiles_csv, "the percentiles")
     if journals is not None and output.gnuplot is not None:
-        from loadtop.reports.ab_gnuplot import write_gnuplot
+        from loadtop.reports.ab import write_gnuplot
 
         try:
             with output.gnuplot.open("w") as file:

@@ -8,8 +8,7 @@ from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import swap_used
-from loadtop.reports.server_rows import brief
-from loadtop.reports.text import figure
+from loadtop.reports.text import brief, figure
 
 
 class Printer:

@@ -3,7 +3,7 @@
 import sys
 
 from loadtop.analysis.tune.outcome import Outcome
-from loadtop.analysis.tune.sweep import Sweep
+from loadtop.analysis.tune.step import Sweep
 from loadtop.cli.exit_codes import DONE, UsageError
 from loadtop.cli.options.command_line import parse
 from loadtop.cli.outputs import print_report, write_json, write_page

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from loadtop.analysis.fail_if import Watchdog
-from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.totals.totals import SummaryBuilder
+from loadtop.analysis.tune.controller import Pilot
 from loadtop.analysis.tune.outcome import Outcome
-from loadtop.analysis.tune.pilot import Pilot
-from loadtop.analysis.tune.step import StepResult
-from loadtop.analysis.tune.sweep import Sweep
+from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, ExitError, UsageError
 from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
@@ -40,7 +39,7 @@ async def _tune(options: Options, words: list[str]) -> int:
     plan, settings = options.plan, options.tune
     if plan is None or settings is None:
         raise UsageError("no URL given: for example loadtop tune http://127.0.0.1/ (see loadtop tune --help)")
-    from loadtop.analysis.tune.load import SteppedLoad
+    from loadtop.analysis.tune.controller import SteppedLoad
 
     url = plan.targets[0].url
     source = _source(options, plan)

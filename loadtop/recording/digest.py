@@ -13,7 +13,7 @@ from typing import Any
 import loadtop
 from loadtop import model
 from loadtop.analysis.compare import course
-from loadtop.analysis.totals import builder, hosts, load, processes, servers, statistic, steps, targets, timeline
+from loadtop.analysis.totals import host, load, servers, settings, statistic, steps, timeline, totals
 from loadtop.analysis.tune import step
 from loadtop.diagnosis import assessment, finding, forecast, verdict, waiting
 from loadtop.model import Frame
@@ -25,7 +25,7 @@ from loadtop.rates.measured import Measurer
 from loadtop.recording.definitions import Row, summed
 from loadtop.recording.graph import Graph
 from loadtop.recording.secrets import url_without_secrets
-from loadtop.reports import curves, settings, story
+from loadtop.reports import curves, story
 
 EVERY = 256
 """Intervals after which it is written again: what a report of a recording that was cut short has to read itself."""
@@ -34,7 +34,7 @@ _GRAPH = Graph(
     (
         model, rate_model, measured_model, snapshot,
         assessment, course, finding, forecast, verdict, waiting, curves, settings, story,
-        builder, hosts, load, processes, servers, statistic, steps, targets, timeline, step,
+        totals, host, load, servers, statistic, steps, timeline, step,
     ),
     text=url_without_secrets,
 )  # fmt: skip

@@ -4,8 +4,15 @@ Labels, widths and the conditions of lines are those of ApacheBench 2.3 (httpd 2
 ab's on purpose: medians are the usual ones, percentiles come from a histogram (under 1 % off), HTTP/1.1 is spoken.
 """
 
+import time
+from array import array
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TextIO
+
 from loadtop import __version__
 from loadtop.analysis.totals.load import LoadSummary
+from loadtop.generator.journal import ROW
 from loadtop.generator.target import PlanError, Target
 from loadtop.i18n import plain
 from loadtop.model import Distribution, Failures, LoadSample, ServerSeen
@@ -113,8 +120,8 @@ def _totals(last: LoadSample, level: int | None) -> list[str]:
         *_known("Complete requests:", done),
         *_known("Failed requests:", last.failed),
     ]
-    if failures is not None and failures.total:
-        lines += _classes(failures)
+    if (classes := _classes(failures, ("Connect", "Receive", "Length", "Exceptions"))) is not None:
+        lines.append(f"   {classes}")
     if last.non_2xx:
         lines.append(_row("Non-2xx responses:", last.non_2xx))
     if last.keepalive:
@@ -126,20 +133,34 @@ def _totals(last: LoadSample, level: int | None) -> list[str]:
     return lines + (_speed(last, level, done, seconds) if seconds > 0 and done else [])
 
 
-def _classes(failures: Failures) -> list[str]:
-    """ab's classes, ``-`` for one that the engine does not tell apart; no line where it tells none."""
-    # ab knows no class for time-outs; it would have counted them as exceptions.
-    exceptions = None if failures.exceptions is None else failures.exceptions + (failures.timeout or 0)
-    counts = (failures.connect, failures.receive, failures.length, exceptions)
-    if set(counts) == {None}:
-        return []
-    connect, receive, length, other = ("-" if count is None else str(count) for count in counts)
-    return [f"   (Connect: {connect}, Receive: {receive}, Length: {length}, Exceptions: {other})"]
+def _classes(failures: Failures | None, names: Sequence[str]) -> str | None:
+    """ab's classes of failed requests with their counts, ``-`` for one that the engine does not tell apart; ``None``
+    where nothing failed or no class is known."""
+    if failures is None or not failures.total:
+        return None
+    # ab would have counted time-outs as exceptions; its HTML table has no class for broken receptions either.
+    others = (failures.timeout or 0) + (0 if "Receive" in names else failures.receive or 0)
+    counts = {
+        "Connect": failures.connect,
+        "Receive": failures.receive,
+        "Length": failures.length,
+        "Exceptions": None if failures.exceptions is None else failures.exceptions + others,
+    }
+    if all(counts[name] is None for name in names):
+        return None
+    return f"({', '.join(f'{name}: {_count(counts[name])}' for name in names)})"
+
+
+def _count(number: int | None) -> str:
+    return "-" if number is None else str(number)
+
+
+def _rps(last: LoadSample, done: int) -> float:
+    return done / last.elapsed_s if last.stated_rps is None else last.stated_rps
 
 
 def _speed(last: LoadSample, level: int | None, done: int, seconds: float) -> list[str]:
-    rps = done / seconds if last.stated_rps is None else last.stated_rps
-    lines = [_row("Requests per second:", f"{rps:.2f} [#/sec] (mean)")]
+    lines = [_row("Requests per second:", f"{_rps(last, done):.2f} [#/sec] (mean)")]
     if level is not None:
         lines.append(_row("Time per request:", f"{level * seconds * 1000 / done:.3f} [ms] (mean)"))
     lines.append(_row("Time per request:", f"{seconds * 1000 / done:.3f} [ms] (mean, across all concurrent requests)"))
@@ -225,3 +246,106 @@ def _median(times: Distribution) -> float:
 def _sd(times: Distribution) -> float:
     """Standard deviation in milliseconds."""
     return sd(times) / 1000.0 if times.count > 1 else 0.0
+
+
+def ab_table(load: LoadSummary, table: str, row: str, cell: str, url: str | None = None) -> str:
+    """ab's -w: the report as an HTML table with fewer rows than the text, as ab has it; empty where no load was run.
+
+    ``table``, ``row`` and ``cell`` are attributes that go into the elements unchanged; ``url`` is what was asked for.
+    """
+    last = load.last
+    if last is None:
+        return ""
+    lines = [
+        "<p>",
+        f" This is loadtop, Version {__version__}, reporting in the format of ApacheBench 2.3<br>",
+        "</p>",
+        "<p>",
+        "..done",
+        "",
+        "",
+        f"<table {table}>",
+        *_html_figures(load, last, url, row, cell),
+        *_html_times(load, row, cell),
+        "</table>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _html_figures(load: LoadSummary, last: LoadSample, url: str | None, row: str, cell: str) -> Iterator[str]:
+    """Counters; what the engine did not measure has no row."""
+    seen, seconds, received = server_of(load, url), last.elapsed_s, last.received_bytes
+
+    def rows(*values: tuple[str, object]) -> Iterator[str]:
+        for label, value in values:
+            if value is not None:
+                yield f"<tr {row}><th colspan=2 {cell}>{label}</th><td colspan=2 {cell}>{value}</td></tr>"
+
+    yield from rows(
+        ("Server Software:", "" if seen is None else escape(plain(seen.software.partition(" ")[0]))),
+        ("Server Hostname:", "" if seen is None else escape(plain(seen.hostname))),
+        ("Server Port:", "" if seen is None else seen.port),
+        ("Document Path:", "" if seen is None else escape(plain(seen.path))),
+        ("Document Length:", document_length(load)),
+        ("Concurrency Level:", concurrency_level(load)),
+        ("Time taken for tests:", f"{seconds:.3f} seconds"),
+        ("Complete requests:", last.requests),
+        ("Failed requests:", last.failed),
+    )
+    if (classes := _classes(last.failures, ("Connect", "Length", "Exceptions"))) is not None:
+        yield f"<tr {row}><td colspan=4 {cell} >   {classes}</td></tr>"
+    yield from rows(
+        ("Non-2xx responses:", last.non_2xx or None),
+        ("Keep-Alive requests:", last.keepalive_requests if last.keepalive else None),
+        ("Total transferred:", None if received is None else f"{received} bytes"),
+        ("Total body sent:", last.sent_bytes if last.with_body else None),
+        ("HTML transferred:", None if last.body_bytes is None else f"{last.body_bytes} bytes"),
+    )
+    if not last.requests or seconds <= 0:
+        return
+    yield from rows(("Requests per second:", f"{_rps(last, last.requests):.2f}"))
+    if received is None:
+        return
+    yield from rows(("Transfer rate:", f"{received / 1024 / seconds:.2f} kb/s received"))
+    if last.with_body and last.sent_bytes is not None:
+        sent, total = last.sent_bytes / 1024 / seconds, (received + last.sent_bytes) / 1024 / seconds
+        for value in (f"{sent:.2f} kb/s sent", f"{total:.2f} kb/s total"):
+            yield f"<tr {row}><td colspan=2 {cell}>&nbsp;</td><td colspan=2 {cell}>{value}</td></tr>"
+
+
+def _html_times(load: LoadSummary, row: str, cell: str) -> list[str]:
+    if not load.distributions["total"].count:
+        return []
+    titles = "   ".join(f"<th {cell}>{title}</th>" for title in ("min", "avg", "max"))
+    lines = [
+        f"<tr {row}><th {cell} colspan=4>Connection Times (ms)</th></tr>",
+        f"<tr {row}><th {cell}>&nbsp;</th> {titles}</tr>",
+    ]
+    for label, part in _rows(load):
+        if part != "waiting":
+            times = load.distributions[part]
+            values = "".join(f"<td {cell}>{_ms(each):5d}</td>" for each in (times.min_us, _mean(times), times.max_us))
+            lines.append(f"<tr {row}><th {cell}>{label}</th>{values}</tr>")
+    return lines
+
+
+GNUPLOT_HEADER = "starttime\tseconds\tctime\tdtime\tttime\twait\n"
+_BATCH = 10_000
+
+
+def write_gnuplot(rows: "array[int]", out: TextIO) -> None:
+    """Write the rows of :mod:`loadtop.generator.journal`, of this machine since it started, sorted by total time as
+    ab sorts them. Times are whole milliseconds, rounded as ab rounds; a start is local time, and seconds since 1970."""
+    import numpy as np  # which the other reports need not load
+
+    table = np.frombuffer(rows, np.int64).reshape(-1, ROW)
+    table = table[np.argsort(table[:, 1], kind="stable")]
+    clock = time.time_ns() - time.perf_counter_ns()
+    seconds = (table[:, 0] + clock) // 1_000_000_000
+    total, connect, waiting = (table[:, column] // 1000 for column in (1, 2, 3))
+    columns = [seconds, *((each + 500) // 1000 for each in (connect, total - connect, total, waiting))]
+    names = {second: time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(second)) for second in set(seconds.tolist())}
+    out.write(GNUPLOT_HEADER)
+    for start in range(0, len(table), _BATCH):
+        batch = zip(*(column[start : start + _BATCH].tolist() for column in columns), strict=True)
+        out.write("".join(f"{names[row[0]]}\t" + "\t".join(map(str, row)) + "\n" for row in batch))

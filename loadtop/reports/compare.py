@@ -6,8 +6,8 @@ from typing import Any
 from loadtop.analysis.compare.comparison import MAIN, Change, Comparison, Period, Row, Table
 from loadtop.analysis.compare.run import Run
 from loadtop.analysis.compare.significance import LEAST, LEVEL, METHOD, MOST
+from loadtop.analysis.totals.settings import LOAD
 from loadtop.i18n import pad, plain, tr
-from loadtop.reports.settings import LOAD
 from loadtop.reports.text import figure, wrapped
 
 Json = dict[str, Any]

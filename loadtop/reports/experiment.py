@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadtop.analysis.experiment.ledger import CellResult
 from loadtop.analysis.experiment.plan import ExperimentPlan
+from loadtop.analysis.experiment.results import CellResult
 from loadtop.i18n import pad, plain, tr, width
 from loadtop.reports.text import figure
 

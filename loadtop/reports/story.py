@@ -1,9 +1,9 @@
 """Everything that a report tells of a test, added up moment by moment in constant memory."""
 
-from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.totals.settings import Settings
+from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.curves import Curves
-from loadtop.reports.settings import Settings
 
 
 class Story:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadtop.analysis.totals.settings import LOAD
 from loadtop.i18n import tr
 from loadtop.reports.chart import clock
-from loadtop.reports.settings import LOAD
 from loadtop.reports.story import Story
 from loadtop.reports.text import failure_classes, figure
 

@@ -12,7 +12,7 @@ from loadtop.analysis.compare.comparison import compare
 from loadtop.analysis.compare.run import read
 from loadtop.analysis.experiment.plan import Cell, Level, Variant
 from loadtop.analysis.experiment.runner import Progress
-from loadtop.analysis.tune.sweep import Sweep
+from loadtop.analysis.tune.step import Sweep
 from loadtop.recording import file
 from loadtop.recording.listing import Recording
 from loadtop.recording.meta import SessionMeta

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.analysis.tune.sweep import Sweep
+from loadtop.analysis.tune.step import Sweep
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import HEADROOM, SCENES, Story
 from tui.app import Cockpit

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.recording.reader import Session
 from loadtop.recording.replay import snapshots

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.model import HostSample, LoadSample, LoadState
 from loadtop.pipeline.commands import Command, Mark, SetConcurrency, StopLoad
 from loadtop.pipeline.monitor import Monitor

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import (
     MISSING,
@@ -26,8 +26,7 @@ from loadtop.model import (
 from loadtop.model.histogram import EMPTY, bucket_of
 from loadtop.pipeline.snapshot import Snapshot as ASnapshot
 from loadtop.rates.measured import Measurer
-from loadtop.reports.ab import ab_report
-from loadtop.reports.ab_html import ab_table
+from loadtop.reports.ab import ab_report, ab_table
 from loadtop.reports.story import Story
 from loadtop.reports.tables import tables
 from loadtop.reports.text import report

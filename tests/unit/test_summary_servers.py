@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadtop.analysis.fail_if import Condition, Watchdog
-from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.cli.printer import line
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import ApacheStatus, Failures, FpmPool, Frame, HaproxyProxy, LoadState

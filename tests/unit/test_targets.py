@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from collectors.transport.ssh.transport import SshTransport
-from loadtop.analysis.totals.builder import SummaryBuilder
-from loadtop.analysis.tune.sweep import Sweep
+from loadtop.analysis.totals.totals import SummaryBuilder
+from loadtop.analysis.tune.step import Sweep
 from loadtop.cli.hosts import watched_hosts
 from loadtop.cli.options.command_line import parse
 from loadtop.diagnosis.finding import Bottleneck

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from loadtop.analysis.tune.steady import LEAST_INTERVALS, SKIPPED
-from loadtop.analysis.tune.sweep import Sweep
+from loadtop.analysis.tune.steady_state import LEAST_INTERVALS, SKIPPED
+from loadtop.analysis.tune.step import Sweep
 from loadtop.i18n import tr
 from tui.drawing.line import Line, line
 from tui.look import Look

@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 
 from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.outcome import Outcome
-from loadtop.analysis.tune.sweep import Sweep
+from loadtop.analysis.tune.step import Sweep
 from loadtop.i18n import tr, translated
 from loadtop.reports.tune import conclusion
 from tui.drawing.line import Line, Role, Span, length, line

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isnan, nan
 
 from loadtop.analysis.totals.load import counts
+from loadtop.analysis.totals.settings import LOAD
 from loadtop.model import LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import HOST_METRICS, LOAD_METRICS
-from loadtop.reports.settings import LOAD
 
 Key = tuple[str, str]
 """Of what (:data:`LOAD` or a machine) and the metric's name."""

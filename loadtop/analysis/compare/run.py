@@ -9,9 +9,9 @@ import numpy as np
 
 from loadtop.analysis.compare.course import Course, Key
 from loadtop.analysis.compare.significance import LEAST, Sample, sample
-from loadtop.analysis.totals.builder import SummaryBuilder
+from loadtop.analysis.totals.settings import Setting, Settings
+from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.reports.settings import Setting, Settings
 
 
 @dataclass(slots=True)

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from loadtop.analysis.experiment.commands import CommandError, run_commands, wait_until_ready
-from loadtop.analysis.experiment.ledger import CellResult, Ledger
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan, Variant
+from loadtop.analysis.experiment.results import CellResult, Ledger
 
 Measure = Callable[[Cell], Awaitable[CellResult | None]]
 """Runs the test of a cell; ``None`` where it was cut short."""

@@ -3,8 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from loadtop.analysis.totals.workers import WorkerSummary
-from loadtop.model import Distribution, Failures, LoadSample, LoadState, StatedTimes
+from loadtop.analysis.totals.statistic import Statistic
+from loadtop.model import Distribution, EngineWorker, Failures, LoadSample, LoadState, StatedTimes
 from loadtop.model.histogram import EMPTY, mean, median, merge, percentile, sd
 from loadtop.rates.metrics import PERCENTILES
 
@@ -140,3 +140,32 @@ def times_json(distribution: Distribution) -> Json | None:
 
 def _ms(microseconds: float) -> float:
     return round(microseconds / 1000.0, 3)
+
+
+class WorkerSummary:
+    """One worker: its state at the end, and figures of the intervals in which load ran."""
+
+    def __init__(self, worker: EngineWorker) -> None:
+        self._last = worker
+        self._users = Statistic()
+        self._cpu_pct = Statistic()
+        self._memory_kb = Statistic()
+
+    def add(self, worker: EngineWorker, *, running: bool) -> None:
+        """Count one interval; one in which no load ran any more has a state only."""
+        self._last = worker
+        if running:
+            self._users.add(worker.users)
+            self._cpu_pct.add(worker.cpu_pct)
+            self._memory_kb.add(worker.memory_kb)
+
+    def as_json(self) -> Json:
+        """Its entry in ``load.workers`` of the JSON summary."""
+        return {
+            "name": self._last.name,
+            "host": self._last.host,
+            "state": self._last.state,
+            "users": self._users.as_json(),
+            "cpu_pct": self._cpu_pct.as_json(),
+            "memory_kb": self._memory_kb.as_json(),
+        }

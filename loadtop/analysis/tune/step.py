@@ -1,4 +1,4 @@
-"""One step of a sweep, measured: what the load and the machines under test did while it was steady."""
+"""The steps of a sweep: what the load and the machines under test did while each was steady."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadtop.analysis.totals.load import latency_json
-from loadtop.analysis.totals.targets import TargetFigures, swap_traffic, targets
+from loadtop.analysis.totals.steps import TargetFigures, swap_traffic, targets
 from loadtop.analysis.tune.servers import Pool, pools
-from loadtop.analysis.tune.steady import Pulse, Window, window_of
+from loadtop.analysis.tune.steady_state import Pulse, Window, window_of
 from loadtop.diagnosis.finding import Bottleneck, Finding
-from loadtop.model import Distribution, LoadSample
+from loadtop.model import Distribution, LoadSample, LoadState
 from loadtop.model.histogram import merge
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
@@ -251,3 +251,54 @@ def _mean_pool(part: Sequence[Pool]) -> Pool:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
+
+
+class Sweep:
+    """Takes every moment once, in order. Only the step that runs is kept in full.
+
+    A step begins where the sample's ``step`` changes. ``results`` are those of steps that ended.
+    """
+
+    def __init__(self, most_beats: int | None = None) -> None:
+        """``most_beats`` bounds what is kept of the step that runs to its newest intervals."""
+        self._most_beats = most_beats
+        self.results: list[StepResult] = []
+        self.beats: list[Beat] = []
+        self._before: LoadSample | None = None
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Count one moment."""
+        load = snapshot.measured.load
+        if load is None or load.state in (LoadState.STARTING, LoadState.WARMUP):
+            return
+        before, self._before = self._before, load
+        if before is None or before.state.ended:
+            return
+        beat = Beat.between(before, load, snapshot)
+        if beat is None:
+            return
+        if load.step != before.step or load.concurrency != before.concurrency:
+            self.end_step()
+        if load.state.ended:
+            self.end_step()
+        else:
+            self.beats.append(beat)
+            if self._most_beats is not None and len(self.beats) > self._most_beats:
+                del self.beats[0]
+
+    def end_step(self) -> None:
+        """Book the step that ran, if it was long enough to tell anything."""
+        result = measure(self.beats, aftermath=self.aftermath)
+        if result is not None:
+            self.results.append(result)
+        self.beats = []
+
+    @property
+    def running(self) -> StepResult | None:
+        """The step that runs, as far as it is measured."""
+        return measure(self.beats, aftermath=self.aftermath)
+
+    @property
+    def aftermath(self) -> bool:
+        """Whether the step before the one that runs swapped."""
+        return bool(self.results) and self.results[-1].swaps

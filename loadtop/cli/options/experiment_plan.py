@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from loadtop.analysis.experiment.locate import line_of
-from loadtop.analysis.experiment.plan import COMMAND_S, READY_S, ExperimentPlan, Level, Variant
+from loadtop.analysis.experiment.plan import COMMAND_S, READY_S, ExperimentPlan, Level, Variant, line_of
 from loadtop.cli.exit_codes import UnreadableError, UsageError
 from loadtop.generator.plan import PlanError
 from loadtop.generator.target import Target

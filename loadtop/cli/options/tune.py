@@ -4,8 +4,7 @@ import argparse
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from loadtop.analysis.tune.climb import Climb
-from loadtop.analysis.tune.pilot import Bounds
+from loadtop.analysis.tune.controller import Bounds, Climb
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.load import build_plan, count, positive
 from loadtop.cli.options.report import REPORTS, hide

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.experiment.ledger import CellResult
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
+from loadtop.analysis.experiment.results import CellResult
 from loadtop.cli.options.experiment_plan import read_plan
 
 PLAN = """\

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.experiment.locate import line_of
-from loadtop.analysis.experiment.plan import ExperimentPlan
+from loadtop.analysis.experiment.plan import ExperimentPlan, line_of
 from loadtop.cli import main
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.experiment_plan import read_plan

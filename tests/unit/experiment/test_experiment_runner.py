@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from loadtop.analysis.experiment.commands import CommandError, command_line, run_commands, wait_until_ready
-from loadtop.analysis.experiment.ledger import CellResult, Ledger
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
+from loadtop.analysis.experiment.results import CellResult, Ledger
 from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
 
 AResult = Callable[..., CellResult]

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.analysis.experiment.ledger import CellResult
 from loadtop.analysis.experiment.plan import ExperimentPlan
+from loadtop.analysis.experiment.results import CellResult
 from loadtop.reports import experiment as table
 
 AResult = Callable[..., CellResult]

@@ -10,10 +10,10 @@ import pytest
 
 from loadtop.analysis.compare.comparison import Comparison, compare
 from loadtop.analysis.compare.run import Run, read
+from loadtop.analysis.totals.settings import LOAD
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.compare import as_json, text
-from loadtop.reports.settings import LOAD
 
 
 def _run(name: str, snapshots: list[Snapshot], *, slower: float = 1.0, step_s: int = 0) -> Run:

@@ -11,9 +11,9 @@ from loadtop.analysis.compare import course
 from loadtop.analysis.compare.comparison import compare
 from loadtop.analysis.compare.course import Course
 from loadtop.analysis.compare.run import Run, read
+from loadtop.analysis.totals.settings import LOAD
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.reports.settings import LOAD
 
 RPS = (LOAD, "rps")
 Speed = Callable[[int], float | None]

@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 
 import pytest
 
+from loadtop.analysis.totals.settings import LOAD, Setting, Settings
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.curves import POINTS, Curve, Curves
 from loadtop.reports.html import html
 from loadtop.reports.markdown import markdown
-from loadtop.reports.settings import LOAD, Setting, Settings
 from loadtop.reports.story import Story
 
 HOSTILE = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x\u202e"

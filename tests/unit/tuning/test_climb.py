@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from loadtop.analysis.tune.climb import Climb
+from loadtop.analysis.tune.controller import Climb
 from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Bottleneck

@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.tune.climb import Climb
-from loadtop.analysis.tune.pilot import Bounds, Pilot
-from loadtop.analysis.tune.step import StepResult
-from loadtop.analysis.tune.sweep import Sweep
+from loadtop.analysis.tune.controller import Bounds, Climb, Pilot
+from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame, LoadState
 from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad

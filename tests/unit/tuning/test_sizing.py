@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.analysis.tune.memory import worker_memory
 from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.servers import Pool
-from loadtop.analysis.tune.sizing import Sizing
+from loadtop.analysis.tune.sizing import Sizing, worker_memory
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
 from loadtop.model import Group

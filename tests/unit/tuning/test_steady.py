@@ -1,6 +1,6 @@
 """When a step is steady: noise is, a drift is not, and a start that drifts is left out."""
 
-from loadtop.analysis.tune.steady import Pulse, window_of
+from loadtop.analysis.tune.steady_state import Pulse, window_of
 
 
 def pulses(*requests: int) -> list[Pulse]:

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loadtop import __version__
-from loadtop.analysis.totals.hosts import HostSummary
+from loadtop.analysis.totals.host import HostSummary
 from loadtop.analysis.totals.load import LoadSummary, counts
 from loadtop.analysis.totals.steps import StepSummary
 from loadtop.analysis.totals.timeline import Timeline
-from loadtop.analysis.tune.sweep import Sweep
+from loadtop.analysis.tune.step import Sweep
 from loadtop.diagnosis.finding import Bottleneck, Forecast
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
