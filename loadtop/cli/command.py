@@ -10,7 +10,7 @@ from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import Options
 from loadtop.engines.command import CommandLoad, Outlets
 from loadtop.generator.plan import Plan, PlanError, Step, Target
-from loadtop.recording.secrets import BLANK, without_secrets
+from loadtop.model.secrets import BLANK, without_secrets
 
 _CREDENTIALS = re.compile(r"[^\s/:=]+:(?!\d+$)[^\s/].*")
 _HEADER = re.compile(r"(?P<name>[\w-]+):\s.*")

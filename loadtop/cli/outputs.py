@@ -69,7 +69,7 @@ def begin_story(options: Options, words: list[str], summary: SummaryBuilder) -> 
     """What collects the page of ``--html``, where that was asked for. ``summary`` is fed elsewhere."""
     if options.output.html is None:
         return None
-    from loadtop.recording.secrets import without_secrets
+    from loadtop.model.secrets import without_secrets
     from loadtop.reports.story import Story
 
     return Story(command_line=tuple(without_secrets(words)), summary=summary)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
+from loadtop.model.secrets import url_without_secrets
 from loadtop.recording import schema
 from loadtop.recording.definitions import REMEMBERED, Numbering, Row, summed
 from loadtop.recording.packing import squeeze
 from loadtop.recording.schema import Column, Kind, Part, line_id
-from loadtop.recording.secrets import url_without_secrets
 from loadtop.recording.series import RealSeries, WholeSeries
 
 

@@ -17,6 +17,7 @@ from loadtop.analysis.totals import host, load, servers, settings, statistic, st
 from loadtop.analysis.tune import step
 from loadtop.diagnosis import assessment, finding, forecast, verdict, waiting
 from loadtop.model import Frame
+from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline import snapshot
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates import measured as measured_model
@@ -24,7 +25,6 @@ from loadtop.rates import records as rate_model
 from loadtop.rates.measured import Measurer
 from loadtop.recording.definitions import Row, summed
 from loadtop.recording.graph import Graph
-from loadtop.recording.secrets import url_without_secrets
 from loadtop.reports import curves, story
 
 EVERY = 256

@@ -6,10 +6,10 @@ import stat
 import time
 from pathlib import Path
 
+from loadtop.model.secrets import url_without_secrets, without_secrets
 from loadtop.recording.definitions import checksum, stored_text, summed
 from loadtop.recording.meta import SessionMeta
 from loadtop.recording.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, statements
-from loadtop.recording.secrets import url_without_secrets, without_secrets
 from loadtop.recording.series import real
 
 JOURNAL_PAGES = 400

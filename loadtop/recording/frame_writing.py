@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from loadtop.model import Distribution, Frame, HostSample, HostState, LoadSample, Outcome, Process, ServerSeen
+from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording import schema
 from loadtop.recording.block_writing import BlockWriter
@@ -12,7 +13,6 @@ from loadtop.recording.claims import encode_diagnosis
 from loadtop.recording.definitions import REMEMBERED, Numbering, Row, stored_text, summed
 from loadtop.recording.packing import pack_histogram
 from loadtop.recording.schema import KINDS, LATENCIES, Part
-from loadtop.recording.secrets import url_without_secrets
 from loadtop.recording.series import real, whole
 
 TableRow = tuple[str, Row]

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from loadtop.model.secrets import without_secrets
 from loadtop.recording.place import default_path
-from loadtop.recording.secrets import without_secrets
 
 __all__ = ["SessionMeta", "default_path", "without_secrets"]
 

@@ -11,8 +11,8 @@ from loadtop.analysis.totals.timeline import Timeline
 from loadtop.analysis.tune.step import Sweep
 from loadtop.diagnosis.finding import Bottleneck, Forecast
 from loadtop.model import LoadSample, LoadState
+from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording.secrets import url_without_secrets
 
 SCHEMA = "loadtop.summary/1"
 Json = dict[str, Any]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from loadtop.recording.secrets import BLANK, url_without_secrets, without_secrets
+from loadtop.model.secrets import BLANK, url_without_secrets, without_secrets
 
 MARK = "Hu5h"
 
