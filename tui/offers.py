@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from loadtop.i18n import tr
-from tui.keys import Key
 from tui.panels.processes import ORDERS
-from tui.view import View
+from tui.state.view import View
+from tui.widgets.keys import Key
 from tui.widgets.palette import Entry
 
 

@@ -83,6 +83,6 @@ def _beginning(session: Session, end: float) -> Course:
 
 
 def _on_screen(comparison: Comparison) -> None:
-    from tui.comparing import run_comparison
+    from tui.apps.comparison import run_comparison
 
     run_comparison(comparison)

@@ -11,8 +11,8 @@ from loadtop.pipeline.feed import Feed
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
-    from tui.app import FirstPage
-    from tui.dial import Steered
+    from tui.apps.cockpit import FirstPage
+    from tui.apps.load_control import LoadOwner
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INSISTENT_S = 2.0
@@ -41,10 +41,10 @@ async def show(
     command that the feed runs."""
     seconds = options.duration_s if options.command == "watch" else None
     if with_screen(options):
-        from tui.app import run_cockpit
+        from tui.apps.cockpit import run_cockpit
 
-        steered: Steered = "tune" if options.command == "tune" else "hand"
-        ended_by = await run_cockpit(feed, first=first, program=program, seconds=seconds, steered=steered)
+        load_owner: LoadOwner = "tune" if options.command == "tune" else "hand"
+        ended_by = await run_cockpit(feed, first=first, program=program, seconds=seconds, load_owner=load_owner)
         return ended_by is not None
     return await _print(feed, options, seconds)
 

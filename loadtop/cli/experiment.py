@@ -118,14 +118,16 @@ async def _run(plan: ExperimentPlan, ledger: Ledger, *, screen: bool, quiet: boo
 
 async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner) -> None:
     """The experiment in the cockpit, which begins with the table."""
-    from tui.app import run_cockpit
+    from tui.apps.cockpit import run_cockpit
     from tui.screens.experiment import ExperimentScreen
 
     def lines(wide: bool) -> list[str]:
         return table.lines(table.rows(plan, runner.results), table.SHORT if wide else table.SHORTEST)
 
     await run_cockpit(
-        feed, first=lambda look, view: ExperimentScreen(look, view, lambda: feed.progress, lines), steered="plan"
+        feed,
+        first=lambda appearance, view: ExperimentScreen(appearance, view, lambda: feed.progress, lines),
+        load_owner="plan",
     )
 
 

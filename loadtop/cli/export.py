@@ -110,11 +110,11 @@ def _print(lines: Iterable[str]) -> None:
 
 
 async def _cast(session: Session, path: Path, size: tuple[int, int]) -> None:
-    from tui.cast import film
+    from tui.apps.asciicast import asciicast
 
     meta = session.meta
     with path.open("w", encoding="utf-8") as file, suppress(asyncio.CancelledError):
         frames = snapshots(session.frames())
-        async with aclosing(film(frames, meta.url or meta.title, meta.interval_s, meta.started, size)) as lines:
+        async with aclosing(asciicast(frames, meta.url or meta.title, meta.interval_s, meta.started, size)) as lines:
             async for line in lines:
                 file.write(line + "\n")

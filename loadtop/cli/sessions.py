@@ -48,7 +48,7 @@ def _parser(verb: str) -> Parser:
 
 def _choose() -> int:
     """Show the recordings on the screen, and do what is chosen there until it is left."""
-    from tui.sessions import SessionsApp
+    from tui.apps.sessions import SessionsApp
 
     at: Path | None = None
     while found := list(recordings()):

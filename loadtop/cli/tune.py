@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from loadtop.generator.plan import Plan
     from loadtop.pipeline.monitor import LoadSource
     from loadtop.reports.story import Story
-    from tui.app import FirstPage
+    from tui.apps.cockpit import FirstPage
 
 
 def main(verb: str, words: list[str]) -> int:
@@ -113,7 +113,7 @@ def _first_page(options: Options, sweep: Sweep, why: Callable[[], str]) -> "Firs
         return None
     from tui.screens.tune import TuneScreen
 
-    return lambda look, view: TuneScreen(look, view, sweep, why)
+    return lambda appearance, view: TuneScreen(appearance, view, sweep, why)
 
 
 def _leave(options: Options, outcome: Outcome, figures: dict[str, Any], story: "Story | None") -> None:

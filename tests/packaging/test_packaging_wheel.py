@@ -167,7 +167,7 @@ def test_makes_a_load_from_another_directory(environment: Path, tmp_path: Path, 
 
 def test_imports_the_installed_packages(environment: Path, tmp_path: Path) -> None:
     python = environment / "bin" / "python"
-    code = "import loadtop, collectors, tui.app; print(loadtop.__file__, collectors.__file__, tui.__file__)"
+    code = "import loadtop, collectors, tui.apps.cockpit; print(loadtop.__file__, collectors.__file__, tui.__file__)"
     done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert all(Path(file).is_relative_to(environment) for file in done.stdout.split())

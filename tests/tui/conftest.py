@@ -15,9 +15,9 @@ from textual.strip import Strip
 from loadtop.i18n import language, speak
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import MONOCHROME, TERMINAL, Appearance
 from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE
-from tui.look import MONOCHROME, TERMINAL, Look
 
 Screenshot = Callable[[Cockpit], list[str]]
 Pictures = Callable[..., Awaitable[None]]
@@ -29,9 +29,9 @@ ENGLISH = re.compile(r"[a-z]{3,} [a-z]{3,} [a-z]{3,}")
 
 
 @pytest.fixture(scope="session")
-def look() -> Look:
+def appearance() -> Appearance:
     """Colours and Unicode, whatever the environment of the tests says."""
-    return Look(TERMINAL, UNICODE)
+    return Appearance(TERMINAL, UNICODE)
 
 
 @pytest.fixture
@@ -47,13 +47,13 @@ def screen_text() -> Screenshot:
 
 
 @pytest.fixture(params=["colour", "no-colour", "ascii", "japanese"])
-def any_look(request: pytest.FixtureRequest) -> Generator[tuple[str, Look]]:
+def any_appearance(request: pytest.FixtureRequest) -> Generator[tuple[str, Appearance]]:
     """What is put after a picture's name, and the look of it; Japanese is spoken meanwhile where the look says so."""
     before = language()
     name = str(request.param)
     speak("ja" if name == "japanese" else "en")
-    looks = {"no-colour": Look(MONOCHROME, BLOCKS), "ascii": Look(MONOCHROME, ASCII)}
-    yield ("" if name == "colour" else f"-{name}"), looks.get(name, Look(TERMINAL, UNICODE))
+    looks = {"no-colour": Appearance(MONOCHROME, BLOCKS), "ascii": Appearance(MONOCHROME, ASCII)}
+    yield ("" if name == "colour" else f"-{name}"), looks.get(name, Appearance(TERMINAL, UNICODE))
     speak(before)
 
 
@@ -63,7 +63,7 @@ def pictures() -> Pictures:
     character. ``LOADTOP_PICTURES=write`` keeps it anew; look at the difference before it is committed."""
 
     async def compare(
-        app: App[Any], name: str, look: Look, *keys: str, ready: Callable[[], None] | None = None
+        app: App[Any], name: str, appearance: Appearance, *keys: str, ready: Callable[[], None] | None = None
     ) -> None:
         shown: list[str] = []
         async with app.run_test(size=SIZES[0]) as pilot:
@@ -83,9 +83,9 @@ def pictures() -> Pictures:
                 assert [cell_len(line) for line in lines] == [size[0]] * size[1]
                 if language() == "ja":
                     assert [line for line in lines if ENGLISH.search(line) and "Zwiers" not in line] == []
-                if look.glyphs is ASCII:
+                if appearance.glyphs is ASCII:
                     assert all(map(str.isascii, lines))
-                shown += [f"== {size[0]}x{size[1]} ==", *lines, "-- styles --", *styles(strips, look)]
+                shown += [f"== {size[0]}x{size[1]} ==", *lines, "-- styles --", *styles(strips, appearance)]
         kept_as(f"{name}.txt", shown)
 
     return compare
@@ -95,10 +95,10 @@ def strips_of(app: App[Any]) -> list[Strip]:
     return app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
 
 
-def styles(strips: list[Strip], look: Look) -> list[str]:
+def styles(strips: list[Strip], appearance: Appearance) -> list[str]:
     """For each line a letter for the style of each character; a blank for plain text, ``?`` for styles of others."""
     known: dict[Style, str] = {Style(): " "}
-    for style in look.palette.values():
+    for style in appearance.palette.values():
         known.setdefault(style, CODES[len(known) - 1])
     return ["".join(known.get(s.style or Style(), "?") * len(s.text) for s in strip) for strip in strips]
 

@@ -6,25 +6,25 @@ from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tests.tui.server_scenes import with_servers
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
-AnyLook = tuple[str, Look]
-COLOURS = pytest.mark.parametrize("any_look", ["colour", "no-colour"], indirect=True)
+AnyLook = tuple[str, Appearance]
+COLOURS = pytest.mark.parametrize("any_appearance", ["colour", "no-colour"], indirect=True)
 
 
 @COLOURS
 @pytest.mark.parametrize("scene", SCENES)
-async def test_picture(scene: str, any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
-    await pictures(Cockpit(FakeFeed(SCENES[scene]()), look=look), scene + suffix, look)
+async def test_picture(scene: str, any_appearance: AnyLook, pictures: Pictures) -> None:
+    suffix, appearance = any_appearance
+    await pictures(Cockpit(FakeFeed(SCENES[scene]()), appearance=appearance), scene + suffix, appearance)
 
 
 @COLOURS
 @pytest.mark.parametrize("panel", ["fpm", "fpm-silent", "haproxy"])
-async def test_servers(panel: str, any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
-    app = Cockpit(FakeFeed(with_servers(silent=panel == "fpm-silent")), look=look)
+async def test_servers(panel: str, any_appearance: AnyLook, pictures: Pictures) -> None:
+    suffix, appearance = any_appearance
+    app = Cockpit(FakeFeed(with_servers(silent=panel == "fpm-silent")), appearance=appearance)
     choose = app._cockpit.choose  # pyright: ignore[reportPrivateUsage]
     name = panel.removesuffix("-silent")
-    await pictures(app, f"server-{panel}{suffix}", look, ready=lambda: choose(name))
+    await pictures(app, f"server-{panel}{suffix}", appearance, ready=lambda: choose(name))

@@ -14,8 +14,8 @@ from loadtop.engines.command import CommandLoad
 from loadtop.model import Failures, StatedTimes
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
 FeedOf = Callable[[str], FakeFeed]
 Text = Callable[[Cockpit], list[str]]
@@ -24,11 +24,11 @@ ASKING = "printf 'who? '; read name; echo hello $name; stty size; read last; exi
 
 @asynccontextmanager
 async def running(
-    script: str, feed: FakeFeed, look: Look
+    script: str, feed: FakeFeed, appearance: Appearance
 ) -> AsyncGenerator[tuple[Cockpit, "Pilot[signal.Signals]", CommandLoad]]:
     """A cockpit with a shell command in it."""
     program = CommandLoad(("sh", "-c", script))
-    app = Cockpit(feed, look=look, program=program)
+    app = Cockpit(feed, appearance=appearance, program=program)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         await program.start()
@@ -46,8 +46,10 @@ async def until(pilot: "Pilot[signal.Signals]", holds: Callable[[], bool]) -> No
         await pilot.pause()
 
 
-async def test_keys_go_to_the_command_once_it_is_entered(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(ASKING, feed_of("watching"), look) as (app, pilot, program):
+async def test_keys_go_to_the_command_once_it_is_entered(
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text
+) -> None:
+    async with running(ASKING, feed_of("watching"), appearance) as (app, pilot, program):
 
         def shows(words: str) -> bool:
             return any(words in line for line in screen_text(app))
@@ -68,9 +70,11 @@ async def test_keys_go_to_the_command_once_it_is_entered(feed_of: FeedOf, look: 
     assert program.exit_code == 4
 
 
-async def test_ctrl_c_is_the_commands_while_it_has_the_keys(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_ctrl_c_is_the_commands_while_it_has_the_keys(
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text
+) -> None:
     async with running("trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.1; done",
-                       feed_of("watching"), look) as (app, pilot, program):  # fmt: skip
+                       feed_of("watching"), appearance) as (app, pilot, program):  # fmt: skip
         await until(pilot, lambda: any("ready" in line for line in screen_text(app)))
         await pilot.press("tab", "enter", "ctrl+c")
         await asyncio.wait_for(program.wait(), 20)
@@ -80,8 +84,8 @@ async def test_ctrl_c_is_the_commands_while_it_has_the_keys(feed_of: FeedOf, loo
     assert app.return_value is signal.SIGINT
 
 
-async def test_what_has_gone_by_can_be_seen_again(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running("seq 1 60", feed_of("watching"), look) as (app, pilot, program):
+async def test_what_has_gone_by_can_be_seen_again(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running("seq 1 60", feed_of("watching"), appearance) as (app, pilot, program):
         await asyncio.wait_for(program.wait(), 20)
         await until(pilot, lambda: any(" 60 " in line for line in screen_text(app)))
         await pilot.press("tab", "home")
@@ -90,9 +94,11 @@ async def test_what_has_gone_by_can_be_seen_again(feed_of: FeedOf, look: Look, s
         await until(pilot, lambda: any(line.startswith("│ 60 ") for line in screen_text(app)))
 
 
-async def test_what_a_command_prints_cannot_leave_its_panel(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_what_a_command_prints_cannot_leave_its_panel(
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text
+) -> None:
     script = r"printf '\033]0;title\007\033[?1049h\033[2J\033[50;200Hx\033[31m\342\200\256odd\033[999C|'; read end"
-    async with running(script, feed_of("watching"), look) as (app, pilot, _):
+    async with running(script, feed_of("watching"), appearance) as (app, pilot, _):
         await until(pilot, lambda: any("odd" in line for line in screen_text(app)))
         lines = screen_text(app)
         assert all(len(line) == 80 and line.isprintable() for line in lines)
@@ -104,7 +110,7 @@ async def test_what_a_command_prints_cannot_leave_its_panel(feed_of: FeedOf, loo
     [(None, "failed    -   not 2xx    -"), (Failures.undivided(5), "failed    5   not 2xx    -  no class")],
 )
 async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(
-    look: Look, screen_text: Text, failures: Failures | None, said: str
+    appearance: Appearance, screen_text: Text, failures: Failures | None, said: str
 ) -> None:
     snapshots = SCENES["done"]()
     last = snapshots[-1]
@@ -116,7 +122,7 @@ async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(
         stated=stated,
     )  # fmt: skip
     measured = replace(last.measured, frame=replace(frame, load=load))
-    app = Cockpit(FakeFeed([*snapshots[:-1], replace(last, measured=measured)]), look=look)
+    app = Cockpit(FakeFeed([*snapshots[:-1], replace(last, measured=measured)]), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):
             await pilot.pause()

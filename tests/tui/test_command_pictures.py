@@ -10,10 +10,10 @@ from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
-AnyLook = tuple[str, Look]
+AnyLook = tuple[str, Appearance]
 PRINTED = "Benchmarking \x1b[1mweb1\x1b[0m \x1b[7m漢字\x1b[0m\r\n" + "".join(
     f"Completed {done} requests\r\n" for done in range(500, 5001, 500)
 )
@@ -30,12 +30,12 @@ def of_ab(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, measured=replace(snapshot.measured, frame=replace(frame, load=load)))
 
 
-@pytest.mark.parametrize("any_look", ["colour", "no-colour"], indirect=True)
+@pytest.mark.parametrize("any_appearance", ["colour", "no-colour"], indirect=True)
 @pytest.mark.parametrize("keys", [(), ("tab", "enter")], ids=["running", "typing"])
-async def test_command(keys: tuple[str, ...], any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
+async def test_command(keys: tuple[str, ...], any_appearance: AnyLook, pictures: Pictures) -> None:
+    suffix, appearance = any_appearance
     program = CommandLoad(("ab", "-n", "5000", "-c", "20", "http://web1/"))
     assert program.terminal is not None
     program.terminal.screen.feed(PRINTED.encode())
-    app = Cockpit(FakeFeed([of_ab(snapshot) for snapshot in SCENES["swap"]()]), look=look, program=program)
-    await pictures(app, f"command-{'typing' if keys else 'running'}{suffix}", look, *keys)
+    app = Cockpit(FakeFeed([of_ab(snapshot) for snapshot in SCENES["swap"]()]), appearance=appearance, program=program)
+    await pictures(app, f"command-{'typing' if keys else 'running'}{suffix}", appearance, *keys)

@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 from loadtop.pipeline.commands import Command, NextStep, RestartLoad, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.keys import KEYS
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.apps.terminal import clipboard
+from tui.drawing.appearance import Appearance
 from tui.panels.processes import ORDERS, ordered
-from tui.terminal import clipboard
+from tui.widgets.keys import KEYS
 from tui.widgets.palette import Entry, matching
 
 FeedOf = Callable[[str], FakeFeed]
@@ -25,9 +25,9 @@ Text = Callable[[Cockpit], list[str]]
 
 @asynccontextmanager
 async def running(
-    feed: FakeFeed, look: Look, size: tuple[int, int] = (80, 24)
+    feed: FakeFeed, appearance: Appearance, size: tuple[int, int] = (80, 24)
 ) -> AsyncGenerator[tuple[Cockpit, "Pilot[Signals]"]]:
-    app = Cockpit(feed, look=look)
+    app = Cockpit(feed, appearance=appearance)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         yield app, pilot
@@ -53,10 +53,10 @@ async def type_in(pilot: "Pilot[Signals]", *keys: str) -> None:
     ],
 )
 async def test_the_palette_finds_and_does(
-    typed: str, asked: list[Command], feed_of: FeedOf, look: Look, screen_text: Text
+    typed: str, asked: list[Command], feed_of: FeedOf, appearance: Appearance, screen_text: Text
 ) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await type_in(pilot, "colon")
         assert "commands" in "".join(screen_text(app)[1:4])
         await type_in(pilot, *typed)
@@ -66,9 +66,9 @@ async def test_the_palette_finds_and_does(
     assert feed.commands == asked
 
 
-async def test_the_palette_moves_and_can_be_left(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_the_palette_moves_and_can_be_left(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await type_in(pilot, "ctrl+p", "q", "u", "i", "down", "up", "backspace", "escape")
         assert "q quit" in screen_text(app)[-1]
         await type_in(pilot, "colon", "x", "x", "x", "enter")
@@ -78,9 +78,9 @@ async def test_the_palette_moves_and_can_be_left(feed_of: FeedOf, look: Look, sc
     assert feed.commands == []
 
 
-async def test_the_palette_can_be_clicked(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_the_palette_can_be_clicked(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.click(offset=(screen_text(app)[-1].index(": all"), 23))
         await settle(pilot)
         lines = screen_text(app)
@@ -91,8 +91,8 @@ async def test_the_palette_can_be_clicked(feed_of: FeedOf, look: Look, screen_te
     assert feed.commands == [StopLoad()]
 
 
-async def test_the_palette_opens_from_a_page(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("swap"), look) as (app, pilot):
+async def test_the_palette_opens_from_a_page(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running(feed_of("swap"), appearance) as (app, pilot):
         await type_in(pilot, "e")
         await type_in(pilot, "colon")
         assert "commands" in "".join(screen_text(app)[1:4])
@@ -107,9 +107,9 @@ def test_matching_begins_with_words_that_begin_so() -> None:
     assert matching(entries, "stop go") == []
 
 
-async def test_a_number_sets_the_load(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_a_number_sets_the_load(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await type_in(pilot, "5")
         assert screen_text(app)[-1].startswith(" connections: 5")
         await type_in(pilot, "x", "0", "enter")
@@ -118,17 +118,17 @@ async def test_a_number_sets_the_load(feed_of: FeedOf, look: Look, screen_text: 
     assert feed.commands == [SetConcurrency(50)]
 
 
-async def test_a_number_without_load_says_why(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_a_number_without_load_says_why(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("watching")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await type_in(pilot, "5")
         assert screen_text(app)[-1].strip() == "there is no load to change"
     assert feed.commands == []
 
 
-async def test_again_and_next_step(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_again_and_next_step(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("done")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await type_in(pilot, "n")
         assert screen_text(app)[-1].strip() == "no load is running"
         await type_in(pilot, "r")
@@ -136,8 +136,8 @@ async def test_again_and_next_step(feed_of: FeedOf, look: Look, screen_text: Tex
     assert NextStep() not in feed.commands
 
 
-async def test_processes_are_filtered_while_typed(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("headroom"), look) as (app, pilot):
+async def test_processes_are_filtered_while_typed(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running(feed_of("headroom"), appearance) as (app, pilot):
         await type_in(pilot, "slash", *"maria")
         text = "".join(screen_text(app))
         assert "processes with maria" in text
@@ -150,8 +150,10 @@ async def test_processes_are_filtered_while_typed(feed_of: FeedOf, look: Look, s
         assert "None of them." in "".join(screen_text(app))
 
 
-async def test_processes_are_ordered_by_key_and_click(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("headroom"), look) as (app, pilot):
+async def test_processes_are_ordered_by_key_and_click(
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text
+) -> None:
+    async with running(feed_of("headroom"), appearance) as (app, pilot):
         assert "▾cpu%" in "".join(screen_text(app))
         await type_in(pilot, "o")
         assert "▾rss" in "".join(screen_text(app))
@@ -190,7 +192,7 @@ def test_gnu_screen_gets_the_clipboard_wrapped_and_in_pieces(length: int) -> Non
 
 
 async def test_the_report_is_copied(
-    feed_of: FeedOf, look: Look, screen_text: Text, monkeypatch: pytest.MonkeyPatch
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copied: list[str] = []
 
@@ -198,14 +200,16 @@ async def test_the_report_is_copied(
         copied.append(text)
 
     monkeypatch.setattr(Cockpit, "copy_to_clipboard", keep)
-    async with running(feed_of("swap"), look) as (app, pilot):
+    async with running(feed_of("swap"), appearance) as (app, pilot):
         await type_in(pilot, "y")
         assert screen_text(app)[-1].startswith(" copied: the report so far, ")
     assert "[swap]" in copied[0] or "[cpu]" in copied[0]
 
 
-async def test_panels_that_share_a_place_come_to_the_front(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("headroom"), look, (60, 20)) as (app, pilot):
+async def test_panels_that_share_a_place_come_to_the_front(
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text
+) -> None:
+    async with running(feed_of("headroom"), appearance, (60, 20)) as (app, pilot):
         text = screen_text(app)
         row = next(y for y, line in enumerate(text) if "apache prefork" in line)
         assert "procs" in text[row]
@@ -217,8 +221,10 @@ async def test_panels_that_share_a_place_come_to_the_front(feed_of: FeedOf, look
         assert app.panels["apache"].placement
 
 
-async def test_tab_turns_to_the_next_machine_and_back(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("two-hosts"), look) as (app, pilot):
+async def test_tab_turns_to_the_next_machine_and_back(
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text
+) -> None:
+    async with running(feed_of("two-hosts"), appearance) as (app, pilot):
         await type_in(pilot, "tab")
         assert "db1 cpu" in "".join(screen_text(app))
         await type_in(pilot, "shift+tab")
@@ -229,9 +235,9 @@ async def test_tab_turns_to_the_next_machine_and_back(feed_of: FeedOf, look: Loo
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
 async def test_the_footer_shows_the_important_keys(
-    size: tuple[int, int], feed_of: FeedOf, look: Look, screen_text: Text
+    size: tuple[int, int], feed_of: FeedOf, appearance: Appearance, screen_text: Text
 ) -> None:
-    async with running(feed_of("headroom"), look, size) as (app, _):
+    async with running(feed_of("headroom"), appearance, size) as (app, _):
         footer = screen_text(app)[-1]
     for words in ("q quit", "+ - load", "s stop", "e why", "? help", ": all"):
         assert words in footer
@@ -240,8 +246,8 @@ async def test_the_footer_shows_the_important_keys(
         assert "p picture" in footer
 
 
-async def test_every_key_is_in_help_and_palette(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("headroom"), look, (160, 60)) as (app, pilot):
+async def test_every_key_is_in_help_and_palette(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running(feed_of("headroom"), appearance, (160, 60)) as (app, pilot):
         await type_in(pilot, "question_mark")
         text = "\n".join(screen_text(app))
         for key in KEYS:

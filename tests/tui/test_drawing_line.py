@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.drawing.line import Line, Role, Span, beside, cells_of, changed, fit, length, line, spread, text_of
-from tui.text import safe
+from tui.drawing.text import safe
 
 TEXTS = st.text(alphabet="ab 1─⣿漢字W", max_size=12)
 SPANS = st.lists(st.builds(Span, TEXTS, st.sampled_from([Role.TEXT, Role.DIM, Role.BAD])), max_size=6).map(tuple)

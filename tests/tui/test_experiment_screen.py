@@ -11,8 +11,8 @@ from loadtop.analysis.experiment.runner import Progress
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 from tui.screens.experiment import ExperimentScreen
 
 URL = "http://web1/"
@@ -25,13 +25,18 @@ def progress() -> Progress:
 
 
 async def test_the_table_and_how_far_it_is(
-    look: Look, progress: Progress, screen_text: Callable[[Cockpit], list[str]], feed_of: Callable[[str], FakeFeed]
+    appearance: Appearance,
+    progress: Progress,
+    screen_text: Callable[[Cockpit], list[str]],
+    feed_of: Callable[[str], FakeFeed],
 ) -> None:
     rows = ["variant  req/s", "ten        212"]
     app = Cockpit(
         feed_of("headroom"),
-        look=look,
-        first=lambda look, view: ExperimentScreen(look, view, lambda: progress, lambda wide: [*rows, str(wide)]),
+        appearance=appearance,
+        first=lambda appearance, view: ExperimentScreen(
+            appearance, view, lambda: progress, lambda wide: [*rows, str(wide)]
+        ),
     )
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):

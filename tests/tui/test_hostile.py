@@ -13,8 +13,8 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView, Measured
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import cpu_then_swap, stale
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
 EVIL = "\x1b]0;evil\x07[bold red]\u202e日本\r\n\x9b2J"
 Text = Callable[[Cockpit], list[str]]
@@ -61,11 +61,11 @@ def poisoned(snapshot: Snapshot) -> Snapshot:
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (120, 40)])
 @pytest.mark.parametrize("snapshots", [cpu_then_swap, stale])
 async def test_hostile_names(
-    size: tuple[int, int], snapshots: Callable[[], list[Snapshot]], look: Look, screen_text: Text
+    size: tuple[int, int], snapshots: Callable[[], list[Snapshot]], appearance: Appearance, screen_text: Text
 ) -> None:
     feed = FakeFeed([poisoned(snapshot) for snapshot in snapshots()])
     feed.title = EVIL
-    app = Cockpit(feed, look=look)
+    app = Cockpit(feed, appearance=appearance)
     async with app.run_test(size=size) as pilot:
         for keys in ((), ("e",), ("escape", "z"), ("tab",), ("tab",), ("tab",)):
             await pilot.press(*keys)

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 
 from loadtop.pipeline.commands import Mark, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.evidence import EvidenceScreen
 from tui.screens.help import HelpScreen
@@ -23,9 +23,9 @@ Text = Callable[[Cockpit], list[str]]
 
 
 @asynccontextmanager
-async def running(feed: FakeFeed, look: Look) -> AsyncGenerator[tuple[Cockpit, "Pilot[signal.Signals]"]]:
+async def running(feed: FakeFeed, appearance: Appearance) -> AsyncGenerator[tuple[Cockpit, "Pilot[signal.Signals]"]]:
     """The cockpit after it has shown all that the feed gives at once."""
-    app = Cockpit(feed, look=look)
+    app = Cockpit(feed, appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         yield app, pilot
@@ -37,18 +37,18 @@ async def settle(pilot: "Pilot[signal.Signals]") -> None:
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
-async def test_leaving_without_load(key: str, feed_of: FeedOf, look: Look) -> None:
+async def test_leaving_without_load(key: str, feed_of: FeedOf, appearance: Appearance) -> None:
     feed = feed_of("done")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.press(key)
     assert not app.is_running
     assert app.return_value is (None if key == "q" else signal.SIGINT)
     assert feed.commands == []
 
 
-async def test_q_asks_once_while_load_runs(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_q_asks_once_while_load_runs(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.press("q")
         assert app.is_running
         assert screen_text(app)[-1].strip() == "load is running: q again to stop it and quit"
@@ -58,10 +58,10 @@ async def test_q_asks_once_while_load_runs(feed_of: FeedOf, look: Look, screen_t
 
 
 async def test_the_question_of_q_is_forgotten(
-    feed_of: FeedOf, look: Look, screen_text: Text, monkeypatch: pytest.MonkeyPatch
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.app.SAID_S", 0.01)
-    async with running(feed_of("headroom"), look) as (app, pilot):
+    monkeypatch.setattr("tui.apps.cockpit.SAID_S", 0.01)
+    async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("q")
         await asyncio.sleep(0.05)
         await settle(pilot)
@@ -70,40 +70,40 @@ async def test_the_question_of_q_is_forgotten(
         assert app.is_running
 
 
-async def test_ctrl_c_quits_at_once(feed_of: FeedOf, look: Look) -> None:
+async def test_ctrl_c_quits_at_once(feed_of: FeedOf, appearance: Appearance) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.press("ctrl+c")
     assert app.return_value is signal.SIGINT
-    await app.follower.close()
+    await app.reader.close()
     assert feed.cancelled
 
 
-async def test_more_and_less_load(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_more_and_less_load(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.press("+", "+", "-", "-", "minus")
         assert screen_text(app)[-1].strip() == "20 to 15 connections"
     assert feed.commands == [SetConcurrency(number) for number in (25, 30, 25, 20, 15)]
 
 
-async def test_stop(feed_of: FeedOf, look: Look) -> None:
+async def test_stop(feed_of: FeedOf, appearance: Appearance) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (_, pilot):
+    async with running(feed, appearance) as (_, pilot):
         await pilot.press("s")
     assert feed.commands == [StopLoad()]
 
 
-async def test_stop_without_load(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_stop_without_load(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("done")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.press("s", "+")
         assert screen_text(app)[-1].strip() == "the load has ended: r begins it again"
     assert feed.commands == []
 
 
-async def test_hosts_take_turns(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("two-hosts"), look) as (app, pilot):
+async def test_hosts_take_turns(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running(feed_of("two-hosts"), appearance) as (app, pilot):
         assert "web1 cpu" in "".join(screen_text(app))
         await pilot.press("h")
         await settle(pilot)
@@ -114,24 +114,24 @@ async def test_hosts_take_turns(feed_of: FeedOf, look: Look, screen_text: Text) 
         assert "web1 cpu" in "".join(screen_text(app))
 
 
-async def test_one_host_says_how_to_add_more(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("headroom"), look) as (app, pilot):
+async def test_one_host_says_how_to_add_more(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("h")
         assert "--host" in screen_text(app)[-1]
 
 
-async def test_pause_holds_the_picture_and_data_goes_on(look: Look, screen_text: Text) -> None:
+async def test_pause_holds_the_picture_and_data_goes_on(appearance: Appearance, screen_text: Text) -> None:
     from tests.tui.scenes import cpu_then_swap
 
     snapshots = cpu_then_swap()
     feed = FakeFeed(snapshots[:12])
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.press("space")
         await settle(pilot)
         held = screen_text(app)
         assert "paused" in held[0]
         for snapshot in snapshots[12:]:
-            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
         await settle(pilot)
         assert screen_text(app) == held
         await pilot.press("space")
@@ -140,8 +140,8 @@ async def test_pause_holds_the_picture_and_data_goes_on(look: Look, screen_text:
         assert "SSSS" in "".join(screen_text(app))
 
 
-async def test_evidence(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("swap"), look) as (app, pilot):
+async def test_evidence(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("e")
         await settle(pilot)
         assert isinstance(app.screen, EvidenceScreen)
@@ -156,8 +156,8 @@ async def test_evidence(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
         assert isinstance(app.screen, CockpitScreen)
 
 
-async def test_help_and_evidence_replace_each_other(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("swap"), look) as (app, pilot):
+async def test_help_and_evidence_replace_each_other(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("question_mark")
         await settle(pilot)
         assert isinstance(app.screen, HelpScreen)
@@ -174,8 +174,8 @@ async def test_help_and_evidence_replace_each_other(feed_of: FeedOf, look: Look,
         assert isinstance(app.screen, CockpitScreen)
 
 
-async def test_zoom_and_back(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
-    async with running(feed_of("headroom"), look) as (app, pilot):
+async def test_zoom_and_back(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("z")
         await settle(pilot)
         assert [name for name, panel in app.panels.items() if panel.placement] == ["load"]
@@ -192,9 +192,9 @@ async def test_zoom_and_back(feed_of: FeedOf, look: Look, screen_text: Text) -> 
         assert [name for name, panel in app.panels.items() if panel.placement] == ["cpu"]
 
 
-async def test_mark(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_mark(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.press("m")
         await settle(pilot)
         assert "what happens now?" in screen_text(app)[-1]
@@ -204,10 +204,10 @@ async def test_mark(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
     assert feed.commands == [Mark("q [r]+")]
 
 
-async def test_keys_that_come_at_once_are_not_lost(feed_of: FeedOf, look: Look) -> None:
+async def test_keys_that_come_at_once_are_not_lost(feed_of: FeedOf, appearance: Appearance) -> None:
     """As typed over a slow line, or pasted: none waits for what the one before it has opened."""
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         for keys in (("5", "0", "enter"), ("m", "x", "y", "enter")):
             for key in keys:
                 app.post_message(events.Key(key, "\r" if key == "enter" else key))
@@ -216,9 +216,9 @@ async def test_keys_that_come_at_once_are_not_lost(feed_of: FeedOf, look: Look) 
     assert feed.commands == [SetConcurrency(50), Mark("xy")]
 
 
-async def test_mark_taken_back(feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_mark_taken_back(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.press("m", "x", "escape")
         await settle(pilot)
         assert "q quit" in screen_text(app)[-1]
@@ -229,10 +229,10 @@ async def test_mark_taken_back(feed_of: FeedOf, look: Look, screen_text: Text) -
 
 
 async def test_picture(
-    feed_of: FeedOf, look: Look, screen_text: Text, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with running(feed_of("swap"), look) as (app, pilot):
+    async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("p")
         await settle(pilot)
         assert screen_text(app)[-1].startswith(" picture saved: ")
@@ -242,13 +242,13 @@ async def test_picture(
 
 
 async def test_picture_that_cannot_be_written(
-    feed_of: FeedOf, look: Look, screen_text: Text, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nowhere(_: str) -> Path:
         return tmp_path / "no such directory" / "x.svg"
 
-    monkeypatch.setattr("tui.picture.file_name", nowhere)
-    async with running(feed_of("swap"), look) as (app, pilot):
+    monkeypatch.setattr("tui.drawing.svg.file_name", nowhere)
+    async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("p")
         assert screen_text(app)[-1].startswith(" no picture: ")
         assert app.is_running
@@ -257,16 +257,18 @@ async def test_picture_that_cannot_be_written(
 @pytest.mark.parametrize(
     ("label", "command"), [("+", SetConcurrency(25)), ("- load", SetConcurrency(15)), ("s stop", StopLoad())]
 )
-async def test_keys_can_be_clicked(label: str, command: object, feed_of: FeedOf, look: Look, screen_text: Text) -> None:
+async def test_keys_can_be_clicked(
+    label: str, command: object, feed_of: FeedOf, appearance: Appearance, screen_text: Text
+) -> None:
     feed = feed_of("headroom")
-    async with running(feed, look) as (app, pilot):
+    async with running(feed, appearance) as (app, pilot):
         await pilot.click(offset=(screen_text(app)[-1].index(label), 23))
         await settle(pilot)
     assert feed.commands == [command]
 
 
-async def test_panels_can_be_clicked(feed_of: FeedOf, look: Look) -> None:
-    async with running(feed_of("headroom"), look) as (app, pilot):
+async def test_panels_can_be_clicked(feed_of: FeedOf, appearance: Appearance) -> None:
+    async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.click(offset=(60, 8))
         await settle(pilot)
         assert [name for name, panel in app.panels.items() if panel.chosen] == ["cpu"]

@@ -8,18 +8,18 @@ import pytest
 from loadtop.model import Failures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import HEADROOM, Story
-from tui.app import Cockpit
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import text_of
-from tui.history import History
-from tui.look import Look
 from tui.panels.load import LoadPanel
 from tui.panels.verdict import VerdictPanel
-from tui.view import Phase, View
+from tui.state.history import History
+from tui.state.view import Phase, View
 
 BROKEN = Failures(length=8270, timeout=12)
 
 
-def last_line(look: Look, cells: int, failures: Failures, **changes: object) -> str:
+def last_line(appearance: Appearance, cells: int, failures: Failures, **changes: object) -> str:
     """The last line of a load of which some failed."""
     snapshot = Story().play(HEADROOM, 2)[-1]
     load = snapshot.measured.load
@@ -27,44 +27,46 @@ def last_line(look: Look, cells: int, failures: Failures, **changes: object) -> 
     load = replace(load, failures=failures, non_2xx=8270, **changes)  # type: ignore[arg-type]
     snapshot = replace(snapshot, measured=replace(snapshot.measured, frame=replace(snapshot.measured.frame, load=load)))
     view = View("", "", 1.0, History(1.0), snapshot, phase=Phase.LIVE)
-    return text_of(LoadPanel(look).content(view, cells, 4)[-1])
+    return text_of(LoadPanel(appearance).content(view, cells, 4)[-1])
 
 
 @pytest.mark.parametrize("cells", range(20, 60))
-def test_no_class_of_failures_is_cut(cells: int, look: Look) -> None:
-    said = last_line(look, cells, BROKEN)
+def test_no_class_of_failures_is_cut(cells: int, appearance: Appearance) -> None:
+    said = last_line(appearance, cells, BROKEN)
     assert len(said) <= cells or cells < 30
     assert said.split("8 270")[-1].strip() in ("", "length +1", "length timeout", "timeout 12")
 
 
-def test_the_classes_lose_their_numbers_first(look: Look) -> None:
+def test_the_classes_lose_their_numbers_first(appearance: Appearance) -> None:
     one = replace(BROKEN, timeout=0)
-    assert last_line(look, 50, one).endswith("not 2xx 8 270  length 8 270")
-    assert last_line(look, 36, one).endswith("not 2xx 8 270  length")
-    assert last_line(look, 50, BROKEN).endswith("  length timeout")
+    assert last_line(appearance, 50, one).endswith("not 2xx 8 270  length 8 270")
+    assert last_line(appearance, 36, one).endswith("not 2xx 8 270  length")
+    assert last_line(appearance, 50, BROKEN).endswith("  length timeout")
 
 
-def test_a_message_that_the_verdict_tells_leaves_the_figures(look: Look) -> None:
-    assert "trouble ahead" in last_line(look, 40, BROKEN, message="trouble ahead")
+def test_a_message_that_the_verdict_tells_leaves_the_figures(appearance: Appearance) -> None:
+    assert "trouble ahead" in last_line(appearance, 40, BROKEN, message="trouble ahead")
     snapshot = Story().play(HEADROOM, 2)[-1]
     advice = snapshot.diagnosis.verdict.advice
-    assert "failed" in last_line(look, 40, BROKEN, message=advice)
+    assert "failed" in last_line(appearance, 40, BROKEN, message=advice)
 
 
-def test_before_the_first_figures_nothing_is_claimed(look: Look) -> None:
+def test_before_the_first_figures_nothing_is_claimed(appearance: Appearance) -> None:
     view = View("", "", 1.0, History(1.0))
-    assert text_of(LoadPanel(look).content(view, 60, 4)[0]) == "waiting for the first figures"
+    assert text_of(LoadPanel(appearance).content(view, 60, 4)[0]) == "waiting for the first figures"
     snapshot = Story().play(HEADROOM, 1)[0]
     bare = replace(snapshot.diagnosis.verdict, evidence=())
     view = replace(
         view, snapshot=replace(snapshot, diagnosis=replace(snapshot.diagnosis, verdict=bare)), phase=Phase.LIVE
     )
-    said = " ".join(text_of(each) for each in VerdictPanel(look).content(view, 60, 4))
+    said = " ".join(text_of(each) for each in VerdictPanel(appearance).content(view, 60, 4))
     assert "headroom" not in said
 
 
-async def test_the_end_of_a_page_is_a_key_away(look: Look, screen_text: Callable[[Cockpit], list[str]]) -> None:
-    async with (app := Cockpit(FakeFeed([]), look=look)).run_test(size=(80, 24)) as pilot:
+async def test_the_end_of_a_page_is_a_key_away(
+    appearance: Appearance, screen_text: Callable[[Cockpit], list[str]]
+) -> None:
+    async with (app := Cockpit(FakeFeed([]), appearance=appearance)).run_test(size=(80, 24)) as pilot:
         for key, seen in (("question_mark", " more ─╯"), ("end", "never as 0"), ("home", "Keys")):
             await pilot.press(key)
             await pilot.pause()

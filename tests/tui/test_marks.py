@@ -5,21 +5,23 @@ from dataclasses import replace
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import HEADROOM, Story
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
 
-async def test_each_mark_is_seen_also_behind_the_title(look: Look, screen_text: Callable[[Cockpit], list[str]]) -> None:
+async def test_each_mark_is_seen_also_behind_the_title(
+    appearance: Appearance, screen_text: Callable[[Cockpit], list[str]]
+) -> None:
     story = Story(seconds=600.0)
     snapshots = story.play(HEADROOM, 4) + story.play(replace(HEADROOM, marks=("early",))) + story.play(HEADROOM, 220)
     snapshots += story.play(replace(HEADROOM, marks=("late",))) + story.play(HEADROOM, 2)
-    app = Cockpit(FakeFeed(snapshots), look=look)
+    app = Cockpit(FakeFeed(snapshots), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
-        while not app.follower.view.snapshot or app.follower.view.snapshot.at < snapshots[-1].at:
+        while not app.reader.view.snapshot or app.reader.view.snapshot.at < snapshots[-1].at:
             await pilot.pause()
         for _ in range(3):
             await pilot.pause()
         ceiling, _, axis = screen_text(app)[-4:-1]
     assert "time 10 s a letter" in ceiling
-    assert (ceiling.index(look.glyphs.flag), axis.index(look.glyphs.mark)) == (24, 2)
-    assert (ceiling.count(look.glyphs.flag), axis.count(look.glyphs.mark)) == (1, 1)
+    assert (ceiling.index(appearance.glyphs.flag), axis.index(appearance.glyphs.mark)) == (24, 2)
+    assert (ceiling.count(appearance.glyphs.flag), axis.count(appearance.glyphs.mark)) == (1, 1)

@@ -8,11 +8,11 @@ from textual.message import Message
 from loadtop.pipeline.commands import Command
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
-from tui.keys import KEYS, Key
-from tui.look import Look
 from tui.widgets.keybar import KeyBar, arrange
+from tui.widgets.keys import KEYS, Key
 from tui.widgets.palette import Palette
 from tui.widgets.panel import Panel
 from tui.widgets.question import Question
@@ -45,7 +45,7 @@ DONE = {
 class Recorded:
     """A cockpit, and what happened in it."""
 
-    def __init__(self, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, appearance: Appearance, monkeypatch: pytest.MonkeyPatch) -> None:
         self.happened: list[str] = []
         feed = FakeFeed(SCENES["headroom"]())
 
@@ -57,7 +57,7 @@ class Recorded:
             say(text, role)
 
         monkeypatch.setattr(feed, "command", command)
-        self.app = Cockpit(feed, look=look)
+        self.app = Cockpit(feed, appearance=appearance)
         say = self.app.say
         monkeypatch.setattr(self.app, "say", told)
 
@@ -84,7 +84,7 @@ class Recorded:
             found.append("offers")
         if cockpit.zoomed:
             found.append(f"shows {cockpit.chosen} alone")
-        if self.app.follower.view.paused:
+        if self.app.reader.view.paused:
             found.append("shows paused")
         processes = cockpit.processes
         if processes.chosen:
@@ -93,12 +93,14 @@ class Recorded:
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.action)
-async def test_every_action_three_ways(key: Key, look: Look, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_every_action_three_ways(
+    key: Key, appearance: Appearance, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     for way in ("key", "click", "palette"):
         if (way == "click" and not key.footer) or (way == "palette" and key.action == "palette"):
             continue
-        recorded = Recorded(look, monkeypatch)
+        recorded = Recorded(appearance, monkeypatch)
         app = recorded.app
         async with app.run_test(size=(200, 60), message_hook=recorded.hear) as pilot:
             for _ in range(3):
@@ -133,8 +135,10 @@ async def test_every_action_three_ways(key: Key, look: Look, monkeypatch: pytest
         (("colon", "escape"), ["chosen "]),
     ],
 )  # fmt: skip
-async def test_questions(keys: tuple[str, ...], wanted: list[str], look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = Recorded(look, monkeypatch)
+async def test_questions(
+    keys: tuple[str, ...], wanted: list[str], appearance: Appearance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Recorded(appearance, monkeypatch)
     async with recorded.app.run_test(size=(120, 40), message_hook=recorded.hear) as pilot:
         for key in ("", *keys):
             await pilot.press(*([key] if key else []))
@@ -143,8 +147,10 @@ async def test_questions(keys: tuple[str, ...], wanted: list[str], look: Look, m
     assert list(dict.fromkeys(recorded.happened)) == wanted
 
 
-async def test_a_click_on_a_panel_chooses_it_and_another_zooms(look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = Recorded(look, monkeypatch)
+async def test_a_click_on_a_panel_chooses_it_and_another_zooms(
+    appearance: Appearance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Recorded(appearance, monkeypatch)
     async with recorded.app.run_test(size=(80, 24), message_hook=recorded.hear) as pilot:
         await pilot.pause()
         for _ in range(2):

@@ -18,9 +18,9 @@ from textual.geometry import Size
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import endless
-from tui.app import Cockpit
-from tui.keys import KEYS
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
+from tui.widgets.keys import KEYS
 
 EVENTS = int(os.environ.get("LOADTOP_MONKEY", "1200"))
 SEED = int(os.environ.get("LOADTOP_MONKEY_SEED", "7"))
@@ -79,20 +79,20 @@ class Monkey:
         self._app.post_message(events.Resize(size, size))
 
 
-async def test_monkey(look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_monkey(appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tui.app.SAID_S", 0.005)
+    monkeypatch.setattr("tui.apps.cockpit.SAID_S", 0.005)
     chance = random.Random(SEED)  # noqa: S311 (no secret)
     snapshots = list(islice(endless(), 60))
     left = EVENTS
     while left > 0:  # the monkey may find the way out: then it begins again
-        left -= await one_run(snapshots, look, chance, left)
+        left -= await one_run(snapshots, appearance, chance, left)
 
 
-async def one_run(snapshots: list[Snapshot], look: Look, chance: random.Random, most: int) -> int:
+async def one_run(snapshots: list[Snapshot], appearance: Appearance, chance: random.Random, most: int) -> int:
     """Let it play until it finds the way out, or has done enough; how much it did."""
     feed = FakeFeed(snapshots, pause_s=0.01)
-    app = Cockpit(feed, look=look)
+    app = Cockpit(feed, appearance=appearance)
     monkey = Monkey(app, chance)
     async with app.run_test(size=(80, 24)) as pilot:
         while app.is_running and len(monkey.done) < most:
@@ -108,7 +108,7 @@ async def one_run(snapshots: list[Snapshot], look: Look, chance: random.Random, 
                 await pilot.pause()
             strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
             assert [strip.cell_length for strip in strips] == [80] * 24, monkey.done[-20:]
-    await app.follower.close()
-    assert app.follower.failure is None, monkey.done[-20:]
+    await app.reader.close()
+    assert app.reader.failure is None, monkey.done[-20:]
     assert not feed.running
     return len(monkey.done)

@@ -16,14 +16,14 @@ from textual.geometry import Size
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
 PROGRAM = """
 import asyncio
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import run_cockpit
+from tui.apps.cockpit import run_cockpit
 asyncio.run(run_cockpit(FakeFeed(SCENES["headroom"]())))
 """
 MOST = 60_000
@@ -51,8 +51,8 @@ def test_a_terminal_without_a_size_is_drawn_once(size: tuple[int, int]) -> None:
         os.close(master)
 
 
-async def test_sizes_that_overtake_each_other_end_with_the_terminals(look: Look) -> None:
-    app = Cockpit(FakeFeed(SCENES["headroom"]()), look=look)
+async def test_sizes_that_overtake_each_other_end_with_the_terminals(appearance: Appearance) -> None:
+    app = Cockpit(FakeFeed(SCENES["headroom"]()), appearance=appearance)
     async with app.run_test(size=(80, 25)) as pilot:
         await pilot.pause()
         layouts: list[Size] = []

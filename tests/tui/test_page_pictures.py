@@ -5,8 +5,8 @@ import pytest
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
 SHOWN = {
     "evidence": ("swap", ("e",)),
@@ -20,21 +20,25 @@ SHOWN = {
     "zoom": ("swap", ("z", "right")),
     "paused": ("swap", ("space",)),
 }
-AnyLook = tuple[str, Look]
+AnyLook = tuple[str, Appearance]
 
 
-@pytest.mark.parametrize("any_look", ["colour", "no-colour"], indirect=True)
+@pytest.mark.parametrize("any_appearance", ["colour", "no-colour"], indirect=True)
 @pytest.mark.parametrize("name", SHOWN)
-async def test_picture(name: str, any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
+async def test_picture(name: str, any_appearance: AnyLook, pictures: Pictures) -> None:
+    suffix, appearance = any_appearance
     scene, keys = SHOWN[name]
-    await pictures(Cockpit(FakeFeed(SCENES[scene]()), look=look), f"page-{name}{suffix}", look, *keys)
+    await pictures(Cockpit(FakeFeed(SCENES[scene]()), appearance=appearance), f"page-{name}{suffix}", appearance, *keys)
 
 
-@pytest.mark.parametrize("any_look", ["ascii", "japanese"], indirect=True)
+@pytest.mark.parametrize("any_appearance", ["ascii", "japanese"], indirect=True)
 @pytest.mark.parametrize(
     ("scene", "keys"), [("swap", ()), ("apache-workers", ("e",)), ("headroom", ("question_mark",))]
 )
-async def test_other_words_and_signs(scene: str, keys: tuple[str, ...], any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
-    await pictures(Cockpit(FakeFeed(SCENES[scene]()), look=look), f"page-{scene}{suffix}", look, *keys)
+async def test_other_words_and_signs(
+    scene: str, keys: tuple[str, ...], any_appearance: AnyLook, pictures: Pictures
+) -> None:
+    suffix, appearance = any_appearance
+    await pictures(
+        Cockpit(FakeFeed(SCENES[scene]()), appearance=appearance), f"page-{scene}{suffix}", appearance, *keys
+    )

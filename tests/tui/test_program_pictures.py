@@ -22,16 +22,16 @@ from loadtop.recording.writer import Writer
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.comparing import ComparisonApp
-from tui.look import Look
-from tui.replay import ReplayCockpit
+from tui.apps.cockpit import Cockpit
+from tui.apps.comparison import ComparisonApp
+from tui.apps.replay import ReplayCockpit
+from tui.apps.sessions import SessionsApp
+from tui.drawing.appearance import Appearance
 from tui.screens.experiment import ExperimentScreen
 from tui.screens.tune import TuneScreen
-from tui.sessions import SessionsApp
 
-AnyLook = tuple[str, Look]
-pytestmark = pytest.mark.parametrize("any_look", ["colour", "no-colour", "japanese"], indirect=True)
+AnyLook = tuple[str, Appearance]
+pytestmark = pytest.mark.parametrize("any_appearance", ["colour", "no-colour", "japanese"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -45,8 +45,8 @@ def clock_of_nobody(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 
 
 @pytest.mark.parametrize("scene", ["headroom", "done"])
-async def test_tune(scene: str, any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
+async def test_tune(scene: str, any_appearance: AnyLook, pictures: Pictures) -> None:
+    suffix, appearance = any_appearance
     sweep = Sweep()
     for snapshot in SCENES["headroom"]():
         sweep.add(snapshot)
@@ -56,36 +56,38 @@ async def test_tune(scene: str, any_look: AnyLook, pictures: Pictures) -> None:
         sweep.results.append(replace(step, concurrency=c, requests=round(rps * step.seconds)))
     app = Cockpit(
         FakeFeed(SCENES[scene]()),
-        look=look,
-        first=lambda look, view: TuneScreen(look, view, sweep, lambda: "throughput falls at 16 connections"),
+        appearance=appearance,
+        first=lambda appearance, view: TuneScreen(
+            appearance, view, sweep, lambda: "throughput falls at 16 connections"
+        ),
     )
-    await pictures(app, f"tune-{scene}{suffix}", look)
+    await pictures(app, f"tune-{scene}{suffix}", appearance)
 
 
-async def test_experiment(any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
+async def test_experiment(any_appearance: AnyLook, pictures: Pictures) -> None:
+    suffix, appearance = any_appearance
     cell = Cell(Variant("10 プロセス", ("true",)), "", "http://web1/", Level(concurrency=20), 1, ("http://web1/",))
     progress = Progress(3, 12, cell, 75.0)
     rows = ["構成         req/s", "10 プロセス    212"]
     app = Cockpit(
         FakeFeed(SCENES["headroom"]()),
-        look=look,
-        first=lambda look, view: ExperimentScreen(look, view, lambda: progress, lambda _: rows),
+        appearance=appearance,
+        first=lambda appearance, view: ExperimentScreen(appearance, view, lambda: progress, lambda _: rows),
     )
-    await pictures(app, f"experiment{suffix}", look)
+    await pictures(app, f"experiment{suffix}", appearance)
 
 
 @pytest.mark.parametrize("keys", [(), ("end",), ("a",)])
-async def test_compare(keys: tuple[str, ...], any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
+async def test_compare(keys: tuple[str, ...], any_appearance: AnyLook, pictures: Pictures) -> None:
+    suffix, appearance = any_appearance
     runs = [read(Path(f"{name}.loadtop"), "", (), SCENES[name]()) for name in ("headroom", "swap")]
     name = "-".join(("compare", *keys))
-    await pictures(ComparisonApp(compare(runs, 10), look=look), f"{name}{suffix}", look, *keys)
+    await pictures(ComparisonApp(compare(runs, 10), appearance=appearance), f"{name}{suffix}", appearance, *keys)
 
 
 @pytest.mark.parametrize("key", ["v", "question_mark", "t", "T"])
-async def test_replay(key: str, any_look: AnyLook, pictures: Pictures, tmp_path: Path) -> None:
-    suffix, look = any_look
+async def test_replay(key: str, any_appearance: AnyLook, pictures: Pictures, tmp_path: Path) -> None:
+    suffix, appearance = any_appearance
     path = tmp_path / "swap.loadtop"
     file.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
     writer = Writer(path)
@@ -94,19 +96,19 @@ async def test_replay(key: str, any_look: AnyLook, pictures: Pictures, tmp_path:
         writer.write()
     writer.close()
     with Session(path) as session:
-        app = ReplayCockpit(SessionPlayer(session, stay=True), look=look)
+        app = ReplayCockpit(SessionPlayer(session, stay=True), appearance=appearance)
         name = "steps" if key == "T" else key
-        await pictures(app, f"replay-{name}{suffix}", look, "space", "end", key)
-        await app.follower.close()
+        await pictures(app, f"replay-{name}{suffix}", appearance, "space", "end", key)
+        await app.reader.close()
 
 
 @pytest.mark.parametrize("keys", [("space", "space", "down"), ("end", "enter")], ids=["marked", "damaged"])
-async def test_sessions(keys: tuple[str, ...], any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
+async def test_sessions(keys: tuple[str, ...], any_appearance: AnyLook, pictures: Pictures) -> None:
+    suffix, appearance = any_appearance
     limits = ("none", "swap", "apache-workers", "cpu", "fpm-workers")
     found = [
         Recording(Path(f"/state/run-{i}.loadtop"), 1.8e9 + 3600 * i, 17.0 * i, f"http://web{i}/", limits[i % 5])
         for i in range(30)
     ]
     found.append(Recording(Path("/state/漢字.loadtop"), problem="it was written by a newer loadtop"))
-    await pictures(SessionsApp(found, look=look), f"sessions-{keys[0]}{suffix}", look, *keys)
+    await pictures(SessionsApp(found, appearance=appearance), f"sessions-{keys[0]}{suffix}", appearance, *keys)

@@ -9,8 +9,8 @@ from textual.screen import Screen
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import BUSY, HEADROOM, Scene, Story
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
 
 async def updates(
@@ -25,7 +25,7 @@ async def updates(
 
     async with app.run_test(size=(80, 24)) as pilot:
         for snapshot in story.play(scene, 40):
-            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
         for _ in range(3):
             await pilot.pause()
         app._display = display  # type: ignore[method-assign,assignment]
@@ -35,12 +35,12 @@ async def updates(
     return found
 
 
-async def test_few_changed_numbers_redraw_few_cells(look: Look) -> None:
-    app = Cockpit(FakeFeed([]), look=look)
+async def test_few_changed_numbers_redraw_few_cells(appearance: Appearance) -> None:
+    app = Cockpit(FakeFeed([]), appearance=appearance)
 
     def change(story: Story) -> None:
         for snapshot in story.play(replace(HEADROOM, rps=213.0, available_kb=300_000)):
-            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
 
     (update,) = await updates(app, Story(), change)
     spans = update.spans
@@ -51,21 +51,21 @@ async def test_few_changed_numbers_redraw_few_cells(look: Look) -> None:
     assert "\x1b[2J" not in sent
 
 
-async def test_the_same_again_moves_only_the_clocks_and_graphs(look: Look) -> None:
-    app = Cockpit(FakeFeed([]), look=look)
+async def test_the_same_again_moves_only_the_clocks_and_graphs(appearance: Appearance) -> None:
+    app = Cockpit(FakeFeed([]), appearance=appearance)
 
     def change(story: Story) -> None:
         for snapshot in story.play(HEADROOM):
-            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
 
     (update,) = await updates(app, Story(), change)
     cells = sum(last - first for _, first, last in update.spans)
     assert cells < 60
 
 
-async def test_the_first_key_is_answered_at_once_also_under_a_limit(look: Look) -> None:
+async def test_the_first_key_is_answered_at_once_also_under_a_limit(appearance: Appearance) -> None:
     """It chooses the verdict, whose frame has a colour of its own: nothing new on the screen looks like a slow key."""
-    app = Cockpit(FakeFeed([]), look=look)
+    app = Cockpit(FakeFeed([]), appearance=appearance)
 
     def change(_: Story) -> None:
         app.action_tab(1)
@@ -74,13 +74,13 @@ async def test_the_first_key_is_answered_at_once_also_under_a_limit(look: Look) 
     assert update.spans
 
 
-async def test_what_is_sent_is_what_changed(look: Look) -> None:
+async def test_what_is_sent_is_what_changed(appearance: Appearance) -> None:
     """The cells of the spans, and no cell beside them: a terminal that plays them shows the new screen."""
-    app = Cockpit(FakeFeed([]), look=look)
+    app = Cockpit(FakeFeed([]), appearance=appearance)
 
     def change(story: Story) -> None:
         for snapshot in story.play(replace(HEADROOM, rps=400.0, busy=31, user=60.0)):
-            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
 
     (update,) = await updates(app, Story(), change)
     sent = update.render_segments(app.console)
@@ -89,14 +89,14 @@ async def test_what_is_sent_is_what_changed(look: Look) -> None:
     assert len(plain) == shown
 
 
-async def test_what_is_typed_is_shown_though_panels_change_with_it(look: Look) -> None:
+async def test_what_is_typed_is_shown_though_panels_change_with_it(appearance: Appearance) -> None:
     """Each letter of a filter changes the table of processes too: both are in what is sent."""
-    app = Cockpit(FakeFeed([]), look=look)
+    app = Cockpit(FakeFeed([]), appearance=appearance)
     last = 23
 
     async with app.run_test(size=(80, 24)) as pilot:
         for snapshot in Story().play(HEADROOM, 5):
-            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
         await pilot.press("slash")
         for _ in range(3):
             await pilot.pause()

@@ -15,9 +15,9 @@ from loadtop.recording.reader import Session
 from loadtop.recording.writer import Writer
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.look import Look
-from tui.replay import ReplayCockpit, time_of
+from tui.apps.cockpit import Cockpit
+from tui.apps.replay import ReplayCockpit, time_of
+from tui.drawing.appearance import Appearance
 
 SIZE = (120, 40)
 Screenshot = Callable[[Cockpit], list[str]]
@@ -41,9 +41,11 @@ def path(snapshots: list[Snapshot], tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @asynccontextmanager
-async def replayed(path: Path, look: Look) -> AsyncGenerator[tuple[ReplayCockpit, Callable[..., Awaitable[None]]]]:
+async def replayed(
+    path: Path, appearance: Appearance
+) -> AsyncGenerator[tuple[ReplayCockpit, Callable[..., Awaitable[None]]]]:
     with Session(path) as session:
-        app = ReplayCockpit(SessionPlayer(session, stay=True), look=look)
+        app = ReplayCockpit(SessionPlayer(session, stay=True), appearance=appearance)
         async with app.run_test(size=SIZE) as pilot:
             await pilot.press("space")
 
@@ -53,11 +55,11 @@ async def replayed(path: Path, look: Look) -> AsyncGenerator[tuple[ReplayCockpit
                     await pilot.pause()
 
             yield app, press
-            await app.follower.close()
+            await app.reader.close()
 
 
-async def live_picture(snapshots: list[Snapshot], look: Look, screen_text: Screenshot) -> list[str]:
-    app = Cockpit(FakeFeed(snapshots), look=look)
+async def live_picture(snapshots: list[Snapshot], appearance: Appearance, screen_text: Screenshot) -> list[str]:
+    app = Cockpit(FakeFeed(snapshots), appearance=appearance)
     async with app.run_test(size=SIZE) as pilot:
         for _ in range(3):
             await pilot.pause()
@@ -70,29 +72,33 @@ def panels(lines: list[str]) -> list[str]:
 
 
 async def test_picture_is_the_live_one(
-    snapshots: list[Snapshot], path: Path, look: Look, screen_text: Screenshot
+    snapshots: list[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
 ) -> None:
     order = [len(snapshots), 12, 30, 3, len(snapshots) - 1]
-    async with replayed(path, look) as (app, press):
+    async with replayed(path, appearance) as (app, press):
         for count in order:
             app.player.seek(snapshots[count - 1].at)
             await press()
             shown = panels(screen_text(app))
-            assert shown == await live_picture(snapshots[:count], look, screen_text), count
+            assert shown == await live_picture(snapshots[:count], appearance, screen_text), count
             assert app.player.live == ""
 
 
-async def test_steps_there_and_back(snapshots: list[Snapshot], path: Path, look: Look, screen_text: Screenshot) -> None:
-    async with replayed(path, look) as (app, press):
+async def test_steps_there_and_back(
+    snapshots: list[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
+) -> None:
+    async with replayed(path, appearance) as (app, press):
         app.player.seek(snapshots[9].at)
         await press("right", "right")
         await press("left")
         assert app.player.at == snapshots[10].at
-        assert panels(screen_text(app)) == await live_picture(snapshots[:11], look, screen_text)
+        assert panels(screen_text(app)) == await live_picture(snapshots[:11], appearance, screen_text)
 
 
-async def test_keys_move_in_time(snapshots: list[Snapshot], path: Path, look: Look, screen_text: Screenshot) -> None:
-    async with replayed(path, look) as (app, press):
+async def test_keys_move_in_time(
+    snapshots: list[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
+) -> None:
+    async with replayed(path, appearance) as (app, press):
         await press("end")
         assert app.player.at == snapshots[-1].at
         await press("home")
@@ -119,9 +125,9 @@ def test_times_as_they_are_typed(text: str, seconds: float | None) -> None:
 
 
 async def test_a_picture_can_be_taken_of_every_page(
-    path: Path, look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with replayed(path, look) as (_, press):
+    async with replayed(path, appearance) as (_, press):
         await press("e", "ctrl+s")
     assert [Path(name).suffix for name in os.listdir(tmp_path)] == [".svg"]  # noqa: PTH208 (pathlib's blocks)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.server_scenes import with_servers
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 from tui.screens.cockpit import CockpitScreen
 
 ScreenText = Callable[[Cockpit], list[str]]
@@ -17,8 +17,8 @@ def cockpit_of(app: Cockpit) -> CockpitScreen:
     return screen
 
 
-async def test_zoomed(look: Look, screen_text: ScreenText) -> None:
-    app = Cockpit(FakeFeed(with_servers()), look=look)
+async def test_zoomed(appearance: Appearance, screen_text: ScreenText) -> None:
+    app = Cockpit(FakeFeed(with_servers()), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         cockpit_of(app).action_zoom("haproxy")
@@ -30,8 +30,10 @@ async def test_zoomed(look: Look, screen_text: ScreenText) -> None:
     assert "queue, 0 to" in text
 
 
-async def test_none_of_them_no_panel(look: Look, feed_of: Callable[[str], FakeFeed], screen_text: ScreenText) -> None:
-    app = Cockpit(feed_of("headroom"), look=look)
+async def test_none_of_them_no_panel(
+    appearance: Appearance, feed_of: Callable[[str], FakeFeed], screen_text: ScreenText
+) -> None:
+    app = Cockpit(feed_of("headroom"), appearance=appearance)
     async with app.run_test(size=(200, 60)) as pilot:
         await pilot.pause()
         await pilot.pause()

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fake_feed import FakeFeed
-from tui.app import Cockpit
-from tui.terminal import TerminalDriver
+from tui.apps.cockpit import Cockpit
+from tui.apps.terminal import TerminalDriver
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -29,7 +29,7 @@ from itertools import islice
 from pathlib import Path
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import endless
-from tui.app import run_cockpit
+from tui.apps.cockpit import run_cockpit
 feed = FakeFeed(list(islice(endless(), 200)), pause_s=0.05)
 seconds = float(sys.argv[2]) if len(sys.argv) > 2 else None
 ended_by = asyncio.run(run_cockpit(feed, seconds=seconds))

@@ -6,8 +6,8 @@ import pytest
 from rich.color import Color
 
 from loadtop.cli import THEMES, main
+from tui.drawing.appearance import TERMINAL, Appearance
 from tui.drawing.line import Role
-from tui.look import TERMINAL, Look
 from tui.themes import MAKERS, theme
 
 READ = 4.5
@@ -33,9 +33,9 @@ def contrast(one: Color | None, other: Color | None) -> float:
 def test_every_theme_can_be_chosen() -> None:
     assert set(MAKERS) == set(THEMES) - {"terminal"}
     utf8 = {"LANG": "C.UTF-8"}
-    assert Look.of_terminal({**utf8, "LOADTOP_THEME": "terminal"}).palette is TERMINAL
-    assert Look.of_terminal({**utf8, "LOADTOP_THEME": "light"}).palette == theme("light")
-    assert Look.of_terminal({**utf8, "LOADTOP_THEME": "light", "NO_COLOR": "1"}).palette[Role.BAD].color is None
+    assert Appearance.of_terminal({**utf8, "LOADTOP_THEME": "terminal"}).palette is TERMINAL
+    assert Appearance.of_terminal({**utf8, "LOADTOP_THEME": "light"}).palette == theme("light")
+    assert Appearance.of_terminal({**utf8, "LOADTOP_THEME": "light", "NO_COLOR": "1"}).palette[Role.BAD].color is None
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -8,10 +8,10 @@ import pytest
 from loadtop.analysis.tune.step import Sweep
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import HEADROOM, SCENES, Story
-from tui.app import Cockpit
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import length, text_of
 from tui.drawing.sweep import table
-from tui.look import Look
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.tune import TuneScreen
 
@@ -26,9 +26,16 @@ def sweep() -> Sweep:
 
 
 async def test_the_table_is_there_at_once(
-    feed_of: Callable[[str], FakeFeed], look: Look, sweep: Sweep, screen_text: Callable[[Cockpit], list[str]]
+    feed_of: Callable[[str], FakeFeed],
+    appearance: Appearance,
+    sweep: Sweep,
+    screen_text: Callable[[Cockpit], list[str]],
 ) -> None:
-    app = Cockpit(feed_of("headroom"), look=look, first=lambda look, view: TuneScreen(look, view, sweep, lambda: ""))
+    app = Cockpit(
+        feed_of("headroom"),
+        appearance=appearance,
+        first=lambda appearance, view: TuneScreen(appearance, view, sweep, lambda: ""),
+    )
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):
             await pilot.pause()
@@ -45,13 +52,15 @@ async def test_the_table_is_there_at_once(
         assert isinstance(app.screen, TuneScreen)
 
 
-async def test_every_load_has_a_table_of_its_steps(look: Look, screen_text: Callable[[Cockpit], list[str]]) -> None:
+async def test_every_load_has_a_table_of_its_steps(
+    appearance: Appearance, screen_text: Callable[[Cockpit], list[str]]
+) -> None:
     """Also of those that a person made; an open load has none."""
     story = Story()
     snapshots = [
         snapshot for c in (5, 10, 20) for snapshot in story.play(replace(HEADROOM, concurrency=c, rps=20.0 * c), 8)
     ]
-    app = Cockpit(FakeFeed(snapshots), look=look)
+    app = Cockpit(FakeFeed(snapshots), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):
             await pilot.pause()
@@ -67,9 +76,9 @@ async def test_every_load_has_a_table_of_its_steps(look: Look, screen_text: Call
 
 
 async def test_a_machine_that_is_only_watched_has_no_steps(
-    feed_of: Callable[[str], FakeFeed], look: Look, screen_text: Callable[[Cockpit], list[str]]
+    feed_of: Callable[[str], FakeFeed], appearance: Appearance, screen_text: Callable[[Cockpit], list[str]]
 ) -> None:
-    app = Cockpit(feed_of("watching"), look=look)
+    app = Cockpit(feed_of("watching"), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):
             await pilot.pause()
@@ -79,10 +88,10 @@ async def test_a_machine_that_is_only_watched_has_no_steps(
 
 
 @pytest.mark.parametrize("cells", [56, 76, 116, 196])
-def test_rows_fit(cells: int, look: Look, sweep: Sweep) -> None:
+def test_rows_fit(cells: int, appearance: Appearance, sweep: Sweep) -> None:
     running = sweep.running
     assert running is not None
-    lines = table([running, running], running, None, cells, look.glyphs)
+    lines = table([running, running], running, None, cells, appearance.glyphs)
     assert len(lines) == 4
     assert all(length(line) <= cells for line in lines)
     assert str(running.concurrency) in text_of(lines[1])

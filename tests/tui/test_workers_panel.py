@@ -10,11 +10,11 @@ from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 from tui.screens.cockpit import CockpitScreen
 
-AnyLook = tuple[str, Look]
+AnyLook = tuple[str, Appearance]
 ScreenText = Callable[[Cockpit], list[str]]
 
 CALM = tuple(
@@ -44,15 +44,15 @@ def by_locust(workers: tuple[EngineWorker, ...]) -> list[Snapshot]:
     return snapshots
 
 
-@pytest.mark.parametrize("any_look", ["colour", "no-colour", "japanese"], indirect=True)
-async def test_picture(any_look: AnyLook, pictures: Pictures) -> None:
-    suffix, look = any_look
-    await pictures(Cockpit(FakeFeed(by_locust(TROUBLED)), look=look), f"workers{suffix}", look)
+@pytest.mark.parametrize("any_appearance", ["colour", "no-colour", "japanese"], indirect=True)
+async def test_picture(any_appearance: AnyLook, pictures: Pictures) -> None:
+    suffix, appearance = any_appearance
+    await pictures(Cockpit(FakeFeed(by_locust(TROUBLED)), appearance=appearance), f"workers{suffix}", appearance)
 
 
-async def test_those_in_trouble_first_where_not_all_have_room(look: Look, screen_text: ScreenText) -> None:
+async def test_those_in_trouble_first_where_not_all_have_room(appearance: Appearance, screen_text: ScreenText) -> None:
     many = (*CALM, *TROUBLED[:2])
-    app = Cockpit(FakeFeed(by_locust(many)), look=look)
+    app = Cockpit(FakeFeed(by_locust(many)), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):
             await pilot.pause()
@@ -70,8 +70,8 @@ async def test_those_in_trouble_first_where_not_all_have_room(look: Look, screen
     assert [each.name for each in many if f"{each.name} " not in large] == []
 
 
-async def test_no_workers_no_panel(look: Look, screen_text: ScreenText) -> None:
-    app = Cockpit(FakeFeed(by_locust(())), look=look)
+async def test_no_workers_no_panel(appearance: Appearance, screen_text: ScreenText) -> None:
+    app = Cockpit(FakeFeed(by_locust(())), appearance=appearance)
     async with app.run_test(size=(200, 60)) as pilot:
         for _ in range(4):
             await pilot.pause()

@@ -12,14 +12,14 @@ from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import itemised, language_of, pad, tr, translated, width
 from loadtop.i18n.ja import ITEMS, MESSAGES, SCREEN
 from loadtop.reports.text import wrapped
+from tui.apps.replay import ELSEWHERE as REPLAY_ELSEWHERE
+from tui.apps.replay import KEYS as REPLAY_KEYS
 from tui.drawing.scoreboard import NAMES
 from tui.drawing.sweep import NARROW, WIDE
-from tui.keys import ELSEWHERE, KEYS
+from tui.drawing.verdicts import _DEVICES, _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
 from tui.panels.registry import PANELS
-from tui.replay import ELSEWHERE as REPLAY_ELSEWHERE
-from tui.replay import KEYS as REPLAY_KEYS
 from tui.screens.help import WORDS
-from tui.words import _DEVICES, _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
+from tui.widgets.keys import ELSEWHERE, KEYS
 
 ROOT = Path(__file__).parents[2]
 ENOUGH = 0.7

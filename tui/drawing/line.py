@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from tui.text import clip, narrow, safe, width
+from tui.drawing.text import clip, narrow, safe, width
 
 
 class Role(StrEnum):

@@ -9,8 +9,8 @@ from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import milliseconds, per_second
 from tui.drawing.scoreboard import legend, slots
-from tui.text import safe
-from tui.view import View
+from tui.drawing.text import safe
+from tui.state.view import View
 from tui.widgets.panel import Panel
 
 FULL_PCT = 95.0
@@ -53,7 +53,7 @@ class ApachePanel(Panel):
         taken, digits = page.busy + page.graceful, len(str(page.capacity))
         role = Role.BAD if page.full >= FULL_PCT else Role.VALUE
         head = line(tr("busy "), Span(f"{taken:>{digits}d}", role), tr(" of {all}  ", all=page.capacity))
-        return (*head, *gauge(page.full, cells - length(head), _bar_role(page), self.look.glyphs))
+        return (*head, *gauge(page.full, cells - length(head), _bar_role(page), self.glyphs))
 
 
 def _bar_role(page: ApacheRates) -> Role:

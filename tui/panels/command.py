@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from textual import events
 
 from loadtop.i18n import tr, translated
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, line
-from tui.look import Look
-from tui.text import safe
-from tui.view import View
+from tui.drawing.text import safe
+from tui.state.view import View
 from tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class CommandPanel(Panel, can_focus=True):
 
     KEY = "command"
 
-    def __init__(self, look: Look, program: "CommandLoad", terminal: "Terminal") -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance, program: "CommandLoad", terminal: "Terminal") -> None:
+        super().__init__(appearance)
         self.typing = False
         self._program = program
         self._terminal = terminal

@@ -8,8 +8,8 @@ from tui.drawing.bars import level, stacked
 from tui.drawing.graph import layers
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.drawing.numbers import percent
-from tui.text import width
-from tui.view import View
+from tui.drawing.text import width
+from tui.state.view import View
 from tui.widgets.panel import Panel
 
 CORE = 17
@@ -37,7 +37,7 @@ class CpuPanel(Panel):
         rates = view.rates
         if rates is None or rates.cpu is None:
             return self.words(view.why_nothing("cpu", brief=False), cells, rows)
-        glyphs = self.look.glyphs
+        glyphs = self.glyphs
         head = (Span(tr("idle ")), Span(percent(rates.cpu.idle), Role.VALUE), Span(" %  "))
         lines: list[Line] = [
             (*head, *stacked(parts(rates.cpu), cells - length(head) - 1, glyphs)),
@@ -57,7 +57,7 @@ class CpuPanel(Panel):
             names = ("user", "system", "iowait", "steal") if cells >= 42 else ("user", "sys", "wait", "steal")
         values = (shares.user + shares.nice, shares.kernel, shares.iowait, shares.steal)
         spans: list[Span] = []
-        for (_, role), shade, name, value in zip(parts(shares), self.look.glyphs.shades, names, values, strict=True):
+        for (_, role), shade, name, value in zip(parts(shares), self.glyphs.shades, names, values, strict=True):
             gap = Span(" " if cells >= 28 else "")
             if length(spans) + len(name) + 4 > cells:
                 break
@@ -66,7 +66,7 @@ class CpuPanel(Panel):
 
     def _cores(self, cores: Sequence[CoreShares], cells: int, rows: int) -> list[Line]:
         """A bar per core where there is room for it, else a cell per core."""
-        glyphs = self.look.glyphs
+        glyphs = self.glyphs
         abreast = max(1, cells // CORE)
         if len(cores) <= abreast * rows:
             abreast = min(abreast, max(1, len(cores)))

@@ -8,8 +8,8 @@ from loadtop.rates.records import DiskRates, NetworkRates, TcpRates
 from tui.drawing.graph import ceiling_of_size, utilisation
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, milliseconds, per_second, percent, speed
-from tui.text import clip, safe
-from tui.view import View
+from tui.drawing.text import clip, safe
+from tui.state.view import View
 from tui.widgets.panel import Panel
 
 FULL_PCT = 80.0

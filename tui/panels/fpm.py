@@ -9,9 +9,9 @@ from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, duration, per_second
+from tui.drawing.text import clip, safe, width
 from tui.panels.wanted import has_server
-from tui.text import clip, safe, width
-from tui.view import View
+from tui.state.view import View
 from tui.widgets.panel import Panel
 
 FULL_PCT = 95.0
@@ -63,7 +63,7 @@ class FpmPanel(Panel):
     def _row(self, rates: FpmRates, room: int, cells: int) -> Line:
         pool, full = rates.pool, rates.full
         bad = full is not None and full >= FULL_PCT
-        name = clip(safe(pool.pool), room, self.look.glyphs.ellipsis)
+        name = clip(safe(pool.pool), room, self.glyphs.ellipsis)
         spans = [
             Span(name + " " * (room - width(name))),
             Span(count(pool.active, 5), Role.BAD if bad else Role.VALUE),
@@ -73,7 +73,7 @@ class FpmPanel(Panel):
         spare = cells - room - _FIGURES - 2
         if spare >= _GAUGE - 2:
             role = Role.FULL if bad else Role.FILLING if full is not None and full > 60.0 else Role.FREE
-            spans += [Span("  "), *gauge(full, spare, role, self.look.glyphs)]
+            spans += [Span("  "), *gauge(full, spare, role, self.glyphs)]
         return tuple(spans)
 
 

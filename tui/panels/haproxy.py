@@ -7,9 +7,9 @@ from loadtop.model import Group, HaproxyProxy
 from loadtop.rates.records import HaproxyRates
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, per_second
+from tui.drawing.text import clip_middle, safe, width
 from tui.panels.wanted import has_server
-from tui.text import clip_middle, safe, width
-from tui.view import View
+from tui.state.view import View
 from tui.widgets.panel import Panel
 
 FULL_PCT = 95.0
@@ -57,7 +57,7 @@ class HaproxyPanel(Panel):
     def _row(self, rates: HaproxyRates, room: int) -> Line:
         entry = rates.line
         server = entry.server.lower() if entry.server in _ENDS else safe(entry.server)
-        name = clip_middle(f"{safe(entry.proxy)}/{server}", room, self.look.glyphs.ellipsis)
+        name = clip_middle(f"{safe(entry.proxy)}/{server}", room, self.glyphs.ellipsis)
         down = entry.status.startswith(_DOWN)
         full = _full(entry)
         rate = rates.sessions if rates.requests is None else rates.requests

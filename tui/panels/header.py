@@ -2,13 +2,13 @@
 
 from loadtop.i18n import tr
 from loadtop.model import LoadSample, LoadState
+from tui.drawing.appearance import Appearance
 from tui.drawing.bars import gauge
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.line import Line, Role, Span, length, line, spread
 from tui.drawing.numbers import clock, count, grouped, milliseconds, per_second
-from tui.look import Look
-from tui.text import clip_middle, safe, width
-from tui.view import Phase, View
+from tui.drawing.text import clip_middle, safe, width
+from tui.state.view import Phase, View
 from tui.widgets.lines import Lines
 
 GAP = Span("  ")
@@ -22,12 +22,12 @@ LEAST_TITLE = 22
 class Header(Lines):
     """One line, without a frame."""
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look, "header")
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, "header")
 
     def draw(self, view: View) -> None:
         """Show the view."""
-        self.show([compose(view, self.size.width, self.look.glyphs)])
+        self.show([compose(view, self.size.width, self.glyphs)])
 
 
 def compose(view: View, cells: int, glyphs: Glyphs) -> Line:

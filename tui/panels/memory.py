@@ -7,7 +7,7 @@ from tui.drawing.bars import gauge
 from tui.drawing.graph import ceiling_of_size, utilisation
 from tui.drawing.line import Line, Role, Span, fit, line
 from tui.drawing.numbers import per_second, percent, size, speed
-from tui.view import View
+from tui.state.view import View
 from tui.widgets.panel import Panel
 
 TRAFFIC_KB_S = 40.0
@@ -50,7 +50,7 @@ class MemoryPanel(Panel):
         head = fit(line(tr("available "), Span(size(known, 7), Role.BAD if scarce else Role.VALUE)), LEFT)
         used = None if free is None else 100.0 - free
         role = Role.EMPTY if used is None else utilisation(used / 100.0)
-        return (*head, *gauge(used, cells - LEFT, role, self.look.glyphs))
+        return (*head, *gauge(used, cells - LEFT, role, self.glyphs))
 
     def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
         """Memory in use; and swap traffic, where there was any."""

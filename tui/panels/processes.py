@@ -8,13 +8,13 @@ from textual import events
 from loadtop.i18n import tr
 from loadtop.model import Group
 from loadtop.rates.records import ProcessRates
+from tui.drawing.appearance import Appearance
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import percent, size
-from tui.look import Look
-from tui.text import safe
-from tui.view import View
+from tui.drawing.text import safe
+from tui.state.view import View
 from tui.widgets.panel import Panel
 
 BUCKET_PCT = 5.0
@@ -68,8 +68,8 @@ class ProcessPanel(Panel):
     KEY = "processes"
     TAB = "procs"
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.column = "cpu%"
         self.turned = False
         self.only = ""
@@ -140,7 +140,7 @@ class ProcessPanel(Panel):
         for column in columns:
             mine = column.name == self.column
             rising = (column.name in ("pid", *LEFT)) != self.turned
-            arrow = (self.look.glyphs.up if rising else self.look.glyphs.down) if mine else " "
+            arrow = (self.glyphs.up if rising else self.glyphs.down) if mine else " "
             head = f"{arrow}{column.name}"
             text = head.ljust(column.cells) if column.name in LEFT else head.rjust(column.cells)
             spans.append(Span(text, Role.KEY if mine else Role.DIM))
@@ -152,7 +152,7 @@ class ProcessPanel(Panel):
     def _row(self, rates: ProcessRates, columns: Sequence[Column]) -> Line:
         """One process."""
         process = rates.process
-        bar = gauge(rates.cpu, 10, utilisation((rates.cpu or 0.0) / 100.0), self.look.glyphs)
+        bar = gauge(rates.cpu, 10, utilisation((rates.cpu or 0.0) / 100.0), self.glyphs)
         drawn: dict[str, Line] = {
             "pid": (Span(f"{process.pid:7d}", Role.DIM),),
             "s": (Span(f" {safe(process.state)[:1] or '?'}", _STATES.get(process.state, Role.DIM)),),

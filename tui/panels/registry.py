@@ -1,7 +1,7 @@
 """Every panel of the cockpit once, in the order in which they are chosen. A new panel is a line here and in a band of
-:mod:`tui.layout`."""
+:mod:`tui.drawing.layout`."""
 
-from tui.look import Look
+from tui.drawing.appearance import Appearance
 from tui.panels.apache import ApachePanel
 from tui.panels.cpu import CpuPanel
 from tui.panels.devices import DevicePanel
@@ -30,6 +30,6 @@ PANELS: tuple[type[Panel], ...] = (
 )
 
 
-def make_panels(look: Look) -> tuple[Panel, ...]:
+def make_panels(appearance: Appearance) -> tuple[Panel, ...]:
     """One of each."""
-    return tuple(panel(look) for panel in PANELS)
+    return tuple(panel(appearance) for panel in PANELS)

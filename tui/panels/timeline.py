@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import tr
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
-from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
-from tui.look import Look
-from tui.text import clip, safe, width
-from tui.view import View
+from tui.drawing.text import clip, safe, width
+from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in
+from tui.drawing.verdicts import LETTERS
+from tui.state.view import View
 from tui.widgets.panel import Panel
-from tui.words import LETTERS
 
 CALM = Bottleneck.NONE.value
 BLIND = "no figures"
@@ -22,8 +22,8 @@ class TimePanel(Panel):
 
     KEY = "time"
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self._named: tuple[View | None, int, list[str | None]] = (None, 0, [])
 
     def title(self, view: View) -> Line:
@@ -68,27 +68,27 @@ class TimePanel(Panel):
         per_cell = cell_seconds(_whole(view), cells, view.interval_s)
         above, below = list(ceiling), list(floor)
         if floor:
-            below[2:-2] = axis(cells, per_cell, self.look.glyphs.rail)
+            below[2:-2] = axis(cells, per_cell, self.glyphs.rail)
         tag = self.tag(view)
         free = range(length(self.title(view)) + 4, len(ceiling) - 2 - (length(tag) + 2 if tag else 0))
         for at, _ in view.history.marks if self.placement and self.placement.inner[1] == 1 else ():
             place = 2 + int(at / per_cell)
             if place in free:
-                above[place] = self.look.glyphs.flag
+                above[place] = self.glyphs.flag
             elif floor and place < cells + 2:
-                below[place] = self.look.glyphs.mark
+                below[place] = self.glyphs.mark
         return "".join(above), "".join(below)
 
     def _notes(self, view: View, cells: int, per_cell: float) -> Line:
         """What was noted, each under its time as far as there is room."""
-        notes = [(at, f"{self.look.glyphs.mark} {safe(text)}") for at, text in view.history.marks]
+        notes = [(at, f"{self.glyphs.mark} {safe(text)}") for at, text in view.history.marks]
         steps = list(view.history.steps)
         notes += [(at, tr("step {step}", step=step)) for at, step in steps if len(steps) > 1]
         drawn = ""
         for at, text in sorted(notes):
             place = int(at / per_cell)
             if place >= width(drawn) + bool(drawn):
-                drawn += " " * (place - width(drawn)) + clip(text, max(0, cells - place), self.look.glyphs.ellipsis)
+                drawn += " " * (place - width(drawn)) + clip(text, max(0, cells - place), self.glyphs.ellipsis)
         return line(Span(drawn, Role.ACCENT))
 
     def _cells(self) -> int:
@@ -97,9 +97,9 @@ class TimePanel(Panel):
     def _letter(self, name: str) -> tuple[str, Role]:
         """What stands for a verdict in the strip."""
         if name == BLIND:
-            return self.look.glyphs.unsure, Role.WARN
+            return self.glyphs.unsure, Role.WARN
         if name == CALM:
-            return self.look.glyphs.dot, Role.DIM
+            return self.glyphs.dot, Role.DIM
         return LETTERS[Bottleneck(name)], Role.BAD
 
 

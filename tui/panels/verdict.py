@@ -9,10 +9,10 @@ from loadtop.model import LoadState
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration, quantity
-from tui.text import safe, wrap
-from tui.view import Phase, View
+from tui.drawing.text import safe, wrap
+from tui.drawing.verdicts import counts, headline, is_sentence, metric, named, on, severity, threshold_of
+from tui.state.view import Phase, View
 from tui.widgets.panel import Panel
-from tui.words import counts, headline, is_sentence, metric, named, on, severity, threshold_of
 
 _BADGES = {Role.GOOD: Role.GOOD_BADGE, Role.WARN: Role.WARN_BADGE, Role.BAD: Role.BAD_BADGE}
 _PADDING = {"%": 5, "kB/s": 8, "/s": 8}
@@ -29,7 +29,7 @@ class VerdictPanel(Panel):
 
     def title(self, view: View) -> Line:
         role, name, rest = self._headline(view)
-        glyph = {Role.GOOD: self.look.glyphs.fine, Role.BAD: self.look.glyphs.limit}.get(role, self.look.glyphs.unsure)
+        glyph = {Role.GOOD: self.glyphs.fine, Role.BAD: self.glyphs.limit}.get(role, self.glyphs.unsure)
         return line(Span(f" {glyph} {name} ", _BADGES[role]), Span(f" {rest}" if rest else "", Role.VALUE))
 
     def tag(self, view: View) -> Line:
@@ -95,7 +95,7 @@ class VerdictPanel(Panel):
             below.append(line(Span(tr("next limit: "), Role.DIM), _following(forecast)))
         if stale := _stale(view):
             below.append(line(Span(stale, Role.WARN)))
-        advice = wrap(safe(translated(verdict.advice)), cells, max(1, rows - 1 - len(below)), self.look.glyphs.ellipsis)
+        advice = wrap(safe(translated(verdict.advice)), cells, max(1, rows - 1 - len(below)), self.glyphs.ellipsis)
         if verdict.symptoms and len(advice) + len(below) + 2 <= rows:
             names = "  ".join(_name(symptom, verdict) for symptom in verdict.symptoms)
             below.insert(0, line(Span(tr("also full, because of this: "), Role.DIM), names))
@@ -113,11 +113,11 @@ class VerdictPanel(Panel):
         role = Role.FREE if calm else (Role.FULL if telling else Role.DIM)
         limit = f" {threshold_of(item)}"
         head = (
-            Span(pad(named(_where(item, verdict, view), item.metric, NAME, self.look.glyphs.ellipsis), NAME)),
+            Span(pad(named(_where(item, verdict, view), item.metric, NAME, self.glyphs.ellipsis), NAME)),
             Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM),
             Span(" "),
         )
-        bar = meter(item.value, item.threshold, item.unit, cells - NAME - VALUE - LIMIT - 1, role, self.look.glyphs)
+        bar = meter(item.value, item.threshold, item.unit, cells - NAME - VALUE - LIMIT - 1, role, self.glyphs)
         return (*head, *bar, Span(pad(limit, LIMIT), Role.DIM))
 
     def _flow(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
@@ -129,7 +129,7 @@ class VerdictPanel(Panel):
                 if len(lines) == rows:
                     break
                 lines.append(())
-            gap = (Span(f" {self.look.glyphs.dot} ", Role.DIM),) if lines[-1] else ()
+            gap = (Span(f" {self.glyphs.dot} ", Role.DIM),) if lines[-1] else ()
             lines[-1] = (*lines[-1], *gap, *drawn)
         return [spans for spans in lines if spans]
 

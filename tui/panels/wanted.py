@@ -1,7 +1,7 @@
 """Whether a server that not every machine has is worth a panel."""
 
 from loadtop.model import Group, State
-from tui.view import View
+from tui.state.view import View
 
 
 def has_server(view: View, collector: str, group: Group) -> bool:

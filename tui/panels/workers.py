@@ -6,8 +6,8 @@ from loadtop.i18n import tr
 from loadtop.model import EngineWorker
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, percent, size
-from tui.text import clip, clip_middle, safe, width
-from tui.view import View
+from tui.drawing.text import clip, clip_middle, safe, width
+from tui.state.view import View
 from tui.widgets.panel import Panel
 
 FIGURES = 18
@@ -52,7 +52,7 @@ class WorkersPanel(Panel):
         return [*lines, line(Span(hidden, Role.DIM))] if hidden else lines
 
     def _row(self, worker: EngineWorker, room: int) -> Line:
-        name = clip_middle(safe(worker.name), room, self.look.glyphs.ellipsis)
+        name = clip_middle(safe(worker.name), room, self.glyphs.ellipsis)
         role = Role.BAD if worker.missing else Role.TEXT if worker.state in _CALM else Role.WARN
         return line(
             Span(name + " " * (room - width(name) + 1)),

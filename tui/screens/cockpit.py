@@ -1,4 +1,4 @@
-"""The cockpit: header, panels, keys. Which panel goes where is :mod:`tui.layout`'s business."""
+"""The cockpit: header, panels, keys. Which panel goes where is :mod:`tui.drawing.layout`'s business."""
 
 from typing import TYPE_CHECKING
 
@@ -8,15 +8,15 @@ from textual.layout import Layout
 from textual.widget import Widget
 
 from loadtop.i18n import tr
+from tui.drawing.appearance import Appearance
+from tui.drawing.layout import Band, bands_for, boxes, place, settle, tabs
 from tui.drawing.line import Role
-from tui.layout import Band, bands_for, boxes, place, settle, tabs
-from tui.look import Look
 from tui.panels.header import Header
 from tui.panels.processes import ProcessPanel
 from tui.panels.registry import make_panels
 from tui.screens.boxes import BoxLayout
 from tui.screens.live import LiveScreen
-from tui.view import View
+from tui.state.view import View
 from tui.widgets.keybar import KeyBar
 from tui.widgets.panel import Panel
 
@@ -35,16 +35,17 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     AUTO_FOCUS = ""
 
-    def __init__(self, look: Look, program: "CommandLoad | None" = None) -> None:
+    def __init__(self, appearance: Appearance, program: "CommandLoad | None" = None) -> None:
         super().__init__()
-        self.look = look
-        self.header = Header(look)
-        self.keys = KeyBar(look)
-        self.panels: dict[str, Panel] = {panel.KEY: panel for panel in make_panels(look)}
+        self.appearance = appearance
+        self.glyphs = appearance.glyphs
+        self.header = Header(appearance)
+        self.keys = KeyBar(appearance)
+        self.panels: dict[str, Panel] = {panel.KEY: panel for panel in make_panels(appearance)}
         if program is not None and program.terminal is not None:
             from tui.panels.command import CommandPanel
 
-            self.panels = {"command": CommandPanel(look, program, program.terminal), **self.panels}
+            self.panels = {"command": CommandPanel(appearance, program, program.terminal), **self.panels}
         self.chosen = ""
         self.zoomed = False
         self.above: Palette | None = None
@@ -75,7 +76,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             panel.placement = None
             panel.tabs = tuple((name, self.panels[name].TAB or name) for name in sharing.get(panel.KEY, ()))
         room = boxes(bands, width, 1, height - 2) if width >= LEAST[0] and height >= LEAST[1] else []
-        for placement in place(room, self.look.glyphs):
+        for placement in place(room, self.glyphs):
             panel = self.panels[placement.panel]
             panel.placement = placement
             found.append((panel, Region(placement.x, placement.y, placement.width, placement.height)))
@@ -186,7 +187,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         from tui.widgets.question import Asking
 
         if self._asking is None and self.above is None:
-            self._asking = Asking(self, self.look, purpose, words, text, number=number)
+            self._asking = Asking(self, self.appearance, purpose, words, text, number=number)
             await self._asking.begin()
 
     def stop_asking(self) -> None:
@@ -201,7 +202,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         from tui.widgets.palette import Palette
 
         if self.above is None and self._asking is None:
-            self.above = Palette(self.look, entries)
+            self.above = Palette(self.appearance, entries)
             await self.mount(self.above)
             self.set_focus(self.above)
         else:

@@ -10,11 +10,11 @@ from loadtop.i18n import pad, tr, translated
 from tui.drawing.graph import against, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, fit, length, line
 from tui.drawing.numbers import duration, quantity
-from tui.history import Ring
+from tui.drawing.text import clip, safe, wrap
+from tui.drawing.verdicts import counts, headline, is_sentence, named, on, severity, threshold_of
 from tui.screens.page import PageScreen
-from tui.text import clip, safe, wrap
-from tui.view import View
-from tui.words import counts, headline, is_sentence, named, on, severity, threshold_of
+from tui.state.history import Ring
+from tui.state.view import View
 
 NAME, VALUE = 26, 12
 """Cells of a metric's name and its value."""
@@ -62,7 +62,7 @@ class EvidenceScreen(PageScreen):
         if length(lines[0]) > cells:
             lines = [head, line("  ", judged)]
         if advised:
-            advice = wrap(safe(translated(finding.advice)), cells, 4, self.look.glyphs.ellipsis)
+            advice = wrap(safe(translated(finding.advice)), cells, 4, self.glyphs.ellipsis)
             lines += [line(text) for text in advice]
         for item in finding.evidence:
             lines += [(), *self._plot(item, finding, view, cells)]
@@ -72,7 +72,7 @@ class EvidenceScreen(PageScreen):
 
     def _plot(self, item: Evidence, finding: Finding, view: View, cells: int) -> list[Line]:
         """A value, its threshold and who published that; beside it what the value was, with the threshold as a line."""
-        glyphs, telling = self.look.glyphs, counts(item)
+        glyphs, telling = self.glyphs, counts(item)
         calm = finding.bottleneck is Bottleneck.NONE
         role = Role.FREE if calm or not telling else Role.FULL
         where = f"{safe(item.host)}: " if item.host != (finding.host or "") else ""

@@ -7,13 +7,13 @@ from textual.binding import Binding, BindingType
 
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.i18n import tr, translated
+from tui.drawing.appearance import Appearance
 from tui.drawing.bars import gauge
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import duration, per_second
-from tui.look import Look
+from tui.drawing.text import safe
 from tui.screens.page import PageScreen
-from tui.text import safe
-from tui.view import Phase, View
+from tui.state.view import Phase, View
 
 BAR = 24
 WIDE_CELLS = 112
@@ -27,9 +27,13 @@ class ExperimentScreen(PageScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
 
     def __init__(
-        self, look: Look, view: View, progress: Callable[[], Progress | None], table: Callable[[bool], Sequence[str]]
+        self,
+        appearance: Appearance,
+        view: View,
+        progress: Callable[[], Progress | None],
+        table: Callable[[bool], Sequence[str]],
     ) -> None:
-        super().__init__(look, view)
+        super().__init__(appearance, view)
         self._progress = progress
         self._table = table
 
@@ -57,7 +61,7 @@ class ExperimentScreen(PageScreen):
         if progress is None:
             return [line(title, tr("starting"))]
         share = 100.0 * (progress.number - 1) / progress.of
-        bar = gauge(share, BAR, Role.ACCENT, self.look.glyphs)
+        bar = gauge(share, BAR, Role.ACCENT, self.glyphs)
         left = "" if progress.left_s is None else tr("  about {time} left", time=duration(progress.left_s))
         rates = None if view.snapshot is None else view.snapshot.measured.load_rates
         now = "" if rates is None else f"   {per_second(rates.rps)} {tr('requests/s')}"

@@ -9,11 +9,11 @@ from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import pad, tr
 from tui.drawing.line import Line, Role, Span, beside, line
 from tui.drawing.scoreboard import NAMES, role_of
-from tui.keys import ELSEWHERE, KEYS, Key
+from tui.drawing.text import width
+from tui.drawing.verdicts import LETTERS, headline
 from tui.screens.page import PageScreen
-from tui.text import width
-from tui.view import View
-from tui.words import LETTERS, headline
+from tui.state.view import View
+from tui.widgets.keys import ELSEWHERE, KEYS, Key
 
 WIDE = 130
 """Cells from which there is room for two columns."""
@@ -52,7 +52,7 @@ class HelpScreen(PageScreen):
     def text(self, view: View, cells: int) -> Sequence[Line]:  # noqa: ARG002 (help does not depend on it)
         ends = line(Span(tr('A value that was not measured is shown as "-", never as 0.'), Role.DIM))
         keys = [*self._keys(), (), *_words()]
-        letters = [*self._states(), (), *_limits(self.look.glyphs.dot), (), *_slots()]
+        letters = [*self._states(), (), *_limits(self.glyphs.dot), (), *_slots()]
         if cells < WIDE:
             return [*keys, (), *letters, (), ends]
         half = cells // 2
@@ -67,7 +67,7 @@ class HelpScreen(PageScreen):
 
     def _states(self) -> list[Line]:
         states = zip(
-            self.look.glyphs.shades,
+            self.glyphs.shades,
             (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL),
             ("user", "system and interrupts", "iowait", "steal"),
             strict=True,

@@ -1,11 +1,11 @@
 """What all screens have in common: they are shown views, and say things in their last line."""
 
 from tui.drawing.line import Role
-from tui.steady import SteadyScreen
-from tui.view import View
+from tui.state.view import View
+from tui.widgets.screen import RedrawScreen
 
 
-class LiveScreen(SteadyScreen):
+class LiveScreen(RedrawScreen):
     """A screen that is shown each new view."""
 
     def show_view(self, view: View) -> None:

@@ -8,19 +8,19 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from loadtop.i18n import tr
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, length, line
-from tui.look import Look
+from tui.drawing.text import width
 from tui.screens.live import LiveScreen
-from tui.text import width
-from tui.view import View
+from tui.state.view import View
 from tui.widgets.lines import Lines
 
 
 class Page(Lines):
     """The frame and the part of the text that is scrolled to."""
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look, "page")
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, "page")
         self.top = 0
 
     def draw(self, title: str, text: Sequence[Line], footer: str) -> None:
@@ -28,7 +28,7 @@ class Page(Lines):
         cells, rows = self.size
         if cells < 8 or rows < 4:
             return
-        joint, rail, glyphs = self.look.glyphs.junctions, self.look.glyphs.rail, self.look.glyphs
+        joint, rail, glyphs = self.glyphs.junctions, self.glyphs.rail, self.glyphs
         self.top = max(0, min(self.top, len(text) - (rows - 3)))
         inside = fit(line(Span(f" {title} ", Role.TITLE)), min(cells - 4, width(title) + 2), glyphs.ellipsis)
         head = [Span(joint[6] + rail, Role.FRAME), *inside]
@@ -63,10 +63,11 @@ class PageScreen(LiveScreen, inherit_bindings=False):
         Binding("end", "scroll_by(100000)", "end"),
     ]
 
-    def __init__(self, look: Look, view: View) -> None:
+    def __init__(self, appearance: Appearance, view: View) -> None:
         super().__init__()
-        self.look = look
-        self._page = Page(look)
+        self.appearance = appearance
+        self.glyphs = appearance.glyphs
+        self._page = Page(appearance)
         self._view = view
         self._said: str = ""
 

@@ -8,12 +8,12 @@ from textual.binding import Binding, BindingType
 from loadtop.analysis.tune.steady_state import LEAST_INTERVALS, SKIPPED
 from loadtop.analysis.tune.step import Sweep
 from loadtop.i18n import tr
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, line
-from tui.look import Look
+from tui.drawing.text import wrap
 from tui.screens.page import PageScreen
 from tui.screens.tune import TuneScreen
-from tui.text import wrap
-from tui.view import View
+from tui.state.view import View
 
 LEAST = SKIPPED + LEAST_INTERVALS
 """Intervals of a step from which it is measured."""
@@ -30,8 +30,8 @@ class StepsScreen(TuneScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("T", "close", "cockpit")]
 
-    def __init__(self, look: Look, view: View, newest: Callable[[], Sweep]) -> None:
-        super().__init__(look, view, newest(), lambda: "")
+    def __init__(self, appearance: Appearance, view: View, newest: Callable[[], Sweep]) -> None:
+        super().__init__(appearance, view, newest(), lambda: "")
         self._newest = newest
 
     def footer(self) -> str:
@@ -52,4 +52,4 @@ class StepsScreen(TuneScreen):
         return lines
 
     def _wrapped(self, text: str, cells: int) -> list[Line]:
-        return [line(part) for part in wrap(text, cells, 3, self.look.glyphs.ellipsis)]
+        return [line(part) for part in wrap(text, cells, 3, self.glyphs.ellipsis)]

@@ -10,13 +10,13 @@ from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.step import Sweep
 from loadtop.i18n import tr, translated
 from loadtop.reports.tune import conclusion
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
 from tui.drawing.sweep import table
-from tui.look import Look
+from tui.drawing.text import clip_middle, safe
 from tui.screens.page import PageScreen
-from tui.text import clip_middle, safe
-from tui.view import Phase, View
+from tui.state.view import Phase, View
 
 LEAST_NAME = 8
 """Cells of the address that are left of it."""
@@ -34,8 +34,8 @@ class TuneScreen(PageScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
 
-    def __init__(self, look: Look, view: View, sweep: Sweep, why: Callable[[], str]) -> None:
-        super().__init__(look, view)
+    def __init__(self, appearance: Appearance, view: View, sweep: Sweep, why: Callable[[], str]) -> None:
+        super().__init__(appearance, view)
         self._sweep = sweep
         self._why = why
 
@@ -50,7 +50,7 @@ class TuneScreen(PageScreen):
         running = None if over else self._sweep.running
         lines = [self._heading(view, over, cells), ()]
         if results or running is not None:
-            lines += table(results, running, find_knee(results), cells, self.look.glyphs)
+            lines += table(results, running, find_knee(results), cells, self.glyphs)
         if over and results and self.CONCLUDES:
             outcome = Outcome.of(results, self._why())
             lines.append(())
@@ -63,7 +63,7 @@ class TuneScreen(PageScreen):
         """Where it stands, behind as much of the address as there is room for."""
         stand = self._stand(view, over)
         room = max(LEAST_NAME, cells - length(stand) - 2)
-        return line(Span(f"{clip_middle(safe(view.title), room, self.look.glyphs.ellipsis)}  ", Role.VALUE), *stand)
+        return line(Span(f"{clip_middle(safe(view.title), room, self.glyphs.ellipsis)}  ", Role.VALUE), *stand)
 
     def _stand(self, view: View, over: bool) -> Line:
         done = len(self._sweep.results)

@@ -4,10 +4,10 @@ from textual import events
 from textual.message import Message
 
 from loadtop.i18n import tr
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role, Span
-from tui.keys import KEYS, Key
-from tui.look import Look
-from tui.text import safe, width
+from tui.drawing.text import safe, width
+from tui.widgets.keys import KEYS, Key
 from tui.widgets.lines import Lines
 
 
@@ -39,8 +39,8 @@ class KeyBar(Lines):
             super().__init__()
             self.action = action
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look, "keys")
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, "keys")
         self._said: tuple[str, Role] | None = None
 
     @property

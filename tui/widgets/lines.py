@@ -7,9 +7,9 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, changed, fit
-from tui.look import Look
-from tui.steady import SteadyScreen
+from tui.widgets.screen import RedrawScreen
 
 
 class Lines(Widget, inherit_bindings=False):
@@ -20,9 +20,10 @@ class Lines(Widget, inherit_bindings=False):
 
     ALLOW_SELECT = False
 
-    def __init__(self, look: Look, name: str) -> None:
+    def __init__(self, appearance: Appearance, name: str) -> None:
         super().__init__(name=name)
-        self.look = look
+        self.appearance = appearance
+        self.glyphs = appearance.glyphs
         self._lines: list[Line] = []
         self._strips: dict[int, tuple[Line, Strip]] = {}
 
@@ -34,7 +35,7 @@ class Lines(Widget, inherit_bindings=False):
     def show(self, lines: Sequence[Line]) -> None:
         """Show these lines from the top, cut or padded to the widget's width; missing ones are blank."""
         cells, rows = self.size
-        ellipsis = self.look.glyphs.ellipsis
+        ellipsis = self.glyphs.ellipsis
         self.show_fitted([fit(lines[y] if y < len(lines) else (), cells, ellipsis) for y in range(rows)])
 
     def show_fitted(self, lines: list[Line]) -> None:
@@ -54,7 +55,7 @@ class Lines(Widget, inherit_bindings=False):
     def _paint(self, regions: Sequence[Region]) -> None:
         """Have these regions painted; none: all."""
         screen = self.screen
-        if not (isinstance(screen, SteadyScreen) and screen.takes(self, regions)):
+        if not (isinstance(screen, RedrawScreen) and screen.takes(self, regions)):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
@@ -64,7 +65,7 @@ class Lines(Widget, inherit_bindings=False):
         line = self._lines[y]
         known = self._strips.get(y)
         if known is None or known[0] is not line:
-            palette = self.look.palette
+            palette = self.appearance.palette
             known = line, Strip([Segment(text, palette[role]) for text, role in line])
             self._strips[y] = known
         return known[1]

@@ -8,9 +8,9 @@ from textual.geometry import Region
 from textual.message import Message
 
 from loadtop.i18n import tr
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, spread
-from tui.look import Look
-from tui.text import clip, safe, width
+from tui.drawing.text import clip, safe, width
 from tui.widgets.lines import Lines
 
 WIDE, HIGH = 72, 18
@@ -52,8 +52,8 @@ class Palette(Lines):
             super().__init__()
             self.action = action
 
-    def __init__(self, look: Look, entries: Sequence[Entry]) -> None:
-        super().__init__(look, "palette")
+    def __init__(self, appearance: Appearance, entries: Sequence[Entry]) -> None:
+        super().__init__(appearance, "palette")
         self._entries = entries
         self._typed = ""
         self._at = 0
@@ -73,7 +73,7 @@ class Palette(Lines):
         cells, rows = self.size
         if cells < 10 or rows < 3:
             return
-        glyphs, found = self.look.glyphs, matching(self._entries, self._typed)
+        glyphs, found = self.glyphs, matching(self._entries, self._typed)
         room = rows - 3
         self._at = max(0, min(self._at, len(found) - 1))
         self._top = max(min(self._top, self._at, len(found) - room), self._at - room + 1, 0)

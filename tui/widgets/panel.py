@@ -6,13 +6,13 @@ from textual import events
 from textual.message import Message
 
 from loadtop.i18n import pad, tr
+from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, plain, span_of, top_of
+from tui.drawing.layout import Placement
 from tui.drawing.line import Line, Role, Span, fit, length, line
-from tui.history import Ring
-from tui.layout import Placement
-from tui.look import Look
-from tui.text import clip_middle, safe, width, wrap
-from tui.view import View
+from tui.drawing.text import clip_middle, safe, width, wrap
+from tui.state.history import Ring
+from tui.state.view import View
 from tui.widgets.lines import Lines
 
 MOST_NAME = 16
@@ -36,8 +36,8 @@ class Panel(Lines):
     TAB = ""
     """What it is called where it shares its place with others; its name where this is empty."""
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look, self.KEY)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, self.KEY)
         self.placement: Placement | None = None
         self.tabs: tuple[tuple[str, str], ...] = ()
         self._tabs_at: list[tuple[str, int, int]] = []
@@ -74,7 +74,7 @@ class Panel(Lines):
             return
         cells, rows = placement.inner
         frame = self.frame_role(view)
-        ellipsis = self.look.glyphs.ellipsis
+        ellipsis = self.glyphs.ellipsis
         content = self.content(view, cells - 2, rows)
         ceiling, floor = self.rails(view, placement.ceiling, placement.floor)
         drawn = [self._ceiling(view, ceiling, frame)]
@@ -96,16 +96,16 @@ class Panel(Lines):
         role: Callable[[float], Role] = plain,
     ) -> list[Line]:
         """What was, as a graph."""
-        return graph(ring.values, cells, rows, top, self.look.glyphs, role, total=ring.total)
+        return graph(ring.values, cells, rows, top, self.glyphs, role, total=ring.total)
 
     def top(self, ring: Ring[float], cells: int, least: float, round_up: Callable[[float], float] = ceiling) -> float:
         """The top of the axis of such a graph."""
-        return top_of(ring.values, span_of(cells, self.look.glyphs), least, round_up)
+        return top_of(ring.values, span_of(cells, self.glyphs), least, round_up)
 
     def machine(self, view: View) -> str:
         """The name of the chosen machine, as it is put before a title."""
         host = view.host
-        return "" if host is None else f"{clip_middle(safe(host.name), MOST_NAME, self.look.glyphs.ellipsis)} "
+        return "" if host is None else f"{clip_middle(safe(host.name), MOST_NAME, self.glyphs.ellipsis)} "
 
     def caption(self, words: str, cells: int) -> Line:
         """What a graph below shows, at the right."""
@@ -113,7 +113,7 @@ class Panel(Lines):
 
     def words(self, text: str, cells: int, rows: int, role: Role = Role.DIM) -> list[Line]:
         """A sentence in place of figures, wrapped."""
-        return [line(Span(part, role)) for part in wrap(text, cells, rows, self.look.glyphs.ellipsis)]
+        return [line(Span(part, role)) for part in wrap(text, cells, rows, self.glyphs.ellipsis)]
 
     def on_click(self, event: events.Click) -> None:
         """Choosing by mouse is the screen's business."""
@@ -129,7 +129,7 @@ class Panel(Lines):
         left = min(length(title) + 2, room - right) if title else 0
         if left < 3:
             return (Span(rail, frame),)
-        spans = [Span(rail[:2], frame), *fit((Span(" "), *title), left - 1, self.look.glyphs.ellipsis), Span(" ")]
+        spans = [Span(rail[:2], frame), *fit((Span(" "), *title), left - 1, self.glyphs.ellipsis), Span(" ")]
         spans.append(Span(rail[2 + left : len(rail) - 2 - right], frame))
         if right:
             spans += [Span(" "), *fit(tag, right - 2), Span(" ")]

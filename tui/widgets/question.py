@@ -8,9 +8,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role, Span
-from tui.look import Look
-from tui.text import width
+from tui.drawing.text import width
 from tui.widgets.lines import Lines
 
 
@@ -54,8 +54,8 @@ class Question(Input):
 class _Words(Lines):
     """What is asked."""
 
-    def __init__(self, look: Look, words: str) -> None:
-        super().__init__(look, "question")
+    def __init__(self, appearance: Appearance, words: str) -> None:
+        super().__init__(appearance, "question")
         self.words = words
 
     def on_resize(self) -> None:
@@ -67,9 +67,9 @@ class Asking:
     """Stands where the keys are; the picture above it goes on."""
 
     def __init__(
-        self, screen: "Screen[None]", look: Look, purpose: str, words: str, text: str, *, number: bool
+        self, screen: "Screen[None]", appearance: Appearance, purpose: str, words: str, text: str, *, number: bool
     ) -> None:
-        self._words = _Words(look, f"{words}:")
+        self._words = _Words(appearance, f"{words}:")
         self._question = Question(purpose, text, number=number)
         self._screen = screen
 

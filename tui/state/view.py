@@ -9,8 +9,8 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ApacheRates, HostRates
 from tui.drawing.numbers import duration
-from tui.history import STALE_INTERVALS, History, HostHistory
-from tui.text import safe
+from tui.drawing.text import safe
+from tui.state.history import STALE_INTERVALS, History, HostHistory
 
 _NOTHING = HostHistory()
 

@@ -8,14 +8,14 @@ from textual.binding import Binding, BindingType
 
 from loadtop.i18n import tr
 from loadtop.recording.player import SessionPlayer
-from tui.app import Cockpit
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import clock
-from tui.keys import Key
-from tui.look import Look
+from tui.drawing.text import safe, width
 from tui.screens.help import HelpScreen
-from tui.text import safe, width
 from tui.widgets.keybar import KeyBar
+from tui.widgets.keys import Key
 
 if TYPE_CHECKING:
     from tui.widgets.question import Question
@@ -78,13 +78,13 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         Binding("ctrl+z", "suspend_process", "suspend"),
     ]
 
-    def __init__(self, player: SessionPlayer, *, look: Look | None = None) -> None:
-        super().__init__(player, look=look)
+    def __init__(self, player: SessionPlayer, *, appearance: Appearance | None = None) -> None:
+        super().__init__(player, appearance=appearance)
         self.player = player
-        self.bar = ReplayBar(self.look, player)
+        self.bar = ReplayBar(self.appearance, player)
         self._cockpit.keys = self.bar
-        player.restarted = self.follower.restart
-        player.held = self.follower.freeze
+        player.restarted = self.reader.restart
+        player.held = self.reader.freeze
         player.changed = self._draw_soon
 
     def _draw(self) -> None:
@@ -141,7 +141,7 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
 
     def action_help(self) -> None:
         """Show the help."""
-        self._open(ReplayHelp(self.look, self.follower.view))
+        self._open(ReplayHelp(self.appearance, self.reader.view))
 
     def on_question_answered(self, event: "Question.Answered") -> None:
         """Jump to the time that was typed."""
@@ -159,8 +159,8 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
 class ReplayBar(KeyBar):
     """The last line: where the replay is, then the keys."""
 
-    def __init__(self, look: Look, player: SessionPlayer) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance, player: SessionPlayer) -> None:
+        super().__init__(appearance)
         self._player = player
         self._places: list[tuple[Key, int, int]] = []
 

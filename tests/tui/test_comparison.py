@@ -8,9 +8,9 @@ import pytest
 from loadtop.analysis.compare.comparison import Comparison, compare
 from loadtop.analysis.compare.run import read
 from tests.tui.scenes import SCENES
-from tui.comparing import ComparisonApp
+from tui.apps.comparison import ComparisonApp
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role, text_of
-from tui.look import Look
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,10 @@ def comparison() -> Comparison:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 20)])
-async def test_page_can_be_read_to_its_end(comparison: Comparison, look: Look, size: tuple[int, int]) -> None:
-    app = ComparisonApp(comparison, look=look)
+async def test_page_can_be_read_to_its_end(
+    comparison: Comparison, appearance: Appearance, size: tuple[int, int]
+) -> None:
+    app = ComparisonApp(comparison, appearance=appearance)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.pause()
@@ -36,8 +38,8 @@ async def test_page_can_be_read_to_its_end(comparison: Comparison, look: Look, s
         assert "a what differs" in text_of(app.page.lines[-1])
 
 
-async def test_worse_is_said_in_words_and_in_colour(comparison: Comparison, look: Look) -> None:
-    app = ComparisonApp(comparison, look=look)
+async def test_worse_is_said_in_words_and_in_colour(comparison: Comparison, appearance: Appearance) -> None:
+    app = ComparisonApp(comparison, appearance=appearance)
     async with app.run_test(size=(120, 60)) as pilot:
         await pilot.pause()
         await pilot.pause()
@@ -46,10 +48,10 @@ async def test_worse_is_said_in_words_and_in_colour(comparison: Comparison, look
 
 
 async def test_a_picture_of_it_can_be_saved(
-    comparison: Comparison, look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    comparison: Comparison, appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    app = ComparisonApp(comparison, look=look)
+    app = ComparisonApp(comparison, appearance=appearance)
     async with app.run_test(size=(120, 40)) as pilot:
         for keys in ((), ("p",)):
             await pilot.press(*keys)

@@ -15,7 +15,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.text import narrow
+from tui.drawing.text import narrow
 
 Stretch = tuple[int, int]
 """First column, and one past the last."""

@@ -14,14 +14,14 @@ from loadtop.analysis.totals.settings import LOAD
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import tr
 from loadtop.reports.compare import body, head, letter
+from tui.apps.page import PageApp
+from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import milliseconds, per_second
-from tui.drawing.strip import Stretch, axis, cell_seconds, names_in
-from tui.look import Look
-from tui.page_app import PageApp
-from tui.text import clip, safe, width
-from tui.words import LETTERS
+from tui.drawing.text import clip, safe, width
+from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in
+from tui.drawing.verdicts import LETTERS
 
 _ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
 _ROWS = 3
@@ -46,8 +46,8 @@ class ComparisonApp(PageApp[None], inherit_bindings=False):
         Binding("space", "scroll_by(15)", "down"),
     ]
 
-    def __init__(self, comparison: Comparison, *, look: Look | None = None) -> None:
-        super().__init__(look=look)
+    def __init__(self, comparison: Comparison, *, appearance: Appearance | None = None) -> None:
+        super().__init__(appearance=appearance)
         self._comparison = comparison
         self._everything = False
 
@@ -59,7 +59,7 @@ class ComparisonApp(PageApp[None], inherit_bindings=False):
     def text(self, cells: int) -> Sequence[Line]:
         """What was compared, the curves, every number."""
         lines = _coloured(head(self._comparison), cells)
-        lines += [(), *curves(self._comparison.runs, cells, self.look), ()]
+        lines += [(), *curves(self._comparison.runs, cells, self.appearance), ()]
         return [*lines, *_coloured(body(self._comparison, everything=self._everything, how="a"), cells)]
 
     def footer(self) -> str:
@@ -68,7 +68,7 @@ class ComparisonApp(PageApp[None], inherit_bindings=False):
         return f"{tr('q quit   up, down scroll   p picture')}   {more}"
 
 
-def curves(runs: Sequence[Run], cells: int, look: Look) -> list[Line]:
+def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line]:
     """Requests per second and p99 of each run, and its limits, all on the time since the load began."""
     if cells < 20:
         return []
@@ -76,16 +76,16 @@ def curves(runs: Sequence[Run], cells: int, look: Look) -> list[Line]:
     per_cell = next((fine for fine in FINE if fine * cells >= whole), cell_seconds(whole, cells))
     drawn: list[Line] = []
     for name, title, unit, show in (("rps", "requests", "/s", per_second), ("p99", "p99", "ms", milliseconds)):
-        resampled = [_resampled(run, name, span_of(cells, look.glyphs), per_cell * cells) for run in runs]
+        resampled = [_resampled(run, name, span_of(cells, appearance.glyphs), per_cell * cells) for run in runs]
         top = ceiling(max((value for values in resampled for value in values if value is not None), default=1.0))
         for number, values in enumerate(resampled):
             name_of = Span(f"{letter(number)} {tr(title)}", Role.TITLE)
             drawn.append(line(name_of, Span(tr("  up to {most} {unit}", most=show(top).strip(), unit=unit), Role.DIM)))
-            drawn += graph(values, cells, _ROWS, top, look.glyphs, total=len(values))
+            drawn += graph(values, cells, _ROWS, top, appearance.glyphs, total=len(values))
     for number, run in enumerate(runs):
-        drawn += [line(Span(f"{letter(number)} {tr('limit')}", Role.TITLE)), _strip(run, cells, per_cell, look)]
-        drawn += _marks(run, cells, per_cell, look)
-    drawn.append(line(Span(axis(cells, per_cell, look.glyphs.rail), Role.DIM)))
+        drawn += [line(Span(f"{letter(number)} {tr('limit')}", Role.TITLE)), _strip(run, cells, per_cell, appearance)]
+        drawn += _marks(run, cells, per_cell, appearance)
+    drawn.append(line(Span(axis(cells, per_cell, appearance.glyphs.rail), Role.DIM)))
     return drawn
 
 
@@ -108,7 +108,7 @@ def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float |
     return found
 
 
-def _strip(run: Run, cells: int, per_cell: float, look: Look) -> Line:
+def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Line:
     calm = Bottleneck.NONE.value
     stretches = [
         Stretch(max(0.0, span["from_s"] - run.course.began), span["to_s"] - run.course.began, str(span["bottleneck"]))
@@ -119,20 +119,20 @@ def _strip(run: Run, cells: int, per_cell: float, look: Look) -> Line:
         if name is None:
             spans.append(Span(" "))
         elif name == calm:
-            spans.append(Span(look.glyphs.dot, Role.DIM))
+            spans.append(Span(appearance.glyphs.dot, Role.DIM))
         else:
             spans.append(Span(LETTERS[Bottleneck(name)], Role.BAD))
     return tuple(spans)
 
 
-def _marks(run: Run, cells: int, per_cell: float, look: Look) -> list[Line]:
+def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> list[Line]:
     """What was noted while the run lasted, each under its time as far as there is room."""
     drawn = ""
     for mark in run.figures["marks"]:
         place = int(max(0.0, mark["at_s"] - run.course.began) / per_cell)
         if place >= width(drawn) + bool(drawn):
-            note = f"{look.glyphs.mark} {safe(mark['text'])}"
-            drawn += " " * (place - width(drawn)) + clip(note, max(0, cells - place), look.glyphs.ellipsis)
+            note = f"{appearance.glyphs.mark} {safe(mark['text'])}"
+            drawn += " " * (place - width(drawn)) + clip(note, max(0, cells - place), appearance.glyphs.ellipsis)
     return [line(Span(drawn, Role.ACCENT))] if drawn else []
 
 
@@ -161,6 +161,6 @@ def _broken(words: str, cells: int) -> list[str]:
     return [*found, words]
 
 
-def run_comparison(comparison: Comparison, *, look: Look | None = None) -> None:
+def run_comparison(comparison: Comparison, *, appearance: Appearance | None = None) -> None:
     """Show the comparison until a person leaves it."""
-    ComparisonApp(comparison, look=look).run()
+    ComparisonApp(comparison, appearance=appearance).run()

@@ -9,16 +9,16 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from loadtop.i18n import tr
+from tui.apps.terminal import TerminalDriver
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line
-from tui.look import Look
 from tui.screens.page import Page
-from tui.steady import SteadyScreen
-from tui.terminal import TerminalDriver
+from tui.widgets.screen import RedrawScreen
 
 Answer = TypeVar("Answer")
 
 
-class _PageScreen(SteadyScreen):
+class _PageScreen(RedrawScreen):
     """Draws the page once it has its size, and anew with each other size."""
 
     def __init__(self, draw: Callable[[], None]) -> None:
@@ -46,11 +46,11 @@ class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
         Binding("end", "scroll_by(100000)", "end"),
     ]
 
-    def __init__(self, *, look: Look | None = None) -> None:
+    def __init__(self, *, appearance: Appearance | None = None) -> None:
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self.animation_level = "none"
-        self.look = look or Look.of_terminal()
-        self.page = Page(self.look)
+        self.appearance = appearance or Appearance.of_terminal()
+        self.page = Page(self.appearance)
         self._said = ""
 
     def get_default_screen(self) -> Screen[None]:
@@ -106,6 +106,6 @@ class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
 
     def action_picture(self) -> None:
         """Save the page as a file."""
-        from tui.picture import saved
+        from tui.drawing.svg import saved
 
-        self.say(saved(self.screen, self.look, self.HEADING)[0])
+        self.say(saved(self.screen, self.appearance, self.HEADING)[0])

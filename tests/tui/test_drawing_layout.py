@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.drawing.glyphs import ASCII, UNICODE
-from tui.layout import HUGE, MIDDLE, NARROW, Band, bands_for, boxes, place, settle, stack, tabs
+from tui.drawing.layout import HUGE, MIDDLE, NARROW, Band, bands_for, boxes, place, settle, stack, tabs
 
 WIDTHS, HEIGHTS = st.integers(24, 260), st.integers(8, 90)
 

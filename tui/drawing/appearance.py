@@ -72,14 +72,14 @@ MONOCHROME = _palette(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Appearance:
     """A palette and a set of characters."""
 
     palette: Mapping[Role, Style]
     glyphs: Glyphs
 
     @classmethod
-    def of_terminal(cls, environment: Mapping[str, str] | None = None, ascii_only: bool = False) -> "Look":
+    def of_terminal(cls, environment: Mapping[str, str] | None = None, ascii_only: bool = False) -> "Appearance":
         """What this terminal can show: no colours with ``NO_COLOR``, ASCII where the locale is not UTF-8.
         ``LOADTOP_THEME`` (``--theme``) names a palette other than the terminal's own."""
         known = os.environ if environment is None else environment

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from tests.tui.scenes import headroom
-from tui.dial import Dial, Steered, lowered, raised
+from tui.apps.load_control import LoadControl, LoadOwner, lowered, raised
 
 
 @given(st.integers(1, 1_000_000))
@@ -39,76 +39,78 @@ def sample(**changes: object) -> LoadSample:
 
 def test_presses_add_up_until_the_load_follows() -> None:
     sent: list[Command] = []
-    dial = Dial(sent.append)
+    load_control = LoadControl(sent.append)
     slow = sample(concurrency=20)
-    assert dial.turn(slow, up=True) == "20 to 25 connections"
-    assert dial.turn(slow, up=True) == "25 to 30 connections"
-    assert dial.turn(sample(concurrency=30), up=False) == "30 to 25 connections"
+    assert load_control.turn(slow, up=True) == "20 to 25 connections"
+    assert load_control.turn(slow, up=True) == "25 to 30 connections"
+    assert load_control.turn(sample(concurrency=30), up=False) == "30 to 25 connections"
     assert sent == [SetConcurrency(25), SetConcurrency(30), SetConcurrency(25)]
 
 
 def test_the_open_model_changes_its_rate() -> None:
     sent: list[Command] = []
-    assert Dial(sent.append).turn(sample(rate=100.0, concurrency=None), up=True) == "100 to 150 requests per second"
+    assert (
+        LoadControl(sent.append).turn(sample(rate=100.0, concurrency=None), up=True) == "100 to 150 requests per second"
+    )
     assert sent == [SetRate(150.0)]
 
 
-@pytest.mark.parametrize(("steered", "stops"), [("command", True), ("tune", True), ("plan", False)])
-def test_a_load_that_something_else_steers_is_not_changed(steered: Steered, stops: bool) -> None:
+@pytest.mark.parametrize(("load_owner", "stops"), [("command", True), ("tune", True), ("plan", False)])
+def test_a_load_that_something_else_steers_is_not_changed(load_owner: LoadOwner, stops: bool) -> None:
     """A cell of an experiment would be booked as what it was not."""
     sent: list[Command] = []
-    dial = Dial(sent.append, steered)
+    load_control = LoadControl(sent.append, load_owner)
     running = sample(concurrency=20, step=1, steps=3)
-    said = {dial.turn(running, up=True), dial.set(running, "5"), dial.restart(running)}
+    said = {load_control.turn(running, up=True), load_control.set(running, "5"), load_control.restart(running)}
     assert len(said) == 1
     assert said != {""}
-    if steered != "command":
-        assert {dial.next_step(running)} == said
+    if load_owner != "command":
+        assert {load_control.next_step(running)} == said
         assert sent == []
-    dial.stop(running)
+    load_control.stop(running)
     assert (StopLoad() in sent) is stops
 
 
 def test_without_a_load_nothing_is_sent() -> None:
     sent: list[Command] = []
-    dial = Dial(sent.append)
+    load_control = LoadControl(sent.append)
     ended = sample(state=LoadState.DONE)
-    assert dial.turn(None, up=True) == "there is no load to change"
-    assert dial.turn(ended, up=True) == "the load has ended: r begins it again"
-    assert dial.turn(sample(concurrency=None), up=True) == "this load cannot be changed while it runs"
-    assert dial.stop(ended) == "no load is running"
+    assert load_control.turn(None, up=True) == "there is no load to change"
+    assert load_control.turn(ended, up=True) == "the load has ended: r begins it again"
+    assert load_control.turn(sample(concurrency=None), up=True) == "this load cannot be changed while it runs"
+    assert load_control.stop(ended) == "no load is running"
     assert sent == []
 
 
 def test_the_load_is_stopped() -> None:
     sent: list[Command] = []
-    Dial(sent.append).stop(sample())
+    LoadControl(sent.append).stop(sample())
     assert sent == [StopLoad()]
 
 
 def test_a_load_is_typed() -> None:
     sent: list[Command] = []
-    dial = Dial(sent.append)
-    assert dial.set(sample(concurrency=20), "50") == "20 to 50 connections"
-    assert dial.turn(sample(concurrency=20), up=True) == "50 to 60 connections"
-    assert dial.set(sample(rate=100.0, concurrency=None), "250") == "100 to 250 requests per second"
+    load_control = LoadControl(sent.append)
+    assert load_control.set(sample(concurrency=20), "50") == "20 to 50 connections"
+    assert load_control.turn(sample(concurrency=20), up=True) == "50 to 60 connections"
+    assert load_control.set(sample(rate=100.0, concurrency=None), "250") == "100 to 250 requests per second"
     assert sent == [SetConcurrency(50), SetConcurrency(60), SetRate(250.0)]
 
 
 @pytest.mark.parametrize("typed", ["", ".", "0", "99999999", "x"])
 def test_slips_of_the_finger_send_nothing(typed: str) -> None:
     sent: list[Command] = []
-    assert "to" not in Dial(sent.append).set(sample(concurrency=20), typed).split()
+    assert "to" not in LoadControl(sent.append).set(sample(concurrency=20), typed).split()
     assert sent == []
 
 
 def test_again_and_next_step() -> None:
     sent: list[Command] = []
-    dial = Dial(sent.append)
-    assert dial.restart(None) == "there is no load to begin again"
-    assert dial.restart(sample(state=LoadState.DONE)) == "beginning the load again"
-    assert dial.next_step(sample()) == "this load has no steps: give them with --steps 1,2,4"
+    load_control = LoadControl(sent.append)
+    assert load_control.restart(None) == "there is no load to begin again"
+    assert load_control.restart(sample(state=LoadState.DONE)) == "beginning the load again"
+    assert load_control.next_step(sample()) == "this load has no steps: give them with --steps 1,2,4"
     stepped = replace(sample(), steps=4)
-    assert dial.next_step(replace(stepped, step=4)) == "this is the last step"
-    assert dial.next_step(stepped) == "step 1 of 4 is cut short"
+    assert load_control.next_step(replace(stepped, step=4)) == "this is the last step"
+    assert load_control.next_step(stepped) == "step 1 of 4 is cut short"
     assert sent == [RestartLoad(), NextStep()]

@@ -11,12 +11,12 @@ import pytest
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import MONOCHROME, TERMINAL, Appearance
 from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE
 from tui.drawing.line import Role, Span, line
-from tui.look import MONOCHROME, TERMINAL, Look
-from tui.picture import compose, file_name, svg
-from tui.words import HEADLINES, LETTERS
+from tui.drawing.svg import compose, file_name, svg
+from tui.drawing.verdicts import HEADLINES, LETTERS
 
 Text = Callable[[Cockpit], list[str]]
 
@@ -33,13 +33,13 @@ Text = Callable[[Cockpit], list[str]]
     ],
 )
 def test_the_terminal_decides(environment: dict[str, str], palette: object, glyphs: object) -> None:
-    look = Look.of_terminal(environment)
-    assert look.palette is palette
-    assert look.glyphs is glyphs
+    appearance = Appearance.of_terminal(environment)
+    assert appearance.palette is palette
+    assert appearance.glyphs is glyphs
 
 
 def test_ascii_can_be_asked_for() -> None:
-    assert Look.of_terminal({"LANG": "C.UTF-8"}, ascii_only=True).glyphs is ASCII
+    assert Appearance.of_terminal({"LANG": "C.UTF-8"}, ascii_only=True).glyphs is ASCII
 
 
 def test_every_role_has_a_style_and_monochrome_has_no_colour() -> None:
@@ -58,7 +58,7 @@ def test_the_terminals_palette_is_kept() -> None:
 @pytest.mark.parametrize("scene", SCENES)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_ascii_screens_are_ascii(scene: str, size: tuple[int, int], screen_text: Text) -> None:
-    app = Cockpit(FakeFeed(SCENES[scene]()), look=Look(MONOCHROME, ASCII))
+    app = Cockpit(FakeFeed(SCENES[scene]()), appearance=Appearance(MONOCHROME, ASCII))
     async with app.run_test(size=size) as pilot:
         for keys in ((), ("e",), ("question_mark",)):
             await pilot.press(*keys)
@@ -73,12 +73,12 @@ def test_every_verdict_has_words_and_a_letter_of_its_own() -> None:
 
 
 def test_a_picture_is_xml_with_its_text() -> None:
-    look = Look(TERMINAL, UNICODE)
+    appearance = Appearance(TERMINAL, UNICODE)
     lines = [
         line(Span("<b>&", Role.BAD), " 漢字 ", Span("█▓▒░▄", Role.USER), Span("⣿⡇", Role.GRAPH)),
         line(Span("╭─┬╮│├┼", Role.FRAME), Span("━╍┅┉", Role.SYSTEM), Span(" SWAP ", Role.BAD_BADGE)),
     ]
-    text = svg(compose([(1, 0, lines)], 30, 2), look, "a <title>")
+    text = svg(compose([(1, 0, lines)], 30, 2), appearance, "a <title>")
     root = ET.fromstring(text)  # noqa: S314 (our own text)
     found = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert found == ["<b>&", "漢", "字", "SWAP"]
@@ -95,8 +95,8 @@ def test_pictures_are_named_after_what_they_show() -> None:
 
 def test_the_first_screen_needs_no_heavy_library() -> None:
     code = (
-        "import sys, tui.app;"
-        "names = ('aiohttp', 'numpy', 'psutil', 'sqlite3', 'uvloop', 'httptools', 'collectors', 'tui.picture');"
+        "import sys, tui.apps.cockpit;"
+        "names = ('aiohttp', 'numpy', 'psutil', 'sqlite3', 'uvloop', 'httptools', 'collectors', 'tui.drawing.svg');"
         "print([name for name in names if name in sys.modules])"
     )
     found = subprocess.run(

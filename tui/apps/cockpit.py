@@ -15,17 +15,17 @@ from textual.screen import Screen
 from loadtop.i18n import tr
 from loadtop.pipeline.commands import Mark
 from loadtop.pipeline.feed import Feed
-from tui.dial import Dial, Steered
+from tui.apps.load_control import LoadControl, LoadOwner
+from tui.apps.terminal import TerminalDriver, abandon, clipboard, terminals
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
-from tui.follower import Follower
-from tui.keys import INTERRUPT, KEYS, Key
 from tui.load_actions import LoadActions
-from tui.look import Look
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.live import LiveScreen
-from tui.terminal import TerminalDriver, abandon, clipboard, terminals
-from tui.view import View
+from tui.state.feed_reader import FeedReader
+from tui.state.view import View
 from tui.widgets.keybar import KeyBar
+from tui.widgets.keys import INTERRUPT, KEYS, Key
 from tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What ends the cockpit from outside."""
 
 
-FirstPage = Callable[[Look, View], LiveScreen]
+FirstPage = Callable[[Appearance, View], LiveScreen]
 """Makes a page that is shown before the panels."""
 
 
@@ -73,18 +73,18 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self,
         feed: Feed,
         *,
-        look: Look | None = None,
+        appearance: Appearance | None = None,
         first: FirstPage | None = None,
         program: "CommandLoad | None" = None,
-        steered: Steered = "hand",
+        load_owner: LoadOwner = "hand",
     ) -> None:
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self._first = first
         self.animation_level = "none"
-        self.look = look or Look.of_terminal()
-        self.follower = Follower(feed, self._draw_soon)
-        self.dial = Dial(feed.command, steered if program is None else "command")
-        self._cockpit = CockpitScreen(self.look, program)
+        self.appearance = appearance or Appearance.of_terminal()
+        self.reader = FeedReader(feed, self._draw_soon)
+        self.load_control = LoadControl(feed.command, load_owner if program is None else "command")
+        self._cockpit = CockpitScreen(self.appearance, program)
         self._said = 0
         self._asked_to_leave = False
         self._due = False
@@ -107,7 +107,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self._draw()
         if self._first is not None:
             self.action_first_page()
-        self.call_after_refresh(self.follower.start)
+        self.call_after_refresh(self.reader.start)
 
     def end_by(self, number: signal.Signals) -> None:
         """Leave because of a signal. After a hang-up nothing may be written to the terminal any more."""
@@ -142,7 +142,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
     def _draw(self) -> None:
         self._due = False
         if isinstance(self.screen, LiveScreen):
-            self.screen.show_view(self.follower.view)
+            self.screen.show_view(self.reader.view)
 
     async def on_key(self, event: events.Key) -> None:
         """A question takes what was typed before it stood there; what is typed later never comes here."""
@@ -160,7 +160,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
 
     def action_leave(self) -> None:
         """Quit; while load is running only when asked twice."""
-        if self.follower.load_runs and not self._asked_to_leave:
+        if self.reader.load_runs and not self._asked_to_leave:
             self.say(tr("load is running: q again to stop it and quit"), Role.WARN)
             self._asked_to_leave = True
             return
@@ -172,20 +172,20 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
 
     def action_pause(self) -> None:
         """Hold the picture, or let it go on."""
-        self.follower.hold()
+        self.reader.hold()
 
     def action_next_host(self, step: int = 1) -> None:
         """Show the next machine."""
-        if not self.follower.next_host(step):
+        if not self.reader.next_host(step):
             self.say(tr("only one machine is watched: add more with --host NAME=ssh://HOST"))
 
     def action_show_host(self, name: str) -> None:
         """Show this machine."""
-        self.follower.show_host(name)
+        self.reader.show_host(name)
 
     def action_tab(self, step: int) -> None:
         """The next machine; with one machine, the next panel."""
-        if not self.follower.next_host(step) and isinstance(self.screen, CockpitScreen):
+        if not self.reader.next_host(step) and isinstance(self.screen, CockpitScreen):
             self.screen.action_choose(step)
 
     def action_step_back(self) -> None:
@@ -201,26 +201,26 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         """Everything that can be done."""
         from tui.offers import entries
 
-        await self._cockpit_alone().offer(entries(self.OFFERED, self.follower.view, self._cockpit.at_hand))
+        await self._cockpit_alone().offer(entries(self.OFFERED, self.reader.view, self._cockpit.at_hand))
 
     def action_first_page(self) -> None:
         """Show the page that this feed begins with, else the steps of its load."""
         from tui.screens.steps import StepsScreen
 
-        steps = partial(StepsScreen, newest=lambda: self.follower.sweep)
-        self._open((self._first or steps)(self.look, self.follower.view))
+        steps = partial(StepsScreen, newest=lambda: self.reader.sweep)
+        self._open((self._first or steps)(self.appearance, self.reader.view))
 
     def action_evidence(self) -> None:
         """Show all evidence."""
         from tui.screens.evidence import EvidenceScreen
 
-        self._open(EvidenceScreen(self.look, self.follower.view))
+        self._open(EvidenceScreen(self.appearance, self.reader.view))
 
     def action_help(self) -> None:
         """Show the help."""
         from tui.screens.help import HelpScreen
 
-        self._open(HelpScreen(self.look, self.follower.view))
+        self._open(HelpScreen(self.appearance, self.reader.view))
 
     def _open(self, screen: LiveScreen) -> None:
         """Show a page, in place of the page that is shown."""
@@ -233,7 +233,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
 
     def action_copy(self) -> None:
         """Copy the report so far; the terminal puts it into its clipboard, also over SSH."""
-        text = self.follower.report()
+        text = self.reader.report()
         if not text:
             self.say(tr("nothing was measured yet"))
             return
@@ -264,9 +264,9 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
             return
         self._cockpit.stop_asking()
         if event.purpose == "load" and event.text:
-            self.say(self.dial.set(self.follower.load, event.text))
+            self.say(self.load_control.set(self.reader.load, event.text))
         elif event.purpose == "mark" and event.text:
-            self.follower.feed.command(Mark(event.text))
+            self.reader.feed.command(Mark(event.text))
             self.say(tr("noted: {text}", text=event.text))
 
     async def on_palette_done(self, event: "Palette.Done") -> None:
@@ -277,9 +277,9 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
 
     def action_picture(self) -> None:
         """Save the screen as a file."""
-        from tui.picture import saved
+        from tui.drawing.svg import saved
 
-        self.say(*saved(self.screen, self.look, self.follower.feed.title))
+        self.say(*saved(self.screen, self.appearance, self.reader.feed.title))
 
     async def on_key_bar_pressed(self, event: KeyBar.Pressed) -> None:
         """A click on a key does what the key does."""
@@ -289,11 +289,11 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
 async def run_cockpit(
     feed: Feed,
     *,
-    look: Look | None = None,
+    appearance: Appearance | None = None,
     first: FirstPage | None = None,
     program: "CommandLoad | None" = None,
     seconds: float | None = None,
-    steered: Steered = "hand",
+    load_owner: LoadOwner = "hand",
 ) -> signal.Signals | None:
     """Show the feed, beginning with the page ``first``, until a person or a signal ends it, or so many ``seconds`` are
     over, and stop the feed. ``program`` is a command that the feed runs, ``steered`` who has the load in hand.
@@ -301,7 +301,7 @@ async def run_cockpit(
     Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up the standard
     files that were terminals lead nowhere. What broke the feed, if anything did, is raised once the screen is closed.
     """
-    app = Cockpit(feed, look=look, first=first, program=program, steered=steered)
+    app = Cockpit(feed, appearance=appearance, first=first, program=program, load_owner=load_owner)
     end = None if seconds is None else asyncio.get_running_loop().call_later(seconds, app.exit)
     try:
         return await run_app(app)
@@ -315,10 +315,10 @@ async def run_app(app: Cockpit) -> signal.Signals | None:
     try:
         ended_by = await app.run_async()
     finally:
-        await app.follower.close()
+        await app.reader.close()
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.remove_signal_handler(number)
-    if app.follower.failure is not None:
-        raise app.follower.failure
+    if app.reader.failure is not None:
+        raise app.reader.failure
     return ended_by

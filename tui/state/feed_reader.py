@@ -9,8 +9,8 @@ from loadtop.analysis.totals.timeline import Span
 from loadtop.model import LoadSample
 from loadtop.pipeline.feed import Feed
 from loadtop.pipeline.snapshot import Snapshot
-from tui.history import History
-from tui.view import Phase, View
+from tui.state.history import History
+from tui.state.view import Phase, View
 
 if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import SummaryBuilder
@@ -20,7 +20,7 @@ STEP_BEATS = 60
 """Of a step that is longer, the newest so many intervals count: they are kept."""
 
 
-class Follower:
+class FeedReader:
     """Runs a feed in a task of the running loop; ``changed`` is called whenever there is something new to draw.
 
     Every moment goes into the history; of moments that come faster than they are drawn only the newest is kept.

@@ -4,7 +4,7 @@ from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
 from loadtop.i18n import tr
 from tui.drawing.line import Role
 from tui.drawing.numbers import quantity
-from tui.text import clip, clip_middle, width
+from tui.drawing.text import clip, clip_middle, width
 
 CALM = "none"
 

@@ -34,17 +34,17 @@ MOST = 200_000
 """Connections, or requests per second, that can be typed: more is a slip of the finger."""
 
 
-Steered = Literal["hand", "command", "tune", "plan"]
+LoadOwner = Literal["hand", "command", "tune", "plan"]
 """Who changes the load: a person, the command that makes it, ``loadtop tune``, the PLAN of an experiment."""
 
 
-class Dial:
+class LoadControl:
     """Turns key presses into commands. Presses add up while the load has not followed the ones before yet."""
 
-    def __init__(self, command: Callable[[Command], None], steered: Steered = "hand") -> None:
+    def __init__(self, command: Callable[[Command], None], load_owner: LoadOwner = "hand") -> None:
         """``steered``: who else has the load in hand, so that a person does not change it."""
         self._command = command
-        self._steered: Steered = steered
+        self._steered: LoadOwner = load_owner
         self._wanted: int | None = None
         self._seen: float | None = None
 

@@ -7,9 +7,9 @@ from textual.pilot import Pilot
 
 from loadtop.cli import sessions
 from loadtop.recording.listing import Recording
+from tui.apps.sessions import Chosen, SessionsApp
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import text_of
-from tui.look import Look
-from tui.sessions import Chosen, SessionsApp
 
 FOUND = [Recording(Path(f"/state/{i}.loadtop"), float(i), 10.0, "http://web1/", "cpu") for i in range(40)]
 DAMAGED = Recording(Path("/state/damaged.loadtop"), problem="it is no recording")
@@ -40,18 +40,18 @@ async def settle(pilot: "Pilot[Chosen]") -> None:
         (("q",), None),
     ],
 )
-async def test_chosen_by_keys(keys: tuple[str, ...], chosen: Chosen | None, look: Look) -> None:
-    assert await left_with(SessionsApp(FOUND, look=look), *keys) == chosen
+async def test_chosen_by_keys(keys: tuple[str, ...], chosen: Chosen | None, appearance: Appearance) -> None:
+    assert await left_with(SessionsApp(FOUND, appearance=appearance), *keys) == chosen
 
 
-async def test_chosen_by_mouse(look: Look) -> None:
-    app = SessionsApp(FOUND, at=Path("/state/36.loadtop"), look=look)
+async def test_chosen_by_mouse(appearance: Appearance) -> None:
+    app = SessionsApp(FOUND, at=Path("/state/36.loadtop"), appearance=appearance)
     assert await left_with(app, click=5) == Chosen("replay", (Path("/state/36.loadtop"),))
-    assert await left_with(SessionsApp(FOUND, look=look), "q", click=None) is None
+    assert await left_with(SessionsApp(FOUND, appearance=appearance), "q", click=None) is None
 
 
-async def test_what_cannot_be_done_is_said(look: Look) -> None:
-    app = SessionsApp([*FOUND[:2], DAMAGED], look=look)
+async def test_what_cannot_be_done_is_said(appearance: Appearance) -> None:
+    app = SessionsApp([*FOUND[:2], DAMAGED], appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.press("c")

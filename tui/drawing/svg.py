@@ -14,11 +14,11 @@ from rich.terminal_theme import TerminalTheme
 from textual.screen import Screen
 
 from loadtop.i18n import tr
+from tui.drawing.appearance import Appearance
 from tui.drawing.glyphs import UNICODE
 from tui.drawing.line import Cell, Line, Role, cells_of
-from tui.look import Look
-from tui.text import clip_middle
-from tui.text import width as width_of
+from tui.drawing.text import clip_middle
+from tui.drawing.text import width as width_of
 from tui.widgets.lines import Lines
 
 THEME = TerminalTheme(
@@ -81,11 +81,11 @@ def compose(parts: Iterable[tuple[int, int, Iterable[Line]]], width: int, height
     return canvas
 
 
-def svg(canvas: list[list[Cell]], look: Look, title: str) -> str:
+def svg(canvas: list[list[Cell]], appearance: Appearance, title: str) -> str:
     """The canvas as an SVG document."""
     width = MARGIN * 2 + WIDE * max((len(row) for row in canvas), default=0)
     height = MARGIN * 2 + HIGH * len(canvas)
-    inks = {role: _ink(style) for role, style in look.palette.items()}
+    inks = {role: _ink(style) for role, style in appearance.palette.items()}
     shapes = [shape for y, row in enumerate(canvas) for shape in _row(row, MARGIN + y * HIGH, inks)]
     return "\n".join(
         [
@@ -99,16 +99,18 @@ def svg(canvas: list[list[Cell]], look: Look, title: str) -> str:
     )
 
 
-def saved(screen: Screen[Any], look: Look, title: str) -> tuple[str, Role]:
+def saved(screen: Screen[Any], appearance: Appearance, title: str) -> tuple[str, Role]:
     """Save what the screen shows as a file in the working directory, named after ``title``; what to say of that."""
     parts = [(widget.region.x, widget.region.y, widget.lines) for widget in screen.query(Lines) if widget.region]
     path = file_name(title)
     try:
-        path.write_text(svg(compose(parts, *screen.size), look, "loadtop"), encoding="utf-8")
+        path.write_text(svg(compose(parts, *screen.size), appearance, "loadtop"), encoding="utf-8")
     except OSError as error:
         return tr("no picture: {error}", error=error), Role.WARN
     room = max(20, screen.size.width - width_of(tr("picture saved: {path}", path="")) - 2)
-    return tr("picture saved: {path}", path=clip_middle(str(path.resolve()), room, look.glyphs.ellipsis)), Role.VALUE
+    return tr(
+        "picture saved: {path}", path=clip_middle(str(path.resolve()), room, appearance.glyphs.ellipsis)
+    ), Role.VALUE
 
 
 def file_name(title: str, wall: float | None = None) -> Path:

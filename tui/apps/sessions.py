@@ -10,11 +10,11 @@ from textual.binding import Binding, BindingType
 
 from loadtop.i18n import pad, tr, translated
 from loadtop.recording.listing import Recording
+from tui.apps.page import PageApp
+from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, line
 from tui.drawing.numbers import duration
-from tui.look import Look
-from tui.page_app import PageApp
-from tui.text import clip_middle, safe
+from tui.drawing.text import clip_middle, safe
 
 STARTED, LASTED, LIMIT = 18, 14, 16
 """Cells of the columns; what was tested has the rest."""
@@ -50,8 +50,10 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
         Binding("end", "scroll_by(1000000)", "oldest"),
     ]
 
-    def __init__(self, found: Sequence[Recording], *, at: Path | None = None, look: Look | None = None) -> None:
-        super().__init__(look=look)
+    def __init__(
+        self, found: Sequence[Recording], *, at: Path | None = None, appearance: Appearance | None = None
+    ) -> None:
+        super().__init__(appearance=appearance)
         self._found = sorted(found, key=lambda entry: entry.started, reverse=True)
         self._at = next((index for index, entry in enumerate(self._found) if entry.path == at), 0)
         self._top = 0
@@ -66,7 +68,7 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
         lines: list[Line] = [line(Span(heads, Role.DIM))]
         shown = range(self._top, self._top + room)
         lines += [self._row(index, cells) if index < len(self._found) else () for index in shown]
-        path = clip_middle(safe(str(self._found[self._at].path)), cells - 2, self.look.glyphs.ellipsis)
+        path = clip_middle(safe(str(self._found[self._at].path)), cells - 2, self.appearance.glyphs.ellipsis)
         return [*lines, (), line(Span(f"  {path}", Role.DIM))]
 
     def _row(self, index: int, cells: int) -> Line:
@@ -85,7 +87,7 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
             )  # fmt: skip
         if index != self._at:
             return row
-        return tuple(Span(span.text, Role.SELECTED) for span in fit(row, cells, self.look.glyphs.ellipsis))
+        return tuple(Span(span.text, Role.SELECTED) for span in fit(row, cells, self.appearance.glyphs.ellipsis))
 
     def footer(self) -> str:
         """The keys of this page."""

@@ -13,10 +13,10 @@ from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui.compositor import SpanCompositor
+from tui.widgets.compositor import SpanCompositor
 
 
-class SteadyScreen(Screen[None]):
+class RedrawScreen(Screen[None]):
     """Sends only what changed, and has the app's size.
 
     Textual forgets with each update which of its own widgets (a question's answer) have something to show: they are

@@ -13,15 +13,15 @@ from rich.color import ColorSystem
 
 from loadtop.pipeline.commands import Command
 from loadtop.pipeline.snapshot import Snapshot
-from tui.app import Cockpit
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import TERMINAL, Appearance
 from tui.drawing.glyphs import UNICODE
 from tui.drawing.line import Cell
-from tui.look import TERMINAL, Look
-from tui.picture import compose
+from tui.drawing.svg import compose
 from tui.screens.live import LiveScreen
 from tui.widgets.lines import Lines
 
-FILM = Look(TERMINAL, UNICODE)
+FILM = Appearance(TERMINAL, UNICODE)
 """A film is not seen on the terminal on which it is made."""
 
 BEGIN = "\x1b[?25l\x1b[2J"
@@ -45,7 +45,7 @@ class _Stills:
         """Nothing can be asked of it."""
 
 
-async def film(
+async def asciicast(
     snapshots: Iterable[Snapshot], title: str, interval_s: float, started: float, size: tuple[int, int]
 ) -> AsyncGenerator[str, None]:
     """The lines of the file, without line ends, for a terminal of this size (columns, rows)."""
@@ -68,7 +68,7 @@ async def film(
 async def _pictures(
     snapshots: Iterable[Snapshot], feed: _Stills, size: tuple[int, int]
 ) -> AsyncGenerator[tuple[Snapshot, list[list[Cell]]], None]:
-    app = Cockpit(feed, look=FILM)
+    app = Cockpit(feed, appearance=FILM)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.pause()
@@ -76,12 +76,12 @@ async def _pictures(
             feed.show(snapshot)
             screen = app.screen
             if isinstance(screen, LiveScreen):
-                screen.show_view(app.follower.view)
+                screen.show_view(app.reader.view)
             parts = [(w.region.x, w.region.y, w.lines) for w in screen.query(Lines) if w.region]
             yield snapshot, compose(parts, *size)
             if not app.is_running:
                 return
-        await app.follower.close()
+        await app.reader.close()
 
 
 def _coloured(row: list[Cell]) -> str:

@@ -7,13 +7,13 @@ from loadtop.pipeline.commands import Command
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import headroom
-from tui.app import Cockpit
-from tui.look import Look
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
 Text = Callable[[Cockpit], list[str]]
 
 
-async def test_the_first_screen_is_painted_before_the_feed_starts(look: Look, screen_text: Text) -> None:
+async def test_the_first_screen_is_painted_before_the_feed_starts(appearance: Appearance, screen_text: Text) -> None:
     seen: list[str] = []
 
     class Watching(FakeFeed):
@@ -21,7 +21,7 @@ async def test_the_first_screen_is_painted_before_the_feed_starts(look: Look, sc
             seen.extend(screen_text(app))
             await super().run(show)
 
-    app = Cockpit(Watching(headroom()), look=look)
+    app = Cockpit(Watching(headroom()), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         await pilot.pause()
@@ -30,29 +30,29 @@ async def test_the_first_screen_is_painted_before_the_feed_starts(look: Look, sc
     assert "q quit" in seen[-1]
 
 
-async def test_only_the_newest_is_drawn_and_every_moment_is_kept(look: Look) -> None:
+async def test_only_the_newest_is_drawn_and_every_moment_is_kept(appearance: Appearance) -> None:
     snapshots = headroom()
-    app = Cockpit(FakeFeed([]), look=look)
+    app = Cockpit(FakeFeed([]), appearance=appearance)
     drawn: list[float] = []
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         show_view = app.screen.show_view  # type: ignore[attr-defined]
 
         def show(view: object) -> None:
-            drawn.append(app.follower.view.snapshot.at if app.follower.view.snapshot else -1.0)
+            drawn.append(app.reader.view.snapshot.at if app.reader.view.snapshot else -1.0)
             show_view(view)
 
         app.screen.show_view = show  # type: ignore[attr-defined]
         for snapshot in snapshots:
-            app.follower._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
         await pilot.pause()
         await pilot.pause()
     assert drawn == [snapshots[-1].at]
-    assert app.follower.view.history.rps.total == len(snapshots)
+    assert app.reader.view.history.rps.total == len(snapshots)
 
 
-async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(look: Look, screen_text: Text) -> None:
-    app = Cockpit(FakeFeed(headroom(), stay=False), look=look)
+async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
+    app = Cockpit(FakeFeed(headroom(), stay=False), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):
             await pilot.pause()
@@ -61,13 +61,13 @@ async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(look: Look, screen
         assert "press q for the report" in lines[1]
         await pilot.press("q")
     assert app.return_value is None
-    assert app.follower.failure is None
+    assert app.reader.failure is None
 
 
-async def test_a_feed_that_breaks_is_told_and_the_cockpit_stays(look: Look, screen_text: Text) -> None:
+async def test_a_feed_that_breaks_is_told_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
     feed = FakeFeed(headroom(), stay=False)
     feed.failure = OSError("the disk \x1b[31mis full")
-    app = Cockpit(feed, look=look)
+    app = Cockpit(feed, appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):
             await pilot.pause()
@@ -76,10 +76,10 @@ async def test_a_feed_that_breaks_is_told_and_the_cockpit_stays(look: Look, scre
         assert "the disk ?[31mis full" in lines[2]
         assert app.is_running
         await pilot.press("q")
-    assert app.follower.failure is feed.failure
+    assert app.reader.failure is feed.failure
 
 
-async def test_leaving_cancels_the_feed_and_waits_for_it(look: Look) -> None:
+async def test_leaving_cancels_the_feed_and_waits_for_it(appearance: Appearance) -> None:
     closed: list[str] = []
 
     class Slow(FakeFeed):
@@ -90,20 +90,20 @@ async def test_leaving_cancels_the_feed_and_waits_for_it(look: Look) -> None:
                 await asyncio.sleep(0.01)
                 closed.append("closed")
 
-    app = Cockpit(Slow(headroom()), look=look)
+    app = Cockpit(Slow(headroom()), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         await pilot.press("ctrl+c")
-    await app.follower.close()
+    await app.reader.close()
     assert closed == ["closed"]
 
 
-async def test_commands_before_the_first_moment_are_harmless(look: Look) -> None:
+async def test_commands_before_the_first_moment_are_harmless(appearance: Appearance) -> None:
     class Silent(FakeFeed):
         def command(self, command: Command) -> None:
             raise AssertionError(command)
 
-    app = Cockpit(Silent([]), look=look)
+    app = Cockpit(Silent([]), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("+", "-", "s", "h", "e", "escape", "z", "z", "space", "space", "tab")
         await pilot.pause()

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.app import Cockpit
-from tui.cast import film
-from tui.look import Look
+from tui.apps.asciicast import asciicast
+from tui.apps.cockpit import Cockpit
+from tui.drawing.appearance import Appearance
 
 
 class Terminal:
@@ -24,16 +24,16 @@ class Terminal:
 
 
 async def test_last_picture_is_that_of_the_cockpit(
-    look: Look, feed_of: Callable[[str], FakeFeed], screen_text: Callable[[Cockpit], list[str]]
+    appearance: Appearance, feed_of: Callable[[str], FakeFeed], screen_text: Callable[[Cockpit], list[str]]
 ) -> None:
-    app = Cockpit(feed_of("swap"), look=look)
+    app = Cockpit(feed_of("swap"), appearance=appearance)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         await pilot.pause()
         shown = screen_text(app)
     snapshots = SCENES["swap"]()
     title = FakeFeed([]).title
-    lines = [json.loads(line) async for line in film(snapshots, title, 1.0, 1.8e9, (120, 40))]
+    lines = [json.loads(line) async for line in asciicast(snapshots, title, 1.0, 1.8e9, (120, 40))]
     header, *events = lines
     assert (header["version"], header["width"], header["height"], header["timestamp"]) == (2, 120, 40, 1_800_000_000)
     assert [event[1] for event in events] == ["o"] * len(events)
