@@ -14,8 +14,8 @@ from loadtop.cli.options.command_line import Parser
 from loadtop.cli.options.load import positive
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
+from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
-from loadtop.recording.replay import snapshots
 from loadtop.recording.retelling import digest_of
 from loadtop.reports.compare import as_json, text
 

@@ -12,8 +12,8 @@ from loadtop.cli.options.command_line import SESSION_HELP, Parser, file_name
 from loadtop.cli.recordings import opened
 from loadtop.cli.standard_streams import reader_is_gone
 from loadtop.i18n import plain
+from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session, SessionError
-from loadtop.recording.replay import snapshots
 
 SMALLEST, GREATEST = (60, 20), (400, 200)
 """Columns and rows of a film."""

@@ -5,11 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame, HostSample, HostState, LoadSample
 from loadtop.pipeline.commands import Command, Mark, RestartLoad, StopLoad
-from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.measured import Measurer
+from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 GRACE = 0.15
 """Frames are taken this share of the interval after the machines are sampled, so that a sample waits for no whole
@@ -120,8 +118,7 @@ class Monitor:
         self._sinks = sinks
         self._until_load_ends = until_load_ends
         self._clock = clock or SystemClock()
-        self._measurer = Measurer()
-        self._diagnoser = Diagnoser()
+        self._pipeline = Pipeline()
         self._marks: list[str] = []
         self._begun_again = False
         self._seen: dict[str, float] = {}
@@ -202,12 +199,11 @@ class Monitor:
     def _show(self, show: Callable[[Snapshot], None]) -> None:
         more = True
         while more:
-            measured = self._measurer.measure(self._frame())
-            snapshot = Snapshot(measured, self._diagnoser.diagnose(measured))
+            snapshot = self._pipeline.snapshot(self._frame())
             for sink in self._sinks:
                 sink(snapshot)
             show(snapshot)
-            more = measured.load is not None and measured.load.more
+            more = snapshot.load is not None and snapshot.load.more
 
     def _frame(self) -> Frame:
         marks = tuple(self._marks)

@@ -1,18 +1,57 @@
-"""One snapshot per interval: what was measured and what it means."""
+"""One snapshot per interval: the frame, its rates and its diagnosis. Everything downstream takes it."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from loadtop.diagnosis.finding import Diagnosis
-from loadtop.rates.measured import Measured
+from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.model import Frame, LoadSample
+from loadtop.rates.measured import HostView, Measured, Measurer
+from loadtop.rates.records import LoadRates
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A measured frame and what it means."""
+    """A frame with its rates (``measured``), and its diagnosis."""
 
     measured: Measured
     diagnosis: Diagnosis
 
     @property
+    def frame(self) -> Frame:
+        return self.measured.frame
+
+    @property
     def at(self) -> float:
+        """Seconds since the session began."""
         return self.measured.frame.at
+
+    @property
+    def load(self) -> LoadSample | None:
+        return self.measured.frame.load
+
+    @property
+    def load_rates(self) -> LoadRates | None:
+        return self.measured.load_rates
+
+    @property
+    def hosts(self) -> tuple[HostView, ...]:
+        return self.measured.hosts
+
+
+class Pipeline:
+    """Turns frames into snapshots. What it remembers comes from the frames before, so a replay gives what was live."""
+
+    def __init__(self) -> None:
+        self._measurer = Measurer()
+        self._diagnoser = Diagnoser()
+
+    def snapshot(self, frame: Frame) -> Snapshot:
+        """The snapshot of the next frame."""
+        measured = self._measurer.measure(frame)
+        return Snapshot(measured, self._diagnoser.diagnose(measured))
+
+
+def snapshots(frames: Iterable[Frame]) -> Iterator[Snapshot]:
+    """The snapshots of recorded frames, from the first on."""
+    return map(Pipeline().snapshot, frames)

@@ -19,10 +19,9 @@ from loadtop.diagnosis import assessment, finding, forecast, verdict, waiting
 from loadtop.model import Frame
 from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline import snapshot
-from loadtop.pipeline.snapshot import Snapshot
+from loadtop.pipeline.snapshot import Pipeline
 from loadtop.rates import measured as measured_model
 from loadtop.rates import records as rate_model
-from loadtop.rates.measured import Measurer
 from loadtop.recording.definitions import Row, summed
 from loadtop.recording.graph import Graph
 from loadtop.reports import curves, story
@@ -56,19 +55,18 @@ class Digest:
     def __init__(self) -> None:
         self.frame = 0
         self.story, self.course = story.Story(), course.Course()
-        self._measurer, self._diagnoser = Measurer(), verdict.Diagnoser()
+        self._pipeline = Pipeline()
 
     def add(self, frame: Frame) -> None:
         """Measure, diagnose and count the next one."""
-        measured = self._measurer.measure(frame)
-        seen = Snapshot(measured, self._diagnoser.diagnose(measured))
+        seen = self._pipeline.snapshot(frame)
         self.story.add(seen)
         self.course.add(seen)
         self.frame += 1
 
     def row(self) -> Row:
         """What is written, without secrets."""
-        parts = (self.story, self.course, self._measurer, self._diagnoser)
+        parts = (self.story, self.course, self._pipeline)
         return summed((1, self.frame, maker(), zlib.compress(_GRAPH.written(parts).encode(), 3)))
 
     @classmethod
@@ -81,7 +79,7 @@ class Digest:
             parts: Any = _GRAPH.read(zlib.decompress(stored).decode())
             digest = cls()
             digest.frame = frame
-            digest.story, digest.course, digest._measurer, digest._diagnoser = parts
+            digest.story, digest.course, digest._pipeline = parts
         except (zlib.error, ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return None
         return digest

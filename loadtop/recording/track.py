@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 from loadtop.diagnosis.finding import Diagnosis
-from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.measured import Measurer
+from loadtop.pipeline.snapshot import Pipeline, Snapshot
 from loadtop.recording.reader import Session
 
 
@@ -37,7 +35,7 @@ class Track:
         self._frames = session.frames_from(index)
         self._verdicts = session.verdicts_from(index)
         self._live: tuple[float, Diagnosis] | None = None
-        self._measurer, self._diagnoser = Measurer(), Diagnoser()
+        self._pipeline = Pipeline()
         self._last: float | None = None
         self._count = session.count
 
@@ -54,15 +52,15 @@ class Track:
             if frame is None:
                 return None
         self._last = frame.at
-        measured = self._measurer.measure(frame)
-        diagnosis, live = self._diagnoser.diagnose(measured), self._shown_live(frame.at)
+        snapshot, live = self._pipeline.snapshot(frame), self._shown_live(frame.at)
+        measured, diagnosis = snapshot.measured, snapshot.diagnosis
         if live is None:
-            return Seen(Snapshot(measured, diagnosis))
+            return Seen(snapshot)
         if self._alone:
             return Seen(Snapshot(measured, live))
         if _name(live) == _name(diagnosis):
-            return Seen(Snapshot(measured, diagnosis if self._whole else live))
-        return Seen(Snapshot(measured, diagnosis), _name(live))
+            return Seen(snapshot if self._whole else Snapshot(measured, live))
+        return Seen(snapshot, _name(live))
 
     def _shown_live(self, at: float) -> Diagnosis | None:
         while self._live is None or self._live[0] < at:

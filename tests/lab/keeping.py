@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from loadtop.model import Frame, Group, HostFacts, HostSample, HostState, Process
+from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.meta import SessionMeta
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
-from loadtop.recording.replay import snapshots
 
 SUFFIX = ".loadtop.xz"
 

@@ -14,10 +14,10 @@ import pytest
 from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Distribution, HostSample, LoadState, Outcome, State
 from loadtop.model.histogram import bucket_of
+from loadtop.pipeline.snapshot import snapshots
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import CpuShares, HostRates
 from loadtop.recording.reader import Session
-from loadtop.recording.replay import snapshots
 from tests.lab.keeping import SUFFIX, unpack
 
 QUARTER_S = 900

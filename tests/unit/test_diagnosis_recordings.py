@@ -9,8 +9,8 @@ import pytest
 
 from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.diagnosis.finding import Bottleneck
+from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
-from loadtop.recording.replay import snapshots
 from tests.lab.keeping import SUFFIX, unpack
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "lab").glob(f"*{SUFFIX}"))

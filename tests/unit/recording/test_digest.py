@@ -15,14 +15,13 @@ import pytest
 
 from loadtop.analysis.compare.course import Course
 from loadtop.diagnosis import finding
-from loadtop.pipeline.snapshot import Snapshot
+from loadtop.pipeline.snapshot import Snapshot, snapshots
 from loadtop.recording import digest as digesting
 from loadtop.recording import file, writer
 from loadtop.recording.definitions import checksum
 from loadtop.recording.graph import Graph, UnknownClassError
 from loadtop.recording.meta import SessionMeta
 from loadtop.recording.reader import Session
-from loadtop.recording.replay import snapshots
 from loadtop.recording.retelling import digest_of, story_of
 from loadtop.recording.schema import TABLES
 from loadtop.recording.writer import Writer
