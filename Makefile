@@ -5,7 +5,7 @@ LAB_REPEATS ?= 1
 LAB_CALM_S ?= 3600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-engines bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit monkey
+.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-engines bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit monkey catalog
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ monkey: setup ## 10 000 random keys, clicks and sizes in the cockpit (LOADTOP_MO
 
 screenshots: setup servers ## pictures of the cockpit from real runs, in 5 minutes; those of swap need root on Linux
 	@$(PYTHON_BIN)/python -m screenshots.make
+
+catalog: setup ## bring the translations (.po) up to date with the texts in the code
+	@$(PYTHON_BIN)/python -m scripts.catalog
 
 format: setup ## put the code into the common form
 	@$(PYTHON_BIN)/ruff check --fix-only --quiet .

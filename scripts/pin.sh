@@ -6,7 +6,7 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 "${PYTHON:-python3}" -m venv "$directory/venv"
 pip() { "$directory/venv/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
-pip install --upgrade pip hatchling editables
+pip install --upgrade pip babel hatchling editables
 pip install --no-build-isolation --group dev --editable .
 {
     echo "# Versions that are tested together. Written by scripts/pin.sh; read by scripts/setup.sh."

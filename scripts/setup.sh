@@ -57,7 +57,7 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
 fi
 say "installing loadtop and its development tools (a minute or two the first time)"
 pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@"; }
-# A newer pip than Debian's for --group, and the build backend, so that it is pinned too.
-pip install --constraint constraints.txt --upgrade pip hatchling editables
+# A newer pip than Debian's for --group, and what builds loadtop, so that it is pinned too.
+pip install --constraint constraints.txt --upgrade pip babel hatchling editables
 pip install --constraint constraints.txt --no-build-isolation --group dev --editable .
 printf '%s\n' "$state" > .venv/.complete

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from loadtop.cli.exit_codes import DONE, FILE, INTERRUPTED, USAGE, ExitError, UsageError
-from loadtop.i18n import LANGUAGES, language_of, plain, speak
+from loadtop.i18n import LANGUAGES, language_of, plain, set_language
 
 VERBS = {
     "run": "run",
@@ -104,5 +104,5 @@ def _spoken(words: list[str]) -> list[str]:
             what = name if expecting == name else f"{name} {chosen[name]}"
             raise UsageError(f"{what}: give one of {', '.join(known)}")
     os.environ["LOADTOP_THEME"] = chosen["--theme"]
-    speak(chosen["--lang"])
+    set_language(chosen["--lang"])
     return kept + words[len(ours) :]

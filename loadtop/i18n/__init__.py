@@ -4,6 +4,7 @@ English stands in the code; each other language has a catalogue. What has no tra
 ``tr`` is for texts that are shown at once. JSON and recordings are English.
 """
 
+from loadtop.i18n.language import LANGUAGES, language, language_of, set_language
 from loadtop.i18n.message import (
     Message,
     MessageError,
@@ -15,9 +16,8 @@ from loadtop.i18n.message import (
     translatable,
     verbatim,
 )
-from loadtop.i18n.plain import plain
-from loadtop.i18n.speech import LANGUAGES, itemised, language, language_of, speak, translated
-from loadtop.i18n.table import pad, width
+from loadtop.i18n.speech import itemised, translated
+from loadtop.i18n.terminal import pad, plain, width
 
 __all__ = [
     "LANGUAGES",
@@ -32,7 +32,7 @@ __all__ = [
     "plural",
     "rendered",
     "sentences",
-    "speak",
+    "set_language",
     "tr",
     "translatable",
     "translated",

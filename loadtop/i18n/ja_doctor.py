@@ -1,18 +1,5 @@
 """Japanese for what the doctor says: panels, what is seen of them, what cannot be read and why."""
 
-DOCTOR = {
-    # columns
-    "partly": "一部",
-    "missing": "不可",
-    "paging": "ページング",
-    "pressure": "PSI",
-    "disks": "ディスク",
-    "networks": "ネットワーク",
-    "connection": "接続",
-    "fix: ": "対処: ",
-    "{seen}. {missing}": "{seen}。{missing}",
-}
-
 ITEMS = {
     "{number} cores": "{number} コア",
     "load {value}": "負荷平均 {value}",

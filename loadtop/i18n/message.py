@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self, TypeAlias
 
-from loadtop.i18n.plain import plain
-from loadtop.i18n.speech import template_in_language, translated
+from loadtop.i18n.language import translate
+from loadtop.i18n.speech import translated
+from loadtop.i18n.terminal import plain
 
 __all__ = [
     "Message",
@@ -43,6 +44,8 @@ _MAX_CHARACTERS = 16_384
 _PLACE = re.compile(r"\{\{|\}\}|\{(\w+)(?::([^{}]*))?\}")
 _FORMAT = re.compile(r"|,|,?\.\d[fg%]|sentences")
 
+_Translate: TypeAlias = Callable[[str, str, int], str]
+_Escape: TypeAlias = Callable[[str], str]
 Parameter: TypeAlias = "str | int | float | Message | tuple[Message, ...] | None"
 
 
@@ -103,18 +106,19 @@ class Message:
         return 1 + max((part.depth for _, value in self.params for part in _messages(value)), default=0)
 
     def __str__(self) -> str:
-        return self._filled(_same, _same)
+        return self._filled(_english, _as_is)
 
     def render(self) -> str:
         """Return the text in the language that is set, with the control characters of parameters escaped."""
-        return self._filled(template_in_language, plain)
+        return self._filled(translate, plain)
 
-    def _filled(self, translate: Callable[[str], str], escape: Callable[[str], str]) -> str:
+    def _filled(self, translate: _Translate, escape: _Escape) -> str:
         values = dict(self.params)
-        template = self.many if self.many and values.get("n") != 1 else self.template
+        n = values.get("n")
+        template = translate(self.template, self.many, n if isinstance(n, int) else 0)
         shown: dict[tuple[str, str], str] = {}
         text = ""
-        for literal, name, form in _pieces(translate(template)):
+        for literal, name, form in _pieces(template):
             if (name, form) not in shown:
                 shown[name, form] = _shown(values.get(name), form, translate, escape)
             text += literal + shown[name, form]
@@ -164,7 +168,7 @@ _LIST = translatable("{first}, {second}")
 
 def tr(english: str, /, **values: object) -> str:
     """Return a text of this program in the language that is set; ``values`` take the places in braces."""
-    text = template_in_language(english)
+    text = translate(english)
     if not values:
         return text
     return text.format(
@@ -182,13 +186,13 @@ def rendered(text: Message | str | None) -> str:
     return plain(translated(text)) if isinstance(text, str) else text.render()
 
 
-def _shown(value: Parameter, form: str, translate: Callable[[str], str], escape: Callable[[str], str]) -> str:
+def _shown(value: Parameter, form: str, translate: _Translate, escape: _Escape) -> str:
     if value is None:
         return ""
     if isinstance(value, Message):
         return value._filled(translate, escape)  # noqa: SLF001
     if isinstance(value, tuple):
-        pattern = translate(_SENTENCES if form == "sentences" else _LIST)
+        pattern = translate(_SENTENCES if form == "sentences" else _LIST, "", 0)
         between = pattern.removeprefix("{first}").removesuffix("{second}")
         return between.join(part._filled(translate, escape) for part in value)  # noqa: SLF001
     if isinstance(value, str):
@@ -202,7 +206,11 @@ def _messages(value: Parameter) -> tuple[Message, ...]:
     return value if isinstance(value, tuple) else ()
 
 
-def _same(text: str) -> str:
+def _english(template: str, many: str, n: int) -> str:
+    return many if many and n != 1 else template
+
+
+def _as_is(text: str) -> str:
     return text
 
 

@@ -130,6 +130,13 @@ def test_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
     assert tracked == {name for name in names if name.endswith(".py")}
 
 
+def test_has_its_translations_compiled(wheel: Path, environment: Path, tmp_path: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "loadtop/i18n/locale/ja/LC_MESSAGES/loadtop.mo" in names
+    assert not [name for name in names if name.endswith(".po")]
+    assert "記録はまだありません" in run(environment, tmp_path, "--lang", "ja", "sessions").stdout
+
+
 def test_needs_nothing_that_it_does_not_use() -> None:
     needs = [Requirement(text) for text in importlib.metadata.requires("loadtop") or []]
     declared = {_normal(need.name) for need in needs if "extra" not in str(need.marker)}

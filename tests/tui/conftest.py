@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.app import App
 from textual.strip import Strip
 
-from loadtop.i18n import language, speak
+from loadtop.i18n import language, set_language
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit
@@ -51,10 +51,10 @@ def any_appearance(request: pytest.FixtureRequest) -> Generator[tuple[str, Appea
     """What is put after a picture's name, and the look of it; Japanese is spoken meanwhile where the look says so."""
     before = language()
     name = str(request.param)
-    speak("ja" if name == "japanese" else "en")
+    set_language("ja" if name == "japanese" else "en")
     looks = {"no-colour": Appearance(MONOCHROME, BLOCKS), "ascii": Appearance(MONOCHROME, ASCII)}
     yield ("" if name == "colour" else f"-{name}"), looks.get(name, Appearance(TERMINAL, UNICODE))
-    speak(before)
+    set_language(before)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.i18n import language, speak
+from loadtop.i18n import language, set_language
 from loadtop.model import (
     ApacheStatus,
     Core,
@@ -182,6 +182,6 @@ def frame_of() -> Callable[..., Frame]:
 def japanese() -> Generator[None]:
     """Japanese is spoken while the test runs."""
     before = language()
-    speak("ja")
+    set_language("ja")
     yield
-    speak(before)
+    set_language(before)
