@@ -9,7 +9,7 @@ from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.options.command_line import HERE, Options, parse
 from loadtop.cli.outputs import check_writable, write_json
-from loadtop.i18n import itemised, pad, plain, tr, translated, width
+from loadtop.i18n import itemised, pad, plain, rendered, tr, width
 from loadtop.model import HostSample
 from loadtop.reports.doctor import PANELS, SCHEMA, Check, Health, Report, examine, generator
 from loadtop.reports.text import wrapped
@@ -111,14 +111,14 @@ def _own_limits() -> tuple[int | None, int | None]:
 
 def _unsettled(sample: HostSample) -> bool:
     """Whether something is still being looked for or waited for."""
-    return any(words in outcome.reason for outcome in sample.outcomes for words in _NOT_YET)
+    return any(words in str(outcome.reason) for outcome in sample.outcomes for words in _NOT_YET)
 
 
 def text(report: Report) -> str:
     """One machine, a few lines for each panel, safe for a terminal."""
     head = f"{plain(report.name)}  {plain(report.source)}"
     if report.problem:
-        return "\n".join((head, _row("no", _CONNECTION, translated(plain(report.problem))), *_fix(report.fix)))
+        return "\n".join((head, _row("no", _CONNECTION, rendered(report.problem)), *_fix(report.fix)))
     lines = [f"{head}  {plain(report.system)}"]
     for check in report.checks:
         lines += _lines(check)
@@ -127,7 +127,7 @@ def text(report: Report) -> str:
 
 def _lines(check: Check) -> list[str]:
     word = "-" if check.health is Health.NONE else str(check.health)
-    seen, missing = itemised(plain(check.seen)), translated(plain(check.missing))
+    seen, missing = itemised(plain(check.seen)), rendered(check.missing)
     told = tr("{seen}. {missing}", seen=seen, missing=missing) if seen and missing else seen or missing
     return [_row(word, check.panel, told), *_fix(check.fix)]
 

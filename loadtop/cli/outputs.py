@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options.command_line import Options
+from loadtop.i18n import english
 
 if TYPE_CHECKING:
     from loadtop.generator.journal import JournalFiles
@@ -85,7 +86,7 @@ def write_page(story: "Story | None", options: Options) -> None:
 
 
 def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary") -> None:
-    text = json.dumps(figures, indent=1)
+    text = json.dumps(figures, indent=1, default=english)
     if name == "-":
         print(text, flush=True)
     else:

@@ -3,7 +3,7 @@
 import sys
 from typing import TextIO
 
-from loadtop.i18n import plain, tr, translated
+from loadtop.i18n import Text, plain, rendered, tr
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
@@ -16,7 +16,7 @@ class Printer:
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr
-        self._message = ""
+        self._message: Text = ""
 
     def show(self, snapshot: Snapshot) -> None:
         """Print the snapshot's line; marks; a message of the load once, when it changes."""
@@ -27,7 +27,7 @@ class Printer:
         load = snapshot.measured.load
         if load is not None and load.message and load.message != self._message:
             self._message = load.message
-            print(f"        {translated(plain(load.message))}", file=self._out, flush=True)
+            print(f"        {rendered(load.message)}", file=self._out, flush=True)
 
 
 def line(snapshot: Snapshot) -> str:

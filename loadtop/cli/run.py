@@ -22,7 +22,7 @@ from loadtop.cli.outputs import (
     write_page,
 )
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
-from loadtop.i18n import plain
+from loadtop.i18n import plain, rendered
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Mark
 from loadtop.pipeline.feed import Feed, PreparedFeed
@@ -165,7 +165,7 @@ class LiveTest:
         if last is not None and (last.state is LoadState.FAILED or _never_connected(last)):
             output = self._options.output
             if last.message and output.quiet and (output.ab or output.html_table is not None):
-                print(f"loadtop: {plain(last.message)}", file=sys.stderr)  # ab's report has no place for it
+                print(f"loadtop: {rendered(last.message)}", file=sys.stderr)  # ab's report has no place for it
             return UNREACHABLE
         if self._options.output.strict and figures["verdict"]["bottleneck"] == "generator":
             print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)

@@ -10,7 +10,7 @@ from loadtop.cli.exit_codes import DONE, FileError, UsageError
 from loadtop.cli.options.command_line import SESSION_HELP, Parser
 from loadtop.cli.options.load import positive
 from loadtop.cli.recordings import find
-from loadtop.i18n import pad, plain, tr, translated
+from loadtop.i18n import pad, plain, rendered, tr
 from loadtop.recording.housekeeping import HousekeepingError, age, chosen, remove, rename
 from loadtop.recording.listing import recordings
 from loadtop.recording.reader import SessionError
@@ -77,7 +77,7 @@ def _list() -> int:
         print(tr("No recordings yet: every test is recorded, unless --no-record is given."))
     for entry in found:
         if entry.problem:
-            print(f"{plain(entry.path.name)}  {plain(translated(entry.problem))}")
+            print(f"{plain(entry.path.name)}  {rendered(entry.problem)}")
             continue
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.started))
         what = f"{pad(tr(entry.verdict), 15)} {plain(entry.what)}"

@@ -17,7 +17,7 @@ from loadtop.cli.options.command_line import Options, parse
 from loadtop.cli.outputs import begin_story, check_writable, write_json, write_page
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.i18n import plain
+from loadtop.i18n import rendered
 from loadtop.pipeline.feed import Feed, PreparedFeed
 from loadtop.pipeline.monitor import Monitor
 from loadtop.pipeline.snapshot import Snapshot
@@ -129,7 +129,7 @@ def _code(options: Options, outcome: Outcome, summary: SummaryBuilder) -> int:
     """The exit code of a sweep that nobody cut short."""
     last = summary.last_load
     if last is not None and last.state == "failed":
-        print(f"loadtop: {plain(last.message)}", file=sys.stderr)
+        print(f"loadtop: {rendered(last.message)}", file=sys.stderr)
         return UNREACHABLE
     if options.output.strict and outcome.limit is not None and outcome.limit.bottleneck is Bottleneck.GENERATOR:
         print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)

@@ -29,7 +29,7 @@ def assess_ports(measured: Measured) -> Assessment | None:
     generator = load.generator
     share = _share(generator.ports_used, generator.ports_limit)
     failed = (rates.failed if rates is not None else None) or 0.0
-    refused = NO_PORT in load.message and failed > 0
+    refused = NO_PORT in str(load.message) and failed > 0
     if share is None and not refused:
         return None
     evidence: list[Evidence] = []
@@ -61,7 +61,7 @@ def assess_files(measured: Measured) -> Assessment | None:
         return None
     workers = max(1, len(generator.worker_cpu_s))
     room = max(0, generator.files_limit - FILES_SPARE)
-    told = TOO_FEW_FILES.match(load.message)
+    told = TOO_FEW_FILES.match(str(load.message))
     wanted = -(-load.concurrency // workers) if load.concurrency is not None and load.rate is None else None
     wanted = int(told[1]) if told is not None else wanted
     connections, flying = load.connections or 0, load.in_flight or 0

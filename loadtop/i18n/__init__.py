@@ -8,6 +8,8 @@ from loadtop.i18n.language import LANGUAGES, language, language_of, set_language
 from loadtop.i18n.message import (
     Message,
     MessageError,
+    Text,
+    english,
     listed,
     plural,
     rendered,
@@ -23,6 +25,8 @@ __all__ = [
     "LANGUAGES",
     "Message",
     "MessageError",
+    "Text",
+    "english",
     "itemised",
     "language",
     "language_of",

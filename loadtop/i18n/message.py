@@ -28,6 +28,8 @@ __all__ = [
     "Message",
     "MessageError",
     "Parameter",
+    "Text",
+    "english",
     "listed",
     "plural",
     "rendered",
@@ -108,9 +110,13 @@ class Message:
     def __str__(self) -> str:
         return self._filled(_english, _as_is)
 
-    def render(self) -> str:
-        """Return the text in the language that is set, with the control characters of parameters escaped."""
-        return self._filled(translate, plain)
+    def render(self, escape: _Escape = plain) -> str:
+        """Return the text in the language that is set; ``escape`` makes its strings safe to print."""
+        return self._filled(translate, escape)
+
+    def includes(self, other: "Message") -> bool:
+        """Return whether ``other`` is this message or a part of it."""
+        return self == other or any(part.includes(other) for _, value in self.params for part in _messages(value))
 
     def _filled(self, translate: _Translate, escape: _Escape) -> str:
         values = dict(self.params)
@@ -125,6 +131,10 @@ class Message:
             if len(text) > _MAX_CHARACTERS:
                 return text[:_MAX_CHARACTERS]
         return text
+
+
+Text: TypeAlias = Message | str
+"""A message, or another program's text: a string is escaped where it is shown, but never translated."""
 
 
 class MessageError(Exception):
@@ -176,14 +186,24 @@ def tr(english: str, /, **values: object) -> str:
     )
 
 
-def rendered(text: Message | str | None) -> str:
-    """Return the text in the language that is set, safe for a terminal; None is empty.
+def rendered(text: Message | str | None, escape: _Escape = plain) -> str:
+    """Return the text in the language that is set; ``escape`` makes strings safe to print. None is empty.
 
     A string comes from another program and is not translated.
     """
     if text is None:
         return ""
-    return plain(translated(text)) if isinstance(text, str) else text.render()
+    return escape(translated(text)) if isinstance(text, str) else text.render(escape)
+
+
+def english(text: object) -> str:
+    """Return a message as JSON has it: ``default`` of :func:`json.dumps`.
+
+    :raises TypeError: for anything but a message
+    """
+    if isinstance(text, Message):
+        return str(text)
+    raise TypeError(f"{type(text).__name__} has no form in JSON")
 
 
 def _shown(value: Parameter, form: str, translate: _Translate, escape: _Escape) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from loadtop.i18n import Text
 from loadtop.model.load import LoadSample
 from loadtop.model.sample import HostSample
 
@@ -18,7 +19,7 @@ class HostState:
     role: str
     sample: HostSample | None
     fresh: bool
-    problem: str = ""
+    problem: Text = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from loadtop.i18n import Text
+
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
@@ -208,7 +210,7 @@ class LoadSample:
     latencies: Latencies | None = None
     generator: GeneratorSample | None = None
     server: ServerSeen | None = None
-    message: str = ""
+    message: Text = ""
     target_requests: int | None = None
     target_s: float | None = None
     keepalive: bool | None = False

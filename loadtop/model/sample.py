@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from loadtop.i18n import Text
 from loadtop.model.machine import (
     CgroupLimits,
     Cpu,
@@ -34,7 +35,7 @@ class Outcome:
 
     collector: str
     state: State
-    reason: str = ""
+    reason: Text = ""
     duration_s: float = 0.0
 
 

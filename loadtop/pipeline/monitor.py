@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from loadtop.i18n import Text
 from loadtop.model import Frame, HostSample, HostState, LoadSample
 from loadtop.pipeline.commands import Command, Mark, RestartLoad, StopLoad
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
@@ -56,7 +57,7 @@ class HostSource(Protocol):
 
     async def start(self, interval_s: float) -> None: ...
 
-    def latest(self) -> tuple[HostSample | None, str]:
+    def latest(self) -> tuple[HostSample | None, Text]:
         """The newest sample (a new one replaces an unread one) and, where samples are missing, why."""
         ...
 

@@ -85,7 +85,7 @@ class FrameWriter:
     def _write_state(self, number: int, host: int, state: HostState) -> Row:
         """The columns of ``sample``; where the machine has a new one, its parts are written as well."""
         machine = self._machines.setdefault(host, _Machine())
-        head = (int(state.fresh), self._blocks.text(state.problem))
+        head = (int(state.fresh), self._blocks.text(str(state.problem)))
         sample = state.sample
         if sample is None:
             return (*head, None, None, 0, 0, 0, 0.0, 0.0)
@@ -97,7 +97,7 @@ class FrameWriter:
             machine.fresh = number
         self._write_sample(host, sample)
         measured = sum(1 << bit for bit, name in enumerate(schema.LISTS) if getattr(sample, name) is not None)
-        known = [[o.collector, o.state, url_without_secrets(o.reason)] for o in sample.outcomes]
+        known = [[o.collector, o.state, url_without_secrets(str(o.reason))] for o in sample.outcomes]
         outcomes = self._numbering.number("outcomes", json.dumps(known, separators=(",", ":")))
         return (*head, 0, previous, measured, self._machine(sample), outcomes, sample.at, sample.took_s)
 

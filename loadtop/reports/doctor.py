@@ -87,7 +87,7 @@ def examine(sample: HostSample) -> Iterable[Check]:
         if outcome.state is not State.OK or not found:
             yield _without(panel, outcome, sample, found)
             continue
-        missing, fix = _apart(outcome.reason) if outcome.reason else lacking(sample)
+        missing, fix = _apart(str(outcome.reason)) if outcome.reason else lacking(sample)
         fix = fix or _known_fix(missing, sample)
         yield Check(panel, Health.PARTLY if missing else Health.OK, found, missing, fix)
 
@@ -108,7 +108,7 @@ def generator(files: int | None, ports: int | None) -> Check:
 
 
 def _without(panel: str, outcome: Outcome, sample: HostSample, found: str) -> Check:
-    missing, fix = _apart(outcome.reason)
+    missing, fix = _apart(str(outcome.reason))
     nothing = outcome.state is State.ABSENT and missing.startswith(_NOTHING)
     if nothing and not found:
         return Check(panel, Health.NONE, missing=missing)

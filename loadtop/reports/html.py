@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from loadtop.i18n import language, plain, tr, translated
+from loadtop.i18n import language, plain, rendered, tr
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
 from loadtop.reports.story import Story
 from loadtop.reports.tables import Table, how_long, shape, tables
@@ -68,14 +68,14 @@ def _subtitle(figures: Json) -> str:
 def _verdict(figures: Json) -> str:
     verdict, load = figures["verdict"], figures["load"]
     if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
-        why = text(translated(plain(load["message"] or "")))
+        why = text(rendered(load["message"] or ""))
         return f'<div class="verdict"><strong>{tr("The load failed: no verdict")}</strong><p>{why}</p></div>'
     where = tr(" on {host}", host=verdict["host"]) if verdict["host"] else ""
     kind = " none" if verdict["bottleneck"] == "none" else ""
     return (
         f'<div class="verdict{kind}"><strong>{text(tr(TITLES[verdict["bottleneck"]]) + where)}</strong> '
         f'<span class="dim">{text(verdict["bottleneck"])}, {text(how_long(figures))}</span>'
-        f"<p>{text(translated(plain(verdict['advice'])))}</p></div>"
+        f"<p>{text(rendered(verdict['advice']))}</p></div>"
     )
 
 

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from loadtop.i18n import plain, tr, translated
+from loadtop.i18n import plain, rendered, tr
 from loadtop.reports.story import Story
 from loadtop.reports.tables import Table, how_long, shape, tables
 from loadtop.reports.text import TITLES
@@ -46,12 +46,12 @@ def _verdict(figures: Json) -> Iterator[str]:
     if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
         yield f"**{tr('The load failed: no verdict')}**"
         yield ""
-        yield escaped(translated(plain(load["message"] or "")))
+        yield escaped(rendered(load["message"] or ""))
         return
     where = tr(" on {host}", host=escaped(verdict["host"])) if verdict["host"] else ""
     yield f"**{tr(TITLES[verdict['bottleneck']])}{where}** (`{verdict['bottleneck']}`, {how_long(figures)})"
     yield ""
-    yield escaped(translated(plain(verdict["advice"])))
+    yield escaped(rendered(verdict["advice"]))
 
 
 def _table(table: Table) -> Iterator[str]:

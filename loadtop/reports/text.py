@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from loadtop.i18n import pad, plain, tr, translated, width
+from loadtop.i18n import pad, plain, rendered, tr, width
 from loadtop.model import FpmPool
 from loadtop.rates.records import HostRates
 
@@ -59,14 +59,14 @@ def _verdict(summary: Json) -> list[str]:
         held = tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
     load: Json | None = summary["load"]
     if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
-        return [tr("The load failed: no verdict"), *wrapped(translated(plain(load["message"] or "")), "  ")]
+        return [tr("The load failed: no verdict"), *wrapped(rendered(load["message"] or ""), "  ")]
     lines = [f"{tr(TITLES[verdict['bottleneck']])}{where}{held}  [{verdict['bottleneck']}]"]
     lines.extend(
         f"  {plain(item['metric']):<24} {figure(item['value']):>7} {item['unit']:<5} "
         f"{against(item['value'], item['threshold'])} {figure(item['threshold']):<6} {item['source']}"
         for item in verdict["evidence"]
     )
-    lines += wrapped(translated(plain(verdict["advice"])), "  ")
+    lines += wrapped(rendered(verdict["advice"]), "  ")
     if (following := summary["forecast"]) is not None:
         lines += wrapped(next_limit(following), "  ")
     return lines
@@ -106,7 +106,7 @@ def _load(load: Json, seconds: float) -> list[str]:
     if load["late"] or load["unsent"]:
         lines.append(f"  {pad(tr('late'), 8)} {load['late']:>10}   ({tr('never sent')} {load['unsent']})")
     if load["message"]:
-        lines += wrapped(translated(plain(load["message"])), "  ")
+        lines += wrapped(rendered(load["message"]), "  ")
     lines += _workers(load.get("workers") or ())
     if load["latency_ms"] is not None:
         lines += ["", f"{pad(tr('Times in ms'), 13)}{_heads()}"]

@@ -7,7 +7,7 @@ from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.sizing import FULL_POOL, Sizing
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.i18n import plain, tr, translated, width
+from loadtop.i18n import plain, rendered, tr, width
 from loadtop.model import Group
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.text import TITLES, against, figure
@@ -110,7 +110,7 @@ def _limit(outcome: Outcome) -> list[str]:
         f"{against(round(item.value, 1), item.threshold)} {figure(item.threshold):<5} {item.source}"
         for item in limit.verdict.evidence
     )
-    lines += wrapped(plain(translated(limit.verdict.advice)), "  ")
+    lines += wrapped(rendered(limit.verdict.advice), "  ")
     if limit.bottleneck in PROCESSOR and "more workers will not help" not in limit.verdict.advice:
         lines += wrapped(tr("There is no processor time for them: more workers will not help."), "  ")
     return lines
@@ -133,7 +133,7 @@ def _knee(outcome: Outcome) -> list[str]:
     if not knee.bounded:
         text += tr(" It is the highest step measured: the knee may lie beyond.")
     if outcome.reason:
-        text += tr(" The climb ended because {reason}.", reason=translated(outcome.reason))
+        text += tr(" The climb ended because {reason}.", reason=rendered(outcome.reason))
     return wrapped(text, "") + wrapped(_law(knee), "  ")
 
 
@@ -166,7 +166,7 @@ def _sizing(sizing: Sizing) -> list[str]:
         + tr(" to {value}{now}: {what} binds", value=sizing.value, now=now, what=binds)
     ]
     for bound in sizing.bounds:
-        lines += wrapped(f"{bound.name:<11}{bound.workers:>6}  {translated(bound.reason)}", "  ")
+        lines += wrapped(f"{bound.name:<11}{bound.workers:>6}  {rendered(bound.reason)}", "  ")
     if sizing.memory is None:
         lines += wrapped(tr("memory is not known: no process of the server could be measured."), "  ")
     lines += ["", *(f"    {plain(text)}" for text in sizing.configuration.splitlines()), ""]

@@ -33,7 +33,7 @@ def newer_than(seen: HostSample | None) -> Callable[[HostSample], bool]:
 
 
 def apache_outcome(sample: HostSample) -> tuple[State, str]:
-    return next((found.state, found.reason) for found in sample.outcomes if found.collector == "apache")
+    return next((found.state, str(found.reason)) for found in sample.outcomes if found.collector == "apache")
 
 
 def status_of(sample: HostSample, server: Apache) -> ApacheStatus:

@@ -40,7 +40,7 @@ def read(server: Fpm) -> Callable[[HostSample], bool]:
 
 
 def fpm_outcome(sample: HostSample) -> tuple[State, str]:
-    return next((found.state, found.reason) for found in sample.outcomes if found.collector == "fpm")
+    return next((found.state, str(found.reason)) for found in sample.outcomes if found.collector == "fpm")
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ def queued(sample: HostSample) -> int:
 
 
 def haproxy_outcome(sample: HostSample) -> tuple[State, str]:
-    return next((found.state, found.reason) for found in sample.outcomes if found.collector == "haproxy")
+    return next((found.state, str(found.reason)) for found in sample.outcomes if found.collector == "haproxy")
 
 
 @contextlib.asynccontextmanager

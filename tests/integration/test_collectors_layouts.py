@@ -159,7 +159,7 @@ async def test_a_server_in_a_container_is_told_as_that(kind: str, group: Group, 
         children = psutil.Process(program.pid).children
         program.wait_until(lambda: len(children(recursive=True)) >= processes)
         sample = await settled(
-            program.pid, lambda s: "container" in next(o.reason for o in s.outcomes if o.collector == kind)
+            program.pid, lambda s: "container" in next(str(o.reason) for o in s.outcomes if o.collector == kind)
         )
         alive = len(children(recursive=True))
         program.kill()  # what forked a process namespace does not heed a gentle end

@@ -167,7 +167,7 @@ def served(server: Apache) -> int:
 
 def told(sample: HostSample) -> str:
     """What is said beside the control group."""
-    return next(outcome.reason for outcome in sample.outcomes if outcome.collector == "cgroup")
+    return next(str(outcome.reason) for outcome in sample.outcomes if outcome.collector == "cgroup")
 
 
 @pytest.mark.servers

@@ -126,7 +126,7 @@ async def test_a_worker_that_dies_is_a_failed_load() -> None:
         await until(lambda: (sample := pool.take()) is not None and sample.state is LoadState.FAILED)
         sample = pool.take()
         assert sample is not None
-        assert "ended unexpectedly" in sample.message
+        assert "ended unexpectedly" in str(sample.message)
         await until(gone([other]), 3.0)
         await pool.close()
 
@@ -136,7 +136,7 @@ async def test_a_worker_that_cannot_begin_says_why() -> None:
     object.__setattr__(what, "timeout_s", -1.0)
     run = await run_load(what)
     assert run.last.state is LoadState.FAILED
-    assert "-s -1 is not possible" in run.last.message
+    assert "-s -1 is not possible" in str(run.last.message)
 
 
 PARENT = """

@@ -80,7 +80,7 @@ async def test_ten_thousand_connections_at_once() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < CROWD + 100:
         run = await run_load(plan("http://127.0.0.1:1/", requests=CROWD, concurrency=CROWD))
-        assert "ulimit -n" in run.last.message
+        assert "ulimit -n" in str(run.last.message)
         return
     resource.setrlimit(resource.RLIMIT_NOFILE, (CROWD + 100, hard))
     asked = 0

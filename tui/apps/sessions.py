@@ -8,13 +8,13 @@ from typing import ClassVar, NamedTuple
 from textual import events
 from textual.binding import Binding, BindingType
 
-from loadtop.i18n import pad, tr, translated
+from loadtop.i18n import pad, tr
 from loadtop.recording.listing import Recording
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, line
 from tui.drawing.numbers import duration
-from tui.drawing.text import clip_middle, safe
+from tui.drawing.text import clip_middle, message_text, safe
 
 STARTED, LASTED, LIMIT = 18, 14, 16
 """Cells of the columns; what was tested has the rest."""
@@ -76,7 +76,7 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
         number = self._marked.index(entry.path) if entry.path in self._marked else None
         mark = "  " if number is None else f"{'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[number % 26]} "
         if entry.problem:
-            row = line(Span(mark), Span(safe(entry.path.name)), Span(f"  {safe(translated(entry.problem))}", Role.WARN))
+            row = line(Span(mark), Span(safe(entry.path.name)), Span(f"  {message_text(entry.problem)}", Role.WARN))
         else:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.started))
             calm = entry.verdict in ("", "none")
@@ -102,7 +102,7 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
         """Leave, to replay the chosen one."""
         entry = self._found[self._at]
         if entry.problem:
-            self.say(translated(entry.problem))
+            self.say(message_text(entry.problem))
         else:
             self.exit(Chosen("replay", (entry.path,)))
 

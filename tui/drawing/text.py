@@ -10,6 +10,8 @@ from functools import lru_cache
 
 from rich.cells import cell_len
 
+from loadtop.i18n import Message, rendered
+
 REPLACEMENT = "?"
 """Shown in place of a character that could move the cursor, change colours or hide text."""
 
@@ -27,6 +29,11 @@ def safe(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_safe_character(character) for character in unicodedata.normalize("NFC", text))
+
+
+def message_text(text: Message | str | None) -> str:
+    """Return a message, or another program's text, in the reader's language and safe to draw; None is empty."""
+    return rendered(text, safe)
 
 
 def _safe_character(character: str) -> str:

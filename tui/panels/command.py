@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from loadtop.i18n import tr, translated
+from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, line
-from tui.drawing.text import safe
+from tui.drawing.text import message_text, safe
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
@@ -64,7 +64,7 @@ class CommandPanel(Panel, can_focus=True):
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:  # noqa: ARG002 (as above)
         if self._program.problem:
-            return self.words(safe(translated(self._program.problem)), cells, rows, Role.BAD)
+            return self.words(message_text(self._program.problem), cells, rows, Role.BAD)
         self._terminal.resize(cells, rows)
         screen = self._terminal.screen
         self._shown = screen.changes

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from loadtop.i18n import tr, translated
+from loadtop.i18n import tr
 from loadtop.model import Failures, LoadSample, LoadState
 from tui.drawing.line import Line, Role, Span, beside, length, line
 from tui.drawing.numbers import count, milliseconds, per_second, speed
-from tui.drawing.text import safe, width, wrap
+from tui.drawing.text import message_text, safe, width, wrap
 from tui.state.history import latency_ms
 from tui.state.view import Phase, View
 from tui.widgets.panel import Panel
@@ -85,7 +85,7 @@ class LoadPanel(Panel):
     def _trouble(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
         """What went wrong; a message of the generator takes the place of the figures. A failed load says why above."""
         if load.message and load.state is not LoadState.FAILED and not _told(load, view):
-            texts = wrap(safe(translated(load.message)), cells, rows, self.glyphs.ellipsis)
+            texts = wrap(message_text(load.message), cells, rows, self.glyphs.ellipsis)
             return [line(Span(text, Role.WARN)) for text in texts]
         failed, other = load.failed, load.non_2xx
         wide = cells >= ROOMY
@@ -104,7 +104,7 @@ class LoadPanel(Panel):
 def _told(load: LoadSample, view: View) -> bool:
     """Whether the verdict above says what the generator does."""
     told = "" if view.snapshot is None else view.snapshot.diagnosis.verdict.advice
-    return not load.state.ended and load.message in told
+    return not load.state.ended and str(load.message) in told
 
 
 def _at_work(load: LoadSample) -> Line:

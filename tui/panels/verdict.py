@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from loadtop.analysis.totals.timeline import Key
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding, Forecast
-from loadtop.i18n import pad, tr, translated
+from loadtop.i18n import pad, tr
 from loadtop.model import LoadState
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration, quantity
-from tui.drawing.text import safe, wrap
+from tui.drawing.text import message_text, safe, wrap
 from tui.drawing.verdicts import counts, headline, is_sentence, metric, named, on, severity, threshold_of
 from tui.state.view import Phase, View
 from tui.widgets.panel import Panel
@@ -46,13 +46,13 @@ class VerdictPanel(Panel):
         load, verdict = view.load, _verdict(view)
         if view.phase is Phase.BROKEN:
             return self.words(
-                tr("{why}. Press q for the report of what was measured.", why=safe(translated(view.detail))),
+                tr("{why}. Press q for the report of what was measured.", why=message_text(view.detail)),
                 cells,
                 rows,
             )
         if load is not None and load.state is LoadState.FAILED:
             return self.words(
-                safe(translated(load.message)) or tr("the load generator gave no reason"), cells, rows, Role.TEXT
+                message_text(load.message) or tr("the load generator gave no reason"), cells, rows, Role.TEXT
             )
         if _over(view):
             return self._summing_up(view, cells, rows)
@@ -95,7 +95,7 @@ class VerdictPanel(Panel):
             below.append(line(Span(tr("next limit: "), Role.DIM), _following(forecast)))
         if stale := _stale(view):
             below.append(line(Span(stale, Role.WARN)))
-        advice = wrap(safe(translated(verdict.advice)), cells, max(1, rows - 1 - len(below)), self.glyphs.ellipsis)
+        advice = wrap(message_text(verdict.advice), cells, max(1, rows - 1 - len(below)), self.glyphs.ellipsis)
         if verdict.symptoms and len(advice) + len(below) + 2 <= rows:
             names = "  ".join(_name(symptom, verdict) for symptom in verdict.symptoms)
             below.insert(0, line(Span(tr("also full, because of this: "), Role.DIM), names))

@@ -6,11 +6,11 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
-from loadtop.i18n import pad, tr, translated
+from loadtop.i18n import pad, tr
 from tui.drawing.graph import against, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, fit, length, line
 from tui.drawing.numbers import duration, quantity
-from tui.drawing.text import clip, safe, wrap
+from tui.drawing.text import clip, message_text, safe, wrap
 from tui.drawing.verdicts import counts, headline, is_sentence, named, on, severity, threshold_of
 from tui.screens.page import PageScreen
 from tui.state.history import Ring
@@ -62,7 +62,7 @@ class EvidenceScreen(PageScreen):
         if length(lines[0]) > cells:
             lines = [head, line("  ", judged)]
         if advised:
-            advice = wrap(safe(translated(finding.advice)), cells, 4, self.glyphs.ellipsis)
+            advice = wrap(message_text(finding.advice), cells, 4, self.glyphs.ellipsis)
             lines += [line(text) for text in advice]
         for item in finding.evidence:
             lines += [(), *self._plot(item, finding, view, cells)]

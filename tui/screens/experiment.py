@@ -6,12 +6,12 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.analysis.experiment.runner import Progress
-from loadtop.i18n import tr, translated
+from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.bars import gauge
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import duration, per_second
-from tui.drawing.text import safe
+from tui.drawing.text import message_text, safe
 from tui.screens.page import PageScreen
 from tui.state.view import Phase, View
 
@@ -54,7 +54,7 @@ class ExperimentScreen(PageScreen):
     def _state(self, view: View) -> list[Line]:
         title = Span(f"{safe(view.title)}  ", Role.VALUE)
         if view.phase is Phase.BROKEN:
-            return [line(title, Span(safe(translated(view.detail)), Role.BAD))]
+            return [line(title, Span(message_text(view.detail), Role.BAD))]
         if view.phase is Phase.DONE:
             return [line(title, Span(tr("done"), Role.GOOD), f"  {tr('press q for the table')}")]
         progress = self._progress()

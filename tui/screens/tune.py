@@ -8,13 +8,13 @@ from textual.binding import Binding, BindingType
 from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.step import Sweep
-from loadtop.i18n import tr, translated
+from loadtop.i18n import tr
 from loadtop.reports.tune import conclusion
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
 from tui.drawing.sweep import table
-from tui.drawing.text import clip_middle, safe
+from tui.drawing.text import clip_middle, message_text, safe
 from tui.screens.page import PageScreen
 from tui.state.view import Phase, View
 
@@ -69,9 +69,9 @@ class TuneScreen(PageScreen):
         done = len(self._sweep.results)
         measured = tr("1 step measured") if done == 1 else tr("{steps} steps measured", steps=done)
         if view.phase is Phase.BROKEN:
-            return line(Span(safe(translated(view.detail)), Role.BAD))
+            return line(Span(message_text(view.detail), Role.BAD))
         if over:
-            message = "" if view.load is None else safe(translated(view.load.message))
+            message = "" if view.load is None else message_text(view.load.message)
             return line(measured, Span(f"  {message}", Role.WARN))
         if view.load is None or not self._sweep.beats:
             return line(tr("starting") if not done else f"{measured}{tr(', the next one begins')}")

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from loadtop.i18n import tr, translated
+from loadtop.i18n import tr
 from loadtop.model import HostSample, LoadSample, State
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ApacheRates, HostRates
 from tui.drawing.numbers import duration
-from tui.drawing.text import safe
+from tui.drawing.text import message_text
 from tui.state.history import STALE_INTERVALS, History, HostHistory
 
 _NOTHING = HostHistory()
@@ -97,13 +97,13 @@ class View:
                 return tr("waiting for the first figures")
             return tr("no machine is watched: add one with --host NAME=ssh://HOST")
         if self.stale_s or (host.sample is None and host.state.problem):
-            cause = "" if brief or not host.state.problem else f": {safe(translated(host.state.problem))}"
+            cause = "" if brief or not host.state.problem else f": {message_text(host.state.problem)}"
             return tr("no sample for {time}", time=duration(host.stale_s)) + cause
         if host.sample is None:
             return tr("waiting for the first sample")
         for outcome in host.sample.outcomes:
             if outcome.collector in collectors and outcome.state is not State.OK:
-                return safe(translated(outcome.reason)) or f"{outcome.collector}: {outcome.state}"
+                return message_text(outcome.reason) or f"{outcome.collector}: {outcome.state}"
         if self.past.rates is None:
             return tr("measuring: a rate needs two samples")
         return tr("not measured: loadtop doctor says why and what to do")

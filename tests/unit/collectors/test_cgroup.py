@@ -206,5 +206,5 @@ async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
 def reason(sample: HostSample) -> str:
     assert sample.cgroup is None
     return next(
-        found.reason for found in sample.outcomes if found.collector == "cgroup" and found.state is State.ABSENT
+        str(found.reason) for found in sample.outcomes if found.collector == "cgroup" and found.state is State.ABSENT
     )

@@ -103,7 +103,7 @@ def test_a_page_of_another_pool_is_not_taken_for_it(instantly: Instantly) -> Non
     machine.pages["http://127.0.0.1/st?json"] = PAGE.replace("www", "other")
     (pool,), outcome = after(instantly, machine)
     assert (pool.active, pool.max_children, pool.listen_queue) == (None, 4, 1)
-    assert "this user may not use that socket" in outcome.reason
+    assert "this user may not use that socket" in str(outcome.reason)
     assert outcome.state is State.ABSENT
 
 

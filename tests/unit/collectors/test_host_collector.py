@@ -23,7 +23,7 @@ def machine() -> FakeMachine:
 
 def apache_of(sample: HostSample | None) -> tuple[State, str]:
     assert sample is not None
-    return next((found.state, found.reason) for found in sample.outcomes if found.collector == "apache")
+    return next((found.state, str(found.reason)) for found in sample.outcomes if found.collector == "apache")
 
 
 @pytest.mark.parametrize(("now", "expected"), [(10.0, 11.0), (10.4, 11.0), (11.0, 12.0), (13.7, 14.0), (9.0, 11.0)])

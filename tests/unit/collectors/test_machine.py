@@ -25,7 +25,7 @@ FILES = {
 
 
 def outcome(sample: HostSample, name: str) -> tuple[State, str]:
-    return next((found.state, found.reason) for found in sample.outcomes if found.collector == name)
+    return next((found.state, str(found.reason)) for found in sample.outcomes if found.collector == name)
 
 
 async def test_every_part_of_every_kernel(machine_of_texts: Build, kernel: str, stat_text: Stat) -> None:
