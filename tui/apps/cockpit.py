@@ -20,6 +20,7 @@ from tui.apps.terminal import TerminalDriver, abandon, clipboard, terminals
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
 from tui.load_actions import LoadActions
+from tui.panels.registry import curves
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.live import LiveScreen
 from tui.state.feed_reader import FeedReader
@@ -82,7 +83,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self._first = first
         self.animation_level = "none"
         self.appearance = appearance or Appearance.of_terminal()
-        self.reader = FeedReader(feed, self._draw_soon)
+        self.reader = FeedReader(feed, self._draw_soon, curves())
         self.load_control = LoadControl(feed.command, load_owner if program is None else "command")
         self._cockpit = CockpitScreen(self.appearance, program)
         self._said = 0

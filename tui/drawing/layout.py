@@ -1,4 +1,4 @@
-"""Where each panel goes: pure arithmetic from the size of the terminal to boxes that share their frame lines."""
+"""The layout of the panels: from the size of the terminal to boxes that share their frame lines."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,16 +12,16 @@ UP, RIGHT, DOWN, LEFT = 1, 2, 4, 8
 class Band:
     """Panels side by side. Names with a slash between them share a place: one of them is shown, the others are tabs.
 
-    ``least`` and ``most`` are rows of content, ``weight`` the share of spare rows, ``rank`` who is left out first
-    (the highest) where there is no room. ``tight``: so many rows will do rather than that it is left out (0: never).
+    Rows are rows of content. ``weight`` is the share of spare rows. Where there is no room, the band with the highest
+    ``rank`` is left out first, unless ``short_rows`` are enough for it and there is room for those (0: never).
     """
 
     panels: tuple[str, ...]
-    least: int
+    min_rows: int
     weight: int = 0
     rank: int = 0
-    most: int = 1000
-    tight: int = 0
+    max_rows: int = 1000
+    short_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,63 +59,74 @@ class Placement:
         return self.width - 1 - bool(self.edge), self.height - 1 - bool(self.floor)
 
 
-SERVERS = "apache/fpm/haproxy"
+SERVERS = "(servers)"
+"""Stands for the server panels within one place."""
+
+EACH_SERVER = "(each server)"
+"""Stands for the server panels side by side."""
+
 PROCESSES = "workers/processes"
 
 NARROW = (
-    Band(("verdict",), 3, rank=0, most=4),
-    Band(("load", "cpu"), 4, weight=2, rank=1, tight=2),
+    Band(("verdict",), 3, rank=0, max_rows=4),
+    Band(("load", "cpu"), 4, weight=2, rank=1, short_rows=2),
     Band(("memory/devices", f"{SERVERS}/{PROCESSES}"), 4, weight=2, rank=3),
-    Band(("time",), 1, rank=2, most=1),
+    Band(("time",), 1, rank=2, max_rows=1),
 )
 """60 columns."""
 
 MIDDLE = (
-    Band(("verdict",), 4, weight=1, rank=0, most=5),
+    Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
     Band(("load", "cpu"), 4, weight=4, rank=1),
-    Band(("memory", "devices"), 3, weight=2, rank=4, most=8),
+    Band(("memory", "devices"), 3, weight=2, rank=4, max_rows=8),
     Band((SERVERS, PROCESSES), 4, weight=3, rank=3),
-    Band(("time",), 1, rank=2, most=1),
+    Band(("time",), 1, rank=2, max_rows=1),
 )
 """80 columns."""
 
 WIDE = (
-    Band(("verdict",), 4, weight=1, rank=0, most=5),
+    Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
     Band(("load", "cpu", "memory"), 4, weight=3, rank=1),
     Band((SERVERS, PROCESSES, "devices"), 4, weight=4, rank=3),
-    Band(("time",), 2, rank=2, most=2),
+    Band(("time",), 2, rank=2, max_rows=2),
 )
 """From 108 columns on."""
 
 HUGE = (
-    Band(("verdict",), 4, weight=1, rank=0, most=5),
+    Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
     Band(("load", "cpu", "memory", "devices"), 8, weight=3, rank=1),
-    Band(("apache", "fpm", "haproxy", "workers", "processes"), 8, weight=3, rank=3),
-    Band(("time",), 2, rank=2, most=2),
+    Band((EACH_SERVER, "workers", "processes"), 8, weight=3, rank=3),
+    Band(("time",), 2, rank=2, max_rows=2),
 )
 """From 168 columns on."""
-
 
 COMMAND = Band(("command",), 6, weight=6, rank=1)
 """The screen of a command that makes the load."""
 
 
-def bands_for(width: int, height: int, *, command: bool = False) -> Sequence[Band]:
-    """The arrangement for a terminal of this size; with ``command``, the screen of one is below the verdict."""
-    if command:
-        verdict, *others = bands_for(width, height)
-        return (verdict, COMMAND, *others)
-    if width >= 168 and height >= 30:
-        return HUGE
+def bands_for(width: int, height: int, servers: Sequence[str], *, command: bool = False) -> list[Band]:
+    """The arrangement for a terminal of this size with these server panels.
+
+    With ``command``, the screen of one is below the verdict.
+    """
+    bands: Sequence[Band] = MIDDLE if width >= 72 and height >= 22 else NARROW
     if width >= 108:
-        return WIDE
-    return MIDDLE if width >= 72 and height >= 22 else NARROW
+        bands = HUGE if width >= 168 and height >= 30 else WIDE
+    found = [replace(band, panels=_with_servers(band.panels, servers)) for band in bands]
+    return [found[0], COMMAND, *found[1:]] if command else found
 
 
-def settle(bands: Iterable[Band], known: Collection[str], recent: Sequence[str]) -> list[Band]:
+def _with_servers(panels: Sequence[str], servers: Sequence[str]) -> tuple[str, ...]:
+    found: list[str] = []
+    for place in panels:
+        found += servers if place == EACH_SERVER else [place.replace(SERVERS, "/".join(servers))]
+    return tuple(found)
+
+
+def chosen_panels(bands: Iterable[Band], known: Collection[str], recent: Sequence[str]) -> list[Band]:
     """The bands with one panel in each place: of those that are ``known`` the one chosen most recently, else the first.
 
-    Places and bands for which no panel is known vanish.
+    Places and bands without a known panel are left out.
     """
     found: list[Band] = []
     for band in bands:
@@ -138,25 +149,25 @@ def tabs(bands: Iterable[Band], known: Collection[str]) -> dict[str, tuple[str, 
     return found
 
 
-def stack(bands: Sequence[Band], rows: int) -> list[tuple[Band, int]]:
-    """Bands with their rows of content, so that they and their frame lines take ``rows``; least wanted left out."""
+def fit_rows(bands: Sequence[Band], rows: int) -> list[tuple[Band, int]]:
+    """The bands that have room, with their rows of content: together with the frame lines they take ``rows``."""
     kept = list(bands)
-    while len(kept) > 1 and sum(band.least + 1 for band in kept) + 1 > rows:
+    while len(kept) > 1 and sum(band.min_rows + 1 for band in kept) + 1 > rows:
         kept.remove(max(kept, key=lambda band: band.rank))
-    spare = rows - 1 - sum(band.least + 1 for band in kept)
+    spare = rows - 1 - sum(band.min_rows + 1 for band in kept)
     if spare < 0:
         return [(kept[0], max(1, rows - 2))]
-    back = next((band for band in bands if band not in kept and 0 < band.tight < spare), None)
+    back = next((band for band in bands if band not in kept and 0 < band.short_rows < spare), None)
     if back is not None:
-        smaller = replace(back, least=min(back.least, spare - 1))
+        smaller = replace(back, min_rows=min(back.min_rows, spare - 1))
         kept = [smaller if band is back else band for band in bands if band in kept or band is back]
-        spare -= smaller.least + 1
-    sizes = [band.least for band in kept]
+        spare -= smaller.min_rows + 1
+    sizes = [band.min_rows for band in kept]
     while spare > 0:
-        growing = [i for i, band in enumerate(kept) if band.weight and sizes[i] < band.most]
+        growing = [i for i, band in enumerate(kept) if band.weight and sizes[i] < band.max_rows]
         if not growing:
             break
-        neediest = min(growing, key=lambda i: ((sizes[i] - kept[i].least) / kept[i].weight, -kept[i].weight, i))
+        neediest = min(growing, key=lambda i: ((sizes[i] - kept[i].min_rows) / kept[i].weight, -kept[i].weight, i))
         sizes[neediest] += 1
         spare -= 1
     return list(zip(kept, sizes, strict=True))
@@ -166,7 +177,7 @@ def boxes(bands: Sequence[Band], width: int, top: int, rows: int) -> list[Box]:
     """The boxes of an arrangement in ``rows`` rows from row ``top`` on."""
     found: list[Box] = []
     y = top
-    for band, size in stack(bands, rows):
+    for band, size in fit_rows(bands, rows):
         number = len(band.panels)
         cuts = [round(i * (width - 1) / number) for i in range(number + 1)]
         found += [Box(panel, cuts[i], y, cuts[i + 1], y + size + 1) for i, panel in enumerate(band.panels)]
@@ -174,7 +185,7 @@ def boxes(bands: Sequence[Band], width: int, top: int, rows: int) -> list[Box]:
     return found
 
 
-def place(found: Iterable[Box], glyphs: Glyphs) -> list[Placement]:
+def framed(found: Iterable[Box], glyphs: Glyphs) -> list[Placement]:
     """Give every frame cell to one widget, with the character that joins all boxes meeting there."""
     placed = list(found)
     sides = _sides(placed)

@@ -1,60 +1,174 @@
 """Apache: how many of its worker slots are taken, and by what."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from loadtop.i18n import tr
+from loadtop.model import Group
+from loadtop.rates.measured import HostView
 from loadtop.rates.records import ApacheRates
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import milliseconds, per_second
-from tui.drawing.scoreboard import legend, slots
 from tui.drawing.text import safe
+from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
-from tui.widgets.panel import Panel
 
-FULL_PCT = 95.0
-"""Percent of the slots from which the pool is shown as full: the threshold of the verdict."""
+SLOT_ORDER = "WRKDCLGSI_."
+"""Slots are drawn busy ones first: their places change with every request, their numbers are what counts."""
+
+SLOT_NAMES = {
+    "W": "sending",
+    "R": "reading",
+    "K": "keep-alive",
+    "D": "DNS",
+    "C": "closing",
+    "L": "logging",
+    "G": "finishing",
+    "S": "starting",
+    "I": "cleanup",
+    "_": "waiting",
+    ".": "open",
+}
+"""The key of mod_status, in one word each."""
+
+_ROLES = {
+    "W": Role.USER,
+    "R": Role.SYSTEM,
+    "K": Role.IOWAIT,
+    "D": Role.WARN,
+    "C": Role.STEAL,
+    "L": Role.SYSTEM,
+    "G": Role.STEAL,
+    "S": Role.GOOD,
+    "I": Role.STEAL,
+    "_": Role.DIM,
+    ".": Role.EMPTY,
+}
 
 
-class ApachePanel(Panel):
+def role_of(letter: str) -> Role:
+    """The role of a slot's letter; letters that mod_status does not know are warned of."""
+    return _ROLES.get(letter, Role.WARN)
+
+
+def counted(scoreboard: str) -> list[tuple[str, int]]:
+    """Letters with their numbers, in the order of drawing; unknown letters first."""
+    letters = sorted(set(scoreboard), key=lambda letter: (SLOT_ORDER.find(letter), letter))
+    return [(letter, scoreboard.count(letter)) for letter in letters]
+
+
+def slots(scoreboard: str, cells: int, rows: int) -> list[Line]:
+    """The scoreboard in at most ``rows`` lines of ``cells`` cells.
+
+    With more slots than cells each letter gets its share, and at least one cell.
+    """
+    if cells <= 0 or rows <= 0 or not scoreboard:
+        return []
+    groups = counted(scoreboard)
+    room = cells * rows
+    if len(scoreboard) > room:
+        groups = _scaled(groups, len(scoreboard), room)
+    return _broken(groups, cells)[:rows]
+
+
+def legend(scoreboard: str, cells: int, rows: int) -> list[Line]:
+    """What the letters mean and how many there are of each, as many as fit into ``rows`` lines, none cut in two."""
+    lines: list[Line] = [()]
+    for letter, number in counted(scoreboard):
+        item = (
+            Span(letter, role_of(letter)),
+            Span(f" {number}", Role.VALUE),
+            Span(f" {tr(SLOT_NAMES.get(letter, 'unknown'))}", Role.DIM),
+        )
+        gap = 2 if lines[-1] else 0
+        if length(lines[-1]) + gap + length(item) > cells:
+            if len(lines) == rows:
+                break
+            lines.append(())
+            gap = 0
+        lines[-1] = (*lines[-1], Span(" " * gap), *item)
+    return lines
+
+
+def _scaled(groups: list[tuple[str, int]], whole: int, room: int) -> list[tuple[str, int]]:
+    sizes = [max(1, number * room // whole) for _, number in groups]
+    largest = sizes.index(max(sizes))
+    sizes[largest] = max(1, sizes[largest] + room - sum(sizes))
+    return [(letter, size) for (letter, _), size in zip(groups, sizes, strict=True)]
+
+
+def _broken(groups: Iterable[tuple[str, int]], cells: int) -> list[Line]:
+    lines: list[Line] = []
+    current: list[Span] = []
+    room = cells
+    for letter, number in groups:
+        left = number
+        while left:
+            size = min(left, room)
+            current.append(Span(letter * size, role_of(letter)))
+            left -= size
+            room -= size
+            if not room:
+                lines.append(tuple(current))
+                current, room = [], cells
+    return [*lines, tuple(current)] if current else lines
+
+
+def _fullest(host: HostView) -> float | None:
+    pages = None if host.rates is None else host.rates.apache
+    return max((page.full for page in pages), default=None) if pages else None
+
+
+class ApachePanel(ServerPanel[ApacheRates]):
     """The scoreboard of the first status page of the chosen machine."""
 
     KEY = "apache"
+    GROUP = Group.HTTPD
+    CURVES = (("full", _fullest),)
+
+    def wanted(self, view: View) -> bool:  # noqa: ARG002 (also says how to enable its status page)
+        return True
+
+    def records(self, view: View) -> Sequence[ApacheRates]:
+        rates = view.rates_with(self.KEY)
+        return () if rates is None else rates.apache or ()
 
     def title(self, view: View) -> Line:
-        page = view.page
-        mpm = f" {safe(page.mpm)}" if page and page.mpm else ""
+        mpm = next((f" {safe(page.mpm)}" for page in self.records(view)[:1] if page.mpm), "")
         return line(Span("apache", Role.TITLE), Span(mpm))
 
     def tag(self, view: View) -> Line:
-        page = view.page
-        if page is None:
-            return ()
-        mean = f" {milliseconds(page.duration_ms, 5)} ms" if page.duration_ms is not None else ""
-        return line(Span(f"{per_second(page.requests, 5)}/s{mean}", Role.DIM))
+        for page in self.records(view)[:1]:
+            mean = f" {milliseconds(page.duration_ms, 5)} ms" if page.duration_ms is not None else ""
+            return line(Span(f"{per_second(page.requests, 5)}/s{mean}", Role.DIM))
+        return ()
 
-    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
-        page = view.page
-        if page is None:
-            return self.words(view.why_nothing("apache"), cells, rows)
+    def table(self, records: Sequence[ApacheRates], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+        page = records[0]
         if not page.capacity:
             return self.words(tr("The status page shows no scoreboard: is it mod_status?"), cells, rows)
         lines = [self._busy(page, cells), *slots(page.scoreboard, cells, max(1, min(8, rows - 2)))]
-        lines += legend(page.scoreboard, cells, max(1, min(2, rows - len(lines))))
-        spare = rows - len(lines)
-        if spare >= 3:
-            lines.append(self.caption(tr("slots taken, 0 to {most}", most=page.capacity), cells))
-            lines += self.curve(view.past.workers, cells, spare - 1, role=utilisation)
-        return lines[:rows]
+        return lines + legend(page.scoreboard, cells, max(1, min(2, rows - len(lines))))
+
+    def graph(self, records: Sequence[ApacheRates], view: View, cells: int, rows: int) -> list[Line]:
+        if not (most := records[0].capacity):
+            return []
+        words = tr("slots taken, 0 to {most}", most=most)
+        return self.captioned(words, self.ring(view, "full"), cells, rows, role=utilisation)
 
     def _busy(self, page: ApacheRates, cells: int) -> Line:
         """How many slots are taken, of how many, and as a gauge."""
         taken, digits = page.busy + page.graceful, len(str(page.capacity))
-        role = Role.BAD if page.full >= FULL_PCT else Role.VALUE
+        role = Role.BAD if is_full(page.full) else Role.VALUE
         head = line(tr("busy "), Span(f"{taken:>{digits}d}", role), tr(" of {all}  ", all=page.capacity))
-        return (*head, *gauge(page.full, cells - length(head), _bar_role(page), self.glyphs))
+        return (*head, *gauge(page.full, cells - length(head), fullness(page.full), self.glyphs))
 
-
-def _bar_role(page: ApacheRates) -> Role:
-    return Role.FULL if page.full >= FULL_PCT else Role.FILLING if page.full > 60.0 else Role.FREE
+    @classmethod
+    def help_lines(cls) -> list[Line]:
+        """The letters of the scoreboard."""
+        title: Line = line(Span(tr("Letters of Apache's scoreboard"), Role.TITLE))
+        return [
+            title,
+            *(line("  ", Span(f"{letter:<3}", role_of(letter)), tr(name)) for letter, name in SLOT_NAMES.items()),
+        ]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from loadtop.i18n import pad, tr
+from loadtop.rates.measured import HostView
 from loadtop.rates.records import DiskRates, NetworkRates, TcpRates
 from tui.drawing.graph import ceiling_of_size, utilisation
 from tui.drawing.line import Line, Role, Span, line
@@ -24,11 +25,23 @@ NAME = 8
 Device = TypeVar("Device", DiskRates, NetworkRates)
 
 
+def _busiest_disk(host: HostView) -> float | None:
+    disks = None if host.rates is None else host.rates.disks
+    return None if disks is None else max((disk.util or 0.0 for disk in disks), default=0.0)
+
+
+def _traffic(host: HostView) -> float | None:
+    """All networks in both directions, in kB/s."""
+    networks = None if host.rates is None else host.rates.networks
+    return None if networks is None else sum(network.rx_kb + network.tx_kb for network in networks)
+
+
 class DevicePanel(Panel):
     """The busiest ones where there is no room for all, always in the order of their names."""
 
     KEY = "devices"
     TAB = "disk"
+    CURVES = (("disk", _busiest_disk), ("network", _traffic))
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
         return line(Span(tr("disk, network"), Role.TITLE))
@@ -53,17 +66,14 @@ class DevicePanel(Panel):
         """The busiest disk, and the traffic of all networks."""
         if rows < 6:
             return []
-        past, lower = view.past, rows // 2
-        top = self.top(past.network, cells, 10.0, ceiling_of_size)
-        disk = [
-            self.caption(tr("busiest disk, 0 to 100 %"), cells),
-            *self.curve(past.disk, cells, rows - lower - 1, role=utilisation),
-        ]
-        network = [
-            self.caption(tr("network, 0 to {top}", top=speed(top)), cells),
-            *self.curve(past.network, cells, lower - 1, top),
-        ]
-        return [*(disk if any(past.disk.values) else ()), *(network if any(past.network.values) else ())]
+        disk, network, lower = self.ring(view, "disk"), self.ring(view, "network"), rows // 2
+        lines: list[Line] = []
+        if any(disk.values):
+            lines += self.captioned(tr("busiest disk, 0 to 100 %"), disk, cells, rows - lower, role=utilisation)
+        if any(network.values):
+            top = self.top(network, cells, 10.0, ceiling_of_size)
+            lines += self.captioned(tr("network, 0 to {top}", top=speed(top)), network, cells, lower, top)
+        return lines
 
 
 def _busiest(devices: Sequence[Device], room: int, use: Callable[[Device], float]) -> list[Device]:

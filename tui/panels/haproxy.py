@@ -4,55 +4,59 @@ from collections.abc import Sequence
 
 from loadtop.i18n import tr
 from loadtop.model import Group, HaproxyProxy
+from loadtop.rates.measured import HostView
 from loadtop.rates.records import HaproxyRates
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, per_second
 from tui.drawing.text import clip_middle, safe, width
-from tui.panels.wanted import has_server
+from tui.panels.server import FULL_PCT, ServerPanel
 from tui.state.view import View
-from tui.widgets.panel import Panel
 
-FULL_PCT = 95.0
-"""Percent of its sessions from which a line is shown as full."""
-
-_LEAST, _MOST = 10, 30
+_MIN_NAME, _MAX_NAME = 10, 30
 _FIGURES = 6 + 6 + 6 + 7
 _ENDS = ("BACKEND", "FRONTEND")
 _DOWN = ("DOWN", "MAINT")
 
 
-class HaproxyPanel(Panel):
-    """A row per line of the statistics of the chosen machine; those that wait first."""
+def _queued(host: HostView) -> float | None:
+    """The requests in the queues of all backends."""
+    lines = (None if host.rates is None else host.rates.haproxy) or ()
+    queues = [each.line.queue or 0 for each in lines if each.line.server == "BACKEND"]
+    return float(sum(queues)) if queues else None
+
+
+class HaproxyPanel(ServerPanel[HaproxyRates]):
+    """A row per line of the statistics of the chosen machine; those with a queue first."""
 
     KEY = "haproxy"
-    TAB = "haproxy"
+    GROUP = Group.HAPROXY
+    CURVES = (("queued", _queued),)
 
-    def wanted(self, view: View) -> bool:
-        rates = view.past.rates
-        return has_server(view, "haproxy", Group.HAPROXY) or bool(rates and rates.haproxy)
+    def records(self, view: View) -> Sequence[HaproxyRates]:
+        """Those with a queue first; then backends, full servers, frontends, servers, and what nobody uses."""
+        found = () if view.rates is None else view.rates.haproxy or ()
+        return sorted(found, key=lambda each: (-(each.line.queue or 0), _rank(each.line)))
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
         return line(Span("haproxy", Role.TITLE))
 
     def tag(self, view: View) -> Line:
-        known = [found.line.queue or 0 for found in _lines(view) if found.line.server == "BACKEND"]
+        known = [found.line.queue or 0 for found in self.records(view) if found.line.server == "BACKEND"]
         return (
             line(Span(tr("queue {number}", number=sum(known)), Role.BAD if sum(known) else Role.DIM)) if known else ()
         )
 
-    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
-        found = _lines(view)
-        if not found:
-            return self.words(view.why_nothing("haproxy"), cells, rows)
-        name = max(_LEAST, min(_MOST, cells - _FIGURES))
+    def table(self, records: Sequence[HaproxyRates], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+        name = max(_MIN_NAME, min(_MAX_NAME, cells - _FIGURES))
         lines = [line(Span(f"{'':<{name}} queue  sess    of     /s"[:cells], Role.DIM))]
-        lines += [self._row(each, name) for each in found[: max(1, rows - 1)]]
-        spare = rows - len(lines)
-        if spare >= 3 and any(view.past.queued.values):
-            top = self.top(view.past.queued, cells, 10.0)
-            lines.append(self.caption(tr("queue, 0 to {top}", top=f"{top:.0f}"), cells))
-            lines += self.curve(view.past.queued, cells, spare - 1, top)
-        return lines[:rows]
+        return lines + [self._row(each, name) for each in records[: max(1, rows - 1)]]
+
+    def graph(self, records: Sequence[HaproxyRates], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+        queued = self.ring(view, "queued")
+        if not any(queued.values):
+            return []
+        top = self.top(queued, cells, 10.0)
+        return self.captioned(tr("queue, 0 to {top}", top=f"{top:.0f}"), queued, cells, rows, top)
 
     def _row(self, rates: HaproxyRates, room: int) -> Line:
         entry = rates.line
@@ -68,12 +72,6 @@ class HaproxyPanel(Panel):
             Span(count(entry.session_limit, 6), Role.DIM),
             Span("   down" if down else per_second(rate, 7), Role.BAD if down else Role.VALUE),
         )
-
-
-def _lines(view: View) -> list[HaproxyRates]:
-    """Those with a queue first; then backends, full servers, frontends, servers, and what nobody uses."""
-    found = () if view.rates is None else view.rates.haproxy or ()
-    return sorted(found, key=lambda each: (-(each.line.queue or 0), _rank(each.line)))
 
 
 def _rank(entry: HaproxyProxy) -> int:

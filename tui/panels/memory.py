@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from loadtop.i18n import tr
+from loadtop.rates.measured import HostView
 from tui.drawing.bars import gauge
 from tui.drawing.graph import ceiling_of_size, utilisation
 from tui.drawing.line import Line, Role, Span, fit, line
@@ -23,10 +24,27 @@ LEFT = 19
 """Cells of the available memory, before its gauge."""
 
 
+def _used(host: HostView) -> float | None:
+    """Percent of the memory that is not available."""
+    memory = None if host.sample is None or host.stale_s else host.sample.memory
+    if memory is None or memory.available_kb is None or not memory.total_kb:
+        return None
+    return 100.0 * (memory.total_kb - memory.available_kb) / memory.total_kb
+
+
+def _swap_traffic(host: HostView) -> float | None:
+    """Swapping in both directions, in kB/s."""
+    paging = None if host.rates is None else host.rates.paging
+    if paging is None or paging.swap_in_kb is None or paging.swap_out_kb is None:
+        return None
+    return paging.swap_in_kb + paging.swap_out_kb
+
+
 class MemoryPanel(Panel):
-    """Occupancy of swap is no alarm; traffic is."""
+    """Swap in use is not coloured, swap traffic is."""
 
     KEY = "memory"
+    CURVES = (("used", _used), ("swap_traffic", _swap_traffic))
 
     def title(self, view: View) -> Line:
         return line(Span(self.machine(view), Role.ACCENT), Span(tr("memory, swap"), Role.TITLE))
@@ -56,18 +74,17 @@ class MemoryPanel(Panel):
         """Memory in use; and swap traffic, where there was any."""
         if rows < 2:
             return []
-        past = view.past
-        used, moved = any(past.memory_used.values), any(past.swap_traffic.values)
-        both = used and moved and rows >= 6
-        upper, lower = (rows - rows // 2, rows // 2) if both else (0, rows) if moved else (rows if used else 0, 0)
+        used, moved = self.ring(view, "used"), self.ring(view, "swap_traffic")
+        has_used, has_moved = any(used.values), any(moved.values)
+        both = has_used and has_moved and rows >= 6
+        upper = rows - rows // 2 if both else rows if has_used and not has_moved else 0
         lines: list[Line] = []
         if upper:
-            lines.append(self.caption(tr("memory in use, 0 to 100 %"), cells))
-            lines += self.curve(past.memory_used, cells, upper - 1, role=utilisation)
-        if lower:
-            top = self.top(past.swap_traffic, cells, 100.0, ceiling_of_size)
-            lines.append(self.caption(tr("swap traffic, 0 to {top}", top=speed(top)), cells))
-            lines += self.curve(past.swap_traffic, cells, lower - 1, top, lambda _: Role.SWAP)
+            lines += self.captioned(tr("memory in use, 0 to 100 %"), used, cells, upper, role=utilisation)
+        if has_moved:
+            top = self.top(moved, cells, 100.0, ceiling_of_size)
+            words = tr("swap traffic, 0 to {top}", top=speed(top))
+            lines += self.captioned(words, moved, cells, rows - upper, top, lambda _: Role.SWAP)
         return lines
 
 

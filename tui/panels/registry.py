@@ -1,35 +1,40 @@
-"""Every panel of the cockpit once, in the order in which they are chosen. A new panel is a line here and in a band of
-:mod:`tui.drawing.layout`."""
+"""Every panel of the cockpit, in the order in which they are chosen."""
 
-from tui.drawing.appearance import Appearance
 from tui.panels.apache import ApachePanel
 from tui.panels.cpu import CpuPanel
 from tui.panels.devices import DevicePanel
-from tui.panels.fpm import FpmPanel
 from tui.panels.haproxy import HaproxyPanel
 from tui.panels.load import LoadPanel
 from tui.panels.memory import MemoryPanel
+from tui.panels.php_fpm import FpmPanel
 from tui.panels.processes import ProcessPanel
 from tui.panels.timeline import TimePanel
 from tui.panels.verdict import VerdictPanel
 from tui.panels.workers import WorkersPanel
+from tui.state.history import Curves
 from tui.widgets.panel import Panel
+
+SERVERS: tuple[type[Panel], ...] = (
+    ApachePanel,
+    FpmPanel,
+    HaproxyPanel,
+)
+"""One panel per kind of server. A new kind is one line here: layout, history, tabs and help follow."""
 
 PANELS: tuple[type[Panel], ...] = (
     VerdictPanel,
     LoadPanel,
     CpuPanel,
     MemoryPanel,
-    ApachePanel,
-    FpmPanel,
-    HaproxyPanel,
+    *SERVERS,
     WorkersPanel,
     ProcessPanel,
     DevicePanel,
     TimePanel,
 )
+"""A panel that belongs to no kind of server needs a place in :mod:`tui.drawing.layout` as well."""
 
 
-def make_panels(appearance: Appearance) -> tuple[Panel, ...]:
-    """One of each."""
-    return tuple(panel(appearance) for panel in PANELS)
+def curves() -> Curves:
+    """What the history keeps for the panels, by ``panel.curve``."""
+    return [(f"{panel.KEY}.{name}", value_of) for panel in PANELS for name, value_of in panel.CURVES]

@@ -1,20 +1,19 @@
-"""The cockpit: header, panels, keys. Which panel goes where is :mod:`tui.drawing.layout`'s business."""
+"""The cockpit: header, panels, keys. Which panel goes where is :mod:`tui.drawing.layout`."""
 
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.geometry import Region
-from textual.layout import Layout
+from textual.geometry import Offset, Region, Size, Spacing
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
 from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.layout import Band, bands_for, boxes, place, settle, tabs
+from tui.drawing.layout import Band, bands_for, boxes, chosen_panels, framed, tabs
 from tui.drawing.line import Role
 from tui.panels.header import Header
 from tui.panels.processes import ProcessPanel
-from tui.panels.registry import make_panels
-from tui.screens.boxes import BoxLayout
+from tui.panels.registry import PANELS, SERVERS
 from tui.screens.live import LiveScreen
 from tui.state.view import View
 from tui.widgets.keybar import KeyBar
@@ -30,6 +29,28 @@ LEAST = (16, 6)
 """Columns and rows below which there is no panel, only the first and the last line."""
 
 
+class PanelLayout(Layout):
+    """Asks the screen where its widgets are. The palette lies over the others."""
+
+    name = "panels"
+
+    def __init__(self, screen: "CockpitScreen") -> None:
+        self._screen = screen
+
+    def arrange(
+        self,
+        parent: Widget,
+        children: list[Widget],  # noqa: ARG002 (the screen knows them)
+        size: Size,
+        greedy: bool = True,  # noqa: ARG002 (nothing grows with its content)
+    ) -> ArrangeResult:
+        parent.pre_layout(self)
+        return [
+            WidgetPlacement(region, Offset(), Spacing(), widget, order=widget is self._screen.above)
+            for widget, region in self._screen.places(size.width, size.height)
+        ]
+
+
 class CockpitScreen(LiveScreen, inherit_bindings=False):
     """Places its panels, and knows which one is chosen and whether it is zoomed."""
 
@@ -41,7 +62,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.glyphs = appearance.glyphs
         self.header = Header(appearance)
         self.keys = KeyBar(appearance)
-        self.panels: dict[str, Panel] = {panel.KEY: panel for panel in make_panels(appearance)}
+        self.panels: dict[str, Panel] = {panel.KEY: panel(appearance) for panel in PANELS}
         if program is not None and program.terminal is not None:
             from tui.panels.command import CommandPanel
 
@@ -51,7 +72,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.above: Palette | None = None
         self._recent: list[str] = []
         self._wanted: frozenset[str] = frozenset(self.panels)
-        self._boxes = BoxLayout(self)
+        self._boxes = PanelLayout(self)
         self._asking: Asking | None = None
         self._view: View | None = None
 
@@ -68,15 +89,17 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     def places(self, width: int, height: int) -> list[tuple[Widget, Region]]:
         """Every widget that is shown, with its region; panels learn their frames."""
-        shared = bands_for(width, height, command="command" in self.panels)
-        bands = [Band((self.chosen,), 1, weight=1)] if self.zoomed else settle(shared, self._wanted, self._recent)
+        shared = bands_for(width, height, [panel.KEY for panel in SERVERS], command="command" in self.panels)
+        bands = (
+            [Band((self.chosen,), 1, weight=1)] if self.zoomed else chosen_panels(shared, self._wanted, self._recent)
+        )
         sharing = {} if self.zoomed else tabs(shared, self._wanted)
         found: list[tuple[Widget, Region]] = [(self.header, Region(0, 0, width, 1))]
         for panel in self.panels.values():
             panel.placement = None
             panel.tabs = tuple((name, self.panels[name].TAB or name) for name in sharing.get(panel.KEY, ()))
         room = boxes(bands, width, 1, height - 2) if width >= LEAST[0] and height >= LEAST[1] else []
-        for placement in place(room, self.glyphs):
+        for placement in framed(room, self.glyphs):
             panel = self.panels[placement.panel]
             panel.placement = placement
             found.append((panel, Region(placement.x, placement.y, placement.width, placement.height)))
@@ -166,7 +189,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
     def processes(self) -> ProcessPanel:
         """The table of processes."""
         found = self.panels["processes"]
-        assert isinstance(found, ProcessPanel)  # noqa: S101 (the registry says so)
+        assert isinstance(found, ProcessPanel)  # noqa: S101 (as registered)
         return found
 
     def on_panel_picked(self, event: Panel.Picked) -> None:

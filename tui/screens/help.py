@@ -8,9 +8,9 @@ from textual.binding import Binding, BindingType
 from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import pad, tr
 from tui.drawing.line import Line, Role, Span, beside, line
-from tui.drawing.scoreboard import NAMES, role_of
 from tui.drawing.text import width
 from tui.drawing.verdicts import LETTERS, headline
+from tui.panels.registry import PANELS
 from tui.screens.page import PageScreen
 from tui.state.view import View
 from tui.widgets.keys import ELSEWHERE, KEYS, Key
@@ -52,7 +52,10 @@ class HelpScreen(PageScreen):
     def text(self, view: View, cells: int) -> Sequence[Line]:  # noqa: ARG002 (help does not depend on it)
         ends = line(Span(tr('A value that was not measured is shown as "-", never as 0.'), Role.DIM))
         keys = [*self._keys(), (), *_words()]
-        letters = [*self._states(), (), *_limits(self.glyphs.dot), (), *_slots()]
+        letters = [*self._states(), (), *_limits(self.glyphs.dot)]
+        for panel in PANELS:
+            if section := panel.help_lines():
+                letters += [(), *section]
         if cells < WIDE:
             return [*keys, (), *letters, (), ends]
         half = cells // 2
@@ -92,8 +95,3 @@ def _limits(calm: str) -> list[Line]:
         name, rest = headline(bottleneck)
         lines.append(line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, names)}  ", Span(rest, Role.DIM)))
     return lines
-
-
-def _slots() -> list[Line]:
-    lines: list[Line] = [line(Span(tr("Letters of Apache's scoreboard"), Role.TITLE))]
-    return lines + [line("  ", Span(f"{letter:<3}", role_of(letter)), tr(name)) for letter, name in NAMES.items()]

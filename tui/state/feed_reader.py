@@ -1,4 +1,4 @@
-"""Follows a feed: keeps what was, the newest moment, and what there is to draw of it."""
+"""Reads a feed: keeps the newest snapshot and the past, and makes the view of them."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -9,29 +9,31 @@ from loadtop.analysis.totals.timeline import Span
 from loadtop.model import LoadSample
 from loadtop.pipeline.feed import Feed
 from loadtop.pipeline.snapshot import Snapshot
-from tui.state.history import History
+from tui.state.history import Curves, History
 from tui.state.view import Phase, View
 
 if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import SummaryBuilder
     from loadtop.analysis.tune.step import Sweep
 
-STEP_BEATS = 60
-"""Of a step that is longer, the newest so many intervals count: they are kept."""
+STEP_INTERVALS = 60
+"""Intervals of a step that are kept; of a longer step, only the newest ones count."""
 
 
 class FeedReader:
     """Runs a feed in a task of the running loop; ``changed`` is called whenever there is something new to draw.
 
-    Every moment goes into the history; of moments that come faster than they are drawn only the newest is kept.
+    Every snapshot goes into the history, with the ``curves`` of the panels. Of snapshots that arrive faster than they
+    are drawn, only the newest is kept.
     """
 
-    def __init__(self, feed: Feed, changed: Callable[[], None]) -> None:
+    def __init__(self, feed: Feed, changed: Callable[[], None], curves: Curves) -> None:
         self.feed = feed
         self.failure: BaseException | None = None
         self._changed = changed
-        self._history = History(feed.interval_s)
-        self._moment: Snapshot | None = None
+        self._curves = curves
+        self._history = History(feed.interval_s, curves=curves)
+        self._snapshot: Snapshot | None = None
         self._phase = Phase.STARTING
         self._host = ""
         self._held: View | None = None
@@ -41,17 +43,17 @@ class FeedReader:
 
     @property
     def sweep(self) -> "Sweep":
-        """The steps of the load, as far as they were followed."""
+        """The steps of the load so far."""
         if self._sweep is None:
             from loadtop.analysis.tune.step import Sweep
 
-            self._sweep = Sweep(STEP_BEATS)
+            self._sweep = Sweep(STEP_INTERVALS)
         return self._sweep
 
     @property
     def load(self) -> LoadSample | None:
-        """The load as it is now, whatever picture is held."""
-        return None if self._moment is None else self._moment.measured.load
+        """The load now, also while the view is paused."""
+        return None if self._snapshot is None else self._snapshot.measured.load
 
     @property
     def load_runs(self) -> bool:
@@ -60,7 +62,7 @@ class FeedReader:
 
     @property
     def view(self) -> View:
-        """What there is to draw: the newest, or what is held."""
+        """The newest view, or the one that is held."""
         if self._held is not None:
             return self._held
         detail = ""
@@ -71,14 +73,13 @@ class FeedReader:
             recording=self.feed.recording,
             interval_s=self.feed.interval_s,
             history=self._history,
-            snapshot=self._moment,
+            snapshot=self._snapshot,
             host_name=self._host,
             phase=self._phase,
             detail=detail,
         )
 
     def start(self) -> None:
-        """Run the feed."""
         self._task = asyncio.create_task(self.feed.run(self._receive), name="feed")
         self._task.add_done_callback(self._ended)
 
@@ -89,7 +90,7 @@ class FeedReader:
             await asyncio.wait({self._task})
 
     def hold(self) -> None:
-        """Let the picture stand still while data goes on; or let it follow again."""
+        """Pause the view while data goes on, or resume it."""
         if self._held is None:
             self._held = replace(self.view, history=self._history.copy(), paused=True)
         else:
@@ -97,7 +98,7 @@ class FeedReader:
         self._changed()
 
     def freeze(self, on: bool) -> None:
-        """Let the picture stand still while what was before it is computed; or let it follow again."""
+        """Keep the view while a player computes what came before, or resume it."""
         if on and self._held is None:
             self._held = replace(self.view, history=self._history.copy())
         elif not on and self._held is not None:
@@ -105,14 +106,14 @@ class FeedReader:
             self._changed()
 
     def restart(self, start: float, spans: Sequence[Span], marks: Sequence[tuple[float, str]]) -> None:
-        """Forget what was: what comes begins at ``start`` (seconds), after these verdicts and marks."""
-        self._history = History(self.feed.interval_s, start)
+        """Start a new history at ``start`` (seconds), after these verdicts and marks."""
+        self._history = History(self.feed.interval_s, start, curves=self._curves)
         self._history.timeline.spans.extend(spans)
         self._history.marks.extend(marks)
         self._summary = self._sweep = None
 
     def next_host(self, step: int = 1) -> bool:
-        """Turn to the next machine; False where there is only one."""
+        """Show the next machine; return False where there is only one."""
         names = [host.name for host in self.view.hosts]
         if len(names) < 2:
             return False
@@ -122,14 +123,13 @@ class FeedReader:
         return True
 
     def show_host(self, name: str) -> None:
-        """Turn to this machine."""
         self._host = name
         if self._held is not None:
             self._held = replace(self._held, host_name=name)
         self._changed()
 
     def report(self) -> str:
-        """What was measured so far, as the report that is printed at the end; empty where there is nothing yet."""
+        """The report of what was measured so far; empty where nothing was."""
         if self._summary is None:
             return ""
         from loadtop.reports.text import report
@@ -139,7 +139,7 @@ class FeedReader:
     def _receive(self, snapshot: Snapshot) -> None:
         self._history.add(snapshot)
         self._sum_up(snapshot)
-        self._moment = snapshot
+        self._snapshot = snapshot
         self._phase = Phase.LIVE
         if self._held is None:
             self._changed()

@@ -1,4 +1,4 @@
-"""What is drawn: one moment, the machine that was chosen, and what was before. Panels are functions of it."""
+"""What a screen shows: one snapshot, the chosen machine and the past. Panels are functions of it."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -7,7 +7,7 @@ from loadtop.i18n import tr
 from loadtop.model import HostSample, LoadSample, State
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
-from loadtop.rates.records import ApacheRates, HostRates
+from loadtop.rates.records import HostRates
 from tui.drawing.numbers import duration
 from tui.drawing.text import message_text
 from tui.state.history import STALE_INTERVALS, History, HostHistory
@@ -16,7 +16,7 @@ _NOTHING = HostHistory()
 
 
 class Phase(Enum):
-    """The life of the feed."""
+    """How far the feed is."""
 
     STARTING = auto()
     LIVE = auto()
@@ -26,7 +26,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything a picture is made from. ``detail`` says what broke the feed."""
+    """Everything that a screen is drawn from. ``detail`` says what broke the feed."""
 
     title: str
     recording: str
@@ -54,13 +54,13 @@ class View:
 
     @property
     def past(self) -> HostHistory:
-        """What was on the chosen machine."""
+        """The past of the chosen machine."""
         host = self.host
         return self.history.hosts.get(host.name, _NOTHING) if host is not None else _NOTHING
 
     @property
     def stale_s(self) -> float:
-        """Seconds without a sample of the chosen machine, or 0 while they come as they should."""
+        """Seconds since the last sample of the chosen machine; 0 while samples arrive in time."""
         host = self.host
         return host.stale_s if host is not None and self.is_stale(host) else 0.0
 
@@ -79,17 +79,16 @@ class View:
         host = self.host
         return None if host is None or self.stale_s else host.sample
 
-    @property
-    def page(self) -> ApacheRates | None:
-        """The newest status page of the first Apache of the chosen machine; ``None`` once it is too old."""
+    def rates_with(self, kind: str) -> HostRates | None:
+        """The chosen machine's newest rates with records of this kind of server; ``None`` once they are too old."""
         at = 0.0 if self.snapshot is None else self.snapshot.at
-        known = self.past.page if not self.stale_s else None
-        return known if at - self.past.page_at <= STALE_INTERVALS * self.interval_s else None
+        known_at, rates = self.past.servers.get(kind, (0.0, None))
+        return rates if not self.stale_s and at - known_at <= STALE_INTERVALS * self.interval_s else None
 
     def why_nothing(self, *collectors: str, brief: bool = True) -> str:
-        """Why a panel has nothing to show, in words: no machine, a stale one, or what its collector said.
+        """Say why a panel has nothing to show: no machine, a stale one, or the reason its collector gave.
 
-        The cause of a stale machine is left out where it is ``brief``: one panel tells it.
+        ``brief`` leaves out why a machine is stale: one panel shows it.
         """
         host = self.host
         if host is None:

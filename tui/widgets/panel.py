@@ -1,6 +1,7 @@
 """A framed part of the cockpit: a title in its upper frame line, and content that is a function of the view."""
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from textual import events
 from textual.message import Message
@@ -11,7 +12,7 @@ from tui.drawing.graph import ceiling, graph, plain, span_of, top_of
 from tui.drawing.layout import Placement
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.drawing.text import clip_middle, safe, width, wrap
-from tui.state.history import Ring
+from tui.state.history import Curves, Ring
 from tui.state.view import View
 from tui.widgets.lines import Lines
 
@@ -35,6 +36,9 @@ class Panel(Lines):
 
     TAB = ""
     """What it is called where it shares its place with others; its name where this is empty."""
+
+    CURVES: ClassVar[Curves] = ()
+    """The names and values that the history keeps for this panel's graphs."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance, self.KEY)
@@ -67,6 +71,11 @@ class Panel(Lines):
         """Upper and lower frame line (empty where the lower neighbour draws it), for panels that write into them."""
         return ceiling, floor
 
+    @classmethod
+    def help_lines(cls) -> list[Line]:
+        """What the help screen says about this panel: a title and lines; nothing for most."""
+        return []
+
     def draw(self, view: View) -> None:
         """Show the view in the frame."""
         placement = self.placement
@@ -97,6 +106,22 @@ class Panel(Lines):
     ) -> list[Line]:
         """What was, as a graph."""
         return graph(ring.values, cells, rows, top, self.glyphs, role, total=ring.total)
+
+    def ring(self, view: View, name: str) -> Ring[float]:
+        """The past of one of the panel's ``CURVES`` on the chosen machine."""
+        return view.past.curve(f"{self.KEY}.{name}")
+
+    def captioned(
+        self,
+        words: str,
+        ring: Ring[float],
+        cells: int,
+        rows: int,
+        top: float = 100.0,
+        role: Callable[[float], Role] = plain,
+    ) -> list[Line]:
+        """A graph in ``rows`` lines, the first of which says what it shows."""
+        return [self.caption(words, cells), *self.curve(ring, cells, rows - 1, top, role)]
 
     def top(self, ring: Ring[float], cells: int, least: float, round_up: Callable[[float], float] = ceiling) -> float:
         """The top of the axis of such a graph."""

@@ -17,9 +17,9 @@ from loadtop.reports.text import wrapped
 from scripts.catalog import LOCALE, read, templates
 from tui.apps.replay import ELSEWHERE as REPLAY_ELSEWHERE
 from tui.apps.replay import KEYS as REPLAY_KEYS
-from tui.drawing.scoreboard import NAMES
 from tui.drawing.sweep import NARROW, WIDE
 from tui.drawing.verdicts import _DEVICES, _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
+from tui.panels.apache import SLOT_NAMES
 from tui.panels.registry import PANELS
 from tui.screens.help import WORDS
 from tui.widgets.keys import ELSEWHERE, KEYS
@@ -109,7 +109,7 @@ def test_a_catalogue_in_a_checkout_is_compiled_when_it_is_newer(tmp_path: Path) 
 
 
 def test_tables_of_texts_have_their_japanese() -> None:
-    words = set(NAMES.values()) | set(_METRICS.values()) | set(_DEVICES.values())
+    words = set(SLOT_NAMES.values()) | set(_METRICS.values()) | set(_DEVICES.values())
     words |= {part for parts in HEADLINES.values() for part in parts}
     words |= {text for key in KEYS if key.footer for text in (key.label, key.help) if text}
     words |= {text for key in REPLAY_KEYS for text in (key.label, key.help) if text}

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.drawing.line import length, text_of
-from tui.drawing.scoreboard import counted, legend, slots
+from tui.panels.apache import counted, legend, slots
 
 BOARDS = st.text(alphabet="WRKDCLGSI_.x", min_size=1, max_size=600)
 

@@ -4,83 +4,76 @@ from collections.abc import Sequence
 
 from loadtop.i18n import tr
 from loadtop.model import Group
+from loadtop.rates.measured import HostView
 from loadtop.rates.records import FpmRates
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, duration, per_second
 from tui.drawing.text import clip, safe, width
-from tui.panels.wanted import has_server
+from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
-from tui.widgets.panel import Panel
-
-FULL_PCT = 95.0
-"""Percent of a pool's children from which it is shown as full."""
 
 _FIGURES = 5 + 5 + 6
 _GAUGE = 8
-_LEAST, _MOST = 8, 20
+_MIN_NAME, _MAX_NAME = 8, 20
 
 
-class FpmPanel(Panel):
-    """A row per pool of the chosen machine, fullest first."""
+def _fullest(host: HostView) -> float | None:
+    pools = (None if host.rates is None else host.rates.fpm) or ()
+    return max((pool.full for pool in pools if pool.full is not None), default=None)
+
+
+class FpmPanel(ServerPanel[FpmRates]):
+    """A row per pool of the chosen machine, those with a queue first, then the fullest."""
 
     KEY = "fpm"
     TAB = "php-fpm"
+    GROUP = Group.FPM
+    CURVES = (("full", _fullest),)
 
-    def wanted(self, view: View) -> bool:
-        rates = view.past.rates
-        return has_server(view, "fpm", Group.FPM) or bool(rates and rates.fpm)
+    def records(self, view: View) -> Sequence[FpmRates]:
+        pools = () if view.rates is None else view.rates.fpm or ()
+        return sorted(pools, key=lambda found: (-(found.pool.listen_queue or 0), -(found.full or 0.0), found.pool.pool))
 
     def title(self, view: View) -> Line:
-        pools = _pools(view)
+        pools = self.records(view)
         manager = f" {safe(pools[0].pool.manager)}" if len(pools) == 1 and pools[0].pool.manager else ""
         return line(
             Span("php-fpm", Role.TITLE), Span(tr(" {number} pools", number=len(pools)) if len(pools) > 1 else manager)
         )
 
     def tag(self, view: View) -> Line:
-        known = [pool.requests for pool in _pools(view) if pool.requests is not None]
+        known = [pool.requests for pool in self.records(view) if pool.requests is not None]
         return line(Span(f"{per_second(sum(known), 5)}/s", Role.DIM)) if known else ()
 
-    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
-        pools = _pools(view)
-        if not pools:
-            return self.words(view.why_nothing("fpm"), cells, rows)
+    def table(self, records: Sequence[FpmRates], view: View, cells: int, rows: int) -> list[Line]:
         room = cells - _FIGURES - _GAUGE
-        name = min(_MOST, room) if room >= _LEAST else max(_LEAST, cells - _FIGURES)
+        name = min(_MAX_NAME, room) if room >= _MIN_NAME else max(_MIN_NAME, cells - _FIGURES)
         lines = [line(Span(clip(f"{'pool':<{name}} busy   of queue", cells, ""), Role.DIM))]
-        lines += [self._row(pool, name, cells) for pool in pools[: max(1, rows - 1)]]
-        if all(pool.pool.active is None for pool in pools):
-            why = _silence(pools) or view.why_nothing("fpm")
+        lines += [self._row(pool, name, cells) for pool in records[: max(1, rows - 1)]]
+        if all(pool.pool.active is None for pool in records):
+            why = _silence(records) or view.why_nothing(self.KEY)
             lines += self.words(why, cells, max(0, min(3, rows - len(lines))))
-        spare = rows - len(lines)
-        if spare >= 3:
-            lines.append(self.caption(tr("children busy, 0 to 100 %"), cells))
-            lines += self.curve(view.past.pools, cells, spare - 1, role=utilisation)
-        return lines[:rows]
+        return lines
+
+    def graph(self, records: Sequence[FpmRates], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+        words = tr("children busy, 0 to 100 %")
+        return self.captioned(words, self.ring(view, "full"), cells, rows, role=utilisation)
 
     def _row(self, rates: FpmRates, room: int, cells: int) -> Line:
         pool, full = rates.pool, rates.full
-        bad = full is not None and full >= FULL_PCT
         name = clip(safe(pool.pool), room, self.glyphs.ellipsis)
         spans = [
             Span(name + " " * (room - width(name))),
-            Span(count(pool.active, 5), Role.BAD if bad else Role.VALUE),
+            Span(count(pool.active, 5), Role.BAD if is_full(full) else Role.VALUE),
             Span(count(pool.max_children, 5)),
             Span(count(pool.listen_queue, 6), Role.BAD if pool.listen_queue else Role.VALUE),
         ]
         spare = cells - room - _FIGURES - 2
         if spare >= _GAUGE - 2:
-            role = Role.FULL if bad else Role.FILLING if full is not None and full > 60.0 else Role.FREE
-            spans += [Span("  "), *gauge(full, spare, role, self.glyphs)]
+            spans += [Span("  "), *gauge(full, spare, fullness(full), self.glyphs)]
         return tuple(spans)
-
-
-def _pools(view: View) -> list[FpmRates]:
-    """The pools, those with a queue first, then the fullest."""
-    pools = () if view.rates is None else view.rates.fpm or ()
-    return sorted(pools, key=lambda found: (-(found.pool.listen_queue or 0), -(found.full or 0.0), found.pool.pool))
 
 
 def _silence(pools: Sequence[FpmRates]) -> str:
