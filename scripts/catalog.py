@@ -2,10 +2,14 @@
 
 New templates are added without a translation, unused ones are removed. ``tests/unit/i18n/test_catalog.py`` fails
 until everything is translated.
+
+A template is an argument of ``tr``, ``Message`` or ``plural``, or a literal of the type ``Translatable``: the value of
+a variable (also within tuples, lists and dictionaries), what a function returns, a field where its class is called.
 """
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -14,8 +18,7 @@ from babel.messages.pofile import read_po, write_po
 ROOT = Path(__file__).parents[1]
 LOCALE = ROOT / "loadtop" / "i18n" / "locale"
 PACKAGES = ("loadtop", "collectors", "tui")
-TEMPLATES = {"tr": (0,), "Message": (0,), "translatable": (0,), "plural": (1, 2)}
-"""Functions whose arguments at these places are templates."""
+MARK = "Translatable"
 HEADER = """msgid ""
 msgstr ""
 "Content-Type: text/plain; charset=utf-8\\n"
@@ -24,40 +27,88 @@ msgstr ""
 
 """
 
+Template = str | tuple[str, str]
+Fields = dict[str, ast.expr]
+"""The fields of a class in order, with their types."""
 
-def templates() -> set[str | tuple[str, str]]:
+
+def templates() -> set[Template]:
     """Return every template in the code; one for one thing and for many as a pair."""
-    found: set[str | tuple[str, str]] = set()
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in TEMPLATES:
-                    found |= set(_of(node, TEMPLATES[node.func.id]))
-    return found
+    paths = chain.from_iterable((ROOT / package).rglob("*.py") for package in PACKAGES)
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    classes = {
+        node.name: fields for node in nodes if isinstance(node, ast.ClassDef) and _marked(fields := _fields(node))
+    }
+    return {found for node in nodes for found in _templates(node, classes)}
 
 
-def _of(call: ast.Call, places: tuple[int, ...]) -> Iterator[str | tuple[str, str]]:
-    texts = [list(_literals(call.args[place])) for place in places if place < len(call.args)]
-    if len(texts) == 2:
-        yield from zip(*texts, strict=True)
-    elif texts:
-        yield from texts[0]
+def _fields(node: ast.ClassDef) -> Fields:
+    return {
+        each.target.id: each.annotation
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    }
+
+
+def _marked(fields: Fields) -> bool:
+    return any(MARK in ast.unparse(annotation) for annotation in fields.values())
+
+
+def _templates(node: ast.AST, classes: dict[str, Fields]) -> Iterator[Template]:
+    match node:
+        case ast.Call(func=ast.Name(id="plural"), args=[_, one, many, *_]):
+            yield from zip(_literals(one), _literals(many), strict=True)
+        case ast.Call(func=ast.Name(id="tr" | "Message"), args=[first, *_]):
+            yield from _literals(first)
+        case ast.Call(func=ast.Name(id=name)) if name in classes:
+            fields = classes[name]
+            values = [*zip(fields, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
+            for field, value in values:
+                yield from _of_type(fields.get(field or ""), value)
+        case ast.AnnAssign(annotation=annotation, value=ast.expr() as value):
+            yield from _of_type(annotation, value)
+        case ast.FunctionDef(returns=ast.Name(id="Translatable")):
+            for each in ast.walk(node):
+                if isinstance(each, ast.Return) and each.value is not None:
+                    yield from _literals(each.value)
 
 
 def _literals(node: ast.expr) -> Iterator[str]:
-    if isinstance(node, ast.IfExp):
-        yield from _literals(node.body)
-        yield from _literals(node.orelse)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value:
-        yield node.value
+    match node:
+        case ast.Constant(value=str(text)) if text:
+            yield text
+        case ast.IfExp(body=first, orelse=other):
+            yield from chain(_literals(first), _literals(other))
+
+
+def _of_type(kind: ast.expr | None, node: ast.expr) -> Iterator[str]:
+    """The literals in ``node`` that are translatable by its type."""
+    match kind, node:
+        case ast.Name(id="Translatable"), _:
+            yield from _literals(node)
+        case ast.BinOp(left=left, right=right), _:  # a union
+            yield from chain(_of_type(left, node), _of_type(right, node))
+        case ast.Subscript(slice=ast.Tuple(elts=[key_kind, value_kind])), ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                yield from chain(_of_type(key_kind, key or value), _of_type(value_kind, value))
+        case ast.Subscript(slice=ast.Tuple(elts=[each_kind, ast.Constant()])), ast.Tuple(elts=each):
+            yield from chain.from_iterable(_of_type(each_kind, value) for value in each)
+        case ast.Subscript(slice=ast.Tuple(elts=kinds)), ast.Tuple(elts=each):
+            yield from chain.from_iterable(_of_type(*pair) for pair in zip(kinds, each, strict=False))
+        case ast.Subscript(slice=each_kind), ast.Tuple(elts=each) | ast.List(elts=each) | ast.Set(elts=each):
+            yield from chain.from_iterable(_of_type(each_kind, value) for value in each)
+        case ast.Subscript(value=ast.Name(id="ClassVar" | "Final"), slice=inner), _:
+            yield from _of_type(inner, node)
 
 
 def read(path: Path) -> Catalog:
+    """Return the catalogue in a ``.po`` file."""
     with path.open("rb") as file:
         return read_po(file)
 
 
 def write(path: Path, catalog: Catalog) -> None:
+    """Write a ``.po`` file, sorted, without places in the code: a diff shows texts only."""
     header = HEADER.format(language=catalog.locale_identifier, plurals=catalog.num_plurals, plural=catalog.plural_expr)
     with path.open("wb") as file:
         file.write(header.encode())
@@ -65,6 +116,7 @@ def write(path: Path, catalog: Catalog) -> None:
 
 
 def main() -> None:
+    """Update every catalogue and print what lacks a translation."""
     for path in LOCALE.glob("*/LC_MESSAGES/*.po"):
         before = read(path)
         catalog = Catalog(locale=before.locale)
@@ -72,8 +124,12 @@ def main() -> None:
             known = before.get(template)
             catalog.add(template, known.string if known else "")
         write(path, catalog)
-        missing = sum(1 for entry in catalog if entry.id and not entry.string)
-        print(f"{path.relative_to(ROOT)}: {len(catalog)} templates, {missing} without a translation")
+        missing = [str(entry.id) for entry in catalog if entry.id and not entry.string]
+        print(
+            f"{path.relative_to(ROOT)}: {len(catalog)} templates, {len(missing)} without a translation",
+            *missing,
+            sep="\n  ",
+        )
 
 
 if __name__ == "__main__":

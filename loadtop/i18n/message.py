@@ -29,13 +29,13 @@ __all__ = [
     "MessageError",
     "Parameter",
     "Text",
+    "Translatable",
     "english",
     "listed",
     "plural",
     "rendered",
     "sentences",
     "tr",
-    "translatable",
     "verbatim",
 ]
 
@@ -48,6 +48,9 @@ _FORMAT = re.compile(r"|,|,?\.\d[fg%]|sentences")
 
 _Translate: TypeAlias = Callable[[str, str, int], str]
 _Escape: TypeAlias = Callable[[str], str]
+Translatable: TypeAlias = str
+"""A text that :func:`tr` is given later. The catalogue takes the literals of variables, tables and fields of this type:
+``TITLES: dict[str, Translatable] = {...}``, ``label: Translatable`` in a dataclass."""
 Parameter: TypeAlias = "str | int | float | Message | tuple[Message, ...] | None"
 
 
@@ -167,13 +170,8 @@ def listed(items: Iterable[Message | str]) -> Message:
     return parts[0] if len(parts) == 1 else Message("{parts}", parts=parts)
 
 
-def translatable(text: str) -> str:
-    """Return ``text``, marked for the catalogue: for tables of texts that ``tr`` shows later."""
-    return text
-
-
-_SENTENCES = translatable("{first} {second}")
-_LIST = translatable("{first}, {second}")
+_SENTENCES: Translatable = "{first} {second}"
+_LIST: Translatable = "{first}, {second}"
 
 
 def tr(english: str, /, **values: object) -> str:

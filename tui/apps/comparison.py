@@ -12,7 +12,7 @@ from loadtop.analysis.compare.comparison import Comparison
 from loadtop.analysis.compare.run import Run
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.reports.compare import body, head, letter
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
@@ -37,7 +37,7 @@ FINE = (0.1, 0.2, 0.5)
 class ComparisonApp(PageApp[None], inherit_bindings=False):
     """The comparison on a page."""
 
-    HEADING = "compare"
+    HEADING: Translatable = "compare"
     BINDINGS: ClassVar[list[BindingType]] = [
         *PageApp.BINDINGS,
         Binding("a", "everything", "all numbers"),

@@ -8,7 +8,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from tui.apps.terminal import TerminalDriver
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line
@@ -36,7 +36,7 @@ class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
     ALLOW_SELECT = False
     ENABLE_COMMAND_PALETTE = False
     TITLE = "loadtop"
-    HEADING = ""
+    HEADING: Translatable = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,escape,ctrl+c,ctrl+q", "leave", "quit", priority=True),
         Binding("p,ctrl+s", "picture", "picture"),

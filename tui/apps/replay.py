@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.recording.player import SessionPlayer
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
@@ -46,7 +46,7 @@ KEYS = (
 )
 """The keys of a replay; what they do to a panel is what they do live."""
 
-ELSEWHERE = (
+ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("home", "the beginning; end: the end"),
     ("tab", "the next machine; with one machine, the next panel"),
     ("up down", "choose a panel (or click it; click again to zoom)"),

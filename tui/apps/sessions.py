@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 from textual import events
 from textual.binding import Binding, BindingType
 
-from loadtop.i18n import pad, tr
+from loadtop.i18n import Translatable, pad, tr
 from loadtop.recording.listing import Recording
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
@@ -36,7 +36,7 @@ class Chosen(NamedTuple):
 class SessionsApp(PageApp[Chosen], inherit_bindings=False):
     """Recordings, newest first. ``at``: the one that is chosen at the beginning."""
 
-    HEADING = "sessions"
+    HEADING: Translatable = "sessions"
     BINDINGS: ClassVar[list[BindingType]] = [
         *(binding for binding in PageApp.BINDINGS if isinstance(binding, Binding) and "scroll" not in binding.action),
         Binding("enter,r", "replay", "replay"),

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 
 from loadtop.analysis.tune.knee import Knee
 from loadtop.analysis.tune.step import StepResult
-from loadtop.i18n import pad, tr
+from loadtop.i18n import Translatable, pad, tr
 from loadtop.model.histogram import mean, percentile
 from tui.drawing.bars import gauge
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import ABSENT, count, milliseconds, per_second, percent
 
-Column = tuple[str, int]
-TINY: tuple[Column, ...] = (("c", 4), ("req/s", 8), ("ms", 7), ("p99", 7))
-NARROW: tuple[Column, ...] = (
+TINY: tuple[tuple[Translatable, int], ...] = (("c", 4), ("req/s", 8), ("ms", 7), ("p99", 7))
+NARROW: tuple[tuple[Translatable, int], ...] = (
     ("c", 4),
     ("req/s", 8),
     ("ms", 7),
@@ -22,7 +21,7 @@ NARROW: tuple[Column, ...] = (
     ("swap%", 6),
     ("busy", 5),
 )
-WIDE: tuple[Column, ...] = (
+WIDE: tuple[tuple[Translatable, int], ...] = (
     ("c", 5),
     ("s", 5),
     ("req/s", 9),
@@ -61,7 +60,13 @@ def table(
 
 
 def _row(
-    result: StepResult, runs: bool, knee: Knee | None, columns: Sequence[Column], top: float, room: int, glyphs: Glyphs
+    result: StepResult,
+    runs: bool,
+    knee: Knee | None,
+    columns: Sequence[tuple[str, int]],
+    top: float,
+    room: int,
+    glyphs: Glyphs,
 ) -> Line:
     values = _values(result)
     text = "".join(values[name].rjust(size) for name, size in columns)

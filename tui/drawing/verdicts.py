@@ -1,7 +1,7 @@
 """What limits, letters and metrics are called on the screen: one place for each word."""
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from tui.drawing.line import Role
 from tui.drawing.numbers import quantity
 from tui.drawing.text import clip, clip_middle, width
@@ -30,7 +30,7 @@ LETTERS = {
 }
 """One letter per verdict, all different: the time strip is read without colour."""
 
-HEADLINES = {
+HEADLINES: dict[Bottleneck, tuple[Translatable, Translatable]] = {
     Bottleneck.NONE: ("HEADROOM", "nothing is full"),
     Bottleneck.GENERATOR: ("GENERATOR", "the load generator is the limit, the figures are its own"),
     Bottleneck.CLIENT_PORTS: ("CLIENT PORTS", "the generator runs out of ports"),
@@ -69,7 +69,7 @@ def on(host: str | None) -> str:
     return tr(" on {host}", host=host) if host else ""
 
 
-_METRICS = {
+_METRICS: dict[str, Translatable] = {
     "cpu.busy_pct": "CPU busy",
     "running": "want to run",
     "pressure.cpu_some_pct": "CPU stall",
@@ -123,7 +123,12 @@ _METRICS = {
 LEAST_NAME = 5
 """Cells of a machine's name that stay before a metric."""
 
-_DEVICES = {"util_pct": "busy", "await_ms": "await", "tx_mbit_s": "sends", "rx_mbit_s": "receives"}
+_DEVICES: dict[str, Translatable] = {
+    "util_pct": "busy",
+    "await_ms": "await",
+    "tx_mbit_s": "sends",
+    "rx_mbit_s": "receives",
+}
 
 
 def metric(name: str) -> str:

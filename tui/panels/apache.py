@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.model import Group
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ApacheRates
@@ -17,7 +17,7 @@ from tui.state.view import View
 SLOT_ORDER = "WRKDCLGSI_."
 """Slots are drawn busy ones first: their places change with every request, their numbers are what counts."""
 
-SLOT_NAMES = {
+SLOT_NAMES: dict[str, Translatable] = {
     "W": "sending",
     "R": "reading",
     "K": "keep-alive",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from loadtop.i18n import pad, tr
+from loadtop.i18n import Translatable, pad, tr
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import DiskRates, NetworkRates, TcpRates
 from tui.drawing.graph import ceiling_of_size, utilisation
@@ -40,7 +40,7 @@ class DevicePanel(Panel):
     """The busiest ones where there is no room for all, always in the order of their names."""
 
     KEY = "devices"
-    TAB = "disk"
+    TAB: Translatable = "disk"
     CURVES = (("disk", _busiest_disk), ("network", _traffic))
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.model import Failures, LoadSample, LoadState
 from tui.drawing.line import Line, Role, Span, beside, length, line
 from tui.drawing.numbers import count, milliseconds, per_second, speed
@@ -140,7 +140,7 @@ def _classes(failures: Failures) -> Sequence[str]:
     frequent one. Where the engine tells none apart, that."""
     if failures == Failures.undivided(failures.unclassified):
         return (tr("no class"),)
-    classes = {
+    classes: dict[Translatable, int | None] = {
         "connect": failures.connect,
         "receive": failures.receive,
         "length": failures.length,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.model import Group
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import FpmRates
@@ -28,7 +28,7 @@ class FpmPanel(ServerPanel[FpmRates]):
     """A row per pool of the chosen machine, those with a queue first, then the fullest."""
 
     KEY = "fpm"
-    TAB = "php-fpm"
+    TAB: Translatable = "php-fpm"
     GROUP = Group.FPM
     CURVES = (("full", _fullest),)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from textual import events
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.model import Group
 from loadtop.rates.records import ProcessRates
 from tui.drawing.appearance import Appearance
@@ -66,7 +66,7 @@ class ProcessPanel(Panel):
     """One row per process."""
 
     KEY = "processes"
-    TAB = "procs"
+    TAB: Translatable = "procs"
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
@@ -14,7 +14,7 @@ from tui.state.view import View
 from tui.widgets.panel import Panel
 
 CALM = Bottleneck.NONE.value
-BLIND = "no figures"
+BLIND: Translatable = "no figures"
 
 
 class TimePanel(Panel):

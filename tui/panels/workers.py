@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.model import EngineWorker
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, percent, size
@@ -20,7 +20,7 @@ class WorkersPanel(Panel):
     """One row per worker, in the order in which they came; where there is no room for all, those in trouble first."""
 
     KEY = "workers"
-    TAB = "workers"
+    TAB: Translatable = "workers"
 
     def wanted(self, view: View) -> bool:
         return bool(_workers(view))

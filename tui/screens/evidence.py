@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
-from loadtop.i18n import pad, tr
+from loadtop.i18n import Translatable, pad, tr
 from tui.drawing.graph import against, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, fit, length, line
 from tui.drawing.numbers import duration, quantity
@@ -29,7 +29,7 @@ ROWS = 3
 class EvidenceScreen(PageScreen):
     """Live: it goes on while it is read."""
 
-    HEADING = "evidence"
+    HEADING: Translatable = "evidence"
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close")]
 

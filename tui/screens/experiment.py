@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.analysis.experiment.runner import Progress
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.bars import gauge
 from tui.drawing.line import Line, Role, Span, line
@@ -22,7 +22,7 @@ WIDE_CELLS = 112
 class ExperimentScreen(PageScreen):
     """``progress`` and ``table`` are asked at each drawing; ``table`` gets whether there is room for all columns."""
 
-    HEADING = "experiment"
+    HEADING: Translatable = "experiment"
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
 
@@ -37,7 +37,7 @@ class ExperimentScreen(PageScreen):
         self._progress = progress
         self._table = table
 
-    def footer(self) -> str:
+    def footer(self) -> Translatable:
         """The keys of this page."""
         return "escape cockpit   t back here   up, down scroll   q quit"
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import Bottleneck
-from loadtop.i18n import pad, tr
+from loadtop.i18n import Translatable, pad, tr
 from tui.drawing.line import Line, Role, Span, beside, line
 from tui.drawing.text import width
 from tui.drawing.verdicts import LETTERS, headline
@@ -22,7 +22,7 @@ WIDE = 130
 KEY = 8
 """Cells of a key's name."""
 
-WORDS = (
+WORDS: tuple[tuple[Translatable, Translatable], ...] = (
     ("closed c=8", "so many connections; each sends again once it is answered"),
     ("open 50/s", "so many requests per second, however slow the answers are"),
     ("in flight", "sent and not answered yet"),
@@ -40,10 +40,13 @@ WORDS = (
 """What is written short on the screen."""
 
 
+PROCESSOR_STATES: tuple[Translatable, ...] = ("user", "system and interrupts", "iowait", "steal")
+
+
 class HelpScreen(PageScreen):
     """The same whatever is measured."""
 
-    HEADING = "help"
+    HEADING: Translatable = "help"
     KEYS: ClassVar[Sequence[Key]] = KEYS
     ELSEWHERE: ClassVar[Sequence[tuple[str, str]]] = ELSEWHERE
 
@@ -72,7 +75,7 @@ class HelpScreen(PageScreen):
         states = zip(
             self.glyphs.shades,
             (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL),
-            ("user", "system and interrupts", "iowait", "steal"),
+            PROCESSOR_STATES,
             strict=True,
         )
         fillings = (span for shade, role, name in states for span in (Span(shade, role), f" {tr(name)}   "))

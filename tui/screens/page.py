@@ -7,7 +7,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.drawing.text import width
@@ -51,7 +51,7 @@ class Page(Lines):
 class PageScreen(LiveScreen, inherit_bindings=False):
     """Subclasses say what ``title`` and ``text`` are."""
 
-    HEADING = ""
+    HEADING: Translatable = ""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "close", "close"),
@@ -79,7 +79,7 @@ class PageScreen(LiveScreen, inherit_bindings=False):
         """The lines to show in this width."""
         raise NotImplementedError
 
-    def footer(self) -> str:
+    def footer(self) -> Translatable:
         """What the last line says while there is nothing else to say."""
         return "escape back   up, down scroll"
 

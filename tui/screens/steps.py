@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 
 from loadtop.analysis.tune.steady_state import LEAST_INTERVALS, SKIPPED
 from loadtop.analysis.tune.step import Sweep
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, line
 from tui.drawing.text import wrap
@@ -25,7 +25,7 @@ HEAD = 2
 class StepsScreen(TuneScreen):
     """Escape leads back. ``newest`` gives the sweep as it is now: a replay that jumps begins another."""
 
-    HEADING = "steps"
+    HEADING: Translatable = "steps"
     CONCLUDES = False
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("T", "close", "cockpit")]
@@ -34,7 +34,7 @@ class StepsScreen(TuneScreen):
         super().__init__(appearance, view, newest(), lambda: "")
         self._newest = newest
 
-    def footer(self) -> str:
+    def footer(self) -> Translatable:
         """The keys of this page."""
         return PageScreen.footer(self)
 

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.step import Sweep
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.reports.tune import conclusion
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
@@ -28,7 +28,7 @@ TITLED = ("Set {setting}", "Knee: {rps} requests/s at {c} connections")
 class TuneScreen(PageScreen):
     """Shown at once; escape shows the cockpit behind it, ``t`` this table again."""
 
-    HEADING = "tune"
+    HEADING: Translatable = "tune"
     CONCLUDES = True
     """Whether what to set follows at the end."""
 
@@ -39,7 +39,7 @@ class TuneScreen(PageScreen):
         self._sweep = sweep
         self._why = why
 
-    def footer(self) -> str:
+    def footer(self) -> Translatable:
         """The keys of this page."""
         return "escape cockpit   t back here   up, down scroll   s stop   q quit"
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from loadtop.i18n import Translatable
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -14,8 +16,8 @@ class Key:
     key: str
     action: str
     shown: str
-    label: str
-    help: str
+    label: Translatable
+    help: Translatable
     rank: int
     footer: bool = True
 
@@ -46,7 +48,7 @@ KEYS = (
 INTERRUPT = Key("ctrl+c", "interrupt", "ctrl+c", "", "stop the load and quit at once", 0)
 """Offered by name too."""
 
-ELSEWHERE = (
+ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("tab", "the next machine; with one machine, the next panel"),
     ("arrows", "choose a panel (or click it; click again to zoom)"),
     ("escape", "back: close, take back, show all panels"),

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual import events
 from textual.message import Message
 
-from loadtop.i18n import pad, tr
+from loadtop.i18n import Translatable, pad, tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, plain, span_of, top_of
 from tui.drawing.layout import Placement
@@ -34,7 +34,7 @@ class Panel(Lines):
     KEY = ""
     """The panel's name in the layout."""
 
-    TAB = ""
+    TAB: Translatable = ""
     """What it is called where it shares its place with others; its name where this is empty."""
 
     CURVES: ClassVar[Curves] = ()

@@ -10,19 +10,11 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import itemised, language_of, pad, tr, translated, width
 from loadtop.i18n.language import _catalogue
 from loadtop.reports.text import wrapped
 from scripts.catalog import LOCALE, read, templates
-from tui.apps.replay import ELSEWHERE as REPLAY_ELSEWHERE
-from tui.apps.replay import KEYS as REPLAY_KEYS
-from tui.drawing.sweep import NARROW, WIDE
-from tui.drawing.verdicts import _DEVICES, _METRICS, HEADLINES  # pyright: ignore[reportPrivateUsage]
-from tui.panels.apache import SLOT_NAMES
-from tui.panels.registry import PANELS
-from tui.screens.help import WORDS
-from tui.widgets.keys import ELSEWHERE, KEYS
+from tui.drawing.verdicts import _METRICS  # pyright: ignore[reportPrivateUsage]
 
 ROOT = Path(__file__).parents[3]
 JAPANESE = {entry.id: entry.string for entry in read(LOCALE / "ja" / "LC_MESSAGES" / "loadtop.po") if entry.id}
@@ -106,18 +98,6 @@ def test_a_catalogue_in_a_checkout_is_compiled_when_it_is_newer(tmp_path: Path) 
     source.unlink()  # as in a wheel
     assert _catalogue(tmp_path).gettext("load") == "ロード"
     assert [path.name for path in tmp_path.iterdir()] == ["loadtop.mo"]
-
-
-def test_tables_of_texts_have_their_japanese() -> None:
-    words = set(SLOT_NAMES.values()) | set(_METRICS.values()) | set(_DEVICES.values())
-    words |= {part for parts in HEADLINES.values() for part in parts}
-    words |= {text for key in KEYS if key.footer for text in (key.label, key.help) if text}
-    words |= {text for key in REPLAY_KEYS for text in (key.label, key.help) if text}
-    words |= {name for name, _ in (*NARROW, *WIDE)}
-    words |= {str(bottleneck).upper() for bottleneck in Bottleneck}
-    words |= {text for pair in WORDS for text in pair} | {text for _, text in (*ELSEWHERE, *REPLAY_ELSEWHERE)}
-    words |= {panel.TAB for panel in PANELS if panel.TAB}
-    assert sorted(words - JAPANESE.keys()) == []
 
 
 def test_every_metric_of_a_verdict_has_its_words() -> None:
