@@ -74,16 +74,15 @@ class Message:
 
     def __post_init__(self) -> None:
         """Refuse what could not be shown; msgspec calls this too."""
-        names = {name for name, _ in self.params}
-        for template in (self.template, self.many):
-            for _, name, _ in _pieces(template):
-                if name and name not in names:
-                    raise ValueError(f"no value for {{{name}}} in {template!r}")
+        names = _names(self.template) | _names(self.many) if self.many else _names(self.template)
+        lacking = names.difference(name for name, _ in self.params)
+        if lacking:
+            raise ValueError(f"no value for {sorted(lacking)} in {self.template!r}")
         for name, value in self.params:
             if isinstance(value, int) and not -_MAX_INTEGER <= value < _MAX_INTEGER:
                 raise ValueError(f"the value of {{{name}}} is too large")
-        if self.depth > MAX_DEPTH:
-            raise ValueError("too many messages within each other")
+            if isinstance(value, Message | tuple) and self.depth > MAX_DEPTH:
+                raise ValueError("too many messages within each other")
 
     @classmethod
     def from_data(cls, data: object) -> Self:
@@ -230,6 +229,11 @@ def _english(template: str, many: str, n: int) -> str:
 
 def _as_is(text: str) -> str:
     return text
+
+
+@lru_cache(maxsize=2048)
+def _names(template: str) -> frozenset[str]:
+    return frozenset(name for _, name, _ in _pieces(template) if name)
 
 
 @lru_cache(maxsize=2048)
