@@ -28,7 +28,7 @@ VERBS = {
 
 
 THEMES = ("terminal", "dark", "light", "safe")
-"""Colours of the cockpit: the terminal's own sixteen, or those of a theme (``tui.themes``)."""
+"""Colours of the cockpit: the terminal's own sixteen, or those of a theme (``tui.drawing.appearance``)."""
 
 CHOICES = {"--lang": LANGUAGES, "--theme": THEMES}
 

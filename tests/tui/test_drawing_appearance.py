@@ -1,22 +1,23 @@
-"""Looks: what a terminal can show, and pictures in files."""
+"""What a terminal can show; every theme is readable, and tells good from bad without red and green."""
 
 import os
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from rich.color import Color
 
+from loadtop.cli import THEMES as NAMES
+from loadtop.cli import main
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit
-from tui.drawing.appearance import MONOCHROME, TERMINAL, Appearance
+from tui.drawing.appearance import MONOCHROME, TERMINAL, THEMES, Appearance
 from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE
-from tui.drawing.line import Role, Span, line
-from tui.drawing.svg import compose, file_name, svg
-from tui.drawing.verdicts import HEADLINES, LETTERS
+from tui.drawing.line import Role
 
 Text = Callable[[Cockpit], list[str]]
 
@@ -67,32 +68,6 @@ async def test_ascii_screens_are_ascii(scene: str, size: tuple[int, int], screen
             assert all(text.isascii() for text in screen_text(app))
 
 
-def test_every_verdict_has_words_and_a_letter_of_its_own() -> None:
-    assert set(LETTERS) == set(HEADLINES)
-    assert len(set(LETTERS.values())) == len(LETTERS)
-
-
-def test_a_picture_is_xml_with_its_text() -> None:
-    appearance = Appearance(TERMINAL, UNICODE)
-    lines = [
-        line(Span("<b>&", Role.BAD), " 漢字 ", Span("█▓▒░▄", Role.USER), Span("⣿⡇", Role.GRAPH)),
-        line(Span("╭─┬╮│├┼", Role.FRAME), Span("━╍┅┉", Role.SYSTEM), Span(" SWAP ", Role.BAD_BADGE)),
-    ]
-    text = svg(compose([(1, 0, lines)], 30, 2), appearance, "a <title>")
-    root = ET.fromstring(text)  # noqa: S314 (our own text)
-    found = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert found == ["<b>&", "漢", "字", "SWAP"]
-    assert len(list(root.iter("{http://www.w3.org/2000/svg}rect"))) > 5
-
-
-def test_pictures_are_named_after_what_they_show() -> None:
-    name = file_name("http://web1:8080/a b/../index.php?x=1", 0.0)
-    assert name.name.startswith("loadtop-web1-8080-a-b-..-index.php-x-1-")
-    assert name.suffix == ".svg"
-    assert name.parent == Path()
-    assert file_name("///").name.startswith("loadtop-screen-")
-
-
 def test_the_first_screen_needs_no_heavy_library() -> None:
     code = (
         "import sys, tui.apps.cockpit;"
@@ -107,3 +82,58 @@ def test_the_first_screen_needs_no_heavy_library() -> None:
         env=dict(os.environ),
     )
     assert found.stdout.strip() == "[]", found.stderr
+
+
+READ = 4.5
+"""Contrast that text wants (WCAG 2.1, level AA)."""
+SEEN = 3.0
+"""Contrast that graphics want (as above)."""
+GRAPHICS = {Role.GRAPH_LOW, Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL, Role.SWAP, Role.GRAPH, Role.GRAPH_TOP}
+DECORATION = {Role.FRAME, Role.EMPTY}
+
+
+def luminance(colour: Color | None) -> float:
+    assert colour is not None
+    parts = [each / 255 for each in colour.get_truecolor()]
+    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: Color | None, other: Color | None) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_theme_can_be_chosen() -> None:
+    assert {*THEMES, "terminal"} == set(NAMES)
+    utf8 = {"LANG": "C.UTF-8"}
+    assert Appearance.of_terminal({**utf8, "LOADTOP_THEME": "terminal"}).palette is TERMINAL
+    assert Appearance.of_terminal({**utf8, "LOADTOP_THEME": "light"}).palette == THEMES["light"]()
+    assert Appearance.of_terminal({**utf8, "LOADTOP_THEME": "light", "NO_COLOR": "1"}).palette[Role.BAD].color is None
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_everything_can_be_read(name: str) -> None:
+    for role, style in THEMES[name]().items():
+        if role not in DECORATION:
+            assert contrast(style.color, style.bgcolor) >= (SEEN if role in GRAPHICS else READ), role
+
+
+def without_red_or_green(colour: Color | None) -> tuple[float, float]:
+    """What is left where red and green look the same (roughly): yellowness and blueness."""
+    assert colour is not None
+    red, green, blue = colour.get_truecolor()
+    return 0.57 * red + 0.43 * green, float(blue)
+
+
+def test_verdicts_differ_for_the_colour_blind() -> None:
+    palette = THEMES["safe"]()
+    seen = [without_red_or_green(palette[role].color) for role in (Role.GOOD, Role.WARN, Role.BAD)]
+    for one, other in combinations(seen, 2):
+        assert max(abs(a - b) for a, b in zip(one, other, strict=True)) > 40
+
+
+@pytest.mark.parametrize("words", [["--theme", "xx", "sessions"], ["--theme=xx", "sessions"], ["sessions", "--theme"]])
+def test_a_theme_that_is_not_known(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert "give one of terminal, dark, light, safe" in capsys.readouterr().err

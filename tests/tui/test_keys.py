@@ -60,7 +60,7 @@ async def test_q_asks_once_while_load_runs(feed_of: FeedOf, appearance: Appearan
 async def test_the_question_of_q_is_forgotten(
     feed_of: FeedOf, appearance: Appearance, screen_text: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.apps.cockpit.SAID_S", 0.01)
+    monkeypatch.setattr("tui.apps.cockpit.MESSAGE_S", 0.01)
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("q")
         await asyncio.sleep(0.05)
@@ -247,7 +247,7 @@ async def test_picture_that_cannot_be_written(
     def nowhere(_: str) -> Path:
         return tmp_path / "no such directory" / "x.svg"
 
-    monkeypatch.setattr("tui.drawing.svg.file_name", nowhere)
+    monkeypatch.setattr("tui.widgets.picture.file_name", nowhere)
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("p")
         assert screen_text(app)[-1].startswith(" no picture: ")

@@ -81,7 +81,7 @@ class Monkey:
 
 async def test_monkey(appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tui.apps.cockpit.SAID_S", 0.005)
+    monkeypatch.setattr("tui.apps.cockpit.MESSAGE_S", 0.005)
     chance = random.Random(SEED)  # noqa: S311 (no secret)
     snapshots = list(islice(endless(), 60))
     left = EVENTS

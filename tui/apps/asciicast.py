@@ -1,4 +1,4 @@
-"""The cockpit as a film: its pictures drawn again, as asciinema's format version 2 (a JSON line per picture).
+"""The cockpit as a screen recording in asciinema's format version 2: a JSON line per snapshot.
 
 https://docs.asciinema.org/manual/asciicast/v2/
 """
@@ -17,19 +17,18 @@ from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import TERMINAL, Appearance
 from tui.drawing.glyphs import UNICODE
 from tui.drawing.line import Cell
-from tui.drawing.svg import compose
-from tui.screens.live import LiveScreen
-from tui.widgets.lines import Lines
+from tui.widgets.picture import canvas_of
+from tui.widgets.screen import LiveScreen
 
-FILM = Appearance(TERMINAL, UNICODE)
-"""A film is not seen on the terminal on which it is made."""
+APPEARANCE = Appearance(TERMINAL, UNICODE)
+"""The file is not shown on the terminal on which it is made."""
 
 BEGIN = "\x1b[?25l\x1b[2J"
 END = "\x1b[?25h\x1b[0m\r\n"
 
 
-class _Stills:
-    """A feed that shows what it is given, when it is given it."""
+class _PreparedSnapshots:
+    """A feed without a source: :func:`asciicast` calls ``show``."""
 
     def __init__(self, title: str, interval_s: float) -> None:
         self.title = title
@@ -42,19 +41,19 @@ class _Stills:
         await asyncio.get_running_loop().create_future()
 
     def command(self, command: Command) -> None:
-        """Nothing can be asked of it."""
+        """Recorded load cannot be changed."""
 
 
 async def asciicast(
     snapshots: Iterable[Snapshot], title: str, interval_s: float, started: float, size: tuple[int, int]
 ) -> AsyncGenerator[str, None]:
-    """The lines of the file, without line ends, for a terminal of this size (columns, rows)."""
+    """The lines of the file, without line ends. ``size`` is columns and rows, ``started`` seconds since 1970."""
     header = {"version": 2, "width": size[0], "height": size[1], "timestamp": int(started), "title": f"loadtop {title}"}
     yield json.dumps({**header, "env": {"TERM": "xterm-256color"}})
     before: list[list[Cell]] = []
     at = 0.0
-    async with aclosing(_pictures(snapshots, _Stills(title, interval_s), size)) as pictures:
-        async for snapshot, canvas in pictures:
+    async with aclosing(_canvases(snapshots, _PreparedSnapshots(title, interval_s), size)) as canvases:
+        async for snapshot, canvas in canvases:
             text = "" if before else BEGIN
             for y, row in enumerate(canvas):
                 if not before or before[y] != row:
@@ -65,10 +64,10 @@ async def asciicast(
     yield json.dumps([round(at, 6), "o", END])
 
 
-async def _pictures(
-    snapshots: Iterable[Snapshot], feed: _Stills, size: tuple[int, int]
+async def _canvases(
+    snapshots: Iterable[Snapshot], feed: _PreparedSnapshots, size: tuple[int, int]
 ) -> AsyncGenerator[tuple[Snapshot, list[list[Cell]]], None]:
-    app = Cockpit(feed, appearance=FILM)
+    app = Cockpit(feed, appearance=APPEARANCE)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.pause()
@@ -77,8 +76,7 @@ async def _pictures(
             screen = app.screen
             if isinstance(screen, LiveScreen):
                 screen.show_view(app.reader.view)
-            parts = [(w.region.x, w.region.y, w.lines) for w in screen.query(Lines) if w.region]
-            yield snapshot, compose(parts, *size)
+            yield snapshot, canvas_of(screen)
             if not app.is_running:
                 return
         await app.reader.close()
@@ -89,5 +87,5 @@ def _coloured(row: list[Cell]) -> str:
     text = ""
     for role, run in groupby(row, key=lambda cell: cell[1]):
         characters = "".join(character for character, _ in run)
-        text += FILM.palette[role].render(characters, color_system=ColorSystem.STANDARD)
+        text += APPEARANCE.palette[role].render(characters, color_system=ColorSystem.STANDARD)
     return text

@@ -1,9 +1,9 @@
-"""The cockpit: wiring between a feed, the keys and the screens. It draws nothing itself."""
+"""The cockpit: the wiring between a feed, the keys and the screens. It draws nothing itself."""
 
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,43 +19,38 @@ from tui.apps.load_control import LoadControl, LoadOwner
 from tui.apps.terminal import TerminalDriver, abandon, clipboard, terminals
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
-from tui.load_actions import LoadActions
+from tui.panels.processes import ORDERS
 from tui.panels.registry import curves
 from tui.screens.cockpit import CockpitScreen
-from tui.screens.live import LiveScreen
 from tui.state.feed_reader import FeedReader
 from tui.state.view import View
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keys import INTERRUPT, KEYS, Key
-from tui.widgets.panel import Panel
+from tui.widgets.palette import Entry, Palette
+from tui.widgets.screen import LiveScreen
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
-    from tui.widgets.palette import Palette
     from tui.widgets.question import Question
 
-SAID_S = 4.0
+MESSAGE_S = 4.0
 """Seconds that a message stays in the last line."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends the cockpit from outside."""
-
+"""Signals that end the cockpit."""
 
 FirstPage = Callable[[Appearance, View], LiveScreen]
 """Makes a page that is shown before the panels."""
 
 
-class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
-    """Shows a feed. Its first screen is painted before the feed is started.
-
-    Longer than 200 lines: Textual wants an action per key in the app; each is a line or two of wiring.
-    """
+class Cockpit(App[signal.Signals], inherit_bindings=False):
+    """Shows a feed. Its first screen is painted before the feed is started."""
 
     ALLOW_SELECT = False
     ENABLE_COMMAND_PALETTE = False
     TITLE = "loadtop"
-    OFFERED: ClassVar[Sequence[Key]] = (*KEYS, INTERRUPT)
-    """What the command palette offers besides machines, panels and columns."""
+    PALETTE_KEYS: ClassVar[Sequence[Key]] = (*KEYS, INTERRUPT)
+    """Keys that the command palette shows besides machines, panels and columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.key, key.action, key.label) for key in KEYS if key.key != "1"),
@@ -80,28 +75,22 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         load_owner: LoadOwner = "hand",
     ) -> None:
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
-        self._first = first
         self.animation_level = "none"
         self.appearance = appearance or Appearance.of_terminal()
         self.reader = FeedReader(feed, self._draw_soon, curves())
         self.load_control = LoadControl(feed.command, load_owner if program is None else "command")
+        self._first = first
         self._cockpit = CockpitScreen(self.appearance, program)
-        self._said = 0
+        self.panels = self._cockpit.panels
+        self._messages = 0
         self._asked_to_leave = False
-        self._due = False
+        self._draw_is_due = False
         self._terminals = terminals()
 
     def get_default_screen(self) -> Screen[None]:
-        """The panels."""
         return self._cockpit
 
-    @property
-    def panels(self) -> dict[str, Panel]:
-        """The panels of the cockpit's screen, by name."""
-        return self._cockpit.panels
-
     def on_mount(self) -> None:
-        """Paint first, then start what there is to paint."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self.end_by, number)
@@ -111,42 +100,42 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self.call_after_refresh(self.reader.start)
 
     def end_by(self, number: signal.Signals) -> None:
-        """Leave because of a signal. After a hang-up nothing may be written to the terminal any more."""
+        """Leave because of a signal. After a hang-up nothing may be written to the terminal."""
         if number is signal.SIGHUP:
             abandon(self._terminals)
         self.exit(number)
 
     def hang_up(self) -> None:
-        """The terminal is gone, whether or not a signal said so."""
+        """Leave because the terminal is gone; a signal may not have come."""
         self.end_by(signal.SIGHUP)
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
         """Show a message in the last line for a while."""
-        self._said += 1
-        saying = self._said
+        self._messages += 1
+        number = self._messages
         if isinstance(self.screen, LiveScreen):
             self.screen.say(text, role)
-        self.set_timer(SAID_S, lambda: self._unsay(saying))
+        self.set_timer(MESSAGE_S, lambda: self._end_message(number))
 
-    def _unsay(self, saying: int) -> None:
-        if saying == self._said:
+    def _end_message(self, number: int) -> None:
+        if number == self._messages:
             self._asked_to_leave = False
             if isinstance(self.screen, LiveScreen):
                 self.screen.say("")
 
     def _draw_soon(self) -> None:
-        """Draw once what is on its way to the terminal is sent: a slow one gets the newest, and nothing queues up."""
-        if not self._due and self.is_running:
-            self._due = True
+        """Draw once the terminal has taken what was sent: a slow one gets the newest view, and nothing queues up."""
+        if not self._draw_is_due and self.is_running:
+            self._draw_is_due = True
             self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:
-        self._due = False
+        self._draw_is_due = False
         if isinstance(self.screen, LiveScreen):
             self.screen.show_view(self.reader.view)
 
     async def on_key(self, event: events.Key) -> None:
-        """A question takes what was typed before it stood there; what is typed later never comes here."""
+        """Give the question what was typed before it was mounted."""
         take = getattr(self.focused, "take_early", None)
         if take is not None and event.is_printable and event.character:
             event.prevent_default()
@@ -157,10 +146,10 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         typing = getattr(self.focused, "typing", False)
         return not (typing and action == "interrupt") and super().check_action(action, parameters)
 
-    # Keys. Each is an action; what it asks of the test goes to the feed as a command.
+    # Actions, one per key.
 
     def action_leave(self) -> None:
-        """Quit; while load is running only when asked twice."""
+        """Quit; while load is running, only when asked twice."""
         if self.reader.load_runs and not self._asked_to_leave:
             self.say(tr("load is running: q again to stop it and quit"), Role.WARN)
             self._asked_to_leave = True
@@ -168,29 +157,50 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self.exit()
 
     def action_interrupt(self) -> None:
-        """Quit at once."""
         self.exit(signal.SIGINT)
 
     def action_pause(self) -> None:
-        """Hold the picture, or let it go on."""
         self.reader.hold()
 
+    def action_more(self) -> None:
+        self.say(self.load_control.turn(self.reader.load, up=True))
+
+    def action_less(self) -> None:
+        self.say(self.load_control.turn(self.reader.load, up=False))
+
+    async def action_type_load(self, digit: str = "") -> None:
+        """Ask for the load, starting with a digit that was typed."""
+        load = self.reader.load
+        problem = self.load_control.why_fixed(load)
+        if load is None or problem:
+            self.say(problem)
+        else:
+            words = tr("requests per second") if load.rate is not None else tr("connections")
+            await self.ask("load", words, digit, number=True)
+
+    def action_stop_load(self) -> None:
+        self.say(self.load_control.stop(self.reader.load))
+
+    def action_restart_load(self) -> None:
+        self.say(self.load_control.restart(self.reader.load))
+
+    def action_next_step(self) -> None:
+        self.say(self.load_control.next_step(self.reader.load))
+
     def action_next_host(self, step: int = 1) -> None:
-        """Show the next machine."""
         if not self.reader.next_host(step):
             self.say(tr("only one machine is watched: add more with --host NAME=ssh://HOST"))
 
     def action_show_host(self, name: str) -> None:
-        """Show this machine."""
         self.reader.show_host(name)
 
     def action_tab(self, step: int) -> None:
-        """The next machine; with one machine, the next panel."""
+        """Show the next machine; with one machine, choose the next panel."""
         if not self.reader.next_host(step) and isinstance(self.screen, CockpitScreen):
             self.screen.action_choose(step)
 
     def action_step_back(self) -> None:
-        """Take a question or a filter back, or show all panels again."""
+        """Close a question, show all panels again, or clear the filter."""
         if self._cockpit.asks:
             self._cockpit.stop_asking()
         elif self._cockpit.zoomed:
@@ -199,26 +209,34 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
             self._cockpit.filter("")
 
     async def action_palette(self) -> None:
-        """Everything that can be done."""
-        from tui.offers import entries
+        await self._cockpit_alone().offer(self._entries(self.reader.view, self._cockpit.at_hand))
 
-        await self._cockpit_alone().offer(entries(self.OFFERED, self.reader.view, self._cockpit.at_hand))
+    def _entries(self, view: View, panels: Iterable[str]) -> list[Entry]:
+        """What the command palette shows: every key, and machines, panels and columns by name."""
+        keys = {key.action: Entry(tr(key.help), key.shown, key.action) for key in self.PALETTE_KEYS}
+        last = keys.pop("interrupt", None)
+        found = [entry for action, entry in keys.items() if action != "palette"]
+        if len(view.hosts) > 1:
+            names = [host.name for host in view.hosts]
+            found += [Entry(tr("show machine {host}", host=name), "", f"show_host({name!r})") for name in names]
+        found += [Entry(tr("zoom panel {panel}", panel=tr(name)), "", f"screen.zoom({name!r})") for name in panels]
+        for column in ORDERS:
+            found.append(Entry(tr("order processes by {column}", column=column), "", f"screen.order({column!r})"))
+        return [*found, last] if last is not None else found
 
     def action_first_page(self) -> None:
         """Show the page that this feed begins with, else the steps of its load."""
-        from tui.screens.steps import StepsScreen
+        from tui.screens.tune import StepsScreen
 
         steps = partial(StepsScreen, newest=lambda: self.reader.sweep)
         self._open((self._first or steps)(self.appearance, self.reader.view))
 
     def action_evidence(self) -> None:
-        """Show all evidence."""
         from tui.screens.evidence import EvidenceScreen
 
         self._open(EvidenceScreen(self.appearance, self.reader.view))
 
     def action_help(self) -> None:
-        """Show the help."""
         from tui.screens.help import HelpScreen
 
         self._open(HelpScreen(self.appearance, self.reader.view))
@@ -229,11 +247,10 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self.push_screen(screen, lambda _: self._draw_soon())
 
     async def action_mark(self) -> None:
-        """Ask for a text, to note it."""
         await self.ask("mark", tr("what happens now? (enter notes it, escape goes back)"))
 
     def action_copy(self) -> None:
-        """Copy the report so far; the terminal puts it into its clipboard, also over SSH."""
+        """Copy the report so far to the terminal's clipboard, also over SSH."""
         text = self.reader.report()
         if not text:
             self.say(tr("nothing was measured yet"))
@@ -243,7 +260,7 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         self.say(tr("copied: the report so far, {lines} lines (if the terminal allows it: OSC 52)", lines=lines))
 
     def copy_to_clipboard(self, text: str) -> None:
-        """As Textual does, also through GNU screen."""
+        """Textual's own method does not work through GNU screen."""
         if self._driver is not None:
             self._driver.write(clipboard(text, os.environ))
 
@@ -252,13 +269,13 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
         await self._cockpit_alone().ask(purpose, words, text, number=number)
 
     def _cockpit_alone(self) -> CockpitScreen:
-        """The cockpit, without a page over it."""
+        """The cockpit's screen, with the page over it closed."""
         if not isinstance(self.screen, CockpitScreen):
             self.screen.dismiss()
         return self._cockpit
 
     def on_question_answered(self, event: "Question.Answered") -> None:
-        """Do what was answered; a filter is tried while it is typed."""
+        """Do what was answered; a filter is applied while it is typed."""
         if event.purpose == "filter":
             self._cockpit.filter(event.text)
         if not event.final:
@@ -270,20 +287,17 @@ class Cockpit(LoadActions, App[signal.Signals], inherit_bindings=False):
             self.reader.feed.command(Mark(event.text))
             self.say(tr("noted: {text}", text=event.text))
 
-    async def on_palette_done(self, event: "Palette.Done") -> None:
-        """Do what was chosen."""
+    async def on_palette_done(self, event: Palette.Done) -> None:
         self._cockpit.stop_offering()
         if event.action:
             await self.run_action(event.action)
 
     def action_picture(self) -> None:
-        """Save the screen as a file."""
-        from tui.drawing.svg import saved
+        from tui.widgets.picture import save_picture
 
-        self.say(*saved(self.screen, self.appearance, self.reader.feed.title))
+        self.say(*save_picture(self.screen, self.appearance, self.reader.feed.title))
 
     async def on_key_bar_pressed(self, event: KeyBar.Pressed) -> None:
-        """A click on a key does what the key does."""
         await self.run_action(event.action)
 
 
@@ -296,11 +310,14 @@ async def run_cockpit(
     seconds: float | None = None,
     load_owner: LoadOwner = "hand",
 ) -> signal.Signals | None:
-    """Show the feed, beginning with the page ``first``, until a person or a signal ends it, or so many ``seconds`` are
-    over, and stop the feed. ``program`` is a command that the feed runs, ``steered`` who has the load in hand.
+    """Show the feed until a person or a signal ends it, or ``seconds`` are over, and stop the feed.
 
-    Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up the standard
-    files that were terminals lead nowhere. What broke the feed, if anything did, is raised once the screen is closed.
+    ``first`` is the page to begin with, ``program`` a command that the feed runs, ``load_owner`` who changes the load.
+
+    Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up, the standard
+    files that were terminals are /dev/null.
+
+    :raises BaseException: what broke the feed, once the screen is closed
     """
     app = Cockpit(feed, appearance=appearance, first=first, program=program, load_owner=load_owner)
     end = None if seconds is None else asyncio.get_running_loop().call_later(seconds, app.exit)

@@ -12,7 +12,7 @@ from loadtop.i18n import Translatable, tr
 from tui.apps.terminal import TerminalDriver
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line
-from tui.screens.page import Page
+from tui.widgets.page import Page
 from tui.widgets.screen import RedrawScreen
 
 Answer = TypeVar("Answer")
@@ -106,6 +106,6 @@ class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
 
     def action_picture(self) -> None:
         """Save the page as a file."""
-        from tui.drawing.svg import saved
+        from tui.widgets.picture import save_picture
 
-        self.say(saved(self.screen, self.appearance, self.HEADING)[0])
+        self.say(save_picture(self.screen, self.appearance, self.HEADING)[0])

@@ -63,7 +63,7 @@ _TIME = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9}(?:\.\d+)?)", re.ASCI
 class ReplayCockpit(Cockpit, inherit_bindings=False):
     """Shows a :class:`~loadtop.recording.player.SessionPlayer`."""
 
-    OFFERED = KEYS
+    PALETTE_KEYS = KEYS
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.key, key.action, key.label) for key in KEYS),
         Binding("home", "go_to(0)", "to the beginning"),

@@ -1,25 +1,16 @@
-"""The screen as an SVG file: characters on a fixed grid, blocks and lines as shapes, so that every font will do."""
+"""The screen as SVG: characters on a fixed grid; blocks and lines are shapes, so that it looks alike in every font."""
 
-import re
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from pathlib import Path
-from typing import Any
 
 from rich.style import Style
 from rich.terminal_theme import TerminalTheme
-from textual.screen import Screen
 
-from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.glyphs import UNICODE
 from tui.drawing.line import Cell, Line, Role, cells_of
-from tui.drawing.text import clip_middle
-from tui.drawing.text import width as width_of
-from tui.widgets.lines import Lines
 
 THEME = TerminalTheme(
     (16, 20, 27),
@@ -62,7 +53,7 @@ _LEFT, _RIGHT, _UP, _DOWN = 8, 2, 1, 4
 
 @dataclass(frozen=True, slots=True)
 class _Ink:
-    """What a style comes to: colours as ``#rrggbb``; no ``ground`` where the picture's own shows."""
+    """A style as colours (``#rrggbb``); no ``ground`` where the picture's background shows."""
 
     colour: str
     ground: str | None
@@ -97,27 +88,6 @@ def svg(canvas: list[list[Cell]], appearance: Appearance, title: str) -> str:
             "</svg>\n",
         ]
     )
-
-
-def saved(screen: Screen[Any], appearance: Appearance, title: str) -> tuple[str, Role]:
-    """Save what the screen shows as a file in the working directory, named after ``title``; what to say of that."""
-    parts = [(widget.region.x, widget.region.y, widget.lines) for widget in screen.query(Lines) if widget.region]
-    path = file_name(title)
-    try:
-        path.write_text(svg(compose(parts, *screen.size), appearance, "loadtop"), encoding="utf-8")
-    except OSError as error:
-        return tr("no picture: {error}", error=error), Role.WARN
-    room = max(20, screen.size.width - width_of(tr("picture saved: {path}", path="")) - 2)
-    return tr(
-        "picture saved: {path}", path=clip_middle(str(path.resolve()), room, appearance.glyphs.ellipsis)
-    ), Role.VALUE
-
-
-def file_name(title: str, wall: float | None = None) -> Path:
-    """A name that says what is shown and when it was."""
-    words = re.sub(r"[^A-Za-z0-9.]+", "-", re.sub(r"^https?://", "", title)).strip("-.")[:40]
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(wall))
-    return Path(f"loadtop-{words or 'screen'}-{stamp}.svg")
 
 
 def _ink(style: Style) -> _Ink:

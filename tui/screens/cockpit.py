@@ -14,10 +14,10 @@ from tui.drawing.line import Role
 from tui.panels.header import Header
 from tui.panels.processes import ProcessPanel
 from tui.panels.registry import PANELS, SERVERS
-from tui.screens.live import LiveScreen
 from tui.state.view import View
 from tui.widgets.keybar import KeyBar
 from tui.widgets.panel import Panel
+from tui.widgets.screen import LiveScreen
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad

@@ -7,6 +7,7 @@ from textual.binding import Binding, BindingType
 
 from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.outcome import Outcome
+from loadtop.analysis.tune.steady_state import LEAST_INTERVALS, SKIPPED
 from loadtop.analysis.tune.step import Sweep
 from loadtop.i18n import Translatable, tr
 from loadtop.reports.tune import conclusion
@@ -14,12 +15,18 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
 from tui.drawing.sweep import table
-from tui.drawing.text import clip_middle, message_text, safe
+from tui.drawing.text import clip_middle, message_text, safe, wrap
 from tui.screens.page import PageScreen
 from tui.state.view import Phase, View
 
 LEAST_NAME = 8
 """Cells of the address that are left of it."""
+
+LEAST = SKIPPED + LEAST_INTERVALS
+"""Intervals of a step from which it is measured."""
+
+HEAD = 2
+"""Lines above the table."""
 
 TITLED = ("Set {setting}", "Knee: {rps} requests/s at {c} connections")
 """How the lines begin that matter most: their texts up to the first place."""
@@ -80,3 +87,36 @@ class TuneScreen(PageScreen):
             f"{measured}{tr(', now ')}", Span(tr("{c} connections", c=view.load.concurrency), Role.VALUE),
             f" {tr('for {time}', time=duration(spent))}",
         )  # fmt: skip
+
+
+class StepsScreen(TuneScreen):
+    """Escape leads back. ``newest`` gives the sweep as it is now: a replay that jumps begins another."""
+
+    HEADING: Translatable = "steps"
+    CONCLUDES = False
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("T", "close", "cockpit")]
+
+    def __init__(self, appearance: Appearance, view: View, newest: Callable[[], Sweep]) -> None:
+        super().__init__(appearance, view, newest(), lambda: "")
+        self._newest = newest
+
+    def footer(self) -> Translatable:
+        """The keys of this page."""
+        return PageScreen.footer(self)
+
+    def text(self, view: View, cells: int) -> Sequence[Line]:
+        """What there is of the steps."""
+        self._sweep = self._newest()
+        if view.load is not None and view.load.rate is not None:
+            words = tr("This table is about numbers of connections. Steps of a rate stand in the report.")
+            return self._wrapped(words, cells)
+        if view.load is None or view.load.concurrency is None:
+            return self._wrapped(tr("There are no steps: no load of a number of connections was measured."), cells)
+        lines = list(super().text(view, cells))
+        if len(lines) <= HEAD and not view.load.state.ended:
+            lines += self._wrapped(tr("A step has a row once it has lasted {number} intervals.", number=LEAST), cells)
+        return lines
+
+    def _wrapped(self, text: str, cells: int) -> list[Line]:
+        return [line(part) for part in wrap(text, cells, 3, self.glyphs.ellipsis)]

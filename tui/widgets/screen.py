@@ -1,8 +1,8 @@
-"""A screen that redraws little: all that one picture changes goes to the terminal at once, and nothing twice.
+"""Screens that redraw little: all that one view changes goes to the terminal at once, and nothing twice.
 
-Textual would tell each widget of its changed spans, have each tell the screen, and paint at its next beat; and it would
-paint a new arrangement blank before its widgets are told that they have a new size. That is a detail of Textual that
-is not promised to stay; without it the cockpit looks the same and costs more.
+Textual's own way: each widget learns of its changed spans and tells the screen, which paints at its next refresh; and a
+new arrangement is painted blank before the widgets know their new size. This relies on private parts of Textual (see
+pyproject.toml for the version). Without it the cockpit looks the same and costs more.
 """
 
 from collections.abc import Generator, Iterable
@@ -13,22 +13,23 @@ from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tui.drawing.line import Role
+from tui.state.view import View
 from tui.widgets.compositor import SpanCompositor
 
 
 class RedrawScreen(Screen[None]):
     """Sends only what changed, and has the app's size.
 
-    Textual forgets with each update which of its own widgets (a question's answer) have something to show: they are
-    painted with it.
+    With each update, Textual forgets which of its own widgets (the answer to a question) have something to show: they
+    are painted with it.
 
-    Textual lays a screen out again for each of its resize events, and sends it one for each layout. Two of different
-    sizes on their way at once (a terminal of size 0x0, or one resized while the app starts) would chase each other for
-    ever.
+    Textual lays a screen out again for each of its resize events, and sends it one for each layout. Two different
+    sizes at once (a terminal of size 0x0, or one resized while the app starts) would alternate forever.
     """
 
     ALLOW_SELECT = False
-    """Textual's selection of text breaks where a click meets no widget; the terminal's own works with shift held."""
+    """Textual's selection of text breaks where a click meets no widget; the terminal's own works with shift."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,8 +52,8 @@ class RedrawScreen(Screen[None]):
             yield
         finally:
             self._together = False
-        if self._batches:
-            return
+        if self._whole._batch_count:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+            return  # Textual holds paint back, and paints at the end of that
         self._spans.update_widgets(self._dirty_widgets)
         if self._spans.is_dirty:
             super()._compositor_refresh()
@@ -62,11 +63,6 @@ class RedrawScreen(Screen[None]):
         if self._together:
             self._spans.touch(widget, regions)
         return self._together
-
-    @property
-    def _batches(self) -> bool:
-        """Whether Textual holds paint back; it paints at the end of that."""
-        return bool(self._whole._batch_count)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
     @property
     def _whole(self) -> App[object]:
@@ -88,3 +84,14 @@ class RedrawScreen(Screen[None]):
                 self._together = False
         self._spans.update_widgets(self._dirty_widgets)
         super()._compositor_refresh()
+
+
+class LiveScreen(RedrawScreen):
+    """A screen that is given each new view, and can show a message in its last line."""
+
+    def show_view(self, view: View) -> None:
+        raise NotImplementedError
+
+    def say(self, text: str, role: Role = Role.VALUE) -> None:
+        """Show a message in the last line; an empty one removes it."""
+        raise NotImplementedError

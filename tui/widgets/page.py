@@ -1,0 +1,40 @@
+"""A framed text that can be scrolled, with a line below it."""
+
+from collections.abc import Sequence
+
+from loadtop.i18n import tr
+from tui.drawing.appearance import Appearance
+from tui.drawing.line import Line, Role, Span, fit, length, line
+from tui.drawing.text import width
+from tui.widgets.lines import Lines
+
+
+class Page(Lines):
+    """Shows the text from line ``top`` on."""
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, "page")
+        self.top = 0
+
+    def draw(self, title: str, text: Sequence[Line], footer: str) -> None:
+        cells, rows = self.size
+        if cells < 8 or rows < 4:
+            return
+        joint, rail, glyphs = self.glyphs.junctions, self.glyphs.rail, self.glyphs
+        self.top = max(0, min(self.top, len(text) - (rows - 3)))
+        inside = fit(line(Span(f" {title} ", Role.TITLE)), min(cells - 4, width(title) + 2), glyphs.ellipsis)
+        head = [Span(joint[6] + rail, Role.FRAME), *inside]
+        taken = length(head)
+        drawn: list[Line] = [(*head, Span(rail * (cells - taken - 1) + joint[12], Role.FRAME))]
+        wall = Span(joint[5], Role.FRAME)
+        for shown in range(self.top, self.top + rows - 3):
+            content = text[shown] if shown < len(text) else ()
+            drawn.append((wall, Span(" "), *fit(content, cells - 4, glyphs.ellipsis), Span(" "), wall))
+        hidden = len(text) - self.top - (rows - 3)
+        more = line(Span(f" {glyphs.down} {tr('{number} more', number=hidden)} ", Role.DIM)) if hidden > 0 else ()
+        if length(more) > cells - 6:
+            more = ()
+        below = Span(joint[3] + rail * (cells - 3 - length(more)), Role.FRAME)
+        drawn.append((below, *more, Span(rail + joint[9], Role.FRAME)))
+        drawn.append(line(Span(f" {footer}", Role.DIM)))
+        self.show(drawn)
