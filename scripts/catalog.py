@@ -3,8 +3,9 @@
 New templates are added without a translation, unused ones are removed. ``tests/unit/i18n/test_catalog.py`` fails
 until everything is translated.
 
-A template is an argument of ``tr``, ``Message`` or ``plural``, or a literal of the type ``Translatable``: the value of
-a variable (also within tuples, lists and dictionaries), what a function returns, a field where its class is called.
+A template is an argument of ``tr``, ``Message``, ``plural`` or a ``MessageError``, or a literal of the type
+``Translatable``: the value of a variable (also within tuples, lists and dictionaries), what a function returns, a field
+where its class is called.
 """
 
 import ast
@@ -39,7 +40,23 @@ def templates() -> set[Template]:
     classes = {
         node.name: fields for node in nodes if isinstance(node, ast.ClassDef) and _marked(fields := _fields(node))
     }
-    return {found for node in nodes for found in _templates(node, classes)}
+    functions = {"tr", "Message", *_subclasses(nodes, "MessageError")}
+    return {found for node in nodes for found in _templates(node, functions, classes)}
+
+
+def _subclasses(nodes: list[ast.AST], base: str) -> set[str]:
+    """The names of a class and of all that derive from it."""
+    found = {base}
+    while True:
+        more = {
+            node.name
+            for node in nodes
+            if isinstance(node, ast.ClassDef)
+            and any(isinstance(each, ast.Name) and each.id in found for each in node.bases)
+        }
+        if more <= found:
+            return found
+        found |= more
 
 
 def _fields(node: ast.ClassDef) -> Fields:
@@ -54,11 +71,11 @@ def _marked(fields: Fields) -> bool:
     return any(MARK in ast.unparse(annotation) for annotation in fields.values())
 
 
-def _templates(node: ast.AST, classes: dict[str, Fields]) -> Iterator[Template]:
+def _templates(node: ast.AST, functions: set[str], classes: dict[str, Fields]) -> Iterator[Template]:
     match node:
         case ast.Call(func=ast.Name(id="plural"), args=[_, one, many, *_]):
             yield from zip(_literals(one), _literals(many), strict=True)
-        case ast.Call(func=ast.Name(id="tr" | "Message"), args=[first, *_]):
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in functions:
             yield from _literals(first)
         case ast.Call(func=ast.Name(id=name)) if name in classes:
             fields = classes[name]

@@ -140,11 +140,11 @@ Text: TypeAlias = Message | str
 
 
 class MessageError(Exception):
-    """An error whose text is a :class:`Message`."""
+    """An error whose text is a :class:`Message`, given as such or as its template and parameters."""
 
-    def __init__(self, message: Message) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: Message | str, /, **params: Parameter) -> None:
+        self.message = Message(message, many="", **params) if isinstance(message, str) else message
+        super().__init__(self.message)
 
 
 def plural(n: int, one: str, many: str, /, **params: Parameter) -> Message:

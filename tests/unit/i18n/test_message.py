@@ -64,6 +64,7 @@ def test_an_error_carries_its_message_and_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(MessageError(WAIT)))  # noqa: S301 (made here)
     assert error.message == WAIT
     assert str(error) == "web1 does not answer within 5 s"
+    assert MessageError("{n} connections", n=3).message == Message("{n} connections", n=3)
 
 
 texts = st.text(max_size=20)
