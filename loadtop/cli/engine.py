@@ -42,47 +42,50 @@ def engine_load(choice: "EngineChoice", plan: Plan, *, tuned: bool = False) -> C
 
 def locust_settings(choice: "EngineChoice", plan: Plan) -> "LocustSettings":
     """What Locust is to run. Raises UsageError where it is not installed here, PlanError where it cannot do that."""
-    from loadtop.engines.generator import Generator
     from loadtop.engines.locust.settings import LocustSettings, check
+    from loadtop.engines.settings import Machine
 
     program = shutil.which("locust", path=str(Path(sys.executable).parent)) or shutil.which("locust")
     if program is None:
         raise UsageError("locust is not installed here: pip install 'loadtop[locust]' (or: pipx inject loadtop locust)")
     check(plan)
-    generators = tuple(Generator(name, place) for name, place in choice.generators)
-    return LocustSettings(plan, generators, program, choice.own)
+    machines = tuple(Machine(name, place) for name, place in choice.generators)
+    return LocustSettings(plan, machines, program, choice.own)
 
 
 def jmeter_settings(choice: "EngineChoice", plan: Plan) -> "JmeterSettings":
     """What JMeter is to run. Raises UsageError where it is not installed here, PlanError where it cannot do that."""
-    from loadtop.engines.generator import HERE, Generator
-    from loadtop.engines.jmeter.own import data_files, read_own
-    from loadtop.engines.jmeter.settings import JmeterSettings, check, check_even, part_of
+    from loadtop.engines.jmeter.settings import JmeterSettings, check, check_even, share_of
+    from loadtop.engines.jmeter.user_plan import read_user_plan
+    from loadtop.engines.settings import LOCAL, Machine
 
-    generators = tuple(Generator(name, place) for name, place in choice.generators)
-    own = None if choice.file is None else read_own(choice.file)
+    machines = tuple(Machine(name, place) for name, place in choice.generators)
+    user_plan = None if choice.file is None else read_user_plan(choice.file)
     program = shutil.which("jmeter")
-    if choice.servers or any(not generator.far for generator in generators):
+    if choice.servers or any(not machine.remote for machine in machines):
         if program is None:
             raise UsageError("jmeter is not installed here: unpack Apache JMeter and put its bin directory on PATH")
         if shutil.which("java") is None:
             raise UsageError("jmeter needs Java, which is not on PATH here: install default-jre-headless, for example")
-    machines = len(choice.servers or generators)
+    count = len(choice.servers or machines)
     if choice.servers:
-        check_even(plan, machines)
-        generators = (HERE,)
-    if own is None:
+        check_even(plan, count)
+        machines = (LOCAL,)
+    if user_plan is None:
         check(plan)
-        for number in range(machines):
-            check(part_of(plan, number, machines))
-        return JmeterSettings(plan, generators, program or "jmeter", servers=choice.servers)
-    if choice.counted and not own.threads:
+        for number in range(count):
+            check(share_of(plan, number, count))
+        return JmeterSettings(plan, machines, program or "jmeter", servers=choice.servers)
+    if choice.counted and not user_plan.threads:
         raise UsageError(
-            f"{own.file} does not read the property threads, which -c and tune set: write ${{__P(threads,1)}} there"
+            f"{user_plan.file} does not read the property threads, which -c and tune set: "
+            "write ${__P(threads,1)} there"
         )
     if choice.counted:
-        part_of(plan, 0, machines)
-    near = next(data_files(own), None)
-    if near is not None and (choice.servers or any(generator.far for generator in generators)):
-        raise UsageError(f"{own.file} reads {near}: name it with its full path, and put it there on each generator")
-    return JmeterSettings(plan, generators, program or "jmeter", own, choice.timed, choice.counted, choice.servers)
+        share_of(plan, 0, count)
+    data_file = next(user_plan.data_files(), None)
+    if data_file is not None and (choice.servers or any(machine.remote for machine in machines)):
+        raise UsageError(
+            f"{user_plan.file} reads {data_file}: name it with its full path, and put it there on each generator"
+        )
+    return JmeterSettings(plan, machines, program or "jmeter", user_plan, choice.timed, choice.counted, choice.servers)

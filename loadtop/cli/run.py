@@ -22,7 +22,7 @@ from loadtop.cli.outputs import (
     write_page,
 )
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
-from loadtop.i18n import plain, rendered
+from loadtop.i18n import rendered
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Mark
 from loadtop.pipeline.feed import Feed, PreparedFeed
@@ -160,7 +160,7 @@ class LiveTest:
         """The exit code of a test that nobody cut short."""
         program, last = self._program, self._summary.last_load
         if program is not None and (code := program.failure):
-            print(f"loadtop: {plain(program.complaint)}", file=sys.stderr)
+            print(f"loadtop: {rendered(program.failure_message)}", file=sys.stderr)
             return code
         if last is not None and (last.state is LoadState.FAILED or _never_connected(last)):
             output = self._options.output

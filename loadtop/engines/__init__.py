@@ -1,1 +1,1 @@
-"""Other engines than the built-in generator: any command in a pseudo-terminal, and the distributed engines we drive."""
+"""Other engines than the built-in generator: any command in a pseudo-terminal, Locust and JMeter on many machines."""

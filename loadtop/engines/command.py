@@ -1,97 +1,93 @@
-"""Any command as a load: run in a pseudo-terminal or with its output passed on, and read where it is a known tool."""
+"""Any command as a load, in a pseudo-terminal or with its output passed on. The output of known tools is read."""
 
 import asyncio
-import contextlib
 import os
 import signal
 import time
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from loadtop.engines.figures import Figures
-from loadtop.engines.kept import KeptProcess
-from loadtop.engines.passing import Passage
+from loadtop.engines.guarded_process import GuardedProcess
+from loadtop.engines.output import OutputForwarder
 from loadtop.engines.terminal import Terminal
-from loadtop.engines.tools import Tool, read, tool_of_command, tool_of_line
+from loadtop.engines.tools import reader_of_command, reader_of_line
 from loadtop.generator.plan import Plan
+from loadtop.i18n.message import Message, verbatim
 from loadtop.model import GeneratorSample, LoadSample, LoadState
 from loadtop.pipeline.commands import Command, StopLoad
 
-PATIENCE_S = 1.0
-"""How long output that is on its way is waited for once the command has ended."""
+DRAIN_S = 1.0
+"""How long remaining output is waited for once the command has ended."""
 
 STOP_S = 3.0
-"""How long a command that was interrupted may take to print its figures before it is terminated."""
-
-LOOK_S = 0.5
-"""Between two looks at its processor time."""
+"""How long an interrupted command may take to print its results before it is terminated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outlets:
-    """Where output goes that no pseudo-terminal takes: the numbers of open files."""
+class OutputFiles(NamedTuple):
+    """Open files that the output of a command is passed on to."""
 
     out: int
     error: int
 
 
 class CommandLoad:
-    """A command as a :class:`loadtop.pipeline.monitor.LoadSource`. It and all that descends from it end with us,
-    whatever happens.
+    """A command as a :class:`loadtop.pipeline.monitor.LoadSource`. It and all its descendants end with loadtop.
 
-    With ``outlets`` its output is passed on there; without, it has a pseudo-terminal, :attr:`terminal`. Samples there
-    are none of a command that is no known tool: nothing is measured of its load.
-
-    Longer than 200 lines: the ends of a command are many, and each must leave nothing behind.
+    With ``files`` its output is passed on to them; without, it has a pseudo-terminal, :attr:`terminal`. A command that
+    is not a known tool gives no samples: nothing is known of its load. ``plan`` is what it seems to request.
     """
 
-    def __init__(self, argv: Sequence[str], outlets: Outlets | None = None, *, plan: Plan | None = None) -> None:
-        """``plan`` says what it seems to load."""
+    def __init__(self, argv: Sequence[str], files: OutputFiles | None = None, *, plan: Plan | None = None) -> None:
         self.argv = tuple(argv)
         self.plan = plan
         self.stopped = False
-        self.terminal = Terminal(self._hear) if outlets is None else None
-        self._outlets = outlets
-        self._process = KeptProcess()
-        self._tool: Tool | None = tool_of_command(self.argv)
-        self._began = self._changed = self._over = 0.0
-        self._last_words: deque[str] = deque(maxlen=3)
+        self.terminal = Terminal(self._read_line) if files is None else None
+        self._files = files or OutputFiles(1, 2)
+        self._process = GuardedProcess()
+        self._reader = reader_of_command(self.argv)
+        self._started_at = self._counted_at = self._ended_at = 0.0
+        self._last_line = ""
         self._generator: GeneratorSample | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._done = asyncio.Event()
 
     @property
     def name(self) -> str:
-        """What the command is called: its file without folders."""
+        """The file of the command, without folders."""
         return Path(self.argv[0]).name
 
     @property
     def exit_code(self) -> int | None:
-        """That of the command, 128 and the signal's number where one ended it; ``None`` while it runs."""
+        """The command's exit code, or 128 and the number of the signal that ended it; ``None`` while it runs."""
         code = self._process.exit_code
         return code if code is None or code >= 0 else 128 - code
 
     @property
     def failure(self) -> int:
-        """The exit code with which to end where the command failed of itself; 0 where it did not."""
+        """The exit code for a command that failed by itself; 0 if it did not."""
         if self.problem:
             return 2
         return 0 if self.stopped else self.exit_code or 0
 
     @property
-    def complaint(self) -> str:
-        """What is to be said of a failure, in the command's own last words where it gave no figures."""
+    def failure_message(self) -> Message:
+        """What failed, with the command's last line if that printed no results."""
         if self.problem:
-            return f"{self.name} cannot be run: {self.problem}"
-        final = self._tool is not None and self._tool.figures.final
-        words = f": {self._last_words[-1]}" if self._last_words and not final else ""
-        return f"{self.name} ended with exit code {self.exit_code}{words}"
+            return Message("{command} cannot be run: {reason}", command=self.name, reason=self.problem)
+        if self._last_line and not self._has_results:
+            return Message(
+                "{command} ended with exit code {code}: {line}",
+                command=self.name,
+                code=self.exit_code,
+                line=self._last_line,
+            )
+        return Message("{command} ended with exit code {code}", command=self.name, code=self.exit_code)
 
     @property
-    def problem(self) -> str:
-        """Why it could not be run; empty where it could."""
+    def problem(self) -> Message | None:
+        """Why it could not be run, if it could not."""
         return self._process.problem
 
     @property
@@ -100,144 +96,118 @@ class CommandLoad:
 
     async def start(self) -> None:
         """Run it."""
-        self._began = self._changed = time.monotonic()
+        self._started_at = self._counted_at = time.monotonic()
         try:
             if self.terminal is not None:
                 await self._start_in_terminal(self.terminal)
             else:
-                await self._start_passing(self._outlets or Outlets(1, 2))
+                await self._start_with_files()
         except OSError as error:
-            self._process.problem = error.strerror or str(error)
-            self._finish()
+            self._process.problem = verbatim(error.strerror or str(error))
+            self._end()
             return
         if self._process.pid is not None:
-            self._tasks.append(asyncio.create_task(self._look(self._process.pid)))
+            self._tasks.append(asyncio.create_task(self._watch_cpu_time(self._process.pid)))
 
     async def wait(self) -> None:
-        """Return when it has ended and its output has been read."""
+        """Wait until it has ended and its output has been read."""
         await self._done.wait()
 
     def take(self) -> LoadSample | None:
-        """What it has said so far; ``None`` where it is no known tool."""
-        tool = self._tool
-        if tool is None:
+        """Return what it has printed so far; ``None`` if it is not a known tool."""
+        reader = self._reader
+        if reader is None:
             return None
-        now = tool.figures
-        at = self._over or time.monotonic()
-        state, message = self._state(now)
-        return LoadSample(
+        at = self._ended_at or time.monotonic()
+        failed = self.problem or (self._done.is_set() and self.failure)
+        return replace(
+            reader.load,
             at=at,
-            engine=tool.name,
-            state=state,
-            model="closed",
-            elapsed_s=now.seconds if now.seconds is not None and now.final else at - self._began,
-            concurrency=now.concurrency,
-            rate=None,
-            step=1,
-            steps=1,
-            in_flight=now.in_flight,
-            connections=None,
-            requests=now.requests,
-            failures=now.failures,
-            non_2xx=now.non_2xx,
-            keepalive_requests=now.keepalive_requests,
-            received_bytes=now.received_bytes,
-            body_bytes=now.body_bytes,
-            sent_bytes=now.sent_bytes,
+            state=self._state(),
+            elapsed_s=reader.seconds if reader.seconds is not None and reader.final else at - self._started_at,
             generator=self._generator,
-            server=now.server,
-            message=message,
-            target_requests=now.target_requests,
-            target_s=now.target_s,
-            keepalive=now.keepalive,
-            with_body=now.with_body,
-            counted_at=self._changed,
-            stated_rps=now.rps,
-            stated=now.times,
+            message=self.failure_message if failed else "",
+            counted_at=self._counted_at,
         )
 
     def command(self, command: Command) -> None:
-        """Stop it, as Ctrl-C does; anything else is the command's own business."""
+        """Stop it, as Ctrl-C does. It has no other commands."""
         if isinstance(command, StopLoad) and not self._process.ended:
             self.stopped = True
             self._process.signal(signal.SIGINT)
-            self._tasks.append(asyncio.create_task(self._insist()))
+            self._tasks.append(asyncio.create_task(self._terminate()))
 
     async def close(self) -> None:
-        """End it and all that descends from it."""
+        """End it and all its descendants."""
         if not self._process.ended:
             self.stopped = True
         for task in self._tasks:
             task.cancel()
         await self._process.close()
-        if self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.terminal is not None:
             self.terminal.close()
 
     async def _start_in_terminal(self, terminal: Terminal) -> None:
-        side = terminal.open()
+        file = terminal.open()
         environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         environment["TERM"] = "linux"
-        await self._process.start(self.argv, (side, side, side), terminal=True, environment=environment)
+        await self._process.start(self.argv, (file, file, file), terminal=True, environment=environment)
         terminal.hand_over()
-        self._tasks.append(asyncio.create_task(self._follow(terminal)))
+        self._tasks.append(asyncio.create_task(self._finish(terminal)))
 
-    async def _start_passing(self, outlets: Outlets) -> None:
-        passages = [Passage(outlets.out, self._hear), Passage(outlets.error, self._hear)]
-        own = os.dup(0)
+    async def _start_with_files(self) -> None:
+        forwarders = [OutputForwarder(file, self._read_line) for file in self._files]
+        stdin = os.dup(0)
         try:
-            await self._process.start(self.argv, (own, passages[0].command_end, passages[1].command_end))
+            await self._process.start(self.argv, (stdin, forwarders[0].command_end, forwarders[1].command_end))
         finally:
-            os.close(own)
-            for passage in passages:
-                passage.start()
-        self._tasks.append(asyncio.create_task(self._follow(*passages)))
+            os.close(stdin)
+            for forwarder in forwarders:
+                forwarder.start()
+        self._tasks.append(asyncio.create_task(self._finish(*forwarders)))
 
-    async def _follow(self, *readers: Terminal | Passage) -> None:
+    async def _finish(self, *outputs: Terminal | OutputForwarder) -> None:
         await self._process.wait()
-        for reader in readers:
-            await reader.drained(PATIENCE_S)
-        self._finish()
+        for output in outputs:
+            await output.drained(DRAIN_S)
+        self._end()
 
-    def _finish(self) -> None:
-        self._over = time.monotonic()
+    def _end(self) -> None:
+        self._ended_at = time.monotonic()
         self._done.set()
 
-    async def _insist(self) -> None:
+    async def _terminate(self) -> None:
         """Terminate what an interrupt does not end."""
         await asyncio.sleep(STOP_S)
         self._process.signal(signal.SIGTERM)
 
-    async def _look(self, pid: int) -> None:
-        """Keep an eye on its processor time."""
-        from loadtop.engines.usage import Usage
+    async def _watch_cpu_time(self, pid: int) -> None:
+        from loadtop.engines.cpu_time import CpuTime
 
-        usage = Usage(pid)
-        while not self._process.ended:
-            with contextlib.suppress(OSError):
-                seconds = await asyncio.to_thread(usage.read)
-                if seconds:
-                    self._generator = GeneratorSample(seconds, None, None, None)
-            await asyncio.sleep(LOOK_S)
+        await CpuTime(pid).watch(self._set_cpu_time, lambda: not self._process.ended)
 
-    def _hear(self, line: str) -> None:
-        self._last_words.append(line.strip())
-        if self._tool is None:
-            self._tool = tool_of_line(line)
-        if self._tool is not None:
-            before = self._tool.figures
-            read(self._tool, line)
-            if self._tool.figures.requests != before.requests:
-                self._changed = time.monotonic()
+    def _set_cpu_time(self, seconds: tuple[float, ...]) -> None:
+        self._generator = GeneratorSample(seconds, None, None, None)
 
-    def _state(self, now: Figures) -> tuple[LoadState, str]:
+    def _read_line(self, line: str) -> None:
+        self._last_line = line.strip()
+        self._reader = self._reader or reader_of_line(line)
+        if self._reader is not None:
+            before = self._reader.load.requests
+            self._reader.read(line)
+            if self._reader.load.requests != before:
+                self._counted_at = time.monotonic()
+
+    @property
+    def _has_results(self) -> bool:
+        return self._reader is not None and self._reader.final
+
+    def _state(self) -> LoadState:
         if self.problem:
-            return LoadState.FAILED, self.complaint
+            return LoadState.FAILED
         if not self._done.is_set():
-            return LoadState.RUNNING, now.message
+            return LoadState.RUNNING
         if self.stopped:
-            return LoadState.STOPPED, now.message
-        if self.exit_code:
-            return LoadState.DONE if now.final else LoadState.FAILED, self.complaint
-        return LoadState.DONE, now.message
+            return LoadState.STOPPED
+        return LoadState.FAILED if self.exit_code and not self._has_results else LoadState.DONE

@@ -1,4 +1,4 @@
-"""A pseudo-terminal that a command runs in: its screen, what it printed as lines, and the keys that go to it."""
+"""A pseudo-terminal that a command runs in: its screen, its output as lines, and the keys that go to it."""
 
 import asyncio
 import contextlib
@@ -9,45 +9,44 @@ import struct
 import termios
 from collections.abc import Callable
 
-from loadtop.engines.lines import LineSplitter
+from loadtop.engines.output import LineSplitter
 from loadtop.engines.screen import Screen
 
-PIECE = 8192
-REST_S = 0.02
-"""So many bytes are read at once, and then nothing for so long: a command that floods its terminal waits for it, as it
-would for a slow one, and the cockpit stays at hand."""
+READ_BYTES = 8192
+PAUSE_S = 0.02
+"""Pause after a full read: a command that floods its terminal has to wait, and the cockpit stays responsive."""
 
 
 class Terminal:
-    """The controlling side. ``heard`` gets every line that the command prints."""
+    """The controlling side. ``on_line`` gets every line that the command prints."""
 
-    def __init__(self, heard: Callable[[str], None], columns: int = 80, rows: int = 24) -> None:
+    def __init__(self, on_line: Callable[[str], None], columns: int = 80, rows: int = 24) -> None:
         self.screen = Screen(columns, rows)
-        self._heard = heard
+        self._on_line = on_line
         self._lines = LineSplitter()
         self._master = self._slave = -1
         self._done = asyncio.Event()
         self._pause: asyncio.TimerHandle | None = None
 
     def open(self) -> int:
-        """Open it; returns the file that the command is to have. Call :meth:`hand_over` once it has it."""
+        """Open it and return the command's side. Call :meth:`hand_over` once the command has that."""
         self._master, self._slave = pty.openpty()
         os.set_blocking(self._master, False)
-        self._tell_size()
+        self._set_size()
         self._listen()
         return self._slave
 
     def hand_over(self) -> None:
-        """Close our copy of the command's side, so that its end is seen."""
+        """Close our copy of the command's side, so that we see when the command closes it."""
         if self._slave >= 0:
             os.close(self._slave)
             self._slave = -1
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give the command another size of its screen; it is told by SIGWINCH."""
+        """Change the size of the screen; the command gets SIGWINCH."""
         if columns > 0 and rows > 0 and (columns, rows) != self.screen.size:
             self.screen.resize(columns, rows)
-            self._tell_size()
+            self._set_size()
 
     def type(self, keys: bytes) -> None:
         """Send keys to the command. What it does not read in time is lost."""
@@ -56,7 +55,7 @@ class Terminal:
                 os.write(self._master, keys)
 
     async def drained(self, seconds: float) -> None:
-        """Wait until everything that was written has been read, but no longer than that."""
+        """Wait until all output has been read, at most this long."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._done.wait(), seconds)
 
@@ -68,7 +67,7 @@ class Terminal:
             os.close(self._master)
             self._master = -1
 
-    def _tell_size(self) -> None:
+    def _set_size(self) -> None:
         if self._master >= 0:
             columns, rows = self.screen.size
             fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -80,20 +79,20 @@ class Terminal:
     def _read(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            data = os.read(self._master, PIECE)
+            data = os.read(self._master, READ_BYTES)
         except BlockingIOError:
             return
-        except OSError:  # Linux says so when nobody has the other side open any more
+        except OSError:  # Linux: nobody has the other side open any more
             data = b""
         if not data:
             self._stop()
             return
         self.screen.feed(data)
         for line in self._lines.feed(data):
-            self._heard(line)
-        if len(data) == PIECE:
+            self._on_line(line)
+        if len(data) == READ_BYTES:
             loop.remove_reader(self._master)
-            self._pause = loop.call_later(REST_S, self._listen)
+            self._pause = loop.call_later(PAUSE_S, self._listen)
 
     def _stop(self) -> None:
         if self._done.is_set():
@@ -102,5 +101,5 @@ class Terminal:
             self._pause.cancel()
         asyncio.get_running_loop().remove_reader(self._master)
         for line in self._lines.finish():
-            self._heard(line)
+            self._on_line(line)
         self._done.set()

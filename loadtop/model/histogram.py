@@ -6,7 +6,7 @@ buckets are 1 µs wide and exact. Bucket ``b`` of a value ``v``: with ``s = max(
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor, sqrt
 
 from loadtop.model import Distribution
@@ -64,6 +64,25 @@ def distribution(values: Iterable[int]) -> Distribution:
         return EMPTY
     order = sorted(buckets)
     return Distribution(count, total, squares, least, greatest, tuple(order), tuple(buckets[each] for each in order))
+
+
+def distribution_of_milliseconds(counts: Mapping[int, int]) -> Distribution:
+    """The distribution of values in whole milliseconds, each as often as ``counts`` says."""
+    found = sorted((value_ms * 1000, count) for value_ms, count in counts.items() if count > 0)
+    if not found:
+        return EMPTY
+    buckets: Counter[int] = Counter()
+    for value, count in found:
+        buckets[bucket_of(value)] += count
+    return Distribution(
+        count=buckets.total(),
+        sum_us=sum(value * count for value, count in found),
+        sum_squares_us2=sum(value**2 * count for value, count in found),
+        min_us=found[0][0],
+        max_us=found[-1][0],
+        buckets=tuple(buckets),
+        counts=tuple(buckets.values()),
+    )
 
 
 def merge(distributions: Iterable[Distribution | None]) -> Distribution:

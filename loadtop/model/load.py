@@ -194,19 +194,19 @@ class LoadSample:
     state: LoadState
     model: str
     elapsed_s: float
-    concurrency: int | None
-    rate: float | None
-    step: int
-    steps: int
-    in_flight: int | None
-    connections: int | None
-    requests: int | None
-    failures: Failures | None
-    non_2xx: int | None
-    keepalive_requests: int | None
-    received_bytes: int | None
-    body_bytes: int | None
-    sent_bytes: int | None
+    concurrency: int | None = None
+    rate: float | None = None
+    step: int = 1
+    steps: int = 1
+    in_flight: int | None = None
+    connections: int | None = None
+    requests: int | None = None
+    failures: Failures | None = None
+    non_2xx: int | None = None
+    keepalive_requests: int | None = None
+    received_bytes: int | None = None
+    body_bytes: int | None = None
+    sent_bytes: int | None = None
     latencies: Latencies | None = None
     generator: GeneratorSample | None = None
     server: ServerSeen | None = None

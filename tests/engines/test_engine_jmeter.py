@@ -33,7 +33,7 @@ def far(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
 
 def own_plan(tmp_path: Path, url: str, threads: str = "${__P(threads,2)}") -> Path:
     """A plan as a user would have it."""
-    from loadtop.engines.jmeter.plan import jmx
+    from loadtop.engines.jmeter.test_plan import jmx
     from loadtop.generator.plan import Plan, Step, Target
 
     text = jmx(Plan((Target.parse(f"{url}own.html"),), (Step(concurrency=77, duration_s=2),)))
@@ -195,8 +195,8 @@ def test_plans_that_are_broken(apache: ApacheFactory, mark: str, tmp_path: Path)
     lost.write_text(plan.read_text().replace("HTTPSamplerProxy", "NoSuchSampler"))
     for words, code, expected in (
         (("--plan", str(tmp_path / "none.jmx")), 2, "No such file"),
-        (("--plan", str(tmp_path / "wrong.jmx")), 2, "is no XML: unclosed token"),
-        (("--plan", str(tmp_path / "other.jmx")), 2, "is none of JMeter's"),
+        (("--plan", str(tmp_path / "wrong.jmx")), 2, "is not XML: unclosed token"),
+        (("--plan", str(tmp_path / "other.jmx")), 2, "is not a JMeter plan"),
         (("--plan", str(plan), "-c", "2"), 2, "does not read the property threads"),
         (("--plan", str(plan), "-k"), 2, "-k is for plans made here"),
         (("--plan", str(lost)), 2, "give the URL"),

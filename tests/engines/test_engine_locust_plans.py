@@ -53,5 +53,5 @@ def test_users_that_break_off_at_times(apache: ApacheFactory, mark: str, tmp_pat
     assert done.returncode == 0, done.stderr
     load = figures(done.stdout)["load"]
     assert load["requests"] > 5
-    assert load["message"].startswith("users break off: ")
+    assert load["message"].startswith("users give up: ")
     assert until(lambda: not living(mark), 5)

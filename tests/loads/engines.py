@@ -77,7 +77,7 @@ def until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
 
 
 def living(mark: str, *words: str) -> list[int]:
-    """The processes of another engine and of its keepers in this test whose command line has all these words."""
+    """The processes of another engine and of its guards in this test whose command line has all these words."""
     found: list[int] = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -85,7 +85,7 @@ def living(mark: str, *words: str) -> list[int]:
             environment = (process / "environ").read_bytes().decode(errors="replace")
         except OSError:
             continue
-        ours = any(each in line for each in ("locust", "keeper.py", "ApacheJMeter", "mktemp"))
+        ours = any(each in line for each in ("locust", "process_guard.py", "ApacheJMeter", "mktemp"))
         if ours and mark in environment and all(word in line for word in words) and int(process.name) != os.getpid():
             found.append(int(process.name))
     return found

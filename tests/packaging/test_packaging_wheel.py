@@ -121,9 +121,11 @@ def test_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
     assert tops == {"loadtop", "collectors", "tui", f"loadtop-{loadtop.__version__}.dist-info"}
     assert {f"{package}/py.typed" for package in ("loadtop", "collectors", "tui")} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert {"loadtop/engines/locust/hooks.txt", "loadtop/engines/runner.txt", "loadtop/engines/jmeter/tool.txt"} <= set(
-        names
-    )
+    assert {
+        "loadtop/engines/locust/locustfile.txt",
+        "loadtop/engines/run_process.sh",
+        "loadtop/engines/jmeter/jmeter.sh",
+    } <= set(names)
     tracked = {
         str(path.relative_to(ROOT)) for top in ("loadtop", "collectors", "tui") for path in (ROOT / top).rglob("*.py")
     }

@@ -100,12 +100,12 @@ def complete(arguments: Any) -> None:
     """Where JMeter runs a plan of the user and no URL was given, take the server that the plan names."""
     if arguments.engine != "jmeter" or arguments.plan is None or arguments.urls or arguments.url_file is not None:
         return
-    from loadtop.engines.jmeter.own import read_own, url_of
+    from loadtop.engines.jmeter.user_plan import read_user_plan
 
     file: Path = arguments.plan
     try:
         _check_own_plan(arguments, file)
-        url = url_of(read_own(file))
+        url = read_user_plan(file).url()
     except PlanError as error:
         raise UsageError(str(error)) from None
     if url is None:

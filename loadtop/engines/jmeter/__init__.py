@@ -1,1 +1,1 @@
-"""JMeter as an engine: one process here or, by SSH, on each machine, and its results as they come."""
+"""JMeter as an engine. It runs as processes of its own."""

@@ -1,157 +1,172 @@
-"""What JMeter is to run: what it can do of our plan, and each machine's part of it."""
+"""What JMeter is to run: checks of the plan, and each machine's share of it."""
 
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, lcm
-from pathlib import Path
+from math import lcm
 
-from loadtop.engines.generator import Generator
+from loadtop.engines.jmeter.user_plan import UserPlan
+from loadtop.engines.settings import Machine, check_options, duration_of, users_for_rate
 from loadtop.generator.plan import Plan, PlanError, Step
+from loadtop.i18n.message import Message
 
-SPARE_USERS = 2
-"""Threads for each request/s of an open model: with them, answers may take two seconds before the rate is not kept."""
-
-MOST_SAMPLERS = 200
-"""Requests that a plan may hold so that weights come true: JMeter draws one of them at random."""
+MAX_SAMPLERS = 200
+"""Samplers in a plan: JMeter draws one of them at random, so a target needs as many as its weight."""
 
 METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE")
 
 
 @dataclass(frozen=True, slots=True)
-class OwnPlan:
-    """The user's plan. ``threads`` and ``duration``: whether it reads these properties, for -c and -t."""
-
-    file: Path
-    text: str
-    threads: bool
-    duration: bool
-
-
-@dataclass(frozen=True, slots=True)
 class JmeterSettings:
-    """A whole load by JMeter. ``timed`` and ``counted``: whether -t and -c were given, where the plan is the user's.
-    ``servers`` are jmeter-servers that make the load: JMeter runs here then, as their client."""
+    """A load by JMeter. ``program`` is its command here; other machines look for it on PATH.
+
+    ``servers`` are remote servers that make the load; JMeter then runs here as their client. ``time_given`` and
+    ``concurrency_given``: whether -t and -c set the duration and the threads of a user's plan.
+    """
 
     plan: Plan
-    generators: tuple[Generator, ...]
+    machines: tuple[Machine, ...]
     program: str
-    own: OwnPlan | None = None
-    timed: bool = True
-    counted: bool = True
+    user_plan: UserPlan | None = None
+    time_given: bool = True
+    concurrency_given: bool = True
     servers: tuple[str, ...] = ()
 
     @property
-    def machines(self) -> int:
-        """How many make the load."""
-        return len(self.servers or self.generators)
+    def machine_count(self) -> int:
+        """How many machines make the load."""
+        return len(self.servers or self.machines)
 
     @property
-    def can_change(self) -> bool:
-        """Whether it can be begun again with another number of threads, as if it had gone on."""
-        if self.own is not None:
-            return self.own.threads and self.counted
+    def sets_threads(self) -> bool:
+        """Whether the number of threads is ours to set, not that of the user's plan."""
+        return self.user_plan is None or (self.user_plan.threads and self.concurrency_given)
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether JMeter can be restarted with another number of threads, as if the load had continued."""
+        if self.user_plan is not None:
+            return self.sets_threads
         step = self.plan.steps[0]
         return len(self.plan.steps) == 1 and step.requests is None and step.rate is None
 
     @property
-    def end_s(self) -> float | None:
-        """Seconds after which the load ends, as far as that was said."""
-        durations = [step.duration_s for step in self.plan.steps]
-        if not self.timed or None in durations:
-            return None
-        return sum(duration for duration in durations if duration is not None)
+    def duration_s(self) -> float | None:
+        """Seconds after which the load ends, if given."""
+        return duration_of(self.plan) if self.time_given else None
 
 
 def check(plan: Plan) -> None:
-    """Raise PlanError for what JMeter cannot do of a plan of ours."""
-    reasons = {
-        "-X": plan.proxy is not None,
-        "-B": plan.bind is not None,
-        "-b": plan.socket_buffer is not None,
-        "-f, -Z, -E and -I": plan.tls != type(plan.tls)(),
-        "-v": bool(plan.verbosity),
-        "--workers": plan.more_workers or plan.workers > 1,
-    }
-    for option, given in reasons.items():
-        if given:
-            instead = "one process uses all cores" if option == "--workers" else "or use the built-in engine"
-            raise PlanError(f"{option} is not possible with --engine jmeter: leave it out, {instead}")
-    if any(step.targets is not None for step in plan.steps):
-        raise PlanError("steps with targets of their own are not possible with --engine jmeter")
+    """Raise PlanError for what JMeter cannot do, if the plan is not the user's own."""
+    check_options(plan, "jmeter")
+    if plan.more_workers or plan.workers > 1:
+        raise PlanError(
+            Message("--workers is not possible with --engine jmeter: leave it out, one process uses all cores")
+        )
     if plan.verify_tls and any(target.scheme == "https" for target in plan.targets):
-        raise PlanError("--engine jmeter checks no certificates: add --insecure to say that this is all right")
+        raise PlanError(Message("--engine jmeter does not check certificates: add --insecure to accept that"))
     for target in plan.targets:
         if target.method not in METHODS:
-            raise PlanError(f"-m {target.method} is not possible with --engine jmeter: it knows {', '.join(METHODS)}")
-        body = _text(target.body)
-        if "${" in json.dumps([target.path, target.headers, body]):
-            raise PlanError("${ in a URL, header or body is JMeter's own syntax: use --plan PLAN.jmx for that")
+            raise PlanError(
+                Message(
+                    "-m {method} is not possible with --engine jmeter: it knows {methods}",
+                    method=target.method,
+                    methods=", ".join(METHODS),
+                )
+            )
+        if "${" in json.dumps([target.path, target.headers, _body_text(target.body)]):
+            raise PlanError(
+                Message("${{ in a URL, header or body is JMeter's own syntax: use --plan PLAN.jmx for that")
+            )
     samplers(plan)
-    uneven = (step for step in plan.steps if step.requests is not None and step.requests % users_of(step))
-    if in_turn(plan) and (step := next(uneven, None)) is not None:
-        raise PlanError(f"-n {step.requests}: with --engine jmeter a multiple of each step's {users_of(step)} threads")
+    for step in plan.steps:
+        if runs_in_turn(plan) and step.requests is not None and step.requests % threads_of(step):
+            raise PlanError(
+                Message(
+                    "-n {requests}: give a multiple of each step's {threads} threads with --engine jmeter",
+                    requests=step.requests,
+                    threads=threads_of(step),
+                )
+            )
 
 
 def check_even(plan: Plan, servers: int) -> None:
-    """Raise PlanError where jmeter-servers, which all run the same plan, cannot share it out."""
+    """Raise PlanError if remote servers, which all run the same plan, cannot have equal shares."""
     for step in plan.steps:
-        for option, whole in (("-c", step.concurrency), ("-n", step.requests)):
-            if whole is not None and whole % servers:
-                raise PlanError(f"{option} {whole}: give a multiple of {servers}, every server of -R does the same")
+        for option, number in (("-c", step.concurrency), ("-n", step.requests)):
+            if number is not None and number % servers:
+                raise PlanError(
+                    Message(
+                        "{option} {number}: give a multiple of {servers}, all servers of -R run the same plan",
+                        option=option,
+                        number=number,
+                        servers=servers,
+                    )
+                )
 
 
-def in_turn(plan: Plan) -> bool:
-    """Whether groups of threads run one after another."""
+def runs_in_turn(plan: Plan) -> bool:
+    """Return whether thread groups run one after another."""
     return len(plan.steps) > 1 or plan.warmup_s > 0
 
 
 def samplers(plan: Plan) -> list[int]:
-    """Indexes of the targets, each as often as its weight wants it. Raises PlanError where that is too often."""
-    weights = [Fraction(target.weight).limit_denominator(MOST_SAMPLERS) for target in plan.targets]
+    """Return indexes of the targets, each as often as its weight requires. Raises PlanError for too many."""
+    weights = [Fraction(target.weight).limit_denominator(MAX_SAMPLERS) for target in plan.targets]
     least = min(weights)
-    parts = [weight / least if least else weight for weight in weights]
-    common = lcm(*(part.denominator for part in parts))
-    times = [part * common for part in parts]
-    if not least or sum(times) > MOST_SAMPLERS:
+    ratios = [weight / least if least else weight for weight in weights]
+    common = lcm(*(ratio.denominator for ratio in ratios))
+    times = [int(ratio * common) for ratio in ratios]
+    if not least or sum(times) > MAX_SAMPLERS:
         raise PlanError(
-            f"these weights take more than {MOST_SAMPLERS} requests in JMeter's plan: give small whole numbers"
+            Message(
+                "these weights need more than {most} requests in JMeter's plan: give small whole numbers",
+                most=MAX_SAMPLERS,
+            )
         )
-    return [index for index, each in enumerate(times) for _ in range(int(each))]
+    return [index for index, number in enumerate(times) for _ in range(number)]
 
 
-def users_of(step: Step) -> int:
-    """Threads of a step: as many as connections, or enough for a rate."""
-    if step.rate is None:
-        return step.concurrency or 1
-    return max(1, ceil(step.rate * SPARE_USERS))
+def threads_of(step: Step) -> int:
+    """Return the threads of a step: one for each connection, or enough for the rate."""
+    return step.concurrency or 1 if step.rate is None else users_for_rate(step.rate)
 
 
-def part_of(plan: Plan, number: int, of: int) -> Plan:
-    """What one of several machines does of a plan, counted from 0. Raises PlanError where it cannot be shared out."""
-    return replace(plan, steps=tuple(_share(step, number, of) for step in plan.steps))
+def share_of(plan: Plan, number: int, machines: int) -> Plan:
+    """Return what machine ``number`` (from 0) does of a plan. Raises PlanError if it cannot be divided."""
 
+    def share(whole: int, option: str) -> int:
+        if whole < machines:
+            raise PlanError(
+                Message(
+                    "{option} {number} cannot be divided among {machines} machines: give {machines} or more",
+                    option=option,
+                    number=whole,
+                    machines=machines,
+                )
+            )
+        return whole // machines + (number < whole % machines)
 
-def _share(step: Step, number: int, of: int) -> Step:
-    def piece(whole: int, option: str) -> int:
-        if whole < of:
-            raise PlanError(f"{option} {whole} cannot be shared out among {of} machines: give {of} or more")
-        return whole // of + (number < whole % of)
-
-    return Step(
-        concurrency=None if step.concurrency is None else piece(step.concurrency, "-c"),
-        rate=None if step.rate is None else step.rate / of,
-        duration_s=step.duration_s,
-        requests=None if step.requests is None else piece(step.requests, "-n"),
+    steps = tuple(
+        Step(
+            concurrency=None if step.concurrency is None else share(step.concurrency, "-c"),
+            rate=None if step.rate is None else step.rate / machines,
+            duration_s=step.duration_s,
+            requests=None if step.requests is None else share(step.requests, "-n"),
+        )
+        for step in plan.steps
     )
+    return replace(plan, steps=steps)
 
 
-def _text(body: bytes | None) -> str:
-    """A body as the text that a plan in XML can hold."""
+def _body_text(body: bytes | None) -> str:
+    """Return a body as text that XML can hold."""
     try:
         text = (body or b"").decode()
     except UnicodeDecodeError:
         text = "\0"
-    if any(ord(each) < 32 and each not in "\t\r\n" for each in text):
-        raise PlanError("a body that is no plain text is not possible with --engine jmeter: use the built-in engine")
+    if any(ord(char) < 32 and char not in "\t\r\n" for char in text):
+        raise PlanError(
+            Message("a body that is not plain text is not possible with --engine jmeter: use the built-in engine")
+        )
     return text

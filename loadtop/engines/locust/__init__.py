@@ -1,1 +1,1 @@
-"""Locust as an engine: master and workers as processes here and, by SSH, elsewhere. It is never imported here."""
+"""Locust as an engine. It runs as processes of its own and is never imported."""

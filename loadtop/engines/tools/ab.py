@@ -4,15 +4,16 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from loadtop.engines.figures import Figures, changed, decimal, number_after, timed
-from loadtop.model import Failures, ServerSeen, StatedTimes
+from loadtop.engines.tools.reader import ToolReader, decimal, number_after
+from loadtop.model import Failures, ServerSeen
 
-_THROUGH = re.compile(r"Benchmarking \S+ \[through (\S+)\] .*")
+_PROXY = re.compile(r"Benchmarking \S+ \[through (\S+)\] .*")
 _PROGRESS = re.compile(r"(?:Completed|Finished) (\d+) requests")
-_CLASSES = re.compile(r"\s*\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
+_FAILURES = re.compile(r"\s*\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
 _ROW = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)$")
 _SHORT_ROW = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s*(\d+)$")
-_SERVED = re.compile(r"\s+(\d+)%\s+(\d+)")
+_PERCENTILE = re.compile(r"\s+(\d+)%\s+(\d+)")
+_PERCENTS = {50, 66, 75, 80, 90, 95, 98, 99}
 _COUNTS = {
     "Concurrency Level": "concurrency",
     "Complete requests": "requests",
@@ -22,7 +23,7 @@ _COUNTS = {
     "Total body sent": "sent_bytes",
     "HTML transferred": "body_bytes",
 }
-_SEEN = {
+_SERVER = {
     "Server Software": "software",
     "Server Hostname": "hostname",
     "Document Path": "path",
@@ -30,91 +31,74 @@ _SEEN = {
     "Server Temp Key": "tls_key",
     "TLS Server Name": "tls_name",
 }
-_PERCENTS = {50, 66, 75, 80, 90, 95, 98, 99}
 
 
-class Ab:
+class Ab(ToolReader):
     """One run of ab."""
 
     name = "ab"
+    start = re.compile("This is ApacheBench, Version")
 
     def __init__(self, argv: tuple[str, ...]) -> None:
-        requests, seconds = number_after(argv, "-n"), number_after(argv, "-t")
-        self.figures = Figures(
-            concurrency=number_after(argv, "-c") or (1 if argv else None),
-            target_requests=requests if seconds is None else None,
+        super().__init__(argv)
+        self._server = ServerSeen("", "", 0, "")
+
+    def _read_command(self, argv: tuple[str, ...]) -> None:
+        seconds = number_after(argv, "-t")
+        self._set(
+            concurrency=number_after(argv, "-c") or 1,
+            target_requests=number_after(argv, "-n") if seconds is None else None,
             target_s=seconds,
-            keepalive="-k" in argv if argv else None,
+            keepalive="-k" in argv,
         )
-        self._times: dict[str, StatedTimes] = {}
-        self._seen = ServerSeen("", "", 0, "")
 
-    @staticmethod
-    def begins(line: str) -> bool:
-        """Whether only ab prints such a line."""
-        return line.startswith("This is ApacheBench, Version")
-
-    def read(self, line: str) -> None:
-        """Take the next line."""
+    def _read(self, line: str) -> None:
         if progress := _PROGRESS.fullmatch(line):
-            self.figures = replace(self.figures, requests=int(progress[1]))
-        elif through := _THROUGH.fullmatch(line):
-            self._see(proxy=through[1])
-        elif classes := _CLASSES.fullmatch(line):
-            connect, receive, length, exceptions = map(int, classes.groups())
-            self.figures = replace(self.figures, failures=Failures(connect, receive, length, exceptions, None))
+            self._set(requests=int(progress[1]))
+        elif proxy := _PROXY.fullmatch(line):
+            self._set_server(proxy=proxy[1])
+        elif failures := _FAILURES.fullmatch(line):
+            connect, receive, length, exceptions = map(int, failures.groups())
+            self._set(failures=Failures(connect, receive, length, exceptions, None))
         elif line.startswith((" ", "Connect:", "Processing:", "Waiting:", "Total:")):
             self._read_times(line)
         else:
-            self._read_count(line)
+            self._read_value(line)
 
-    def _read_count(self, line: str) -> None:
+    def _read_value(self, line: str) -> None:
         label, colon, rest = line.partition(":")
         word = rest.split()[0] if colon and rest.split() else ""
-        if label in _SEEN:
-            self._see(**{_SEEN[label]: rest.strip()})
+        if label in _SERVER:
+            self._set_server(**{_SERVER[label]: rest.strip()})
         elif label == "Server Port" and word.isdecimal():
-            self._see(port=int(word))
+            self._set_server(port=int(word))
         elif label == "Document Length":
-            # With -l it is Variable. It is the last line on the server.
-            self._see(document_bytes=int(word) if word.isdecimal() else None)
-            self.figures = replace(self.figures, server=self._seen)
+            # "Variable" with -l. It is the last line about the server.
+            self._set_server(document_bytes=int(word) if word.isdecimal() else None)
+            self._set(server=self._server)
         elif label in _COUNTS and word.isdecimal():
             more = {"Keep-Alive requests": {"keepalive": True}, "Total body sent": {"with_body": True}}.get(label, {})
-            self.figures = changed(self.figures, {_COUNTS[label]: int(word), **more})
+            self._set(**{_COUNTS[label]: int(word)}, **more)
         elif label == "Failed requests" and word.isdecimal():
-            # The classes follow where any failed; none is of time-outs, after which ab gives up. It leaves the lines of
-            # answers other than 2xx out where there are none, and of kept connections without -k.
-            failed = int(word)
-            failures = Failures.undivided(failed) if failed else Failures(timeout=None)
-            keepalive = bool(self.figures.keepalive)
-            self.figures = replace(self.figures, failures=failures, non_2xx=0, keepalive=keepalive)
+            # Their classes follow if there are any. ab does not count timeouts: it gives up after one. It prints no
+            # line for non-2xx responses if there are none, nor for kept connections without -k.
+            failures = Failures.undivided(int(word)) if int(word) else Failures(timeout=None)
+            self._set(failures=failures, non_2xx=0, keepalive=bool(self.load.keepalive))
         elif label == "Time taken for tests":
-            self.figures = replace(self.figures, seconds=decimal(word))
+            self.seconds = decimal(word)
         elif label == "Requests per second":
-            self.figures = replace(self.figures, rps=decimal(word), final=True)
+            self._set(stated_rps=decimal(word))
+            self.final = True
 
     def _read_times(self, line: str) -> None:
         if row := _ROW.fullmatch(line):
-            part, low, middle, spread, median, high = row.groups()
-            self._put(
-                part,
-                min_ms=float(low),
-                mean_ms=float(middle),
-                sd_ms=float(spread),
-                p50_ms=float(median),
-                max_ms=float(high),
-            )
+            low, mean, sd, median, high = map(float, row.groups()[1:])
+            self._set_times(row[1].lower(), min_ms=low, mean_ms=mean, sd_ms=sd, p50_ms=median, max_ms=high)
         elif row := _SHORT_ROW.fullmatch(line):
-            part, low, middle, high = row.groups()
-            self._put(part, min_ms=float(low), mean_ms=float(middle), max_ms=float(high))
-        elif (served := _SERVED.match(line)) and int(served[1]) in _PERCENTS:
-            self._put("Total", **{f"p{served[1]}_ms": float(served[2])})
+            low, mean, high = map(float, row.groups()[1:])
+            self._set_times(row[1].lower(), min_ms=low, mean_ms=mean, max_ms=high)
+        elif (found := _PERCENTILE.match(line)) and int(found[1]) in _PERCENTS:
+            self._set_times(**{f"p{found[1]}_ms": float(found[2])})
 
-    def _see(self, **values: Any) -> None:
-        self._seen = replace(self._seen, **values)
-
-    def _put(self, part: str, **times: float) -> None:
-        name = part.lower()
-        self._times[name] = timed(self._times.get(name, StatedTimes(name)), {**times})
-        self.figures = replace(self.figures, times=tuple(self._times.values()))
+    def _set_server(self, **values: Any) -> None:
+        self._server = replace(self._server, **values)

@@ -1,4 +1,4 @@
-"""What Locust is given of a plan, and what is refused."""
+"""What Locust gets of a plan, and what is refused."""
 
 import json
 from types import SimpleNamespace
@@ -9,18 +9,16 @@ import pytest
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.engine import engine_choice
-from loadtop.engines.generator import Generator
+from loadtop.engines.engine_process import read_resource
 from loadtop.engines.locust.settings import (
     LocustSettings,
     check,
-    far_plan,
+    plan_json,
     rate_per_user,
     users_of,
 )
-from loadtop.engines.parts import own_part
+from loadtop.engines.settings import LOCAL, Machine
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target
-
-LOCAL = Generator("local", "local")
 
 
 def plan(*steps: Step, **settings: Any) -> Plan:
@@ -38,7 +36,7 @@ def chosen(**given: Any) -> Any:
 
 
 def test_the_plan_goes_over_whole() -> None:
-    text = far_plan(LocustSettings(plan(keepalive=True, verify_tls=False, timeout_s=4.0), (LOCAL,), "locust"))
+    text = plan_json(LocustSettings(plan(keepalive=True, verify_tls=False, timeout_s=4.0), (LOCAL,), "locust"))
     data = json.loads(text)
     assert (data["keepalive"], data["insecure"], data["timeout_s"], data["rate_per_user"]) == (True, True, 4.0, None)
     assert data["host"] == "http://web1"
@@ -49,8 +47,8 @@ def test_the_plan_goes_over_whole() -> None:
 
 
 def test_an_own_plan_replaces_ours() -> None:
-    settings = LocustSettings(plan(), (LOCAL, Generator("g", "ssh://g")), "locust", own="import locust")
-    assert json.loads(far_plan(settings))["targets"] == []
+    settings = LocustSettings(plan(), (LOCAL, Machine("g", "ssh://g")), "locust", user_plan="import locust")
+    assert json.loads(plan_json(settings))["targets"] == []
     assert settings.processes == 2
 
 
@@ -101,5 +99,5 @@ def test_generators_are_watched() -> None:
 
 
 def test_what_runs_elsewhere_is_there() -> None:
-    compile(own_part("locust", "hooks"), "hooks", "exec")
-    assert "tool() {" in own_part("locust", "tool")
+    compile(read_resource("locust/locustfile.txt"), "locustfile", "exec")
+    assert "tool() {" in read_resource("locust/locust.sh")

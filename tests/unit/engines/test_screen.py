@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.engines.lines import LineSplitter
+from loadtop.engines.output import LineSplitter
 from loadtop.engines.screen import Screen
 
 PIECES = st.sampled_from(

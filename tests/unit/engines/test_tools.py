@@ -1,4 +1,4 @@
-"""What load tools print, read as figures: real output of each."""
+"""The readers of load tools, with real output of each."""
 
 import json
 import re
@@ -9,43 +9,53 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.engines.figures import Figures, milliseconds, number_after
-from loadtop.engines.lines import LineSplitter
-from loadtop.engines.tools import TOOLS, read, tool_of_command, tool_of_line
-from loadtop.model import Failures, ServerSeen, StatedTimes
+from loadtop.engines.output import LineSplitter
+from loadtop.engines.tools import TOOLS, reader_of_command, reader_of_line
+from loadtop.engines.tools.reader import ToolReader, milliseconds, number_after
+from loadtop.model import Failures, LoadSample, ServerSeen, StatedTimes
 
 TEXTS = Path(__file__).parents[2] / "fixtures" / "engines"
 NONE_FAILED = Failures.undivided(0)
 NAMES = ("ab", "wrk", "siege", "hey", "oha", "k6", "jmeter")
 
 
-def figures(name: str, *argv: str) -> Figures:
-    """All that the tool of that name says in a captured text."""
-    tool = tool_of_command(argv or (name.partition("-")[0],))
-    assert tool is not None
+def reader(*argv: str) -> ToolReader:
+    found = reader_of_command(argv)
+    assert found is not None
+    return found
+
+
+def read(name: str, *argv: str) -> ToolReader:
+    """A reader that has read a captured text."""
+    found = reader(*(argv or (name.partition("-")[0],)))
     splitter = LineSplitter()
     for line in [*splitter.feed((TEXTS / f"{name}.txt").read_bytes()), *splitter.finish()]:
-        tool.read(line)
-    return tool.figures
+        found.read(line)
+    return found
 
 
-def times(found: Figures, part: str = "total") -> StatedTimes:
-    return next(each for each in found.times if each.part == part)
+def times(load: LoadSample, part: str = "total") -> StatedTimes:
+    return next(each for each in load.stated if each.part == part)
 
 
 def test_ab() -> None:
-    found = figures("ab", "/usr/bin/ab", "-n", "400", "-c", "4", "http://h/")
+    tool = read("ab", "/usr/bin/ab", "-n", "400", "-c", "4", "http://h/")
+    found = tool.load
     assert (found.requests, found.failures, found.non_2xx, found.concurrency) == (400, Failures(timeout=None), 0, 4)
-    assert (found.seconds, found.rps, found.received_bytes, found.body_bytes) == (0.193, 2068.05, 445_600, 400_000)
+    assert (tool.seconds, found.stated_rps, found.received_bytes, found.body_bytes) == (
+        0.193,
+        2068.05,
+        445_600,
+        400_000,
+    )
     assert (found.target_requests, found.keepalive_requests, found.sent_bytes) == (400, None, None)
     assert times(found) == StatedTimes("total", 1, 2, 2.1, 1, 1, 2, 2, 4, 7, 9, 11, None, 16)
     assert times(found, "connect") == StatedTimes("connect", 0, 0, 0.0, 0, max_ms=0)
 
 
 def test_ab_tells_of_the_server() -> None:
-    assert figures("ab").server == ServerSeen("BaseHTTP/0.6", "127.0.0.1", 18765, "/", 1000)
-    tool = tool_of_command(("ab",))
-    assert tool is not None
+    assert read("ab").load.server == ServerSeen("BaseHTTP/0.6", "127.0.0.1", 18765, "/", 1000)
+    tool = reader("ab")
     lines = (
         "Benchmarking web1 [through cache:3128] (be patient).....done",
         "Server Software:        ",
@@ -58,9 +68,9 @@ def test_ab_tells_of_the_server() -> None:
     )
     for line in lines:
         tool.read(line)
-    assert tool.figures.server is None
+    assert tool.load.server is None
     tool.read("Document Length:        Variable")
-    assert tool.figures.server == ServerSeen(
+    assert tool.load.server == ServerSeen(
         software="",
         hostname="web1",
         port=443,
@@ -73,67 +83,64 @@ def test_ab_tells_of_the_server() -> None:
 
 
 def test_ab_with_a_body_and_errors() -> None:
-    found = figures("ab-post")
+    found = read("ab-post").load
     assert (found.non_2xx, found.sent_bytes, found.with_body, found.keepalive_requests) == (400, 62_800, True, 0)
 
 
 def test_failures_of_ab_have_classes() -> None:
-    tool = tool_of_command(("ab",))
-    assert tool is not None
+    tool = reader("ab")
     tool.read("Failed requests:        5")
-    assert tool.figures.failures == Failures.undivided(5)
+    assert tool.load.failures == Failures.undivided(5)
     tool.read("   (Connect: 1, Receive: 0, Length: 3, Exceptions: 1)")
-    assert tool.figures.failures == Failures(connect=1, length=3, exceptions=1, timeout=None)
+    assert tool.load.failures == Failures(connect=1, length=3, exceptions=1, timeout=None)
 
 
 def test_progress_of_ab() -> None:
-    tool = tool_of_command(("ab", "-t", "5", "-n", "9"))
-    assert tool is not None
+    tool = reader("ab", "-t", "5", "-n", "9")
     tool.read("Completed 100 requests")
-    assert (tool.figures.requests, tool.figures.failures, tool.figures.final) == (100, None, False)
-    assert (tool.figures.target_requests, tool.figures.target_s) == (None, 5)
+    assert (tool.load.requests, tool.load.failures, tool.final) == (100, None, False)
+    assert (tool.load.target_requests, tool.load.target_s) == (None, 5)
 
 
 def test_wrk() -> None:
-    found = figures("wrk")
+    tool = read("wrk")
+    found = tool.load
     assert (found.requests, found.failures, found.non_2xx, found.concurrency) == (92, Failures(length=None), 0, 4)
-    assert (found.seconds, found.rps, found.target_s) == (1.0, 91.94, 1.0)
+    assert (tool.seconds, found.stated_rps, found.target_s) == (1.0, 91.94, 1.0)
     assert found.received_bytes == round(100.53 * 1024)
     assert times(found) == StatedTimes(
         "total", None, 42.95, 9.22, 43.99, p75_ms=44.06, p90_ms=47.96, p99_ms=51.9, max_ms=51.9
     )
-    assert figures("wrk-errors").non_2xx == 92
+    assert read("wrk-errors").load.non_2xx == 92
 
 
 def test_socket_errors_of_wrk() -> None:
-    tool = tool_of_command(("wrk",))
-    assert tool is not None
+    tool = reader("wrk")
     for line in ("  9 requests in 1.00m, 1.5MB read", "  Socket errors: connect 1, read 2, write 3, timeout 4"):
         tool.read(line)
-    assert tool.figures.failures == Failures(connect=1, receive=2, length=None, exceptions=3, timeout=4)
-    assert (tool.figures.seconds, tool.figures.received_bytes) == (60.0, 1_572_864)
+    assert tool.load.failures == Failures(connect=1, receive=2, length=None, exceptions=3, timeout=4)
+    assert (tool.seconds, tool.load.received_bytes) == (60.0, 1_572_864)
 
 
 def test_hey() -> None:
-    found = figures("hey")
-    assert (found.requests, found.failures, found.non_2xx, found.rps) == (400, NONE_FAILED, 0, 90.6924)
+    found = read("hey").load
+    assert (found.requests, found.failures, found.non_2xx, found.stated_rps) == (400, NONE_FAILED, 0, 90.6924)
     assert (times(found).p99_ms, times(found).mean_ms, times(found).max_ms) == (49.1, 43.9, 52.0)
-    assert figures("hey-errors").non_2xx == 40
-    refused = figures("hey-refused")
-    assert (refused.requests, refused.failures, refused.times) == (4, Failures.undivided(4), ())
+    assert read("hey-errors").load.non_2xx == 40
+    refused = read("hey-refused").load
+    assert (refused.requests, refused.failures, refused.stated) == (4, Failures.undivided(4), ())
 
 
 def test_oha() -> None:
-    found = figures("oha")
-    assert (found.requests, found.failures, found.non_2xx, found.rps) == (400, NONE_FAILED, 0, 91.1516)
+    found = read("oha").load
+    assert (found.requests, found.failures, found.non_2xx, found.stated_rps) == (400, NONE_FAILED, 0, 91.1516)
     assert (times(found).p50_ms, times(found).p99_9_ms) == (43.9932, 48.3588)
-    refused = figures("oha-refused")
-    assert (refused.requests, refused.failures, refused.times) == (20, Failures.undivided(20), ())
+    refused = read("oha-refused").load
+    assert (refused.requests, refused.failures, refused.stated) == (20, Failures.undivided(20), ())
 
 
 def test_what_oha_cuts_off_at_its_end_has_not_failed() -> None:
-    tool = tool_of_command(("oha", "-z", "2s"))
-    assert tool is not None
+    tool = reader("oha", "-z", "2s")
     lines = (
         "  Requests/sec:\t91.1516",
         "  [200] 46928 responses",
@@ -142,43 +149,41 @@ def test_what_oha_cuts_off_at_its_end_has_not_failed() -> None:
     )
     for line in lines:
         tool.read(line)
-    assert (tool.figures.requests, tool.figures.failures) == (46_930, Failures.undivided(2))
+    assert (tool.load.requests, tool.load.failures) == (46_930, Failures.undivided(2))
 
 
 @pytest.mark.parametrize(("name", "requests"), [("siege", 9), ("siege-json", 80)])
 def test_siege(name: str, requests: int) -> None:
-    found = figures(name)
-    assert (found.requests, found.failures, found.final) == (requests, NONE_FAILED, True)
-    assert found.rps == {"siege": 900.0, "siege-json": 2000.0}[name]
+    tool = read(name)
+    found = tool.load
+    assert (found.requests, found.failures, tool.final) == (requests, NONE_FAILED, True)
+    assert found.stated_rps == {"siege": 900.0, "siege-json": 2000.0}[name]
     assert times(found).max_ms == 10.0
 
 
 def test_progress_of_siege() -> None:
-    tool = tool_of_command(("siege", "-c", "4", "-r", "20"))
-    assert tool is not None
+    tool = reader("siege", "-c", "4", "-r", "20")
     tool.read("HTTP/1.1 200     0.00 secs:    1000 bytes ==> GET  /")
     tool.read("HTTP/1.1 503     0.01 secs:      10 bytes ==> GET  /")
-    assert (tool.figures.requests, tool.figures.non_2xx, tool.figures.body_bytes) == (2, 1, 1010)
-    assert tool.figures.target_requests == 80
+    assert (tool.load.requests, tool.load.non_2xx, tool.load.body_bytes) == (2, 1, 1010)
+    assert tool.load.target_requests == 80
 
 
 def test_k6() -> None:
-    found = figures("k6")
-    assert (found.requests, found.failures, found.rps) == (268, NONE_FAILED, 89.205456)
+    found = read("k6").load
+    assert (found.requests, found.failures, found.stated_rps) == (268, NONE_FAILED, 89.205456)
     assert (found.received_bytes, found.sent_bytes, found.target_s) == (299_000, 19_000, 3.0)
     assert (times(found).p50_ms, times(found).p95_ms, times(found).max_ms) == (44.07, 51.6, 57.09)
 
 
 def test_iterations_of_k6_are_no_requests() -> None:
-    tool = tool_of_command(("k6",))
-    assert tool is not None
+    tool = reader("k6")
     tool.read("running (01.0s), 3/4 VUs, 88 complete and 0 interrupted iterations")
-    assert (tool.figures.requests, tool.figures.concurrency) == (None, 4)
+    assert (tool.load.requests, tool.load.concurrency) == (None, 4)
 
 
 def test_jmeter() -> None:
-    tool = tool_of_command(("/opt/jmeter/bin/jmeter.sh", "-n"))
-    assert tool is not None
+    tool = reader("/opt/jmeter/bin/jmeter.sh", "-n")
     for line in (
         "Creating summariser <summary>",
         "summary +    812 in 00:00:16 =   50.9/s Avg:    24 Min:     1 Max:   345 Err:     2 (0.25%) Active: 10 Started: 10 Finished: 0",  # noqa: E501 - as JMeter prints it
@@ -186,14 +191,14 @@ def test_jmeter() -> None:
         "summary =   2312 in 00:00:46 =   50.3/s Avg:    21 Min:     1 Max:   345 Err:     3 (0.13%)",
     ):
         tool.read(line)
-    found = tool.figures
-    assert (found.requests, found.failures, found.seconds, found.rps) == (2312, Failures.undivided(3), 46.0, 50.3)
+    found = tool.load
+    assert (found.requests, found.failures, tool.seconds, found.stated_rps) == (2312, Failures.undivided(3), 46.0, 50.3)
     assert times(found) == StatedTimes("total", 1.0, 21.0, max_ms=345.0)
-    assert (found.concurrency, found.final) == (10, False)
+    assert (found.concurrency, tool.final) == (10, False)
     tool.read("... end of run")
-    assert tool.figures.final
+    assert tool.final
     tool.read("summary =     50 in 00:00:00 =  125.0/s Avg:     5 Min:     2 Max:    54 Err:     0 (0.00%)")
-    assert tool.figures.seconds == 0.4
+    assert tool.seconds == 0.4
 
 
 @pytest.mark.parametrize(
@@ -212,44 +217,41 @@ def test_jmeter() -> None:
     ],
 )  # fmt: skip
 def test_there_are_no_times_of_no_requests(name: str, lines: list[str]) -> None:
-    tool = tool_of_command((name,))
-    assert tool is not None
+    tool = reader(name)
     for line in lines:
         tool.read(line)
-    assert (tool.figures.requests, tool.figures.times) == (0, ())
+    assert (tool.load.requests, tool.load.stated) == (0, ())
 
 
 @pytest.mark.parametrize("name", ["ab", "wrk", "hey", "oha", "k6", "siege"])
 def test_a_tool_is_known_by_what_it_prints(name: str) -> None:
     lines = (TEXTS / f"{name}.txt").read_text().splitlines()
-    found = next((tool.name for line in lines if (tool := tool_of_line(line)) is not None), None)
+    found = next((tool.name for line in lines if (tool := reader_of_line(line)) is not None), None)
     assert found == name
 
 
 def test_other_commands_are_no_tools() -> None:
-    assert tool_of_command(("sh", "-c", "ab")) is None
-    assert tool_of_line("Summary: all is well") is None
-    assert {name for name, _, _ in TOOLS} == set(NAMES)
+    assert reader_of_command(("sh", "-c", "ab")) is None
+    assert reader_of_line("Summary: all is well") is None
+    assert {tool.name for tool in TOOLS} == set(NAMES)
 
 
 @given(st.sampled_from(NAMES), st.lists(st.text(max_size=60), max_size=20))
 def test_nothing_that_is_printed_breaks_a_reader(name: str, lines: list[str]) -> None:
-    tool = tool_of_command((name,))
-    assert tool is not None
+    tool = reader(name)
     for line in lines:
-        read(tool, line)
+        tool.read(line)
 
 
 @pytest.mark.parametrize("path", sorted(TEXTS.glob("*.txt")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("digit", ["x", "", "-", ".", "é", "999999999999999999999", "NaN"])
 def test_damaged_output_breaks_no_reader(path: Path, digit: str) -> None:
-    tool = tool_of_command((path.stem.partition("-")[0],))
-    assert tool is not None
+    tool = reader(path.stem.partition("-")[0])
     for line in path.read_text().splitlines():
         for cut in (0, 3, len(line) // 2):
-            read(tool, re.sub(r"\d", digit, line)[cut:])
-            read(tool, re.sub(r"\d+", digit, line)[cut:])
-    json.dumps(asdict(tool.figures), allow_nan=False)
+            tool.read(re.sub(r"\d", digit, line)[cut:])
+            tool.read(re.sub(r"\d+", digit, line)[cut:])
+    json.dumps([asdict(tool.load), tool.seconds], allow_nan=False)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,8 @@ import pytest
 
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
-from loadtop.engines.jmeter.crew import crew
-from loadtop.engines.jmeter.servers import Servers, own_address
+from loadtop.engines.jmeter.remote_servers import RemoteServers, local_address
 from loadtop.engines.jmeter.settings import check_even
-from loadtop.engines.jmeter.words import ear, refused
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 
 URL = "http://127.0.0.1:9/"
@@ -20,28 +18,30 @@ async def test_a_server_that_cannot_be_reached_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as there:
         port = there.getsockname()[1]
         both = f"127.0.0.1:{port}", "127.0.0.1:1"
-        assert await Servers(both[:1]).unreachable() == ""
-        assert (await Servers(both).unreachable()).startswith("jmeter-server 127.0.0.1:1 cannot be reached: Connection")
+        assert await RemoteServers(both[:1]).unreachable() is None
+        assert str(await RemoteServers(both).unreachable()).startswith(
+            "jmeter-server 127.0.0.1:1 cannot be reached: Connection"
+        )
 
 
 async def test_a_server_that_ends_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loadtop.engines.jmeter.servers.EVERY_S", 0)
+    monkeypatch.setattr("loadtop.engines.jmeter.remote_servers.CHECK_S", 0)
     with socket.create_server(("127.0.0.1", 0)) as there:
         name = f"127.0.0.1:{there.getsockname()[1]}"
-        servers = Servers([name])
-        assert (servers.left, servers.lost) == (1, "")
+        servers = RemoteServers([name])
+        assert (servers.left, servers.lost) == (1, None)
     servers.watch()
     for _ in range(10_000):
         await asyncio.sleep(0)
         if not servers.left:
             break
-    assert servers.lost == f"jmeter-server {name} is lost: Connection refused"
-    assert [worker.missing for worker in crew([], servers)] == [True]
+    assert str(servers.lost) == f"jmeter-server {name} is lost: Connection refused"
+    assert [worker.missing for worker in servers.workers("running")] == [True]
     await servers.close()
 
 
 def test_the_address_that_servers_answer_to() -> None:
-    assert own_address("127.0.0.1") == "127.0.0.1"
+    assert local_address("127.0.0.1") == "127.0.0.1"
 
 
 def test_every_server_does_the_same() -> None:
@@ -64,11 +64,3 @@ def test_the_servers_are_read_from_the_command_line() -> None:
     ):
         with pytest.raises(UsageError, match=expected):
             parse([*words, URL])
-
-
-def test_what_their_client_says() -> None:
-    assert ear(["x", "Waiting for possible Shutdown/StopTestNow/HeapDump/ThreadDump message on port 4446"]) == 4446
-    assert ear(["Waiting for possible shutdown message on port 4445"]) == 4445
-    assert ear([]) is None
-    assert refused(["The following remote engines have not started:[127.0.0.1:12099]"])
-    assert not refused(["Remote engines have been started:[127.0.0.1:12099]"])

@@ -1,21 +1,21 @@
-# JMeter: the program, the user's own plan where it lies here (or a dash), jmeter-servers (or a dash), then the properties.
-# Results go through a pipe.
+# Runs JMeter. Arguments: the program, the user's plan if it is on this machine (or a dash), remote servers (or a dash), then
+# JMeter's own arguments. Results go through a pipe.
 servers=$3
-began=$PWD
+started_in=$PWD
 need() {
-    command -v "$1" >/dev/null 2>&1 || { echo "loadtop: no jmeter"; return 1; }
-    command -v java >/dev/null 2>&1 || { echo "loadtop: no java"; return 1; }
+    command -v "$1" >/dev/null 2>&1 || { echo "loadtop:missing jmeter"; return 1; }
+    command -v java >/dev/null 2>&1 || { echo "loadtop:missing java"; return 1; }
 }
-keep_tidy() {
-    # Java would leave files in the home directory and in /tmp.
+set_java_directories() {
+    # Otherwise Java leaves files in the home directory and in /tmp.
     JAVA_TOOL_OPTIONS="${JAVA_TOOL_OPTIONS:-} -XX:-UsePerfData -Djava.util.prefs.userRoot=$d -Djava.io.tmpdir=$d"
     export JAVA_TOOL_OPTIONS
 }
-beside() {
-    shell=$(ls "$1"/lib/bsh-[0-9]*.jar /usr/share/java/bsh.jar 2>/dev/null | head -n 1)
+helper() {
+    beanshell=$(ls "$1"/lib/bsh-[0-9]*.jar /usr/share/java/bsh.jar 2>/dev/null | head -n 1)
     home=$1
     shift
-    java ${JAVA_ARGS:-} -Djmeter.home="$home" -cp "$home/bin/ApacheJMeter.jar:$shell" bsh.Interpreter "$d/beside.bsh" "$@"
+    java ${JAVA_ARGS:-} -Djmeter.home="$home" -cp "$home/bin/ApacheJMeter.jar:$beanshell" bsh.Interpreter "$d/helper.bsh" "$@"
 }
 tool() {
     program=$1
@@ -28,15 +28,15 @@ tool() {
         exec cat "$d/rows" >&4
     ) &
     reader=$!
-    keep_tidy
+    set_java_directories
     [ "$servers" = - ] || {
         set -- -R "$servers" "$@"
-        cd "$began" || return 73 # where a keystore for its servers is looked for
+        cd "$started_in" || return 73 # JMeter looks for the keystore of its servers there
     }
     set -- -n -t "$plan" -l "$d/rows" -j "$d/jmeter.log" "$@"
     {
         if grep -qs /usr/share/jmeter "$(command -v "$program")" && [ -e /usr/share/java/bsh.jar ]; then
-            beside /usr/share/jmeter run "$@" 9>&- 4>&-
+            helper /usr/share/jmeter run "$@" 9>&- 4>&-
         else
             "$program" "$@" 9>&- 4>&-
         fi
@@ -45,16 +45,16 @@ tool() {
     wait "$reader"
     return "$code"
 }
-leave() {
+clean_up() {
     [ "$servers" != - ] || return 0
-    # Version 2.13 ends each line of its log with a blank.
+    # Version 2.13 ends each line of its log with a space.
     home=$(sed -n 's/ *$//; s/.*JMeterHome=//p' "$d/jmeter.log" | head -n 1)
     busy=
     for server in $(echo "$servers" | tr , ' '); do
         grep -q "sent run command to $server *\$" "$d/jmeter.log" || continue
         grep -q "Finished remote host: $server " "$d/jmeter.log" || busy="$busy $server"
     done
-    [ -z "$busy" ] || (keep_tidy && cd "$began" && beside "$home" stop $busy) >/dev/null 2>&1
+    [ -z "$busy" ] || (set_java_directories && cd "$started_in" && helper "$home" stop $busy) >/dev/null 2>&1
 }
 quit() {
     trap '' TERM

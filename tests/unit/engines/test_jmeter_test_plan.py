@@ -9,10 +9,10 @@ from loadtop.cli.engine import engine_load
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.engine import EngineChoice
-from loadtop.engines.generator import Generator
-from loadtop.engines.jmeter.own import data_files, read_own, url_of
-from loadtop.engines.jmeter.plan import jmx
-from loadtop.engines.jmeter.settings import JmeterSettings, check, part_of, samplers
+from loadtop.engines.jmeter.settings import JmeterSettings, check, samplers, share_of
+from loadtop.engines.jmeter.test_plan import jmx
+from loadtop.engines.jmeter.user_plan import read_user_plan
+from loadtop.engines.settings import Machine
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target
 
 PAGE = Target.parse("http://web1/a?b=c&d", headers=(("X-Test", 'a<"b"'),))
@@ -80,7 +80,7 @@ def test_weights_become_so_many_samplers() -> None:
         (Plan((PAGE,), (TEN_S,), workers=2), "--workers is not possible"),
         (plan(Target.parse("https://web1/")), "--insecure"),
         (plan(Target.parse("http://web1/", method="PURGE")), "-m PURGE"),
-        (plan(Target.parse("http://web1/", method="POST", body=b"\xff")), "no plain text"),
+        (plan(Target.parse("http://web1/", method="POST", body=b"\xff")), "not plain text"),
         (plan(Target.parse("http://web1/${x}")), "JMeter's own syntax"),
         (plan(steps=(Step(concurrency=4, requests=10),), warmup_s=1), "a multiple of"),
     ],
@@ -92,19 +92,19 @@ def test_what_it_cannot_do(refused: Plan, words: str) -> None:
 
 def test_machines_share_a_plan() -> None:
     whole = plan(steps=(Step(concurrency=5, requests=11),))
-    parts = [part_of(whole, number, 2).steps[0] for number in range(2)]
+    parts = [share_of(whole, number, 2).steps[0] for number in range(2)]
     assert [(step.concurrency, step.requests) for step in parts] == [(3, 6), (2, 5)]
-    with pytest.raises(PlanError, match="cannot be shared out among 6"):
-        part_of(whole, 0, 6)
+    with pytest.raises(PlanError, match="cannot be divided among 6"):
+        share_of(whole, 0, 6)
 
 
 def test_the_users_own_plan(tmp_path: Path) -> None:
     file = tmp_path / "own.jmx"
     file.write_text(jmx(plan()).replace(">4<", ">${__P(threads,3)}<"))
-    own = read_own(file)
+    own = read_user_plan(file)
     assert (own.threads, own.duration) == (True, False)
-    assert url_of(own) == "http://web1:80/a?b=c&d"
-    assert list(data_files(own)) == []
+    assert own.url() == "http://web1:80/a?b=c&d"
+    assert list(own.data_files()) == []
     options = parse(["run", "--engine", "jmeter", "--plan", str(file)])
     assert options.plan is not None
     assert options.plan.targets[0].host == "web1"
@@ -136,10 +136,10 @@ def test_options_that_do_not_go_with_it(words: tuple[str, ...], told: str) -> No
 def test_when_threads_can_be_turned(tmp_path: Path) -> None:
     file = tmp_path / "own.jmx"
     file.write_text(jmx(plan()).replace(">4<", ">${__P(threads,3)}<"))
-    own = read_own(file)
-    here = (Generator("local", "local"),)
-    assert JmeterSettings(plan(), here, "jmeter").can_change
-    assert not JmeterSettings(plan(steps=(TEN_S, TEN_S)), here, "jmeter").can_change
-    assert not JmeterSettings(plan(steps=(Step(concurrency=1, requests=9),)), here, "jmeter").can_change
-    assert JmeterSettings(plan(), here, "jmeter", own).can_change
-    assert not JmeterSettings(plan(), here, "jmeter", own, counted=False).can_change
+    own = read_user_plan(file)
+    here = (Machine("local", "local"),)
+    assert JmeterSettings(plan(), here, "jmeter").can_restart
+    assert not JmeterSettings(plan(steps=(TEN_S, TEN_S)), here, "jmeter").can_restart
+    assert not JmeterSettings(plan(steps=(Step(concurrency=1, requests=9),)), here, "jmeter").can_restart
+    assert JmeterSettings(plan(), here, "jmeter", own).can_restart
+    assert not JmeterSettings(plan(), here, "jmeter", own, concurrency_given=False).can_restart

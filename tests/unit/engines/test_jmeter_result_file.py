@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.engines.jmeter.results import Results, Rows
+from loadtop.engines.jmeter.result_file import ResultReader, Results
 from loadtop.model.histogram import percentile
 
 CAPTURED = Path(__file__).parents[2] / "fixtures" / "engines" / "jmeter.csv"
 ROW = "1,{elapsed},/,{code},{words},{thread},{success},10,5,2,2,3,1\n"
 
 
-def read(text: str) -> tuple[Results, Rows]:
+def read(text: str) -> tuple[Results, ResultReader]:
     results = Results()
-    rows = Rows(results)
-    rows.feed(text.encode())
-    return results, rows
+    reader = ResultReader(results)
+    reader.feed(text.encode())
+    return results, reader
 
 
 def row(elapsed: int = 4, code: str = "200", words: str = "OK", thread: str = "s1 1-1", success: str = "true") -> str:
@@ -25,13 +25,13 @@ def row(elapsed: int = 4, code: str = "200", words: str = "OK", thread: str = "s
 
 
 def test_a_captured_file() -> None:
-    results, rows = read(CAPTURED.read_text())
+    results, reader = read(CAPTURED.read_text())
     assert (results.requests, results.non_2xx, results.step) == (16, 8, 1)
     assert (results.failures.connect, results.failures.unclassified, results.failures.total) == (4, 3, 7)
     assert (results.failures.length, results.failures.timeout) == (None, 0)
     # Of a request without an answer, JMeter counts its own words as bytes.
     assert (results.received_bytes, results.sent_bytes) == (4 * 155 + 3 * 339 + 5 * 338, 4 * 100 + 3 * 111 + 5 * 101)
-    assert rows.threads == 1
+    assert reader.threads == 1
     assert results.error == "/: Connect to 127.0.0.1:1 [/127.0.0.1] failed: Connection refused"
     found = results.latencies()
     assert found is not None
@@ -49,18 +49,18 @@ def test_a_captured_file() -> None:
 def test_it_may_be_cut_anywhere(pieces: list[int]) -> None:
     data = CAPTURED.read_bytes()
     results = Results()
-    rows = Rows(results)
+    reader = ResultReader(results)
     for size in pieces:
-        rows.feed(data[:size])
+        reader.feed(data[:size])
         data = data[size:]
-    rows.feed(data)
+    reader.feed(data)
     assert (results.requests, results.failures.total) == (16, 7)
 
 
 @given(st.binary(max_size=200))
 def test_anything_else_is_no_request(data: bytes) -> None:
     results = Results()
-    Rows(results).feed(data.replace(b",", b";") + b"\n")
+    ResultReader(results).feed(data.replace(b",", b";") + b"\n")
     assert (results.requests, results.latencies()) == (0, None)
 
 
@@ -81,8 +81,8 @@ def test_sums_of_transactions_are_no_requests() -> None:
 
 
 def test_old_versions_know_no_sent_bytes() -> None:
-    results, rows = read("1,7,/,200,OK,s1 1-1,true,10,2,3,5,1\n")
-    assert (results.requests, results.received_bytes, results.sent_bytes, rows.threads) == (1, 10, None, 3)
+    results, reader = read("1,7,/,200,OK,s1 1-1,true,10,2,3,5,1\n")
+    assert (results.requests, results.received_bytes, results.sent_bytes, reader.threads) == (1, 10, None, 3)
 
 
 @pytest.mark.parametrize(

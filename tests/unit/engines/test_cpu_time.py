@@ -1,11 +1,11 @@
-"""Processor time, thread by thread: each counter keeps its place, whatever else begins or ends."""
+"""CPU time, thread by thread: each counter keeps its place, whatever else starts or ends."""
 
 from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from loadtop.engines.usage import Usage
+from loadtop.engines.cpu_time import CpuTime
 
 
 def test_counters_of_several_processes_keep_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,10 +28,10 @@ def test_counters_of_several_processes_keep_their_places(monkeypatch: pytest.Mon
             ]
 
     monkeypatch.setattr(psutil, "Process", Process)
-    usage = Usage(1, 2, 3)
-    assert usage.read() == (5.0, 70.0)
+    cpu_time = CpuTime(1, 2, 3)
+    assert cpu_time.read() == (5.0, 70.0)
     running[1][11] = 0.5  # a thread more of the first process
-    assert usage.read() == (5.0, 70.0, 0.5)
+    assert cpu_time.read() == (5.0, 70.0, 0.5)
     del running[1]
     running[2][2] = 71.0
-    assert usage.read() == (5.0, 71.0, 0.5)
+    assert cpu_time.read() == (5.0, 71.0, 0.5)

@@ -1,18 +1,18 @@
-"""A plan of ours as JMeter's: a group of threads for each step, one after another."""
+"""Our plan as a test plan of JMeter: a thread group for each step, one after another."""
 
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from loadtop.engines.jmeter.settings import in_turn, samplers, users_of
+from loadtop.engines.jmeter.settings import runs_in_turn, samplers, threads_of
 from loadtop.generator.plan import Plan, Step
 from loadtop.generator.target import Target
 
 
 def jmx(plan: Plan) -> str:
-    """The text of the file. It may hold secrets: it goes through pipes and private files only."""
+    """Return the text of a JMX file. It may hold secrets: only for pipes and private files."""
     root = Element("jmeterTestPlan", version="1.2", properties="2.8")
     top = SubElement(root, "hashTree")
     test = _element(top, "TestPlan", "TestPlanGui", "loadtop")
-    _bool(test, "TestPlan.serialize_threadgroups", in_turn(plan))
+    _bool(test, "TestPlan.serialize_threadgroups", runs_in_turn(plan))
     _arguments(test, "TestPlan.user_defined_variables")
     groups = SubElement(top, "hashTree")
     if plan.warmup_s:
@@ -25,27 +25,27 @@ def jmx(plan: Plan) -> str:
 
 
 def _step(groups: Element, name: str, step: Step, plan: Plan) -> None:
-    users = users_of(step)
+    threads = threads_of(step)
     if step.requests is None:
-        _group(groups, name, step, plan, users, -1)
+        _group(groups, name, step, plan, threads, -1)
         return
-    # Together exactly as many requests as were asked for: some threads make one more than the others.
-    users = min(users, step.requests)
-    each, more = divmod(step.requests, users)
-    _group(groups, name, step, plan, users - more, each)
+    # Exactly as many requests as requested: some threads make one more than the others.
+    threads = min(threads, step.requests)
+    loops, more = divmod(step.requests, threads)
+    _group(groups, name, step, plan, threads - more, loops)
     if more:
-        _group(groups, name, step, plan, more, each + 1)
+        _group(groups, name, step, plan, more, loops + 1)
 
 
-def _group(groups: Element, name: str, step: Step, plan: Plan, users: int, loops: int) -> None:
+def _group(groups: Element, name: str, step: Step, plan: Plan, threads: int, loops: int) -> None:
     group = _element(groups, "ThreadGroup", "ThreadGroupGui", name)
     _text(group, "ThreadGroup.on_sample_error", "continue")
     control = SubElement(group, "elementProp", name="ThreadGroup.main_controller", elementType="LoopController")
     _bool(control, "LoopController.continue_forever", False)
     _text(control, "LoopController.loops", str(loops))
-    _text(group, "ThreadGroup.num_threads", str(users))
-    # In the open model threads begin one after another, so that their requests are spread evenly.
-    _text(group, "ThreadGroup.ramp_time", "0" if step.rate is None else str(max(1, round(users / step.rate))))
+    _text(group, "ThreadGroup.num_threads", str(threads))
+    # In the open model threads start one after another, so that their requests are spread evenly.
+    _text(group, "ThreadGroup.ramp_time", "0" if step.rate is None else str(max(1, round(threads / step.rate))))
     _bool(group, "ThreadGroup.scheduler", step.duration_s is not None)
     _text(group, "ThreadGroup.duration", "" if step.duration_s is None else str(max(1, round(step.duration_s))))
     _text(group, "ThreadGroup.delay", "")
@@ -53,10 +53,10 @@ def _group(groups: Element, name: str, step: Step, plan: Plan, users: int, loops
     if step.rate is not None:
         timer = _element(inner, "ConstantThroughputTimer", "TestBeanGUI", "rate")
         SubElement(timer, "intProp", name="calcMode").text = "0"
-        pace = SubElement(timer, "doubleProp")
-        SubElement(pace, "name").text = "throughput"
-        SubElement(pace, "value").text = str(60.0 * step.rate / users)
-        SubElement(pace, "savedValue").text = "0.0"
+        throughput = SubElement(timer, "doubleProp")
+        SubElement(throughput, "name").text = "throughput"
+        SubElement(throughput, "value").text = str(60.0 * step.rate / threads)  # per minute
+        SubElement(throughput, "savedValue").text = "0.0"
         SubElement(inner, "hashTree")
     chosen = samplers(plan)
     if len(chosen) > 1:
@@ -91,19 +91,19 @@ def _sampler(parent: Element, target: Target, plan: Plan) -> None:
     inner = SubElement(parent, "hashTree")
     headers = _element(inner, "HeaderManager", "HeaderPanel", "headers")
     listed = SubElement(headers, "collectionProp", name="HeaderManager.headers")
-    default = {"User-Agent": plan.user_agent, "Accept": "*/*"}
+    defaults = {"User-Agent": plan.user_agent, "Accept": "*/*"}
     if target.body is not None:
-        default["Content-Type"] = "text/plain"
+        defaults["Content-Type"] = "text/plain"
     given = {name.lower() for name, _ in target.headers}
-    for name, value in [(n, v) for n, v in default.items() if n.lower() not in given] + list(target.headers):
+    for name, value in [(n, v) for n, v in defaults.items() if n.lower() not in given] + list(target.headers):
         header = SubElement(listed, "elementProp", name=name, elementType="Header")
         _text(header, "Header.name", name)
         _text(header, "Header.value", value)
     SubElement(inner, "hashTree")
 
 
-def _element(parent: Element, kind: str, window: str, name: str) -> Element:
-    return SubElement(parent, kind, guiclass=window, testclass=kind, testname=name, enabled="true")
+def _element(parent: Element, kind: str, gui: str, name: str) -> Element:
+    return SubElement(parent, kind, guiclass=gui, testclass=kind, testname=name, enabled="true")
 
 
 def _arguments(parent: Element, name: str) -> Element:

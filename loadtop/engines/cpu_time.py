@@ -1,0 +1,57 @@
+"""CPU time of processes and their descendants, thread by thread."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import psutil
+
+MAX_THREADS = 256
+"""Threads with a counter of their own; all others share one."""
+
+INTERVAL_S = 0.5
+
+
+class CpuTime:
+    """CPU seconds of these processes: one counter for each thread ever seen, in the order of appearance."""
+
+    def __init__(self, *pids: int) -> None:
+        self._pids = pids
+        self._index: dict[tuple[int, int], int] = {}
+        self._seconds: list[float] = []
+
+    def read(self) -> tuple[float, ...]:
+        """Return the counters; those of threads that have ended keep their value. Blocks for some milliseconds."""
+        others = 0.0
+        for process in self._processes():
+            with contextlib.suppress(psutil.Error):
+                for thread in process.threads():
+                    others += self._count((process.pid, thread.id), thread.user_time + thread.system_time)
+        return (*self._seconds, others) if others else tuple(self._seconds)
+
+    async def watch(self, report: Callable[[tuple[float, ...]], None], running: Callable[[], bool]) -> None:
+        """Report the counters twice a second while the processes are running."""
+        while running():
+            with contextlib.suppress(OSError):
+                if seconds := await asyncio.to_thread(self.read):
+                    report(seconds)
+            await asyncio.sleep(INTERVAL_S)
+
+    def _count(self, thread: tuple[int, int], seconds: float) -> float:
+        """Count the seconds of one thread; return those that have no counter of their own."""
+        if thread not in self._index:
+            if len(self._index) >= MAX_THREADS:
+                return seconds
+            self._index[thread] = len(self._seconds)
+            self._seconds.append(0.0)
+        index = self._index[thread]
+        self._seconds[index] = max(self._seconds[index], seconds)
+        return 0.0
+
+    def _processes(self) -> list[psutil.Process]:
+        found: list[psutil.Process] = []
+        for pid in self._pids:
+            with contextlib.suppress(psutil.Error):
+                first = psutil.Process(pid)
+                found += [first, *first.children(recursive=True)]
+        return found

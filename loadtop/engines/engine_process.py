@@ -1,0 +1,237 @@
+"""A process of another engine, on this machine or over SSH. It cannot outlive loadtop."""
+
+import asyncio
+import base64
+import contextlib
+import os
+import re
+import shlex
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+from loadtop.engines.guarded_process import GuardedProcess
+from loadtop.engines.output import LineSplitter
+from loadtop.engines.settings import Machine
+from loadtop.i18n.message import Message, MessageError, verbatim
+
+HEARTBEAT_S = 2.0
+"""Interval of the heartbeats; the script ends 15 s after the last one."""
+
+WRITE_S = 0.05
+"""Interval at which the input of the script is written."""
+
+PORT_S = 20.0
+"""How long the connection and its forwarded port may take."""
+
+READ_BYTES = 65_536
+_PORT = re.compile(r"Allocated port (\d+) for remote forward")
+SSH = (
+    "ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=1",
+    "-o", "ServerAliveCountMax=3", "-o", "ExitOnForwardFailure=yes", "-o", "ControlPath=none", "-o", "ControlMaster=no",
+    "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "RemoteCommand=none", "-o", "LogLevel=INFO",
+)  # fmt: skip
+"""OpenSSH's client with the user's own configuration, but without prompts."""
+
+
+class EngineError(MessageError):
+    """The engine cannot make the load; the message is one line and names the fix if there is one."""
+
+
+class EngineProcess:
+    """``script`` defines the functions that ``run_process.sh`` calls with ``arguments``.
+
+    ``on_data`` gets the standard output of the tool; the last lines of standard error are in :attr:`lines`. ``term_s``
+    is the time between SIGTERM and SIGKILL at the end, in which it may clean up elsewhere.
+    """
+
+    engine: ClassVar[str]
+
+    def __init__(
+        self,
+        machine: Machine,
+        script: str,
+        arguments: tuple[str, ...],
+        on_data: Callable[[bytes], None] | None = None,
+        term_s: float = 1.0,
+    ) -> None:
+        self.machine = machine
+        self.lines: deque[str] = deque(maxlen=60)
+        self.missing = ""
+        """The program that is not installed there."""
+        self._script = script
+        self._arguments = arguments
+        self._on_data = on_data
+        self._term_s = term_s
+        self._process = GuardedProcess()
+        self._tool_ended = False
+        self._input = -1
+        self._unsent = b""
+        self._tasks: list[asyncio.Task[None]] = []
+        self._forwarded_port = 0
+        self._port_known = asyncio.Event()
+        self._ended = asyncio.Event()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended and all its output has been read."""
+        return self._ended.is_set()
+
+    @property
+    def tool_ended(self) -> bool:
+        """Whether the tool has ended, though cleaning up may still take a while."""
+        return self._tool_ended or self.ended
+
+    @property
+    def pid(self) -> int | None:
+        """The local process: the script itself, or ssh."""
+        return self._process.pid
+
+    @property
+    def title(self) -> Message:
+        """The engine, with the machine if that is remote."""
+        if self.machine.remote:
+            return Message("{engine} on {machine}", engine=self.engine, machine=self.machine.name)
+        return verbatim(self.engine)
+
+    @property
+    def failure(self) -> Message:
+        """Why it ended, in its own words if possible."""
+        if self._process.problem is not None:
+            return Message("{process} cannot be run: {reason}", process=self.title, reason=self._process.problem)
+        if self.missing:
+            return self._missing_program(self.missing)
+        reason = self._reason()
+        if reason is None:
+            return Message("{process} ended", process=self.title)
+        return Message("{process} ended: {reason}", process=self.title, reason=reason)
+
+    async def start(self, files: Mapping[str, str], port: int | None = None) -> None:
+        """Start it with these files, by name. It can reach ``port`` of this machine."""
+        command = ["sh", "-c", self._script + read_resource("run_process.sh"), "loadtop", *self._arguments]
+        remote = self.machine.remote
+        argv = [*_ssh(self.machine.place, port), shlex.join(command)] if remote else command
+        stdin, self._input = os.pipe()
+        output, stdout = os.pipe()
+        errors, stderr = os.pipe()
+        os.set_blocking(self._input, False)
+        await self._process.start(argv, (stdin, stdout, stderr), term_s=self._term_s)
+        for end in (stdin, stdout, stderr):
+            os.close(end)
+        self._tasks.append(asyncio.create_task(self._read(errors, output)))
+        if remote and port is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._port_known.wait(), PORT_S)
+            port = self._forwarded_port
+        if self.ended or port == 0:
+            return
+        lines = [f"{name} {base64.b64encode(text.encode()).decode('ascii')}" for name, text in files.items()]
+        self._unsent = "\n".join([*lines, f". {port or 0}"]).encode() + b"\n"
+        self._tasks.append(asyncio.create_task(self._write()))
+
+    async def wait(self) -> None:
+        """Wait until it has ended."""
+        await self._ended.wait()
+
+    def stop(self) -> None:
+        """Ask the tool to end; its last results can still be read."""
+        self._unsent += b"stop\n"
+
+    async def close(self) -> None:
+        """End it, and everything that it started."""
+        for task in self._tasks[1:]:
+            task.cancel()
+        if self._input >= 0:
+            os.close(self._input)
+            self._input = -1
+        if self._process.pid is not None and not self.ended:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), 2.0)
+        await self._process.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _missing_program(self, program: str) -> Message:
+        return Message("{program} is not installed on {machine}", program=program, machine=self.machine.name)
+
+    def _reason(self) -> Message | None:
+        """Return why the tool ended, from its output."""
+        return verbatim(self.lines[-1]) if self.lines else None
+
+    async def _write(self) -> None:
+        """Write the files, then a heartbeat every now and then."""
+        idle_s = 0.0
+        while self._input >= 0:
+            try:
+                if self._unsent:
+                    self._unsent = self._unsent[os.write(self._input, self._unsent) :]
+            except BlockingIOError:
+                pass
+            except OSError:
+                return
+            await asyncio.sleep(WRITE_S)
+            idle_s += WRITE_S
+            if not self._unsent and idle_s >= HEARTBEAT_S:
+                self._unsent, idle_s = b"\n", 0.0
+
+    async def _read(self, errors: int, output: int) -> None:
+        try:
+            await asyncio.gather(self._read_lines(errors), self._read_data(output))
+        finally:
+            self._ended.set()
+            self._port_known.set()
+
+    async def _read_data(self, output: int) -> None:
+        async for data in _pieces(output):
+            if self._on_data is not None:
+                self._on_data(data)
+
+    async def _read_lines(self, errors: int) -> None:
+        lines = LineSplitter()
+        async for data in _pieces(errors):
+            for line in lines.feed(data):
+                self.take_line(line.strip())
+        for line in lines.finish():
+            self.take_line(line.strip())
+
+    def take_line(self, line: str) -> None:
+        """Take a line of standard error: of ssh, of the script or of the tool."""
+        event, _, value = line.partition(" ")
+        if found := _PORT.search(line):
+            self._forwarded_port = int(found[1])
+            self._port_known.set()
+        elif event == "loadtop:ended":
+            self._tool_ended = True
+        elif event == "loadtop:missing":
+            self.missing = value
+        else:
+            self.lines.append(line)
+
+
+def read_resource(path: str) -> str:
+    """Return the text of a script in this package, by its path within it."""
+    return (Path(__file__).parent / path).read_text(encoding="utf-8")
+
+
+async def _pieces(file: int) -> AsyncIterator[bytes]:
+    """Read a pipe to its end, then close it."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(file, "rb"))
+    try:
+        while data := await reader.read(READ_BYTES):
+            yield data
+    finally:
+        transport.close()
+
+
+def _ssh(place: str, port: int | None) -> list[str]:
+    """Return the ssh command; a port of the remote machine that sshd chooses leads to ``port`` of this one."""
+    parts = urlsplit(place)
+    user = [] if parts.username is None else ["-l", parts.username]
+    ssh_port = [] if parts.port is None else ["-p", str(parts.port)]
+    host = place.removeprefix("ssh://").rpartition("@")[2]  # parts.hostname would be in lower case
+    host = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+    forward = [] if port is None else ["-R", f"127.0.0.1:0:127.0.0.1:{port}"]
+    return [*SSH, *user, *ssh_port, *forward, "--", host]

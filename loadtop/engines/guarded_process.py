@@ -1,0 +1,120 @@
+"""A process that cannot outlive loadtop: it runs under a guard (:mod:`loadtop.engines.process_guard`)."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from loadtop.i18n.message import Message, verbatim
+
+_GUARD = str(Path(__file__).with_name("process_guard.py"))
+_END_S = 4.0
+"""How long a guard may take to end everything, beyond the time between SIGTERM and SIGKILL, before it is killed."""
+
+
+class GuardedProcess:
+    """One command. After :meth:`start`, ``pid`` is set, or ``problem`` says why it could not be started.
+
+    ``exit_code`` is negative for the signal that ended the command; ``None`` while it runs.
+    """
+
+    def __init__(self) -> None:
+        self.pid: int | None = None
+        self.exit_code: int | None = None
+        self.problem: Message | None = None
+        self._end_s = _END_S
+        self._guard: asyncio.subprocess.Process | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._started = asyncio.Event()
+        self._ended = asyncio.Event()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the command has ended or could not be started."""
+        return self._ended.is_set()
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        files: tuple[int, int, int],
+        *,
+        terminal: bool = False,
+        environment: Mapping[str, str] | None = None,
+        term_s: float = 1.0,
+    ) -> None:
+        """Run ``argv`` with these open files as its input, output and error; they stay open here.
+
+        ``terminal``: the files are a terminal that it controls. ``term_s`` is the time between SIGTERM and SIGKILL.
+        """
+        self._end_s = _END_S + term_s
+        request = {
+            "argv": list(argv),
+            "files": list(files),
+            "terminal": terminal,
+            "environment": None if environment is None else dict(environment),
+            "term_s": term_s,
+        }
+        self._guard = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-I", "-S", _GUARD],
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            pass_fds=tuple(set(files)),
+            start_new_session=True,  # Ctrl-C is for loadtop, which decides what happens to the command
+        )
+        self._write(json.dumps(request))
+        self._listening = asyncio.create_task(self._listen(self._guard), name=f"guard of {argv[0]}")
+        await self._started.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the command and all its descendants."""
+        if not self.ended:
+            self._write(str(int(number)))
+
+    async def wait(self) -> None:
+        """Wait until the command has ended; its descendants may take a moment longer."""
+        await self._ended.wait()
+
+    async def close(self) -> None:
+        """End the command and all its descendants, and wait until they are gone."""
+        guard = self._guard
+        if guard is None:
+            return
+        if guard.stdin is not None:
+            guard.stdin.close()
+        try:
+            await asyncio.wait_for(guard.wait(), self._end_s)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                guard.kill()
+            await guard.wait()
+        if self._listening is not None:
+            await asyncio.gather(self._listening, return_exceptions=True)
+
+    def _write(self, line: str) -> None:
+        guard = self._guard
+        if guard is not None and guard.stdin is not None and guard.returncode is None:
+            with contextlib.suppress(OSError, RuntimeError):
+                guard.stdin.write(line.encode() + b"\n")
+
+    async def _listen(self, guard: asyncio.subprocess.Process) -> None:
+        while guard.stdout is not None and (line := await guard.stdout.readline()):
+            event = json.loads(line)
+            self.pid = event.get("pid", self.pid)
+            self.exit_code = event.get("exit", self.exit_code)
+            if "problem" in event:
+                self.problem = verbatim(event["problem"])
+            self._started.set()
+            if "exit" in event or self.problem:
+                self._ended.set()
+        if not self.ended:
+            self.problem = self.problem or Message("the process that guards it ended unexpectedly")
+            if self.pid is not None:
+                with contextlib.suppress(OSError):
+                    os.killpg(self.pid, signal.SIGKILL)
+        self._started.set()
+        self._ended.set()

@@ -1,0 +1,180 @@
+"""One process of JMeter: its arguments, and what its output means."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from loadtop.engines.engine_process import EngineProcess, read_resource
+from loadtop.engines.jmeter.remote_servers import RemoteServers, local_address
+from loadtop.engines.jmeter.result_file import ResultReader, Results
+from loadtop.engines.jmeter.settings import JmeterSettings, threads_of
+from loadtop.engines.settings import Machine
+from loadtop.generator.plan import Plan
+from loadtop.i18n.message import Message, sentences, verbatim
+from loadtop.model import MISSING, EngineWorker
+
+STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
+
+CLEAN_UP_S = 8.0
+"""How long stopping remote servers may take without their client: it needs a JVM."""
+
+_RESULT_PROPERTIES = """
+    output_format=csv default_delimiter=, print_field_names=true autoflush=true timestamp_format=ms time=true label=true
+    response_code=true response_message=true thread_name=true successful=true bytes=true sent_bytes=true
+    thread_counts=true latency=true connect_time=true data_type=false assertion_results_failure_message=false
+    subresults=false url=false filename=false hostname=false sample_count=false idle_time=false
+"""
+"""What results hold. Without autoflush they come when a buffer is full."""
+
+_REMOTE_PROPERTIES = ("-Jmode=StrippedBatch", "-Jnum_sample_threshold=100", "-Jtime_threshold=300")
+"""Remote servers send their results every 0.3 s, without bodies."""
+
+_STARTED = ("Starting standalone test @", "Starting the test @", "Remote engines have been started:")
+_FINISHED = "Tidying up"
+_REFUSED = "The following remote engines have not started"
+_NOT_A_REASON = (
+    "Picked up ", "WARN ", "WARNING", "INFO", "Creating summariser", "Created the tree", _FINISHED,
+    "Waiting for possible", "at ", "java.lang.Throwable: Could not access", "An error occurred", "Detail:", "----",
+    "Error in NonGUIDriver", "... end", "summary", *_STARTED,
+)  # fmt: skip
+_STOP_PORT = re.compile(r"Waiting for possible .* message on port (\d+)")
+
+
+class JmeterProcess(EngineProcess):
+    """JMeter on one machine, or here as the client of remote servers; ``plan`` is what it runs."""
+
+    engine = "jmeter"
+
+    def __init__(self, machine: Machine, settings: JmeterSettings, plan: Plan, results: Results) -> None:
+        self.reader = ResultReader(results)
+        user_plan = settings.user_plan
+        arguments = (
+            "jmeter" if machine.remote else settings.program,
+            "-" if user_plan is None or machine.remote else str(user_plan.file),
+            ",".join(settings.servers) or "-",
+            *_arguments(settings, plan),
+        )
+        term_s = CLEAN_UP_S if settings.servers else 1.0
+        super().__init__(machine, read_resource("jmeter/jmeter.sh"), arguments, self.reader.feed, term_s)
+
+    @property
+    def load_started(self) -> bool:
+        return self._has_line(*_STARTED)
+
+    @property
+    def load_finished(self) -> bool:
+        """Whether the load has come to its own end."""
+        return self._has_line(_FINISHED)
+
+    @property
+    def lost(self) -> bool:
+        """Whether it has ended before its load was finished."""
+        return self.tool_ended and not self.load_finished
+
+    @property
+    def refused(self) -> bool:
+        """Whether a remote server does not make the load."""
+        return self._has_line(_REFUSED)
+
+    @property
+    def stop_port(self) -> int | None:
+        """The UDP port here for requests to stop, once it has printed that."""
+        return next((int(found[1]) for line in self.lines if (found := _STOP_PORT.match(line))), None)
+
+    @property
+    def worker(self) -> EngineWorker:
+        """The machine as a worker; ``users`` are its threads at the last result."""
+        name = self.machine.name
+        if self.lost:
+            return EngineWorker(name, name, MISSING)
+        if self.load_finished:
+            return EngineWorker(name, name, STOPPED)
+        return (
+            EngineWorker(name, name, RUNNING, self.reader.threads)
+            if self.load_started
+            else EngineWorker(name, name, STARTING)
+        )
+
+    @property
+    def failure(self) -> Message:
+        if not self.refused:
+            return super().failure
+        servers = next(line for line in self.lines if line.startswith(_REFUSED)).partition(":")[2].strip("[] ")
+        if reason := next((line for line in self.lines if "busy" in line), ""):
+            return Message("jmeter-server {server} does not make the load: {reason}", server=servers, reason=reason)
+        return Message("jmeter-server {server} does not make the load", server=servers)
+
+    def _has_line(self, *starts: str) -> bool:
+        return any(line.startswith(starts) for line in self.lines)
+
+    def _missing_program(self, program: str) -> Message:
+        if program == "jmeter":
+            return Message(
+                "jmeter is not installed on {machine}: unpack Apache JMeter there, so that `jmeter` is on PATH",
+                machine=self.machine.name,
+            )
+        if program == "java":
+            return Message(
+                "{process} needs Java: install a Java runtime there, for example default-jre-headless",
+                process=self.title,
+            )
+        return super()._missing_program(program)
+
+    def _reason(self) -> Message | None:
+        line = self._reason_line()
+        if "ForbiddenClassException" in line:
+            advice = Message("Debian's JMeter 2.13 reads plans only with libbsh-java: install that there.")
+        elif "remote engines could not be configured" in line:
+            advice = Message(
+                "JMeter looks for its keys in rmi_keystore.jks in the directory loadtop was started in, or where "
+                "server.rmi.ssl.keystore.file in its user.properties says. Servers without keys need "
+                "server.rmi.ssl.disable=true here as well as there."
+            )
+        else:
+            return verbatim(line) if line else None
+        return sentences(Message("{reason}.", reason=line), advice)
+
+    def _reason_line(self) -> str:
+        """Return the most telling line: the cause, an error of the driver, or the last line that is not routine."""
+        lines = list(self.lines)
+        if "Cause:" in lines[:-1]:
+            return lines[lines.index("Cause:") + 1]
+        for start in ("Error in NonGUIDriver ", "An error occurred: "):
+            for line in lines:
+                text = line.removeprefix(start).strip()
+                if line.startswith(start) and text and not text.startswith("Error in"):
+                    return text
+        return next((line for line in reversed(lines) if not line.startswith(_NOT_A_REASON)), "")
+
+
+def workers_of(jmeters: Sequence[JmeterProcess], servers: RemoteServers) -> tuple[EngineWorker, ...]:
+    """Return each remote server, or else each machine if there are several: one alone is the load itself."""
+    if servers.names:
+        return servers.workers(RUNNING if any(jmeter.load_started for jmeter in jmeters) else STARTING)
+    return tuple(jmeter.worker for jmeter in jmeters) if len(jmeters) > 1 else ()
+
+
+def stopped(workers: Iterable[EngineWorker]) -> tuple[EngineWorker, ...]:
+    """Return the workers after the end of the load."""
+    return tuple(worker if worker.missing else replace(worker, state=STOPPED, users=None) for worker in workers)
+
+
+def _arguments(settings: JmeterSettings, plan: Plan) -> list[str]:
+    """Return JMeter's own arguments. They hold no secrets."""
+    arguments = [f"-Jjmeter.save.saveservice.{each}" for each in _RESULT_PROPERTIES.split()]
+    arguments += ["-Jsummariser.name=summary", "-Jjmeter.exit.check.pause=0"]
+    if settings.servers:
+        arguments += _REMOTE_PROPERTIES
+        if (address := local_address(settings.servers[0])) is not None:
+            arguments.append(f"-Djava.rmi.server.hostname={address}")
+    option = "-G" if settings.servers else "-J"
+    user_plan, step = settings.user_plan, plan.steps[0]
+    if user_plan is None:
+        # Otherwise JMeter closes connections after each round of the plan.
+        arguments.append(f"{option}httpclient.reset_state_on_thread_group_iteration=false")
+        return arguments
+    if settings.sets_threads:
+        arguments.append(f"{option}threads={threads_of(step)}")
+    if user_plan.duration and settings.time_given and step.duration_s is not None:
+        arguments.append(f"{option}duration={max(1, round(step.duration_s))}")
+    return arguments

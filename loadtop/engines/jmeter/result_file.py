@@ -1,0 +1,138 @@
+"""JMeter's results, row by row as CSV: counters, and the response times of one interval."""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from loadtop.model import Failures, Latencies
+from loadtop.model.histogram import distribution_of_milliseconds
+
+COLUMNS = (
+    "timeStamp", "elapsed", "label", "responseCode", "responseMessage", "threadName", "success", "bytes", "sentBytes",
+    "grpThreads", "allThreads", "Latency", "Connect",
+)  # fmt: skip
+"""The columns that we request, in JMeter's order: it writes no header into a pipe."""
+
+_OLD_COLUMNS = tuple(name for name in COLUMNS if name != "sentBytes")  # before JMeter 3.1
+_STEP = re.compile(r"\bs(\d+) \d+-\d+$")
+"""A thread of our plan: its group is named after its step; ``s0`` is the warm-up."""
+
+_NO_RESPONSE = "Non HTTP response message: "
+_NO_RESPONSE_CODE = "Non HTTP"
+_TRANSACTION = "Number of samples in transaction"
+_FAILURES = (
+    ("timeout", ("SocketTimeoutException", "ConnectTimeoutException", "TimeoutException")),
+    ("connect", ("ConnectException", "HttpHostConnectException", "UnknownHostException", "NoRouteToHostException")),
+    ("receive", ("NoHttpResponseException", "SocketException", "ConnectionClosedException", "EOFException")),
+)
+"""Java's exceptions by our classes of failures. The first match counts."""
+
+
+class Results:
+    """Everything counted so far, of all machines together. ``error`` is the last failure."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.non_2xx = 0
+        self.received_bytes: int | None = None
+        self.sent_bytes: int | None = None
+        self.step = 1
+        self.error = ""
+        self.counting = True
+        self._failed: Counter[str] = Counter()
+        self._total: Counter[int] = Counter()
+        self._connect: Counter[int] = Counter()
+        self._waiting: Counter[int] = Counter()
+        self._processing: Counter[int] = Counter()
+
+    @property
+    def failures(self) -> Failures:
+        """What JMeter calls an error: no response, a status of 400 or above, or a failed assertion. It does not compare
+        lengths."""
+        failed = self._failed
+        return Failures(
+            failed["connect"], failed["receive"], None, failed["exceptions"], failed["timeout"], failed["unclassified"]
+        )
+
+    def count(self, row: dict[str, str]) -> None:
+        """Count one row. Raises ValueError or KeyError if it is damaged."""
+        message = row.get("responseMessage", "")
+        if not self.counting or message.startswith(_TRANSACTION):  # the sum of requests with rows of their own
+            return
+        if found := _STEP.search(row.get("threadName", "")):
+            if found[1] == "0":
+                return
+            self.step = max(self.step, int(found[1]))
+        elapsed = int(row["elapsed"])
+        self.requests += 1
+        code = row["responseCode"]
+        if code.isdecimal() and not code.startswith("2"):
+            self.non_2xx += 1
+        if row["success"] != "true":
+            self._failed[_failure_class(code)] += 1
+            self.error = f"{row.get('label', '')}: {message.removeprefix(_NO_RESPONSE) or code}"[:200]
+        self._total[elapsed] += 1
+        if not code.startswith(_NO_RESPONSE_CODE):  # otherwise bytes and times are those of Java's error text
+            self._count_response(row, elapsed)
+
+    def _count_response(self, row: dict[str, str], elapsed: int) -> None:
+        if "bytes" in row:
+            self.received_bytes = (self.received_bytes or 0) + int(row["bytes"])
+        if "sentBytes" in row:
+            self.sent_bytes = (self.sent_bytes or 0) + int(row["sentBytes"])
+        connect = min(int(row["Connect"]), elapsed)
+        self._connect[connect] += 1
+        self._processing[elapsed - connect] += 1
+        self._waiting[max(0, int(row["Latency"]) - connect)] += 1
+
+    def latencies(self) -> Latencies | None:
+        """Return the response times of the rows since the last call, to the millisecond."""
+        if not self._total:
+            return None
+        parts = {"connect": self._connect, "processing": self._processing, "waiting": self._waiting}
+        found = Latencies(
+            distribution_of_milliseconds(self._total),
+            **{name: distribution_of_milliseconds(times) for name, times in parts.items() if times},
+        )
+        for times in (self._total, *parts.values()):
+            times.clear()
+        return found
+
+
+class ResultReader:
+    """Reads the rows of one machine, which come in pieces. ``threads`` is how many ran at the last row."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._rest = b""
+        self._unfinished = ""
+        self.threads: int | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take the next piece."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._read(line.decode("utf-8", "replace").rstrip("\r"))
+
+    def _read(self, line: str) -> None:
+        line = f"{self._unfinished}{line}"
+        if line.count('"') % 2:  # a quoted field continues on the next line
+            self._unfinished = f"{line}\n"
+            return
+        self._unfinished = ""
+        fields: Sequence[str] = next(csv.reader([line])) if '"' in line else line.split(",")
+        if len(fields) < len(_OLD_COLUMNS):
+            return
+        columns = COLUMNS if len(fields) >= len(COLUMNS) else _OLD_COLUMNS
+        row = dict(zip(columns, fields, strict=False))
+        try:
+            self._results.count(row)
+            self.threads = int(row["allThreads"])
+        except (ValueError, KeyError):
+            return
+
+
+def _failure_class(code: str) -> str:
+    found = next((name for name, exceptions in _FAILURES if code.endswith(exceptions)), None)
+    return found or ("exceptions" if code.startswith(_NO_RESPONSE_CODE) else "unclassified")

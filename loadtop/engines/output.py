@@ -1,0 +1,111 @@
+"""Output of commands: cut into lines of text, and passed on to a file of ours if there is no cockpit."""
+
+import asyncio
+import codecs
+import contextlib
+import os
+import re
+import select
+import threading
+from collections.abc import Callable
+
+from loadtop.i18n import plain
+
+MAX_LINE = 65_536
+"""Characters after which a line is taken even without an end."""
+
+FLUSH_S = 0.2
+"""A line without an end is passed on after this time without more output: it may be a prompt."""
+
+_ESCAPE_SEQUENCE = re.compile(  # of ECMA-48, as terminals know them
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links
+    r"|\x1b[PX^_].*?\x1b\\"
+    r"|\x1b[ -/]*[0-~]"
+)
+
+
+class LineSplitter:
+    """Cuts output into lines without escape sequences. A carriage return ends a line too."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+
+    def feed(self, data: bytes) -> list[str]:
+        """Return the lines that are complete now, without blank ones."""
+        *lines, self._rest = re.split(r"[\r\n]+", self._rest + self._decoder.decode(data))
+        if len(self._rest) > MAX_LINE:
+            lines.append(self._rest)
+            self._rest = ""
+        return [line for text in lines if (line := _ESCAPE_SEQUENCE.sub("", text).rstrip()).strip()]
+
+    def finish(self) -> list[str]:
+        """Return the last line if it had no end."""
+        return self.feed(b"\n")
+
+
+class OutputForwarder:
+    """Passes the output of a command on to the open file ``out``, and each line to ``on_line``.
+
+    Output is passed on in whole lines, so that it does not cut lines of ours. A terminal gets control characters
+    escaped, anything else every byte as it came. If the reader of ``out`` closes it, so is the command's pipe.
+    """
+
+    def __init__(self, out: int, on_line: Callable[[str], None]) -> None:
+        self._out = out
+        self._to_terminal = os.isatty(out)
+        self._on_line = on_line
+        self._lines = LineSplitter()
+        self._loop = asyncio.get_running_loop()
+        self._done = asyncio.Event()
+        self._read_end, self.command_end = os.pipe()
+        self._thread = threading.Thread(target=self._run, name=f"output to {out}", daemon=True)
+
+    def start(self) -> None:
+        """Start once the command has :attr:`command_end`; closes our copy of that."""
+        os.close(self.command_end)
+        self._thread.start()
+
+    async def drained(self, seconds: float) -> None:
+        """Wait until everything has been passed on, at most this long."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._done.wait(), seconds)
+
+    def _run(self) -> None:
+        pending = b""
+        try:
+            while True:
+                ready, _, _ = select.select([self._read_end], [], [], FLUSH_S if pending else None)
+                data = os.read(self._read_end, 65_536) if ready else b""
+                if ready and not data:
+                    break
+                if data:
+                    self._loop.call_soon_threadsafe(self._feed, data)
+                pending += data
+                end = len(pending) if not ready else max(pending.rfind(b"\n"), pending.rfind(b"\r")) + 1
+                self._write(pending[:end])
+                pending = pending[end:]
+            self._write(pending)
+        except OSError:
+            pass
+        finally:
+            os.close(self._read_end)
+            with contextlib.suppress(RuntimeError):  # the loop may have ended before the command's output
+                self._loop.call_soon_threadsafe(self._finish)
+
+    def _write(self, data: bytes) -> None:
+        if self._to_terminal and data:
+            text = data.decode("utf-8", "replace")
+            data = "".join(char if char in "\n\r\t" else plain(char) for char in text).encode()
+        while data:
+            data = data[os.write(self._out, data) :]
+
+    def _feed(self, data: bytes) -> None:
+        for line in self._lines.feed(data):
+            self._on_line(line)
+
+    def _finish(self) -> None:
+        for line in self._lines.finish():
+            self._on_line(line)
+        self._done.set()

@@ -1,0 +1,169 @@
+"""Runs one command and ends it, with all its descendants, when loadtop is gone: ``python -I -S process_guard.py``.
+
+The first line on standard input is the request, as JSON: ``argv``, ``files`` (open files that become the command's
+standard input, output and error), ``terminal`` (whether they are a terminal that it controls), ``environment``, and
+``term_s`` (seconds between SIGTERM and SIGKILL). Later lines are signal numbers for the command and its descendants.
+Events are written as lines of JSON: ``pid``, then ``exit``; or ``problem``.
+
+The end of standard input means that loadtop is gone, for any reason. All descendants are then ended, even those that
+left the command's process group: on Linux the guard adopts them, elsewhere it finds them by their group.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+KILL_S = 3.0
+"""How long killed processes are waited for (a process can be stuck)."""
+
+
+def main() -> None:
+    """Run the command until it ends or loadtop is gone."""
+    with os.fdopen(0, "rb", 0, closefd=False) as stdin:
+        request = json.loads(stdin.readline())
+    Guard(request).run()
+
+
+class Guard:
+    """One command and its descendants."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self._request = request
+        self._child = 0
+        self._ended = False
+        self._buffer = b""
+
+    def run(self) -> None:
+        """Run the command, then end what is left of it."""
+        signals, wakeup = os.pipe()
+        os.set_blocking(wakeup, False)
+        signal.set_wakeup_fd(wakeup)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)  # the interpreter writes the number to the pipe
+        if not self._start():
+            return
+        wanted = True
+        while wanted and not self._ended:
+            ready, _, _ = select.select([0, signals], [], [])
+            if signals in ready:
+                wanted = not (set(os.read(signals, 512)) & {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+            if 0 in ready:
+                wanted = self._read_signals() and wanted
+            self._reap()
+        self._end_all()
+
+    def _start(self) -> bool:
+        prctl = _prctl()
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        terminal: bool = self._request["terminal"]
+        files: list[int] = self._request["files"]
+
+        def prepare() -> None:
+            # If the guard is killed by force, the command ends with it.
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if terminal:
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        try:
+            child = subprocess.Popen(
+                self._request["argv"],
+                stdin=files[0],
+                stdout=files[1],
+                stderr=files[2],
+                env=self._request["environment"],
+                start_new_session=True,
+                preexec_fn=prepare,  # noqa: PLW1509 - the guard has one thread
+            )
+        except OSError as error:
+            _report({"problem": error.strerror or str(error)})
+            return False
+        finally:
+            for number in set(files) - {0, 1, 2}:
+                os.close(number)
+        self._child = child.pid
+        child.returncode = 0  # it is reaped below, with all adopted processes
+        _report({"pid": self._child})
+        return True
+
+    def _read_signals(self) -> bool:
+        """Send the signals that were requested; False at the end of standard input."""
+        data = os.read(0, 4096)
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        for line in lines:
+            self._signal(signal.Signals(int(line)))
+        return bool(data)
+
+    def _reap(self) -> bool:
+        """Reap processes that have ended; True while any are left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if not pid:
+                return True
+            if pid == self._child:
+                self._ended = True
+                _report({"exit": os.waitstatus_to_exitcode(status)})
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._child, number)
+        for pid, group in _descendants():
+            if group != self._child:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
+
+    def _end_all(self) -> None:
+        """SIGTERM, a pause, then SIGKILL until no process is left."""
+        if not self._reap():
+            return
+        self._signal(signal.SIGTERM)
+        self._signal(signal.SIGCONT)
+        kill_at = time.monotonic() + self._request["term_s"]
+        while self._reap() and time.monotonic() < kill_at + KILL_S:
+            if time.monotonic() >= kill_at:
+                self._signal(signal.SIGKILL)
+            time.sleep(0.01)
+
+
+def _prctl() -> Callable[[int, int], object]:
+    """Return Linux's prctl; elsewhere a function that does nothing."""
+    if sys.platform != "linux":
+        return lambda _option, _value: None
+    libc = ctypes.CDLL(None)
+    return lambda option, value: libc.prctl(option, int(value), 0, 0, 0)
+
+
+def _descendants() -> list[tuple[int, int]]:
+    """Return process and group of each descendant of the guard; empty if there is no /proc."""
+    parents: dict[int, tuple[int, int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+            parents[int(stat.parent.name)] = int(fields[1]), int(fields[2])
+    found = {os.getpid()}
+    while new := {pid for pid, (parent, _) in parents.items() if parent in found} - found:
+        found |= new
+    return [(pid, parents[pid][1]) for pid in found if pid in parents and pid != os.getpid()]
+
+
+def _report(event: dict[str, Any]) -> None:
+    with suppress(OSError):
+        os.write(1, json.dumps(event).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+# Runs one process of another engine in a directory of its own, until standard input ends or is silent for 15 s.
+# The text before this one defines functions: need checks what must be installed, tool runs the engine, clean_up ends what it
+# started elsewhere, quit (optional) asks it to end. need and tool get the arguments.
+# Input: lines with the name and the base64 text of a file, a line with a dot and a port, then heartbeats: "stop" asks the tool
+# to end, other lines mean nothing. Standard output has the tool's data, standard error its messages and our events
+# ("loadtop:missing PROGRAM", "loadtop:ended CODE"). Nothing is left when it ends.
+umask 077
+exec 4>&1 1>&2
+PATH="$PATH:$HOME/.local/bin:/usr/local/bin"
+need "$@" || exit 127
+command -v base64 >/dev/null 2>&1 || { echo "loadtop:missing base64"; exit 127; }
+main=$$
+d=$(mktemp -d "${TMPDIR:-/tmp}/loadtop.XXXXXXXX") || exit 73
+end() {
+    trap '' EXIT TERM HUP INT PIPE
+    clean_up
+    rm -rf "$d"
+    kill -TERM 0
+    sleep 0.4
+    rm -rf "$d"
+    kill -KILL 0
+}
+trap end EXIT TERM HUP INT
+while read -r name text && [ "$name" != . ]; do
+    printf %s "$text" | base64 -d > "$d/$name" || exit 74
+done
+[ "$name" = . ] || exit 74
+port=$text
+cd "$d" || exit 73
+echo 0 > silence
+(
+    trap : TERM
+    tool "$@"
+    echo "loadtop:ended $?"
+    kill -HUP "$main"
+) </dev/null &
+(
+    trap : TERM
+    while sleep 1 || :; do
+        kill -0 "$main" || end
+        read -r n < silence || n=0
+        n=$((n + 1))
+        [ "$n" -lt 15 ] || kill -HUP "$main"
+        echo "$n" > silence
+    done
+) 2>/dev/null 4>&- &
+exec 4>&-
+while read -r line; do
+    echo 0 > silence
+    [ "$line" != stop ] || quit
+done

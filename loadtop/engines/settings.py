@@ -1,0 +1,61 @@
+"""What loads by Locust and JMeter have in common before they run: their machines, and what neither engine can do."""
+
+from dataclasses import dataclass
+from math import ceil
+
+from loadtop.generator.plan import Plan, PlanError, TlsOptions
+from loadtop.i18n.message import Message
+
+USERS_PER_RATE = 2
+"""Simulated users for each request/s of an open model: the rate holds while responses take up to two seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine that makes load. ``place`` is ``local`` or ``ssh://[USER@]HOST[:PORT]``."""
+
+    name: str
+    place: str
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is reached by SSH."""
+        return self.place != "local"
+
+
+LOCAL = Machine("this machine", "local")
+
+
+def users_for_rate(rate: float) -> int:
+    """Return how many simulated users an open model of ``rate`` requests/s needs."""
+    return max(1, ceil(rate * USERS_PER_RATE))
+
+
+def duration_of(plan: Plan) -> float | None:
+    """Return the seconds that all steps take together; ``None`` if one has no limit."""
+    durations = [step.duration_s for step in plan.steps if step.duration_s is not None]
+    return sum(durations) if len(durations) == len(plan.steps) else None
+
+
+def check_options(plan: Plan, engine: str) -> None:
+    """Raise PlanError for what only the built-in engine can do."""
+    impossible = {
+        "-X": plan.proxy is not None,
+        "-B": plan.bind is not None,
+        "-b": plan.socket_buffer is not None,
+        "-f, -Z, -E and -I": plan.tls != TlsOptions(),
+        "-v": bool(plan.verbosity),
+    }
+    for option, given in impossible.items():
+        if given:
+            raise PlanError(
+                Message(
+                    "{option} is not possible with --engine {engine}: leave it out, or use the built-in engine",
+                    option=option,
+                    engine=engine,
+                )
+            )
+    if any(step.targets is not None for step in plan.steps):
+        raise PlanError(
+            Message("steps with targets of their own are not possible with --engine {engine}", engine=engine)
+        )
