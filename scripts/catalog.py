@@ -1,7 +1,7 @@
 """Bring the catalogues of translations up to date with the templates in the code (``make catalog``).
 
-New templates are added without a translation, unused ones are removed. ``tests/unit/i18n/test_catalog.py`` fails
-until everything is translated.
+New templates are added without a translation, unused ones are removed, and a language that is new in
+``loadtop.i18n.LANGUAGES`` gets its file. ``tests/unit/i18n/test_catalog.py`` fails until everything is translated.
 
 A template is an argument of ``tr``, ``Message``, ``plural`` or a ``MessageError``, or a literal of the type
 ``Translatable``: the value of a variable (also within tuples, lists and dictionaries), what a function returns, a field
@@ -9,17 +9,21 @@ where its class is called.
 """
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
+from loadtop.i18n import LANGUAGES
+
 ROOT = Path(__file__).parents[1]
 LOCALE = ROOT / "loadtop" / "i18n" / "locale"
 PACKAGES = ("loadtop", "collectors", "tui")
 MARK = "Translatable"
+PLACE = re.compile(r"\{\{|\}\}|(\{\w+[^{}]*\})")
 HEADER = """msgid ""
 msgstr ""
 "Content-Type: text/plain; charset=utf-8\\n"
@@ -42,6 +46,20 @@ def templates() -> set[Template]:
     }
     functions = {"tr", "Message", *_subclasses(nodes, "MessageError")}
     return {found for node in nodes for found in _templates(node, functions, classes)}
+
+
+def has_words(template: Template) -> bool:
+    """Return whether there is anything to translate besides the places and punctuation."""
+    return any(character.isalpha() for text in _each(template) for character in PLACE.sub("", text))
+
+
+def places(template: str | Sequence[str]) -> set[str]:
+    """Return the places of a template, or of those for one and for many."""
+    return {place for text in _each(template) for place in PLACE.findall(text) if place}
+
+
+def _each(template: str | Sequence[str]) -> Sequence[str]:
+    return [template] if isinstance(template, str) else template
 
 
 def _subclasses(nodes: list[ast.AST], base: str) -> set[str]:
@@ -134,19 +152,22 @@ def write(path: Path, catalog: Catalog) -> None:
 
 def main() -> None:
     """Update every catalogue and print what lacks a translation."""
-    for path in LOCALE.glob("*/LC_MESSAGES/*.po"):
-        before = read(path)
-        catalog = Catalog(locale=before.locale)
-        for template in templates():
+    found = templates()
+    for language in LANGUAGES:
+        if language == "en":
+            continue
+        path = LOCALE / language / "LC_MESSAGES" / "loadtop.po"
+        before = read(path) if path.exists() else Catalog()
+        catalog = Catalog(locale=language)
+        for template in found:
             known = before.get(template)
-            catalog.add(template, known.string if known else "")
+            if known or has_words(template):
+                catalog.add(template, known.string if known else "")
+        path.parent.mkdir(parents=True, exist_ok=True)
         write(path, catalog)
         missing = [str(entry.id) for entry in catalog if entry.id and not entry.string]
-        print(
-            f"{path.relative_to(ROOT)}: {len(catalog)} templates, {len(missing)} without a translation",
-            *missing,
-            sep="\n  ",
-        )
+        title = f"{path.relative_to(ROOT)}: {len(catalog)} templates, {len(missing)} without a translation"
+        print(title, *missing, sep="\n  ")
 
 
 if __name__ == "__main__":

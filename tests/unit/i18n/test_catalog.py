@@ -13,12 +13,11 @@ from loadtop.cli import main
 from loadtop.i18n import itemised, language_of, pad, tr, translated, width
 from loadtop.i18n.language import _catalogue
 from loadtop.reports.text import wrapped
-from scripts.catalog import LOCALE, read, templates
+from scripts.catalog import LOCALE, has_words, places, read, templates
 from tui.drawing.verdicts import _METRICS  # pyright: ignore[reportPrivateUsage]
 
 ROOT = Path(__file__).parents[3]
-JAPANESE = {entry.id: entry.string for entry in read(LOCALE / "ja" / "LC_MESSAGES" / "loadtop.po") if entry.id}
-PLACE = re.compile(r"\{\{|\}\}|(\{\w+[^{}]*\})")
+JAPANESE = {entry.id: entry.string or "" for entry in read(LOCALE / "ja" / "LC_MESSAGES" / "loadtop.po") if entry.id}
 UNUSED = {"{setting}", "{verb}", "{s}"}
 """Places that Japanese can do without."""
 ENOUGH = 0.7
@@ -64,28 +63,14 @@ def sentences() -> set[str]:
     return found
 
 
-def has_words(template: str) -> bool:
-    """Whether there is anything to translate besides the places and punctuation."""
-    return any(character.isalpha() for character in PLACE.sub("", template))
-
-
-def texts(entry: str | tuple[str, ...] | list[str] | None) -> list[str]:
-    return [entry] if isinstance(entry, str) else list(entry or ())
-
-
 def test_every_template_has_its_japanese() -> None:
-    found = {entry for entry in templates() if any(map(has_words, texts(entry)))}
-    assert sorted(map(str, (entry for entry in found if not any(texts(JAPANESE.get(entry, "")))))) == []
+    found = {template for template in templates() if has_words(template)}
+    assert sorted(str(template) for template in found if not "".join(JAPANESE.get(template, ""))) == []
 
 
 def test_a_translation_has_the_places_of_its_template() -> None:
-    wrong = []
-    for english, japanese in JAPANESE.items():
-        places = {place for text in texts(english) for place in PLACE.findall(text) if place}
-        used = {place for text in texts(japanese) for place in PLACE.findall(text) if place}
-        if not used <= places or places - used - UNUSED:
-            wrong.append((english, places ^ used))
-    assert wrong == []
+    different = {english: places(english) ^ places(japanese) for english, japanese in JAPANESE.items() if japanese}
+    assert {english: found for english, found in different.items() if found - UNUSED} == {}
 
 
 def test_a_catalogue_in_a_checkout_is_compiled_when_it_is_newer(tmp_path: Path) -> None:
