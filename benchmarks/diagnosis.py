@@ -11,9 +11,10 @@ from dataclasses import asdict
 from itertools import islice
 
 from benchmarks.made_frames import made_frames
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Frame
 from loadtop.rates.measured import Measurer
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 FRAMES = 200
 MOST_MS = 1.0
@@ -21,7 +22,7 @@ MOST_MS = 1.0
 
 def diagnosis_ms(frames: list[Frame]) -> tuple[float, float]:
     """Median ms per frame of the rates, and of the diagnosis."""
-    measurer, diagnoser = Measurer(), Diagnoser()
+    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
     rates: list[float] = []
     verdicts: list[float] = []
     for frame in frames:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from loadtop.model import (
-    ApacheStatus,
+    OTHER,
     CgroupLimits,
     Core,
     Cpu,
@@ -19,8 +19,6 @@ from loadtop.model import (
     Failures,
     Frame,
     GeneratorSample,
-    Group,
-    HaproxyProxy,
     HostFacts,
     HostSample,
     HostState,
@@ -41,6 +39,9 @@ from loadtop.model import (
     Tcp,
 )
 from loadtop.model.histogram import distribution
+from loadtop.model.server import ServerReading
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.haproxy.record import HaproxyProxy
 
 COLLECTORS = (
     "cpu",
@@ -81,7 +82,7 @@ class MadeHost:
         self._counters = [self._random.randrange(1 << 22, 1 << 33) for _ in range(64)]
         self._memory = [self._random.randrange(100_000, 3_000_000) for _ in range(8)]
         self._httpd = httpd
-        group = Group.HTTPD if httpd else Group.OTHER
+        group = "httpd" if httpd else OTHER
         self._processes = [
             Process(
                 900 + 3 * n,
@@ -96,7 +97,7 @@ class MadeHost:
             )
             for n in range(httpd + 1 if httpd else 4)
         ]
-        self._others = [Process(60 + n, f"kworker/{n}", Group.OTHER, "S", 1, 5000 + n, 90 + n, 0) for n in range(12)]
+        self._others = [Process(60 + n, f"kworker/{n}", OTHER, "S", 1, 5000 + n, 90 + n, 0) for n in range(12)]
         self._loads = [3.1, 2.8, 2.9]
         self._second = 0
 
@@ -164,9 +165,7 @@ class MadeHost:
             ),
             processes=self._run(),
             cgroup=CgroupLimits("/system.slice/apache2.service", 2) if self._httpd else None,
-            apache=(self._status(),) if self._httpd else None,
-            fpm=None,
-            haproxy=self._proxies() if self.role == "other" and self.name == "proxy" else None,
+            servers=self._servers(),
             outcomes=tuple(Outcome(name, State.OK, "", round(draw.uniform(2e-5, 9e-4), 6)) for name in COLLECTORS),
         )
 
@@ -223,7 +222,7 @@ class MadeHost:
         if self._httpd and self._second % 30 == 0:
             gone = draw.randrange(1, len(self._processes))
             self._processes[gone] = Process(
-                5000 + self._second, "apache2", Group.HTTPD, "S", 1, 0, 262_000_000 + 100 * self._second, 11_000, None
+                5000 + self._second, "apache2", "httpd", "S", 1, 0, 262_000_000 + 100 * self._second, 11_000, None
             )
         for other in (busiest := draw.sample(range(len(self._others)), 5)):
             self._others[other] = replace(self._others[other], cpu_ticks=self._others[other].cpu_ticks + 1)
@@ -243,6 +242,11 @@ class MadeHost:
             fetch_s=self._random.uniform(0.001, 0.03),
             max_request_workers=256,
         )
+
+    def _servers(self) -> dict[str, tuple[ServerReading, ...]]:
+        if self._httpd:
+            return {"apache": (self._status(),)}
+        return {"haproxy": self._proxies()} if self.role == "other" and self.name == "proxy" else {}
 
     def _proxies(self) -> tuple[HaproxyProxy, ...]:
         draw = self._random

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from benchmarks.made_frames import made_frames
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
 from loadtop.recording import file
@@ -27,6 +27,7 @@ from loadtop.recording.meta import SessionMeta
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
 from loadtop.recording.writer import Writer
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 SADC = ("/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc")
 JUMPS = 100
@@ -40,7 +41,7 @@ def write(path: Path, seconds: int, hosts: int, rps: int) -> None:
     """Write the recording and print what it cost."""
     file.create(path, SessionMeta(1.8e9, ("loadtop", "-c", "64"), "http://web1/index.php", "0.1.0", 1.0))
     writer = Writer(path)
-    measurer, diagnoser = Measurer(), Diagnoser()
+    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
     writer.add_views()
     empty = path.stat().st_size + path.with_name(f"{path.name}-wal").stat().st_size
     spent = real = 0.0

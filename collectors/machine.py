@@ -13,7 +13,8 @@ from collectors.linux.process_table import ProcessTable
 from collectors.page import Page
 from collectors.reading import Missing, Reading, Request, Wanted
 from collectors.transport import Transport
-from loadtop.model import Group, HostFacts, HostSample, Outcome, State
+from loadtop.model import HostFacts, HostSample, Outcome, State
+from loadtop.servers.apache.record import GROUP as HTTPD
 
 T = TypeVar("T")
 _STATS = "/proc/PID/stat"
@@ -49,11 +50,11 @@ class Machine(Protocol):
         """Everything but servers' pages, with an empty name. Raises :class:`~collectors.errors.TransportError`."""
         ...
 
-    def servers(self, group: Group) -> tuple[int, ...]:
+    def servers(self, group: str) -> tuple[int, ...]:
         """The first process of each running server of a group, as of the newest sample."""
         ...
 
-    def tested(self, group: Group) -> tuple[int, ...]:
+    def tested(self, group: str) -> tuple[int, ...]:
         """The same without those that were set aside."""
         ...
 
@@ -145,10 +146,10 @@ class ProcMachine:
             reading = await self._transport.read(request)
         return self._parse(reading, began)
 
-    def servers(self, group: Group) -> tuple[int, ...]:
+    def servers(self, group: str) -> tuple[int, ...]:
         return self._table.roots(group)
 
-    def tested(self, group: Group) -> tuple[int, ...]:
+    def tested(self, group: str) -> tuple[int, ...]:
         return tuple(pid for pid in self._table.roots(group) if pid not in self._table.aside)
 
     def set_aside(self, pids: frozenset[int]) -> None:
@@ -194,7 +195,7 @@ class ProcMachine:
             files += facts.FILES
         if self._slow_in <= 0:
             files += [Wanted(disks.BLOCKS), *(networks.speed_file(name) for name in sorted(self._interfaces))]
-        files += self._group.files(self.tested(Group.HTTPD))
+        files += self._group.files(self.tested(HTTPD))
         files += [Wanted(path) for path in self._followed]
         return Request(tuple(files), True, self._table.asleep(), self._table.want_pss())
 

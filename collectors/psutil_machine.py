@@ -23,12 +23,13 @@ from collectors.reading import Missing, Wanted
 from collectors.transport import sockets as stream
 from collectors.transport.http import StatusClient
 from loadtop.model import (
+    LOADTOP,
+    OTHER,
     USER_HZ,
     Core,
     Cpu,
     CpuTimes,
     Disk,
-    Group,
     HostFacts,
     HostSample,
     Memory,
@@ -65,7 +66,7 @@ class PsutilMachine:
         self._client = StatusClient(verify=verify)
         self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
         self._ticks: dict[tuple[int, int], int] = {}
-        self._parents: dict[int, tuple[int, Group]] = {}
+        self._parents: dict[int, tuple[int, str]] = {}
         self._facts: HostFacts | None = None
         self._aside: frozenset[int] = frozenset()
 
@@ -73,11 +74,11 @@ class PsutilMachine:
         own = frozenset((os.getpid(), *(self._own() if self._own else ())))
         return await asyncio.get_running_loop().run_in_executor(self._reader, self._sample, own)
 
-    def servers(self, group: Group) -> tuple[int, ...]:
+    def servers(self, group: str) -> tuple[int, ...]:
         members = {pid: parent for pid, (parent, of) in self._parents.items() if of is group}
         return tuple(pid for pid, parent in members.items() if parent not in members)
 
-    def tested(self, group: Group) -> tuple[int, ...]:
+    def tested(self, group: str) -> tuple[int, ...]:
         return tuple(pid for pid in self.servers(group) if pid not in self._aside)
 
     def set_aside(self, pids: frozenset[int]) -> None:
@@ -158,10 +159,8 @@ class PsutilMachine:
         self._ticks = {(row.pid, row.started_ticks): row.cpu_ticks for row, _ in rows}
         self._parents = {row.pid: (parents[row.pid], row.group) for row, _ in rows}
         rows = [(_unless_below(self._aside, row, parents), difference) for row, difference in rows]
-        others = sorted(
-            (pair for pair in rows if pair[0].group is Group.OTHER and pair[1] > 0), key=lambda pair: -pair[1]
-        )
-        return tuple(row for row, _ in rows if row.group is not Group.OTHER) + tuple(row for row, _ in others[:BUSIEST])
+        others = sorted((pair for pair in rows if pair[0].group == OTHER and pair[1] > 0), key=lambda pair: -pair[1])
+        return tuple(row for row, _ in rows if row.group != OTHER) + tuple(row for row, _ in others[:BUSIEST])
 
 
 def _text(wanted: Wanted) -> str | Missing:
@@ -302,7 +301,7 @@ def _process(process: "psutil.Process") -> tuple[Process, int]:
         return Process(
             pid=process.pid,
             name=name,
-            group=server_group(name) or Group.OTHER,
+            group=server_group(name) or OTHER,
             state=_STATES.get(process.status(), "?"),
             threads=process.num_threads(),
             cpu_ticks=round((times.user + times.system) * USER_HZ),
@@ -316,10 +315,10 @@ def _with_group(row: Process, parents: dict[int, int], own: frozenset[int]) -> P
 
     pid = row.pid
     for _ in range(64):
-        if row.group is not Group.OTHER or pid not in parents:
+        if row.group != OTHER or pid not in parents:
             break
         if pid in own:
-            return replace(row, group=Group.LOADTOP)
+            return replace(row, group=LOADTOP)
         pid = parents[pid]
     return row
 
@@ -333,7 +332,7 @@ def _unless_below(aside: frozenset[int], row: Process, parents: dict[int, int]) 
         if not aside or pid not in parents:
             break
         if pid in aside:
-            return replace(row, group=Group.OTHER)
+            return replace(row, group=OTHER)
         pid = parents[pid]
     return row
 

@@ -5,7 +5,6 @@ import math
 from collections.abc import Awaitable, Callable
 
 from collectors.machine import Machine
-from loadtop.model import Group
 
 LOOK_AGAIN_S = 5.0
 """How often is looked where nothing was found."""
@@ -23,7 +22,7 @@ class Search:
     def __init__(
         self,
         machine: Machine,
-        group: Group,
+        group: str,
         look: Callable[[tuple[int, ...]], Awaitable[None]],
         *,
         tested: bool = False,

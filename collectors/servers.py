@@ -69,7 +69,9 @@ class ServerWatch:
             for found in sample.outcomes
         )
         outcomes = (*noted, of_apache, of_fpm, of_haproxy)
-        return replace(sample, apache=apache, fpm=fpm, haproxy=haproxy, outcomes=outcomes)
+        found = {"apache": apache, "fpm": fpm, "haproxy": haproxy}
+        servers = {name: readings for name, readings in found.items() if readings is not None}
+        return replace(sample, servers=servers, outcomes=outcomes)
 
     async def close(self) -> None:
         await asyncio.gather(*(watch.close() for watch in self._all))

@@ -17,7 +17,9 @@ from collectors.errors import AbsentError, FetchError, TransportError
 from collectors.machine import Endpoint, Machine
 from collectors.status_page import StatusPage
 from collectors.under_test import port_of
-from loadtop.model import ApacheStatus, Group, HostSample, Listener, Outcome, State
+from loadtop.model import HostSample, Listener, Outcome, State
+from loadtop.servers.apache.record import GROUP as HTTPD
+from loadtop.servers.apache.record import ApacheStatus
 
 LOOK_AGAIN_S = 5.0
 _NAME = "apache"
@@ -103,7 +105,7 @@ class ApacheWatch:
             self._limits.look()
         if not self._find or (self._search is not None and not self._search.done()):
             return
-        now, servers = asyncio.get_running_loop().time(), self._machine.servers(Group.HTTPD)
+        now, servers = asyncio.get_running_loop().time(), self._machine.servers(HTTPD)
         if servers != self._servers or (not self._pages and now - self._searched >= LOOK_AGAIN_S):
             self._servers, self._searched = servers, now
             self._search = asyncio.create_task(self._look(servers), name="search for mod_status")

@@ -17,7 +17,9 @@ from collectors.php_fpm.discovery import FpmFinder
 from collectors.reading import Wanted
 from collectors.search import Search
 from collectors.under_test import Server, behind, not_asked, note, port_of, serving
-from loadtop.model import ApacheStatus, Group
+from loadtop.servers.apache.record import GROUP as HTTPD
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.php_fpm.record import GROUP as FPM
 
 
 class ApacheLimits:
@@ -28,7 +30,7 @@ class ApacheLimits:
         self._target_urls = target_urls
         self._pids: tuple[int, ...] = ()
         self._servers: dict[int, Server] = {}
-        self._search = Search(machine, Group.HTTPD, self._look)
+        self._search = Search(machine, HTTPD, self._look)
         self._pools = FpmFinder(machine, target_urls)
         self._proxies = HaproxyFinder(machine)
         self._unknown: tuple[str, ...] = ()
@@ -73,11 +75,11 @@ class ApacheLimits:
     async def settle(self, most_s: float) -> bool:
         """Wait until it is known for the first time which server is under test, where there are several: whether others
         have been set aside."""
-        if not self._target_urls or self._looked.is_set() or len(self._machine.servers(Group.HTTPD)) < 2:
+        if not self._target_urls or self._looked.is_set() or len(self._machine.servers(HTTPD)) < 2:
             return False
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._looked.wait(), most_s)
-        return self._machine.tested(Group.HTTPD) != self._machine.servers(Group.HTTPD)
+        return self._machine.tested(HTTPD) != self._machine.servers(HTTPD)
 
     async def _look(self, servers: tuple[int, ...]) -> None:
         self._pids = servers
@@ -120,7 +122,7 @@ class ApacheLimits:
         """The web servers that are not under test, and the masters of php-fpm that the one under test does not ask."""
         chosen, _ = await self.chosen({pid: server.endpoints for pid, server in self._servers.items()})
         found = frozenset(self._servers.keys() - chosen) if chosen else chosen
-        masters = self._machine.servers(Group.FPM)
+        masters = self._machine.servers(FPM)
         if not chosen or not masters:
             return found
         pools = {pid: (await self._pools.configs((pid,)))[0] for pid in masters}

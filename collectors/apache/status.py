@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 from collectors.errors import AbsentError, ParseError
 from collectors.page import Page
 from collectors.parsing import complete_lines, count_or_none
-from loadtop.model import ApacheStatus
+from loadtop.servers.apache.record import ApacheStatus
 
 LETTERS = "_SRWKDCLGI."
 STATUS_PATH = "/server-status"

@@ -16,7 +16,9 @@ from collectors.machine import Machine
 from collectors.page import Page
 from collectors.search import Search
 from collectors.status_page import StatusPage
-from loadtop.model import Group, HaproxyProxy, Outcome, State
+from loadtop.model import Outcome, State
+from loadtop.servers.haproxy.record import GROUP as HAPROXY
+from loadtop.servers.haproxy.record import HaproxyProxy
 
 _NAME = "haproxy"
 _CANDIDATES = 12
@@ -33,7 +35,7 @@ class HaproxyWatch:
         self._timeout_s = 1.0
         self._pages: list[StatusPage] = []
         self._unfound = (State.ABSENT, "no haproxy process looked for yet")
-        self._search = Search(machine, Group.HAPROXY, self._look)
+        self._search = Search(machine, HAPROXY, self._look)
 
     def start(self, interval_s: float) -> None:
         """``interval_s`` is the distance of samples; a page is called silent after that, or after 1 s if longer."""

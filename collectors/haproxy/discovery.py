@@ -11,7 +11,7 @@ from collectors.linux import host_names as names
 from collectors.linux.namespaces import as_seen_by, home_of
 from collectors.machine import Endpoint, Machine
 from collectors.reading import Missing, Wanted
-from loadtop.model import Group
+from loadtop.servers.haproxy.record import GROUP as HAPROXY
 
 _ROUTES = "/proc/net/fib_trie"
 _ADDRESSES6 = "/proc/net/if_inet6"
@@ -49,7 +49,7 @@ class HaproxyFinder:
     async def upstream(self, port: int) -> Upstream | None:
         """Where the HAProxy at this port sends requests, also by way of others here; ``None`` where none is configured
         to listen there. Raises ``TransportError``."""
-        pids = self._machine.servers(Group.HAPROXY)
+        pids = self._machine.servers(HAPROXY)
         if pids != self._pids:
             self._pids, self._addresses = pids, {}
         read = [await config_of(self._machine, pid) for pid in pids]

@@ -15,7 +15,7 @@ from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine
 from collectors.page import Page
 from collectors.parsing import count_or_none
-from loadtop.model import HaproxyProxy
+from loadtop.servers.haproxy.record import HaproxyProxy
 
 STATS_URI = "/haproxy?stats"
 """Where the page is by default, where ``stats uri`` is not given."""

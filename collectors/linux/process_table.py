@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.processes import ProcessStat, parse_pss, parse_stat, server_group
 from collectors.reading import Missing, Reading
-from loadtop.model import Group, Process
+from loadtop.model import LOADTOP, OTHER, Process
+from loadtop.servers.apache.record import GROUP as HTTPD
+from loadtop.servers.php_fpm.record import GROUP as FPM
 
 BUSIEST = 5
 PSS_FIRST = 8
 PSS_AGAIN = 1
 PSS_EVERY = 15
-_PSS_GROUPS = (Group.HTTPD, Group.FPM)
+_PSS_GROUPS = (HTTPD, FPM)
 
 
 @dataclass(slots=True)
@@ -31,8 +33,8 @@ class _Known:
     text: str
     stat: ProcessStat
     at: float
-    group: Group = Group.OTHER
-    counted: Group = Group.OTHER
+    group: str = OTHER
+    counted: str = OTHER
     ticks_s: float | None = None
     pss_kb: int | None = None
     pss_asked: int = 0
@@ -50,8 +52,8 @@ class ProcessTable:
 
     def __init__(self) -> None:
         self._known: dict[int, _Known] = {}
-        self._members: dict[Group, tuple[_Known, ...]] = {}
-        self._roots: dict[Group, tuple[int, ...]] = {}
+        self._members: dict[str, tuple[_Known, ...]] = {}
+        self._roots: dict[str, tuple[int, ...]] = {}
         self._turn = 0
         self._pss_refused = ""
         self._others_hidden = False
@@ -69,7 +71,7 @@ class ProcessTable:
 
     def asleep(self) -> frozenset[int]:
         """Others that slept when last looked at."""
-        other = Group.OTHER
+        other = OTHER
         return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted is other)
 
     def want_pss(self) -> tuple[int, ...]:
@@ -94,7 +96,7 @@ class ProcessTable:
         read = [known for known in self._known.values() if known.at == reading.at]
         if texts and not read:
             raise ParseError("no stat of any process could be understood")
-        other = Group.OTHER
+        other = OTHER
         busy = [known for known in read if known.ticks_s and known.counted is other]
         busy.sort(key=lambda known: known.ticks_s or 0.0, reverse=True)
         told = [known for known in read if known.counted is not other] + busy[:BUSIEST]
@@ -110,30 +112,30 @@ class ProcessTable:
             return "no smaps_rollup, so no proportional memory: the kernel is older than 4.14"
         return ""
 
-    def pids(self, group: Group) -> tuple[int, ...]:
+    def pids(self, group: str) -> tuple[int, ...]:
         """The processes of a group that were there at the last reading."""
         return tuple(known.stat.pid for known in self._of(group))
 
-    def roots(self, group: Group) -> tuple[int, ...]:
+    def roots(self, group: str) -> tuple[int, ...]:
         """Those of a group whose parent is not of it: one for each running server."""
         if group not in self._roots:
             first = (known for known in self._of(group) if self._group_of(known.stat.parent) is not group)
             self._roots[group] = tuple(known.stat.pid for known in first)
         return self._roots[group]
 
-    def _of(self, group: Group) -> tuple[_Known, ...]:
+    def _of(self, group: str) -> tuple[_Known, ...]:
         """The processes of a group; found anew when any begins, ends or gets another parent."""
         if group not in self._members:
-            self._members[group] = tuple(known for known in self._known.values() if known.group is group)
+            self._members[group] = tuple(known for known in self._known.values() if known.group == group)
         return self._members[group]
 
-    def _counted(self, known: _Known) -> Group:
+    def _counted(self, known: _Known) -> str:
         """The group that a process counts in: its own, unless its server is set aside."""
         for _ in range(64):
             if known.stat.pid in self._aside:
-                return Group.OTHER
+                return OTHER
             parent = self._known.get(known.stat.parent)
-            if parent is None or parent.group is not known.group:
+            if parent is None or parent.group != known.group:
                 break
             known = parent
         return known.group
@@ -142,7 +144,7 @@ class ProcessTable:
         for known in self._known.values():
             known.counted = self._counted(known) if self._aside else known.group
 
-    def _group_of(self, pid: int) -> Group | None:
+    def _group_of(self, pid: int) -> str | None:
         known = self._known.get(pid)
         return known.group if known else None
 
@@ -189,21 +191,21 @@ class ProcessTable:
                 known.pss_kb = None
             self._pss_refused = text.reason if isinstance(text, Missing) else ""
 
-    def _own_or_other(self, stat: ProcessStat, own: frozenset[int]) -> Group:
+    def _own_or_other(self, stat: ProcessStat, own: frozenset[int]) -> str:
         """Whether a process is loadtop's: one of ``own`` or a descendant. A server that loadtop started is a server."""
         pid, parent = stat.pid, stat.parent
         for _ in range(64):
             if pid in own:
-                return Group.LOADTOP
+                return LOADTOP
             known = self._known.get(parent)
             if known is None:
-                return Group.LOADTOP if parent in own else Group.OTHER
+                return LOADTOP if parent in own else OTHER
             pid, parent = known.stat.pid, known.stat.parent
-        return Group.OTHER
+        return OTHER
 
 
 def _row(known: _Known, page_kb: int) -> Process:
-    if known.row is None or known.row.group is not known.counted:
+    if known.row is None or known.row.group != known.counted:
         stat = known.stat
         known.row = Process(
             pid=stat.pid,

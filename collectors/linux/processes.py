@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from collectors.errors import ParseError
 from collectors.parsing import complete_lines, count, row
-from loadtop.model import Group
+from loadtop.servers.apache.record import GROUP as HTTPD
+from loadtop.servers.haproxy.record import GROUP as HAPROXY
+from loadtop.servers.php_fpm.record import GROUP as FPM
 
 _HTTPD = re.compile(r"(?:lt-)?(?:apache2|httpd2?)(?:[.-](?:prefork|worker|event|itk))?", re.ASCII)
 _FPM = re.compile(r"php\d*(?:\.\d+)?-fpm.*", re.ASCII | re.DOTALL)
@@ -56,10 +58,10 @@ def parse_pss(smaps_rollup: str) -> int | None:
     raise ParseError("smaps_rollup has no Pss")
 
 
-def server_group(name: str) -> Group | None:
+def server_group(name: str) -> str | None:
     """The server that a process of this name belongs to, by the names that distributions and builds give them."""
     if _HTTPD.fullmatch(name):
-        return Group.HTTPD
+        return HTTPD
     if _FPM.fullmatch(name):
-        return Group.FPM
-    return Group.HAPROXY if name == "haproxy" else None
+        return FPM
+    return HAPROXY if name == "haproxy" else None

@@ -18,7 +18,9 @@ from collectors.php_fpm.configuration import PoolConfig
 from collectors.php_fpm.discovery import FpmFinder
 from collectors.search import Search
 from collectors.status_page import StatusPage
-from loadtop.model import FpmPool, Group, HostSample, Outcome, State
+from loadtop.model import HostSample, Outcome, State
+from loadtop.servers.php_fpm.record import GROUP as FPM
+from loadtop.servers.php_fpm.record import FpmPool
 
 _NAME = "fpm"
 _MOST_POOLS = 32
@@ -47,7 +49,7 @@ class FpmWatch:
         self._followed: list[_Followed] = []
         self._configs: tuple[PoolConfig, ...] = ()
         self._unfound = "no php-fpm process looked for yet"
-        self._search = Search(machine, Group.FPM, self._look, tested=True)
+        self._search = Search(machine, FPM, self._look, tested=True)
 
     def start(self, interval_s: float) -> None:
         """``interval_s`` is the distance of samples; a page is called silent after that, or after 1 s if longer."""

@@ -18,7 +18,7 @@ from collectors.machine import Machine
 from collectors.page import Page
 from collectors.parsing import complete_lines, count_or_none
 from collectors.php_fpm import fastcgi
-from loadtop.model import FpmPool
+from loadtop.servers.php_fpm.record import FpmPool
 
 STATUS_PATHS = ("/fpm-status", "/status", "/php-fpm-status", "/php_fpm_status", "/php-status", "/fpm_status")
 """Where the page usually is, by what php.net, distributions and monitors have in their examples."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from loadtop.diagnosis.finding import Bottleneck
 from loadtop.model import Distribution, LoadState
 from loadtop.model.histogram import mean
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measured
-from loadtop.rates.metrics import HOST_METRICS, LOAD_METRICS, PERCENTILES
+from loadtop.rates.metrics import LOAD_METRICS, PERCENTILES
+from loadtop.servers.registry import HOST_METRICS, VERDICT_NAMES
 
 EXPRESSION = re.compile(
     r"\s*(?P<metric>[\w.-]+?)\s*(?P<operator>>=|<=|!=|==|=|>|<)\s*(?P<value>[\w.-]+?)\s*"
@@ -74,8 +74,8 @@ class Condition:
             raise ConditionError(f"cannot read '{text}': write METRIC>VALUE, for example p99>500ms or bottleneck=swap")
         hold = None if match["hold"] is None else float(match["hold"])
         if match["metric"] == "bottleneck":
-            if match["value"] not in set(Bottleneck):
-                raise ConditionError(f"no verdict is called '{match['value']}'{_near(match['value'], Bottleneck)}")
+            if match["value"] not in VERDICT_NAMES:
+                raise ConditionError(f"no verdict is called '{match['value']}'{_near(match['value'], VERDICT_NAMES)}")
             if match["operator"] not in ("=", "==", "!="):
                 raise ConditionError(f"'{text}': a verdict can only be compared with = or !=")
             return cls(text, "bottleneck", None, match["operator"], match["value"], hold)

@@ -9,6 +9,7 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import swap_used
 from loadtop.reports.text import brief, figure
+from loadtop.servers.apache.kind import APACHE
 
 
 class Printer:
@@ -80,6 +81,6 @@ def _host(host: HostView, *, named: bool) -> str:
     used = swap_used(host)
     if used is not None and used >= 1:
         text += tr(" swap {share} %", share=f"{used:.0f}")
-    for page in rates.apache or ():
-        text += tr(" busy {busy}/{all}", busy=page.busy, all=page.capacity)
+    for page in APACHE.rates(rates):
+        text += tr(" busy {busy}/{all}", busy=page.reading.busy, all=page.reading.capacity)
     return text + brief(rates)

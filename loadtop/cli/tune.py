@@ -16,7 +16,6 @@ from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
 from loadtop.cli.options.command_line import Options, parse
 from loadtop.cli.outputs import begin_story, check_writable, write_json, write_page
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
-from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import rendered
 from loadtop.pipeline.feed import Feed, PreparedFeed
 from loadtop.pipeline.monitor import Monitor
@@ -131,7 +130,7 @@ def _code(options: Options, outcome: Outcome, summary: SummaryBuilder) -> int:
     if last is not None and last.state == "failed":
         print(f"loadtop: {rendered(last.message)}", file=sys.stderr)
         return UNREACHABLE
-    if options.output.strict and outcome.limit is not None and outcome.limit.bottleneck is Bottleneck.GENERATOR:
+    if options.output.strict and outcome.limit is not None and outcome.limit.bottleneck == "generator":
         print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
         return INVALID
     return DONE

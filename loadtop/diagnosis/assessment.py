@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass
 
-from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
+from loadtop.diagnosis.finding import Evidence, Finding
 
 RAISE_OF = 3
 RAISE_COUNT = 2
@@ -29,7 +29,7 @@ class Assessment:
     ``certain``: one interval is enough, as the system itself has said so (an error, a limit that cannot be met).
     """
 
-    bottleneck: Bottleneck
+    bottleneck: str
     host: str | None
     over: bool
     held: bool

@@ -3,7 +3,8 @@
 import re
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.model import GeneratorSample, LoadSample
 from loadtop.rates.measured import Measured
 
@@ -40,7 +41,7 @@ def assess_ports(measured: Measured) -> Assessment | None:
     if refused:
         evidence.append(Evidence("load.failed_s", "load", failed, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left"))
     return Assessment(
-        Bottleneck.CLIENT_PORTS,
+        "client-ports",
         None,
         over=refused or (share is not None and share > PORTS_PCT),
         held=refused or (share is not None and share > PORTS_CLEAR_PCT),
@@ -71,7 +72,7 @@ def assess_files(measured: Measured) -> Assessment | None:
     used_up = wanted is None and open_now >= 0.98 * room and flying >= 0.98 * connections > 0
     asked = float(wanted) if wanted is not None else open_now
     return Assessment(
-        Bottleneck.CLIENT_FILES,
+        "client-files",
         None,
         over=short or used_up,
         held=short or used_up,
@@ -105,3 +106,30 @@ def _ports_advice(load: LoadSample, generator: GeneratorSample) -> str:
         text += f", so {generator.ports_limit} ports allow about {generator.ports_limit // 60} new connections/s"
     text += ". " + ("Use -k, or " if load.keepalive is False else "")
     return text + "generate from more addresses or machines, or widen net.ipv4.ip_local_port_range."
+
+
+CLIENT_PORTS = Verdict(
+    name="client-ports",
+    letter="P",
+    title="CLIENT PORTS",
+    headline="the generator runs out of ports",
+    clause=True,
+    family=Family.CLIENT,
+    explains=(Family.POOL,),
+    of_load=assess_ports,
+    doubtful=True,
+    titles={"generator.ports_pct": "local ports in use", "load.failed_s": "failed connections"},
+)
+
+CLIENT_FILES = Verdict(
+    name="client-files",
+    letter="F",
+    title="CLIENT FILES",
+    headline="the generator runs out of file descriptors",
+    clause=True,
+    family=Family.CLIENT,
+    explains=(Family.POOL,),
+    of_load=assess_files,
+    doubtful=True,
+    titles={"generator.connections": "connections wanted", "generator.files": "open files"},
+)

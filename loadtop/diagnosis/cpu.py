@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.model import Group, LoadSample
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.model import LOADTOP, OTHER, LoadSample
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates, ProcessRates
-
-SERVERS = {Group.HTTPD, Group.FPM, Group.HAPROXY}
 
 BUSY_PCT = 90.0
 BUSY_CLEAR_PCT = 80.0
@@ -33,7 +32,7 @@ SHARED_PCT = 10.0
 """Percent of the machine from which the load generator's own share is called out; our own."""
 
 
-def assess_all(host: HostView) -> Assessment | None:
+def assess_all(_: Measured, host: HostView) -> Assessment | None:
     """``cpu`` for one machine: busy, and more tasks that want to run than there are cores."""
     rates, sample = host.rates, host.sample
     if rates is None or rates.cpu is None or sample is None:
@@ -53,7 +52,7 @@ def assess_all(host: HostView) -> Assessment | None:
             Evidence("pressure.cpu_some_pct", host.name, stall, STALL_PCT, "%", "check_psi: cpu some over 10 %")
         )
     return Assessment(
-        Bottleneck.CPU,
+        "cpu",
         host.name,
         over=busy > BUSY_PCT and wanted,
         held=busy > BUSY_CLEAR_PCT,
@@ -73,7 +72,7 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     if rates is None or rates.cpu is None or len(rates.cores) < 2:
         return None
     fullest = max(rates.cores, key=lambda core: core.shares.busy)
-    process = _busiest(rates.processes or (), SERVERS & {group.group for group in rates.groups or ()} or {Group.OTHER})
+    process = _busiest(rates.processes or (), {group.group for group in rates.of_role()} or {OTHER})
     share = 0.0 if process is None or process.cpu is None else process.cpu
     threads = 1 if process is None else max(1, process.process.threads)
     waiting = measured.load is not None and _several(measured.load)
@@ -97,7 +96,7 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
             "let them use more (cpuset, taskset, CPUAffinity)."
         )
     return Assessment(
-        Bottleneck.CPU_CORE,
+        "cpu-core",
         host.name,
         over=(single or fullest.shares.busy > CORE_PCT) and alone,
         held=(single or fullest.shares.busy > CORE_CLEAR_PCT) and alone,
@@ -117,14 +116,15 @@ def _several(load: LoadSample) -> bool:
 def _bound_to_a_core(rates: HostRates) -> int:
     """How many processes of the web server take one core between them, as those do that may use one only; 0 where that
     is not so, or somebody else may be what fills a core."""
-    servers = [group for group in rates.groups or () if group.group in SERVERS]
+    servers = rates.of_role()
+    names = {group.group for group in servers}
     together = sum(group.cpu or 0.0 for group in servers)
-    others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group not in SERVERS)
+    others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group not in names)
     bound = PROCESS_PCT <= together <= TOGETHER_PCT and max(others, default=0.0) < BESIDE_PCT
     return sum(group.processes for group in servers) if bound else 0
 
 
-def _busiest(processes: Iterable[ProcessRates], groups: set[Group]) -> ProcessRates | None:
+def _busiest(processes: Iterable[ProcessRates], groups: set[str]) -> ProcessRates | None:
     """The process of these groups that takes most of a core."""
     known = (rates for rates in processes if rates.cpu is not None and rates.process.group in groups)
     return max(known, key=lambda rates: rates.cpu or 0.0, default=None)
@@ -136,18 +136,48 @@ def _shared(host: HostView, cores: int) -> str:
     if rates is None:
         return ""
     text = ""
-    group = rates.group(Group.LOADTOP)
+    group = rates.group(LOADTOP)
     if group is not None and group.cpu is not None and group.cpu >= SHARED_PCT * cores:
         text += (
             f" The load generator shares this machine and takes {group.cpu / cores:.0f} % of its CPU: "
             "generate the load elsewhere for a true figure."
         )
-    strangers = [each for each in rates.processes or () if each.process.group is Group.OTHER and each.cpu]
+    strangers = [each for each in rates.processes or () if each.process.group == OTHER and each.cpu]
     share = sum(each.cpu or 0.0 for each in strangers) / cores
-    if SERVERS & {known.group for known in rates.groups or ()} and share >= SHARED_PCT:
+    if rates.of_role() and share >= SHARED_PCT:
         first, *more = sorted(strangers, key=lambda each: each.cpu or 0.0, reverse=True)
         name = f"{first.process.name} (pid {first.process.pid})"
         beside = [each for each in more if (each.cpu or 0.0) / cores >= SHARED_PCT / 2]
         name += f" and {len(beside)} more" if beside else ""
         text += f" {name}, no part of the web server, {'take' if beside else 'takes'} {share:.0f} % of it."
     return text
+
+
+def headroom(host: HostView) -> Iterable[Evidence]:
+    """How busy the processors are, while that is no limit."""
+    if host.rates is not None and host.rates.cpu is not None:
+        yield Evidence("cpu.busy_pct", host.name, host.rates.cpu.busy, BUSY_PCT, "%", "PCP cpu/util", below=True)
+
+
+CPU = Verdict(
+    name="cpu",
+    letter="C",
+    title="CPU",
+    headline="is the limit",
+    family=Family.PROCESSOR,
+    explains=(Family.POOL,),
+    of_host=assess_all,
+    headroom=headroom,
+    titles={"cpu.busy_pct": "CPU busy", "running": "want to run"},
+)
+
+CPU_CORE = Verdict(
+    name="cpu-core",
+    letter="1",
+    title="ONE CORE",
+    headline="is the limit, others idle",
+    family=Family.PROCESSOR,
+    explains=(Family.POOL,),
+    of_host=assess_core,
+    titles={"process.cpu_pct": "busiest process"},
+)

@@ -6,10 +6,13 @@ then found where the time goes.
 """
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.model import Group, HostSample
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.model import OTHER, HostSample, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import DiskRates, HostRates
+
+NAME = "disk"
 
 UTIL_PCT = 95.0
 UTIL_CLEAR_PCT = 80.0
@@ -56,7 +59,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     if stall is not None:
         evidence.append(Evidence("pressure.io_some_pct", host.name, stall, STALL_PCT, "%", "check_psi: a vote only"))
     return Assessment(
-        Bottleneck.DISK,
+        NAME,
         host.name,
         over=util > UTIL_PCT and crowded and blocked >= most,
         held=util > UTIL_CLEAR_PCT and blocked >= _least(flying, BLOCKED_CLEAR_SHARE),
@@ -77,14 +80,14 @@ def _blocked(rates: HostRates, sample: HostSample) -> int | None:
     Of a threaded server only its first thread's state is listed, so the machine's count stands for it, without the
     processes that are known to be others'.
     """
-    groups = [group for name in (Group.HTTPD, Group.FPM) if (group := rates.group(name)) is not None]
+    groups = rates.of_role(Role.WEB, Role.APPLICATION)
     everywhere = None if sample.scheduler is None else sample.scheduler.blocked
     if not groups:
         return everywhere
-    threaded = rates.group(Group.FPM) is None and any(group.threads > 2 * group.processes for group in groups)
+    threaded = not rates.of_role(Role.APPLICATION) and any(group.threads > 2 * group.processes for group in groups)
     if not threaded:
         return sum(group.blocked for group in groups)
-    other = rates.group(Group.OTHER)
+    other = rates.group(OTHER)
     return None if everywhere is None else max(0, everywhere - (0 if other is None else other.blocked))
 
 
@@ -94,3 +97,15 @@ def _advice(disk: DiskRates, blocked: int, flying: int | None) -> str:
         f"{blocked}{of} wait for the disk {disk.name}, which reads {disk.read_kb:.0f} and writes {disk.write_kb:.0f} "
         f"kB/s in {disk.requests:.0f} operations/s: cache what is read, write less often, or use a faster disk."
     )
+
+
+DISK = Verdict(
+    name=NAME,
+    letter="D",
+    title="DISK",
+    headline="is the limit",
+    family=Family.STORAGE,
+    explains=(Family.POOL,),
+    of_host=assess,
+    titles={"blocked": "wait for a disk"},
+)

@@ -1,9 +1,12 @@
 """The server's answers: when most of them are errors, every figure is about failing, which is often fast."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.model import LoadSample, LoadState
 from loadtop.rates.measured import Measured
+
+NAME = "errors"
 
 ERRORS_PCT = 50.0
 ERRORS_CLEAR_PCT = 20.0
@@ -21,7 +24,7 @@ def assess(measured: Measured) -> Assessment | None:
     kind = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
     said = "" if measured.load is None or not measured.load.message else f" {measured.load.message}"
     return Assessment(
-        Bottleneck.ERRORS,
+        NAME,
         None,
         over=share > ERRORS_PCT,
         held=share > ERRORS_CLEAR_PCT,
@@ -36,3 +39,15 @@ def _failed_in_all(load: LoadSample) -> bool:
     """Whether the load has ended, and most of all its requests were errors."""
     wrong = max(load.failed or 0, load.non_2xx or 0)
     return load.state in (LoadState.DONE, LoadState.STOPPED) and 100.0 * wrong > ERRORS_PCT * (load.requests or 0)
+
+
+ERRORS = Verdict(
+    name=NAME,
+    letter="E",
+    title="ERRORS",
+    headline="most answers are errors: the figures measure failures",
+    clause=True,
+    family=Family.ANSWERS,
+    of_load=assess,
+    titles={"load.failed_pct": "failed requests", "load.non_2xx_pct": "answers not 2xx"},
+)

@@ -1,30 +1,9 @@
 """What a diagnosis says: findings with their evidence, and the one that is the limit."""
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 
-
-class Bottleneck(StrEnum):
-    """The names of the limits, a promise to scripts."""
-
-    NONE = "none"
-    GENERATOR = "generator"
-    CLIENT_PORTS = "client-ports"
-    CLIENT_FILES = "client-files"
-    ERRORS = "errors"
-    APACHE_WORKERS = "apache-workers"
-    FPM_WORKERS = "fpm-workers"
-    HAPROXY_QUEUE = "haproxy-queue"
-    LISTEN_QUEUE = "listen-queue"
-    SWAP = "swap"
-    MEMORY = "memory"
-    DISK = "disk"
-    STEAL = "steal"
-    THROTTLED = "throttled"
-    CPU = "cpu"
-    CPU_CORE = "cpu-core"
-    NETWORK = "network"
-    WAITING = "waiting"
+NONE = "none"
+"""The name of the verdict that there is headroom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +27,11 @@ class Finding:
     """A resource that is full: where, since when (``since_s`` on the session's axis), for how long (``held_s``), and
     why.
 
-    ``symptoms`` are findings that this one explains. ``confidence`` is between 0 and 1.
+    ``bottleneck`` is the name of the verdict. ``symptoms`` are findings that this one explains. ``confidence`` is
+    between 0 and 1.
     """
 
-    bottleneck: Bottleneck
+    bottleneck: str
     host: str | None
     since_s: float
     held_s: float
@@ -65,7 +45,7 @@ class Finding:
 class Forecast:
     """What would be full first, and at about how many requests/s (``low`` to ``high``)."""
 
-    resource: Bottleneck
+    resource: str
     host: str | None
     rps: float
     low: float

@@ -7,15 +7,15 @@ where that cannot be assumed, nothing is said.
 """
 
 from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import sqrt
 from statistics import median
 
-from loadtop.diagnosis import fpm, network
-from loadtop.diagnosis.finding import Bottleneck, Forecast
-from loadtop.diagnosis.room import worker_room
-from loadtop.model import Group, LoadState
+from loadtop.diagnosis import network, throttled
+from loadtop.diagnosis.finding import Forecast
+from loadtop.model import OTHER, LoadState, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
 
@@ -43,7 +43,9 @@ KEEPALIVE_SHARE = 0.1
 MODEL_ERROR = 0.08
 """What the range has beside twice the standard error: costs that change with the load, from the laboratory's runs."""
 
-Key = tuple[Bottleneck, str | None]
+GENERATOR, CPU, CPU_CORE = "generator", "cpu", "cpu-core"
+
+Key = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,16 @@ class Use:
     capacity: float
 
 
+Demands = Callable[[Measured, HostView, bool], Mapping[str, Use]]
+"""What the load takes of one kind of server's own resources on one host, by the name of the verdict that names the
+resource; the flag says that no other host has a pool of workers."""
+
+
 class Forecaster:
     """Remembers the newest calm intervals of one load. Bounded, and made of frames only."""
 
-    def __init__(self) -> None:
+    def __init__(self, demands: Iterable[Demands]) -> None:
+        self._demands = tuple(demands)
         self._seen: deque[tuple[float, dict[Key, Use]]] = deque(maxlen=MOST_INTERVALS)
 
     def add(self, measured: Measured, *, calm: bool) -> Forecast | None:
@@ -73,7 +81,7 @@ class Forecaster:
         if max(rates.failed_share or 0.0, rates.non_2xx_share or 0.0) > ERRORS_PCT:
             self._seen.clear()
             return None
-        self._seen.append((rates.rps, _uses(measured)))
+        self._seen.append((rates.rps, self._uses(measured)))
         return self._forecast() if len(self._seen) >= LEAST_INTERVALS else None
 
     def _forecast(self) -> Forecast | None:
@@ -92,7 +100,7 @@ class Forecaster:
         capacity = sorted(use.capacity for _, use in known)[len(known) // 2]
         left_out = int(TRIMMED * len(known))
         demands = sorted(use.used / rps for rps, use in known)[left_out : len(known) - left_out]
-        if key[0] is Bottleneck.CPU:
+        if key[0] == CPU:
             # Whatever else a machine does only adds to this: the quieter half tells what a request takes. What is
             # usually there beside the load is there at its ceiling too, and does not grow with it.
             quiet = demands[: (len(demands) + 1) // 2]
@@ -109,42 +117,27 @@ class Forecaster:
         rps = capacity / demand
         return Forecast(key[0], key[1], rps, rps * (1.0 - error), rps * (1.0 + error))
 
-
-def _uses(measured: Measured) -> dict[Key, Use]:
-    found: dict[Key, Use] = {}
-    generator = None if measured.load_rates is None else measured.load_rates.generator
-    if generator is not None:
-        found[Bottleneck.GENERATOR, None] = Use(generator.busiest, 100.0)
-    pools = [host for host in measured.hosts if host.rates is not None and (host.rates.apache or host.rates.fpm)]
-    for host in measured.hosts:
-        if host.rates is None or host.sample is None:
-            continue
-        line = network.fullest(host)
-        if line is not None and line.util is not None:
-            found[Bottleneck.NETWORK, host.name] = Use(line.util, 100.0)
-        if host.state.role == "generator":
-            continue
-        for resource, use in _of_server(measured, host, host.rates, alone=len(pools) == 1).items():
-            found[resource, host.name] = use
-    return found
-
-
-def _of_server(measured: Measured, host: HostView, rates: HostRates, *, alone: bool) -> dict[Bottleneck, Use]:
-    uses = {
-        Bottleneck.CPU: _cpu(host, rates),
-        Bottleneck.CPU_CORE: _core(rates),
-        Bottleneck.THROTTLED: _quota(host, rates),
-        Bottleneck.APACHE_WORKERS: _slots(measured, rates, alone=alone),
-        Bottleneck.FPM_WORKERS: _children(measured, rates, alone=alone),
-        Bottleneck.HAPROXY_QUEUE: _haproxy(rates),
-    }
-    slots = uses[Bottleneck.APACHE_WORKERS]
-    page = next(iter(rates.apache or ()), None)
-    if slots is not None and page is not None and page.mpm == "prefork":
-        room = worker_room(host, Group.HTTPD)
-        if room is not None and room.workers < page.capacity:
-            uses[Bottleneck.MEMORY] = Use(slots.used, room.workers)
-    return {resource: use for resource, use in uses.items() if use is not None}
+    def _uses(self, measured: Measured) -> dict[Key, Use]:
+        found: dict[Key, Use] = {}
+        generator = None if measured.load_rates is None else measured.load_rates.generator
+        if generator is not None:
+            found[GENERATOR, None] = Use(generator.busiest, 100.0)
+        pools = [host for host in measured.hosts if any(each.worker_limit for each in measured.readings(host))]
+        for host in measured.hosts:
+            rates = host.rates
+            if rates is None or host.sample is None:
+                continue
+            line = network.fullest(host)
+            if line is not None and line.util is not None:
+                found[network.NAME, host.name] = Use(line.util, 100.0)
+            if host.state.role == "generator":
+                continue
+            known = {CPU: _cpu(host, rates), CPU_CORE: _core(rates), throttled.NAME: _quota(host, rates)}
+            found |= {(resource, host.name): use for resource, use in known.items() if use is not None}
+            for demands in self._demands:
+                uses = demands(measured, host, len(pools) == 1)
+                found |= {(resource, host.name): use for resource, use in uses.items()}
+        return found
 
 
 def _cpu(host: HostView, rates: HostRates) -> Use | None:
@@ -152,7 +145,7 @@ def _cpu(host: HostView, rates: HostRates) -> Use | None:
     if rates.cpu is None or host.sample is None:
         return None
     cores = len(rates.cores) or host.sample.facts.cores
-    others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group is Group.OTHER)
+    others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group == OTHER)
     strangers = sum(share for share in others if share >= STRANGER_PCT) / 100
     stolen = (rates.cpu.steal or 0.0) * cores / 100
     return Use(max(0.0, rates.cpu.busy * cores / 100 - strangers), cores - strangers - stolen)
@@ -160,7 +153,7 @@ def _cpu(host: HostView, rates: HostRates) -> Use | None:
 
 def _core(rates: HostRates) -> Use | None:
     """A server of one process with one thread that takes most of what servers take."""
-    groups = [group for name in (Group.HTTPD, Group.FPM, Group.HAPROXY) if (group := rates.group(name)) is not None]
+    groups = rates.of_role()
     busy = sum(group.cpu or 0.0 for group in groups)
     for group in groups:
         if group.processes == group.threads == 1 and group.cpu and group.cpu > 0.5 * busy:
@@ -170,28 +163,13 @@ def _core(rates: HostRates) -> Use | None:
 
 def _quota(host: HostView, rates: HostRates) -> Use | None:
     limits = None if host.sample is None else host.sample.cgroup
-    group = rates.group(Group.HTTPD)
+    group = next(iter(rates.of_role(Role.WEB)), None)
     if limits is None or not limits.cpu_quota_us or not limits.cpu_period_us or group is None or group.cpu is None:
         return None
     return Use(group.cpu / 100, limits.cpu_quota_us / limits.cpu_period_us)
 
 
-def _slots(measured: Measured, rates: HostRates, *, alone: bool) -> Use | None:
-    page = next(iter(rates.apache or ()), None)
-    if page is None or page.keepalive > KEEPALIVE_SHARE * page.capacity:
-        return None
-    return Use(_served(measured, page.busy, alone=alone), page.capacity)
-
-
-def _children(measured: Measured, rates: HostRates, *, alone: bool) -> Use | None:
-    pool = next(iter(rates.fpm or ()), None)
-    most = None if pool is None else fpm.limit(pool.pool)
-    if pool is None or pool.pool.active is None or most is None:
-        return None
-    return Use(_served(measured, pool.pool.active, alone=alone), most)
-
-
-def _served(measured: Measured, shown: int, *, alone: bool) -> float:
+def served(measured: Measured, shown: int, *, alone: bool) -> float:
     """How many requests a pool serves on average: Little's law on the whole load where the pool has all of it and its
     own page, which is one moment, does not speak against that; else what the page shows without itself."""
     load, rates = measured.load, measured.load_rates
@@ -201,13 +179,3 @@ def _served(measured: Measured, shown: int, *, alone: bool) -> float:
         if abs(flying - shown) <= max(1.5, 0.5 * flying):
             return flying
     return float(max(0, shown - 1))
-
-
-def _haproxy(rates: HostRates) -> Use | None:
-    servers = [
-        each.line
-        for each in rates.haproxy or ()
-        if each.line.server not in ("FRONTEND", "BACKEND") and each.line.session_limit
-    ]
-    slots = sum(server.session_limit or 0 for server in servers)
-    return Use(sum(server.sessions for server in servers), slots) if slots else None

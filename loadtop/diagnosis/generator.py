@@ -1,11 +1,14 @@
 """The load generator: when it is full, every figure is about itself and not about the server."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.throttled import PERIODS_CLEAR_PCT, PERIODS_PCT
-from loadtop.model import Group
+from loadtop.diagnosis.verdict import Family, Verdict, Where
+from loadtop.model import LOADTOP
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
+
+NAME = "generator"
 
 WORKER_PCT = 90.0
 WORKER_CLEAR_PCT = 80.0
@@ -59,7 +62,7 @@ def assess_process(measured: Measured) -> Assessment | None:
             "raise that quota (CPUQuota, docker --cpus), or generate from another machine."
         )
     return Assessment(
-        Bottleneck.GENERATOR,
+        NAME,
         None,
         over=full or late or stopped > PERIODS_PCT,
         held=generator.busiest > WORKER_CLEAR_PCT or late or stopped > PERIODS_CLEAR_PCT,
@@ -87,7 +90,7 @@ def assess_machine(measured: Measured, host: HostView) -> Assessment | None:
     busy = host.rates.cpu.busy
     felt = _is_felt(measured, host, host.rates)
     return Assessment(
-        Bottleneck.GENERATOR,
+        NAME,
         host.name,
         over=busy > MACHINE_PCT and felt,
         held=busy > MACHINE_CLEAR_PCT and felt,
@@ -99,9 +102,28 @@ def assess_machine(measured: Measured, host: HostView) -> Assessment | None:
 
 def _is_felt(measured: Measured, host: HostView, rates: HostRates) -> bool:
     """Whether the generator takes a good part of the machine or waits for its turn; yes where that is not known."""
-    group = rates.group(Group.LOADTOP)
+    group = rates.group(LOADTOP)
     generator = None if measured.load_rates is None else measured.load_rates.generator
     if group is None or group.cpu is None or generator is None or generator.loop_delay_ms is None:
         return True
     cores = len(rates.cores) or (1 if host.sample is None else host.sample.facts.cores)
     return group.cpu >= OWN_PCT * cores or generator.loop_delay_ms > DELAY_MS
+
+
+GENERATOR = Verdict(
+    name=NAME,
+    letter="G",
+    title="GENERATOR",
+    headline="the load generator is the limit, the figures are its own",
+    clause=True,
+    family=Family.CLIENT,
+    of_load=assess_process,
+    of_host=assess_machine,
+    where=Where.GENERATORS,
+    doubtful=True,
+    titles={
+        "generator.worker_cpu_pct": "busiest generator process",
+        "generator.unsent_pct": "not sent on time",
+        "generator.throttled_pct": "periods throttled",
+    },
+)

@@ -1,9 +1,12 @@
 """The accept queue of the server's port: it overflows when connections come in bursts larger than its backlog."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.model import Listener
 from loadtop.rates.measured import HostView, Measured
+
+NAME = "listen-queue"
 
 OVERFLOWS_S = 0.0
 """Connections per second that found the queue full. PCP's tcplistenoverflows: any."""
@@ -31,7 +34,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     if rates.tcp.listen_drops is not None:
         evidence.append(Evidence("tcp.listen_drops_s", host.name, rates.tcp.listen_drops, 0, "/s", "netdata: over 1/s"))
     return Assessment(
-        Bottleneck.LISTEN_QUEUE,
+        NAME,
         host.name,
         over=overflows > OVERFLOWS_S and ours,
         held=overflows > OVERFLOWS_S and ours,
@@ -60,3 +63,19 @@ def _advice(measured: Measured, own: Listener | None) -> str:
     if own is not None and own.backlog:
         text += f" (port {own.port}: room for {own.backlog})"
     return f"{text}: raise ListenBacklog and net.core.somaxconn{number}, or let more workers accept."
+
+
+LISTEN_QUEUE = Verdict(
+    name=NAME,
+    letter="L",
+    title="LISTEN QUEUE",
+    headline="overflows",
+    family=Family.POOL,
+    explains=("waiting",),
+    of_host=assess,
+    titles={
+        "tcp.listen_overflows_s": "queue overflows",
+        "tcp.listen_drops_s": "connections dropped",
+        "tcp.accept_queue": "accept queue",
+    },
+)

@@ -1,9 +1,12 @@
 """Memory that is too small without swap: pages are reclaimed and soon read again, while tasks wait for that."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.diagnosis.room import fewer_workers
-from loadtop.rates.measured import HostView
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.memory_room import fewer_workers
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.rates.measured import HostView, Measured
+
+NAME = "memory"
 
 AVAILABLE_PCT = 10.0
 """Percent of memory that is available: netdata's and awesome-prometheus-alerts' warning is below 10."""
@@ -20,7 +23,7 @@ STALL_CLEAR_PCT = 4.0
 """Percent of the time in which some task waited for memory: psi-notify's 10."""
 
 
-def assess(host: HostView) -> Assessment | None:
+def assess(_: Measured, host: HostView) -> Assessment | None:
     """``memory`` for one machine: little is left, what was given up is wanted again, and tasks wait for it.
 
     All three must hold as far as they are measured: a full page cache leaves little of a control group's limit and
@@ -54,7 +57,7 @@ def assess(host: HostView) -> Assessment | None:
             Evidence("pressure.memory_some_pct", host.name, stall, STALL_PCT, "%", "psi-notify: memory some 10 %")
         )
     return Assessment(
-        Bottleneck.MEMORY,
+        NAME,
         host.name,
         over=tight and again > REFAULTS_S and (stall is None or stall > STALL_PCT),
         held=tight and again > REFAULTS_S / 4 and (stall is None or stall > STALL_CLEAR_PCT),
@@ -82,3 +85,19 @@ def _advice(host: HostView) -> str:
     if group is not None and group.memory_limit_kb:
         text += f" (the server's control group may use {group.memory_limit_kb // 1024} MB: raise that)"
     return f"{text}. {fewer_workers(host).replace('until nothing is swapped, or add', 'or add')}"
+
+
+MEMORY = Verdict(
+    name=NAME,
+    letter="M",
+    title="MEMORY",
+    headline="is the limit",
+    family=Family.MEMORY,
+    explains=("disk", "cpu", "cpu-core", Family.POOL),
+    of_host=assess,
+    titles={
+        "memory.available_pct": "available",
+        "memory.refaults_s": "wanted again",
+        "cgroup.memory_pct": "group's memory used",
+    },
+)

@@ -1,9 +1,12 @@
 """The line: an interface that carries nearly what it can."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.rates.measured import HostView
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict, Where
+from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import NetworkRates
+
+NAME = "network"
 
 UTIL_PCT = 85.0
 UTIL_CLEAR_PCT = 75.0
@@ -23,7 +26,7 @@ def fullest(host: HostView) -> NetworkRates | None:
     return max(lines, key=lambda line: line.util or 0.0, default=None)
 
 
-def assess(host: HostView) -> Assessment | None:
+def assess(_: Measured, host: HostView) -> Assessment | None:
     """``network`` for one machine: its fullest line, where the speed of one is known."""
     line = fullest(host)
     if line is None or line.util is None or not line.link_mbit:
@@ -39,7 +42,7 @@ def assess(host: HostView) -> Assessment | None:
     if again is not None:
         evidence.append(Evidence("tcp.retransmits_s", host.name, again, RETRANSMITS_S, "/s", "loadtop: a vote only"))
     return Assessment(
-        Bottleneck.NETWORK,
+        NAME,
         host.name,
         over=line.util > UTIL_PCT,
         held=line.util > UTIL_CLEAR_PCT,
@@ -53,3 +56,17 @@ def assess(host: HostView) -> Assessment | None:
 def _is_made_up(line: NetworkRates) -> bool:
     kind = line.name.rstrip("0123456789")
     return any(kind.startswith(driver) and line.link_mbit == speed for driver, speed in MADE_UP.items())
+
+
+NETWORK = Verdict(
+    name=NAME,
+    letter="N",
+    title="NETWORK",
+    headline="the line is the limit",
+    clause=True,
+    family=Family.NETWORK,
+    explains=(Family.POOL,),
+    of_host=assess,
+    where=Where.EVERYWHERE,
+    titles={"tcp.retransmits_s": "segments sent again"},
+)

@@ -1,8 +1,11 @@
 """Processor time that the hypervisor gave to others while this machine wanted it."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.rates.measured import HostView
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.rates.measured import HostView, Measured
+
+NAME = "steal"
 
 STEAL_PCT = 10.0
 STEAL_CLEAR_PCT = 5.0
@@ -13,7 +16,7 @@ WANTED_CLEAR_PCT = 80.0
 """Percent of the time used or stolen. With time left over, what was stolen could be made up for."""
 
 
-def assess(host: HostView) -> Assessment | None:
+def assess(_: Measured, host: HostView) -> Assessment | None:
     """``steal`` for one machine: a share is stolen, and nothing is left over to make up for it."""
     cpu = None if host.rates is None else host.rates.cpu
     if cpu is None or cpu.steal is None:
@@ -23,7 +26,7 @@ def assess(host: HostView) -> Assessment | None:
     running = None if sample is None or sample.scheduler is None else sample.scheduler.running
     cores = 1 if sample is None else sample.facts.cores
     return Assessment(
-        Bottleneck.STEAL,
+        NAME,
         host.name,
         over=cpu.steal > STEAL_PCT and wanted > WANTED_PCT,
         held=cpu.steal > STEAL_CLEAR_PCT and wanted > WANTED_CLEAR_PCT,
@@ -35,3 +38,16 @@ def assess(host: HostView) -> Assessment | None:
         f"{cpu.steal * cores / 100:.1f} of {cores} cores: move to another machine, or pay for dedicated cores.",
         confidence=agreement(None if running is None else running > cores),
     )
+
+
+STEAL = Verdict(
+    name=NAME,
+    letter="T",
+    title="STEAL",
+    headline="the hypervisor gives the CPU away",
+    clause=True,
+    family=Family.PROCESSOR,
+    explains=("cpu", "cpu-core", Family.POOL),
+    of_host=assess,
+    titles={"cpu.steal_pct": "stolen", "cpu.wanted_pct": "used or stolen"},
+)

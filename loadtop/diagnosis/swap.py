@@ -5,9 +5,12 @@ same).
 """
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.diagnosis.room import fewer_workers
-from loadtop.rates.measured import HostView
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.memory_room import fewer_workers
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.rates.measured import HostView, Measured
+
+NAME = "swap"
 
 TRAFFIC_KB_S = 40.0
 """kB/s in and out together: atop calls more than 10 pages of 4 kB per second critical."""
@@ -22,7 +25,7 @@ OWN_STALL_PCT = 1.0
 """Percent of the time below which the server's own control group is said not to wait for memory at all; our own."""
 
 
-def assess(host: HostView) -> Assessment | None:
+def assess(_: Measured, host: HostView) -> Assessment | None:
     """``swap`` for one machine: traffic, and tasks that feel it (memory stalls or major faults).
 
     Where the server has a control group of its own whose tasks never wait for memory, it is another's swapping.
@@ -47,7 +50,7 @@ def assess(host: HostView) -> Assessment | None:
     if faults is not None:
         evidence.append(Evidence("swap.major_faults_s", host.name, faults, FAULTS_S, "/s", "loadtop, calibrated"))
     return Assessment(
-        Bottleneck.SWAP,
+        NAME,
         host.name,
         over=traffic > TRAFFIC_KB_S and (any(felt) or not felt) and not others,
         held=traffic > TRAFFIC_KB_S / 4 and not others,
@@ -57,3 +60,14 @@ def assess(host: HostView) -> Assessment | None:
             None if stall is None else stall >= STALL_PCT, None if faults is None else faults >= FAULTS_S
         ),
     )
+
+
+SWAP = Verdict(
+    name=NAME,
+    letter="S",
+    title="SWAP",
+    headline="is the limit",
+    family=Family.MEMORY,
+    explains=("memory", "disk", "cpu", "cpu-core", Family.POOL),
+    of_host=assess,
+)

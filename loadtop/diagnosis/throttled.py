@@ -1,9 +1,12 @@
 """The web server's CPU quota: its control group has used up its time and must stand still until the next period."""
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.model import CgroupLimits
-from loadtop.rates.measured import HostView
+from loadtop.rates.measured import HostView, Measured
+
+NAME = "throttled"
 
 PERIODS_PCT = 25.0
 PERIODS_CLEAR_PCT = 10.0
@@ -13,7 +16,7 @@ LOST_MS_S = 20.0
 """ms per second that it stood still: our own, so that throttling of some microseconds is no limit."""
 
 
-def assess(host: HostView) -> Assessment | None:
+def assess(_: Measured, host: HostView) -> Assessment | None:
     """``throttled`` for one machine: the quota stops the server in many periods, for a time that is felt."""
     rates, sample = host.rates, host.sample
     group = None if sample is None else sample.cgroup
@@ -29,7 +32,7 @@ def assess(host: HostView) -> Assessment | None:
     if lost is not None:
         evidence.append(Evidence("cgroup.throttled_ms_s", host.name, lost, LOST_MS_S, "ms/s", "loadtop, calibrated"))
     return Assessment(
-        Bottleneck.THROTTLED,
+        NAME,
         host.name,
         over=share > PERIODS_PCT and felt,
         held=share > PERIODS_CLEAR_PCT,
@@ -48,3 +51,16 @@ def _advice(group: CgroupLimits, share: float) -> str:
     cores = group.cpu_quota_us / group.cpu_period_us
     setting = f"CPUQuota={cores * 200:.0f}%" if group.version == 2 else f"cpu.cfs_quota_us={2 * group.cpu_quota_us}"
     return f"{text}, at a quota of {cores:.2g} cores: raise it (for example {setting}), or take it away."
+
+
+THROTTLED = Verdict(
+    name=NAME,
+    letter="R",
+    title="THROTTLED",
+    headline="a CPU quota is the limit",
+    clause=True,
+    family=Family.PROCESSOR,
+    explains=("cpu", "cpu-core", Family.POOL),
+    of_host=assess,
+    titles={"cgroup.throttled_pct": "periods throttled", "cgroup.throttled_ms_s": "stopped by the quota"},
+)

@@ -9,11 +9,14 @@ fast where the times of the others lie far apart, as those of a queue do, while 
 
 from collections.abc import Iterable
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.model import Distribution, LoadSample, State
+from loadtop.diagnosis.assessment import RAISE_OF, Assessment, agreement
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.model import Distribution, LoadSample, Role, State
 from loadtop.model.histogram import bounds, percentile
 from loadtop.rates.measured import HostView, Measured
+
+NAME = "waiting"
 
 WAITING_PCT = 60.0
 WAITING_CLEAR_PCT = 45.0
@@ -69,7 +72,7 @@ class Waiting:
         free = (
             not any(each.held or each.over for each in others)
             and all(map(_is_calm, measured.hosts))
-            and not any(map(_keeps_silent, measured.hosts))
+            and not any(_keeps_silent(measured, host) for host in measured.hosts)
         )
         return _judge(measured, load, times, least, flat, free=free, rps=rates.rps)
 
@@ -124,7 +127,7 @@ def _judge(
             Evidence("load.rps", "load", rps, GAIN * flat[1], "/s", f"loadtop: no growth over c={flat[0]}", below=True)
         )
     return Assessment(
-        Bottleneck.WAITING,
+        NAME,
         None,
         over=free and felt and share > WAITING_PCT and slower > SLOWER,
         held=felt and share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR,
@@ -148,11 +151,12 @@ def _is_calm(host: HostView) -> bool:
     return host.rates.cpu is None or host.rates.cpu.busy + (host.rates.cpu.steal or 0.0) < CALM_PCT
 
 
-def _keeps_silent(host: HostView) -> bool:
+def _keeps_silent(measured: Measured, host: HostView) -> bool:
     """Whether there is a web server whose status page has not come: its workers may all be busy."""
-    if host.sample is None or host.rates is None or host.rates.apache:
+    if host.sample is None or host.rates is None or measured.readings(host, Role.WEB):
         return False
-    return any(each.collector == "apache" and each.state is not State.ABSENT for each in host.sample.outcomes)
+    pages = {kind.name for kind in measured.kinds if kind.role is Role.WEB}
+    return any(each.collector in pages and each.state is not State.ABSENT for each in host.sample.outcomes)
 
 
 def _advice(measured: Measured, flying: float, served: float, rps: float) -> str:
@@ -174,3 +178,23 @@ def _unknown_line(measured: Measured) -> str:
             if line.name != "lo" and line.util is None and max(line.rx_kb, line.tx_kb) > 1000:
                 return line.name
     return ""
+
+
+WAITING = Verdict(
+    name=NAME,
+    letter="W",
+    title="WAITING",
+    headline="for something that is not watched",
+    family=Family.POOL,
+    intervals=RAISE_OF,
+    doubtful=True,
+    titles={
+        "load.waiting_pct": "in flight and waiting",
+        "load.p10_ms": "fastest tenth takes",
+        "load.p20_ms": "fastest fifth takes",
+        "load.in_flight": "in flight",
+        "load.rps": "requests",
+    },
+)
+"""Assessed by :class:`Waiting`, which remembers. What nothing else explains must hold for all three intervals: a page
+that names the limit may be on its way."""

@@ -18,13 +18,14 @@ from loadtop.model.load import (
     StatedTimes,
 )
 from loadtop.model.machine import (
+    LOADTOP,
+    OTHER,
     USER_HZ,
     CgroupLimits,
     Core,
     Cpu,
     CpuTimes,
     Disk,
-    Group,
     HostFacts,
     Listener,
     Memory,
@@ -37,12 +38,13 @@ from loadtop.model.machine import (
     Tcp,
 )
 from loadtop.model.sample import HostSample, Outcome, State
-from loadtop.model.server import ApacheStatus, FpmPool, HaproxyProxy
+from loadtop.model.server import Role, ServerKind, ServerReading
 
 __all__ = [
+    "LOADTOP",
     "MISSING",
+    "OTHER",
     "USER_HZ",
-    "ApacheStatus",
     "CgroupLimits",
     "Core",
     "Cpu",
@@ -51,11 +53,8 @@ __all__ = [
     "Distribution",
     "EngineWorker",
     "Failures",
-    "FpmPool",
     "Frame",
     "GeneratorSample",
-    "Group",
-    "HaproxyProxy",
     "HostFacts",
     "HostSample",
     "HostState",
@@ -69,7 +68,10 @@ __all__ = [
     "Paging",
     "Pressure",
     "Process",
+    "Role",
     "Scheduler",
+    "ServerKind",
+    "ServerReading",
     "ServerSeen",
     "State",
     "StatedTimes",

@@ -1,7 +1,6 @@
 """Raw counters of one machine, each as its kernel gives it."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 USER_HZ = 100
 """Ticks per second in which processor time is kept here. Linux reports in it on all common architectures."""
@@ -178,14 +177,8 @@ class Tcp:
     listeners: tuple[Listener, ...] = ()
 
 
-class Group(StrEnum):
-    """Whose process it is."""
-
-    HTTPD = "httpd"
-    FPM = "php-fpm"
-    HAPROXY = "haproxy"
-    LOADTOP = "loadtop"
-    OTHER = "other"
+LOADTOP, OTHER = "loadtop", "other"
+"""The groups of processes that belong to no server: the load generator with this program, and everything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +187,7 @@ class Process:
 
     pid: int
     name: str
-    group: Group
+    group: str
     state: str
     threads: int
     cpu_ticks: int

@@ -1,6 +1,7 @@
 """Everything read from one machine at one moment, and how each collector fared."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from loadtop.i18n import Text
@@ -18,7 +19,7 @@ from loadtop.model.machine import (
     Swap,
     Tcp,
 )
-from loadtop.model.server import ApacheStatus, FpmPool, HaproxyProxy
+from loadtop.model.server import ServerReading
 
 
 class State(StrEnum):
@@ -44,7 +45,8 @@ class HostSample:
     """Everything read from one machine at one moment.
 
     ``at`` is that machine's own uptime in seconds: network delay bends no rate. A part that is ``None`` has an
-    :class:`Outcome` that says why. ``facts`` is the same object in every sample of a host.
+    :class:`Outcome` that says why; so has a kind of server that is missing in ``servers``. ``facts`` is the same
+    object in every sample of a host.
     """
 
     host: str
@@ -62,7 +64,5 @@ class HostSample:
     tcp: Tcp | None = None
     processes: tuple[Process, ...] | None = None
     cgroup: CgroupLimits | None = None
-    apache: tuple[ApacheStatus, ...] | None = None
-    fpm: tuple[FpmPool, ...] | None = None
-    haproxy: tuple[HaproxyProxy, ...] | None = None
+    servers: Mapping[str, tuple[ServerReading, ...]] = field(default_factory=dict)
     outcomes: tuple[Outcome, ...] = ()

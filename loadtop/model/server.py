@@ -1,95 +1,126 @@
-"""Status pages of the servers under test, as they give them."""
+"""What every kind of server has in common: its role in the path of a request, and the shape of one reading.
 
-from dataclasses import dataclass
+The fields of a reading are declared with :func:`label`, :func:`limit`, :func:`gauge` and :func:`counter`. Rates, JSON,
+tables and exports follow from these declarations.
+"""
+
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
-class ApacheStatus:
-    """One answer of mod_status. The scoreboard's letters are the truth about slots: its length is the capacity.
+class Role(StrEnum):
+    """What a server does with a request, from the client to the data."""
 
-    ``accesses``, ``kbytes`` and ``duration_ms`` count since restart and need ExtendedStatus. Connection counts exist
-    with asynchronous MPMs only. ``fetch_s`` is how long the page itself took: it needs a free worker too. ``at`` is
-    when it came, on the uptime clock of its host's samples: rates of its counters are over the difference of that.
-    The last four are the configured limits, where its configuration may be read.
-    """
-
-    url: str
-    mpm: str
-    version: str
-    scoreboard: str
-    uptime_s: int | None = None
-    accesses: int | None = None
-    kbytes: int | None = None
-    duration_ms: int | None = None
-    processes: int | None = None
-    stopping: int | None = None
-    connections: int | None = None
-    connections_writing: int | None = None
-    connections_keepalive: int | None = None
-    connections_closing: int | None = None
-    fetch_s: float | None = None
-    at: float | None = None
-    max_request_workers: int | None = None
-    threads_per_child: int | None = None
-    server_limit: int | None = None
-    listen_backlog: int | None = None
+    PROXY = "proxy"
+    WEB = "web server"
+    APPLICATION = "application pool"
+    CACHE = "cache"
+    DATABASE = "database"
 
 
 @dataclass(frozen=True, slots=True)
-class FpmPool:
-    """One pool of php-fpm; ``accepted``, ``max_children_reached`` and ``slow_requests`` are counters since its start.
+class ServerKind:
+    """A kind of server as rates and rules see it.
 
-    ``active`` contains the worker that serves the status page. ``listen_queue`` is that of the page, and the kernel's
-    own for a unix socket, of which the page always says 0, or where no page came; a status request that waits is in it.
-    A pool whose page is missing or silent has only that and what its configuration says: every figure of the page is
-    ``None`` then. ``max_children`` comes from the configuration where that may be read. ``address`` is where the pool
-    listens. ``fetch_s`` and ``at`` as for :class:`ApacheStatus`; ``silent_s`` is how long a page that does not come has
-    been waited for.
+    ``name`` is its key in samples, JSON, options and recordings; ``group`` is what its processes are listed under.
     """
 
-    pool: str
-    manager: str
-    accepted: int | None
-    listen_queue: int | None
-    listen_queue_limit: int | None
-    idle: int | None
-    active: int | None
-    total: int | None
-    max_children_reached: int | None
-    slow_requests: int | None = None
-    max_children: int | None = None
-    address: str = ""
-    uptime_s: int | None = None
-    fetch_s: float | None = None
-    at: float | None = None
-    silent_s: float | None = None
+    name: str
+    group: str
+    role: Role
+
+
+class Measure(StrEnum):
+    """How a field of a reading is to be read: text that identifies, a configured limit, a value now, or a count since
+    the server started."""
+
+    LABEL = "label"
+    LIMIT = "limit"
+    GAUGE = "gauge"
+    COUNTER = "counter"
 
 
 @dataclass(frozen=True, slots=True)
-class HaproxyProxy:
-    """One line of HAProxy's statistics: ``server`` is FRONTEND, BACKEND or a server's name. Times are means of the last
-    1024 requests in ms.
+class Column:
+    """A declared field of a reading. ``json`` is its name in JSON and tables; that of a counter is its rate's."""
 
-    ``sessions_total``, bytes, errors, retries, ``requests_total`` and ``http_5xx`` count since its start. ``queue`` is
-    requests waiting now, ``queue_limit`` the most that may. ``session_limit`` is ``maxconn`` (of a backend: fullconn).
-    ``at`` as for :class:`ApacheStatus`.
-    """
+    field: str
+    measure: Measure
+    json: str
 
-    proxy: str
-    server: str
-    status: str
-    queue: int | None
-    sessions: int
-    session_limit: int | None
-    sessions_total: int
-    bytes_in: int
-    bytes_out: int
-    connect_errors: int | None = None
-    response_errors: int | None = None
-    retries: int | None = None
-    queue_ms: int | None = None
-    response_ms: int | None = None
-    queue_limit: int | None = None
-    requests_total: int | None = None
-    http_5xx: int | None = None
-    at: float | None = None
+
+def _declared(measure: Measure, json: str, default: dict[str, Any]) -> Any:
+    return field(metadata={"measure": measure, "json": json}, **default)
+
+
+def label(json: str = "", **default: Any) -> Any:
+    """A field that says which server it is, or how it is set up."""
+    return _declared(Measure.LABEL, json, default)
+
+
+def limit(json: str = "", **default: Any) -> Any:
+    """A configured limit; ``None`` where the configuration cannot be read."""
+    return _declared(Measure.LIMIT, json, default)
+
+
+def gauge(json: str = "", **default: Any) -> Any:
+    """A value at the moment of the reading."""
+    return _declared(Measure.GAUGE, json, default)
+
+
+def counter(json: str, **default: Any) -> Any:
+    """A count since the server started; ``json`` names its rate per second."""
+    return _declared(Measure.COUNTER, json, default)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimit:
+    """The setting that limits a server's workers: what it is called, the group of its processes, its value now."""
+
+    setting: str
+    group: str
+    now: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReading:
+    """One reading of one server, or of one pool or proxy in it. Each kind of server has a subclass."""
+
+    @property
+    def key(self) -> str:
+        """What tells this server from others of its kind on the same host."""
+        raise NotImplementedError
+
+    @property
+    def read_at(self) -> float | None:
+        """When it was read, in seconds of its host's uptime clock; ``None``: together with the host's sample."""
+        return None
+
+    @property
+    def age_s(self) -> int | None:
+        """Seconds since the server started, where it says so: counters of a younger server have begun again."""
+        return None
+
+    @property
+    def slots(self) -> int | None:
+        """How many requests it serves at once; ``None`` where it has no such limit or it is not known."""
+        return None
+
+    @property
+    def worker_limit(self) -> WorkerLimit | None:
+        """The setting to change for more or fewer workers."""
+        return None
+
+
+def columns(record: type[ServerReading]) -> tuple[Column, ...]:
+    """The declared fields of a type of reading, in order."""
+    if record not in _COLUMNS:
+        declared = [each for each in fields(record) if "measure" in each.metadata]
+        _COLUMNS[record] = tuple(
+            Column(each.name, each.metadata["measure"], each.metadata["json"] or each.name) for each in declared
+        )
+    return _COLUMNS[record]
+
+
+_COLUMNS: dict[type[ServerReading], tuple[Column, ...]] = {}

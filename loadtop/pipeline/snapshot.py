@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.diagnosis.finding import Diagnosis
-from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame, LoadSample
 from loadtop.rates.measured import HostView, Measured, Measurer
 from loadtop.rates.records import LoadRates
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ class Pipeline:
     """Turns frames into snapshots. What it remembers comes from the frames before, so a replay gives what was live."""
 
     def __init__(self) -> None:
-        self._measurer = Measurer()
-        self._diagnoser = Diagnoser()
+        self._measurer = Measurer(KINDS)
+        self._diagnoser = Diagnoser(VERDICTS, DEMANDS)
 
     def snapshot(self, frame: Frame) -> Snapshot:
         """The snapshot of the next frame."""

@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from loadtop.model import (
+    LOADTOP,
+    OTHER,
     USER_HZ,
-    ApacheStatus,
     CgroupLimits,
     CpuTimes,
     Disk,
-    FpmPool,
     GeneratorSample,
-    Group,
-    HaproxyProxy,
     HostSample,
     LoadSample,
     LoadState,
@@ -26,18 +24,17 @@ from loadtop.model import (
     Paging,
     Pressure,
     Process,
+    Role,
+    ServerKind,
     Tcp,
 )
 from loadtop.rates.records import (
-    ApacheRates,
     CgroupRates,
     CoreShares,
     CpuShares,
     DiskRates,
-    FpmRates,
     GeneratorRates,
     GroupRates,
-    HaproxyRates,
     HostRates,
     LoadRates,
     NetworkRates,
@@ -46,12 +43,13 @@ from loadtop.rates.records import (
     ProcessRates,
     TcpRates,
 )
+from loadtop.rates.server import per_second, server_rates
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 
-def host_rates(before: HostSample, now: HostSample) -> HostRates | None:
+def host_rates(before: HostSample, now: HostSample, kinds: Iterable[ServerKind]) -> HostRates | None:
     """The rates of one machine between two of its samples; ``None`` where no time passed or it was rebooted."""
     seconds = now.at - before.at
     if seconds <= 0:
@@ -75,12 +73,11 @@ def host_rates(before: HostSample, now: HostSample) -> HostRates | None:
         networks=_matched(before.networks, now.networks, lambda net: net.name, lambda a, b: _network(a, b, seconds)),
         tcp=_both(before.tcp, now.tcp, lambda a, b: _tcp(a, b, seconds)),
         processes=processes,
-        groups=None if processes is None else _groups(processes),
-        apache=_servers(before.apache, now.apache, lambda s: s.url, lambda a, b: apache_rates(a, b, seconds)),
-        fpm=_servers(before.fpm, now.fpm, lambda p: p.pool, lambda a, b: _fpm(a, b, seconds)),
-        haproxy=_servers(
-            before.haproxy, now.haproxy, lambda p: f"{p.proxy}/{p.server}", lambda a, b: _haproxy(a, b, seconds)
-        ),
+        groups=None if processes is None else _groups(processes, kinds),
+        servers={
+            name: server_rates(before.servers.get(name, ()), readings, seconds)
+            for name, readings in now.servers.items()
+        },
         cgroup=_both(before.cgroup, now.cgroup, lambda a, b: _cgroup(a, b, seconds)),
     )
 
@@ -117,7 +114,7 @@ def pressure_shares(before: Pressure, now: Pressure, seconds: float) -> Pressure
     """Percent of the interval stalled, from the difference of ``total`` (the kernel's averages lag by 10 s)."""
 
     def share(name: str) -> float | None:
-        value = _per_second(getattr(before, name), getattr(now, name), seconds)
+        value = per_second(getattr(before, name), getattr(now, name), seconds)
         return None if value is None else min(100.0, value / 10_000.0)
 
     return PressureShares(
@@ -126,33 +123,6 @@ def pressure_shares(before: Pressure, now: Pressure, seconds: float) -> Pressure
         memory_full=share("memory_full_us"),
         io_some=share("io_some_us"),
         io_full=share("io_full_us"),
-    )
-
-
-def apache_rates(before: ApacheStatus | None, now: ApacheStatus, seconds: float) -> ApacheRates:
-    """Slots of the newest page; rates where there was a page before it from the same life of the server."""
-    board = now.scoreboard
-    seconds = _between(None if before is None else before.at, now.at, seconds)
-    same_life = before is not None and (before.uptime_s or 0) <= (now.uptime_s or 0)
-    accesses = _per_second(before.accesses, now.accesses, seconds) if before and same_life else None
-    kbytes = _per_second(before.kbytes, now.kbytes, seconds) if before and same_life else None
-    duration = _per_second(before.duration_ms, now.duration_ms, seconds) if before and same_life else None
-    return ApacheRates(
-        url=now.url,
-        mpm=now.mpm,
-        version=now.version,
-        scoreboard=board,
-        capacity=len(board),
-        busy=sum(board.count(letter) for letter in "RWKDCL"),
-        idle=board.count("_"),
-        open=board.count("."),
-        keepalive=board.count("K"),
-        closing=board.count("C"),
-        graceful=board.count("G"),
-        requests=accesses,
-        kb=kbytes,
-        duration_ms=duration / accesses if duration is not None and accesses else None,
-        status=now,
     )
 
 
@@ -191,17 +161,6 @@ def _failed_share(failed: int | None, requests: int | None) -> float | None:
     return 100.0 * min(failed, requests) / requests if requests else (100.0 if failed else None)
 
 
-def _per_second(before: float | None, now: float | None, seconds: float) -> float | None:
-    if before is None or now is None or now < before:
-        return None
-    return (now - before) / seconds
-
-
-def _between(before: float | None, now: float | None, seconds: float) -> float:
-    """The time between two pages that are dated, otherwise that between their samples."""
-    return now - before if before is not None and now is not None and now > before else seconds
-
-
 def _both(before: A | None, now: A | None, rate: Callable[[A, A], B | None]) -> B | None:
     return None if before is None or now is None else rate(before, now)
 
@@ -217,25 +176,15 @@ def _matched(
     return tuple(value for value in found if value is not None)
 
 
-def _servers(
-    before: Iterable[A] | None, now: Iterable[A] | None, key: Callable[[A], str], rate: Callable[[A | None, A], B]
-) -> tuple[B, ...] | None:
-    """Rates of servers, whose gauges are worth showing before there is a rate."""
-    if now is None:
-        return None
-    earlier = {key(thing): thing for thing in before or ()}
-    return tuple(rate(earlier.get(key(thing)), thing) for thing in now)
-
-
 def _paging(before: Paging, now: Paging, seconds: float) -> PagingRates:
     return PagingRates(
-        swap_in_kb=_per_second(before.swap_in_kb, now.swap_in_kb, seconds),
-        swap_out_kb=_per_second(before.swap_out_kb, now.swap_out_kb, seconds),
-        major_faults=_per_second(before.major_faults, now.major_faults, seconds),
-        direct_reclaimed_pages=_per_second(before.direct_reclaimed_pages, now.direct_reclaimed_pages, seconds),
-        allocation_stalls=_per_second(before.allocation_stalls, now.allocation_stalls, seconds),
-        refaults_pages=_per_second(_refaults(before), _refaults(now), seconds),
-        oom_kills=_per_second(before.oom_kills, now.oom_kills, seconds),
+        swap_in_kb=per_second(before.swap_in_kb, now.swap_in_kb, seconds),
+        swap_out_kb=per_second(before.swap_out_kb, now.swap_out_kb, seconds),
+        major_faults=per_second(before.major_faults, now.major_faults, seconds),
+        direct_reclaimed_pages=per_second(before.direct_reclaimed_pages, now.direct_reclaimed_pages, seconds),
+        allocation_stalls=per_second(before.allocation_stalls, now.allocation_stalls, seconds),
+        refaults_pages=per_second(_refaults(before), _refaults(now), seconds),
+        oom_kills=per_second(before.oom_kills, now.oom_kills, seconds),
     )
 
 
@@ -250,8 +199,8 @@ def _disk(before: Disk, now: Disk, seconds: float) -> DiskRates | None:
         return None
     requests = now.reads - before.reads + now.writes - before.writes
     waited = now.read_ms - before.read_ms + now.write_ms - before.write_ms
-    busy = _per_second(before.busy_ms, now.busy_ms, seconds)
-    queue = _per_second(before.queue_ms, now.queue_ms, seconds)
+    busy = per_second(before.busy_ms, now.busy_ms, seconds)
+    queue = per_second(before.queue_ms, now.queue_ms, seconds)
     return DiskRates(
         name=now.name,
         util=None if busy is None else min(100.0, busy / 10.0),
@@ -265,8 +214,8 @@ def _disk(before: Disk, now: Disk, seconds: float) -> DiskRates | None:
 
 
 def _network(before: Network, now: Network, seconds: float) -> NetworkRates | None:
-    rx = _per_second(before.rx_bytes, now.rx_bytes, seconds)
-    tx = _per_second(before.tx_bytes, now.tx_bytes, seconds)
+    rx = per_second(before.rx_bytes, now.rx_bytes, seconds)
+    tx = per_second(before.tx_bytes, now.tx_bytes, seconds)
     if rx is None or tx is None:
         return None
     troubles = (net.rx_errors + net.tx_errors + net.rx_drops + net.tx_drops for net in (before, now))
@@ -276,7 +225,7 @@ def _network(before: Network, now: Network, seconds: float) -> NetworkRates | No
         tx_kb=tx / 1024.0,
         rx_packets=max(0, now.rx_packets - before.rx_packets) / seconds,
         tx_packets=max(0, now.tx_packets - before.tx_packets) / seconds,
-        errors=_per_second(next(troubles), next(troubles), seconds) or 0.0,
+        errors=per_second(next(troubles), next(troubles), seconds) or 0.0,
         link_mbit=now.link_mbit,
         util=100.0 * max(rx, tx) * 8 / (now.link_mbit * 1e6) if now.link_mbit else None,
     )
@@ -284,11 +233,11 @@ def _network(before: Network, now: Network, seconds: float) -> NetworkRates | No
 
 def _tcp(before: Tcp, now: Tcp, seconds: float) -> TcpRates:
     return TcpRates(
-        listen_overflows=_per_second(before.listen_overflows, now.listen_overflows, seconds),
-        listen_drops=_per_second(before.listen_drops, now.listen_drops, seconds),
-        retransmits=_per_second(before.retransmits, now.retransmits, seconds),
-        passive_opens=_per_second(before.passive_opens, now.passive_opens, seconds),
-        active_opens=_per_second(before.active_opens, now.active_opens, seconds),
+        listen_overflows=per_second(before.listen_overflows, now.listen_overflows, seconds),
+        listen_drops=per_second(before.listen_drops, now.listen_drops, seconds),
+        retransmits=per_second(before.retransmits, now.retransmits, seconds),
+        passive_opens=per_second(before.passive_opens, now.passive_opens, seconds),
+        active_opens=per_second(before.active_opens, now.active_opens, seconds),
         time_wait=now.time_wait,
         in_use=now.in_use,
         established=now.established,
@@ -299,13 +248,13 @@ def _cgroup(before: CgroupLimits, now: CgroupLimits, seconds: float) -> CgroupRa
     """Nothing where the server is in another group than before: its counters are others then."""
     if before.path != now.path:
         return None
-    periods = _per_second(before.periods, now.periods, seconds)
-    throttled = _per_second(before.throttled_periods, now.throttled_periods, seconds)
-    lost = _per_second(before.throttled_us, now.throttled_us, seconds)
+    periods = per_second(before.periods, now.periods, seconds)
+    throttled = per_second(before.throttled_periods, now.throttled_periods, seconds)
+    lost = per_second(before.throttled_us, now.throttled_us, seconds)
     return CgroupRates(
         throttled=100.0 * throttled / periods if periods and throttled is not None else None,
         throttled_ms=None if lost is None else lost / 1000.0,
-        memory_failures=_per_second(before.memory_failures, now.memory_failures, seconds),
+        memory_failures=per_second(before.memory_failures, now.memory_failures, seconds),
         pressure=_both(before.pressure, now.pressure, lambda a, b: pressure_shares(a, b, seconds)),
     )
 
@@ -316,25 +265,27 @@ def _processes(
     earlier = {(process.pid, process.started_ticks): process.cpu_ticks for process in before or ()}
 
     def cpu(process: Process) -> float | None:
-        ticks = _per_second(earlier.get((process.pid, process.started_ticks)), process.cpu_ticks, seconds)
+        ticks = per_second(earlier.get((process.pid, process.started_ticks)), process.cpu_ticks, seconds)
         return None if ticks is None else 100.0 * ticks / USER_HZ
 
     return tuple(ProcessRates(process, cpu(process)) for process in now)
 
 
-def _groups(processes: tuple[ProcessRates, ...]) -> tuple[GroupRates, ...]:
-    return tuple(
-        _group(group, members)
-        for group in Group
-        if (members := [process for process in processes if process.process.group is group])
-    )
+def _groups(processes: tuple[ProcessRates, ...], kinds: Iterable[ServerKind]) -> tuple[GroupRates, ...]:
+    members: dict[str, list[ProcessRates]] = {}
+    for process in processes:
+        members.setdefault(process.process.group, []).append(process)
+    roles: dict[str, Role | None] = {kind.group: kind.role for kind in kinds}
+    order = (*roles, LOADTOP, OTHER)
+    return tuple(_group(group, roles.get(group), members[group]) for group in order if group in members)
 
 
-def _group(group: Group, members: list[ProcessRates]) -> GroupRates:
+def _group(group: str, role: Role | None, members: list[ProcessRates]) -> GroupRates:
     shares = [member.cpu for member in members if member.cpu is not None]
     proportional = [member.process.pss_kb for member in members if member.process.pss_kb is not None]
     return GroupRates(
         group=group,
+        role=role,
         processes=len(members),
         running=sum(member.process.state == "R" for member in members),
         blocked=sum(member.process.state == "D" for member in members),
@@ -345,35 +296,11 @@ def _group(group: Group, members: list[ProcessRates]) -> GroupRates:
     )
 
 
-def _fpm(before: FpmPool | None, now: FpmPool, seconds: float) -> FpmRates:
-    if before is None or (before.uptime_s or 0) > (now.uptime_s or 0):
-        return FpmRates(now, None, None)
-    seconds = _between(before.at, now.at, seconds)
-    return FpmRates(
-        pool=now,
-        requests=_per_second(before.accepted, now.accepted, seconds),
-        max_children_reached=_per_second(before.max_children_reached, now.max_children_reached, seconds),
-    )
-
-
-def _haproxy(before: HaproxyProxy | None, now: HaproxyProxy, seconds: float) -> HaproxyRates:
-    if before is None:
-        return HaproxyRates(now, None, None)
-    seconds = _between(before.at, now.at, seconds)
-    return HaproxyRates(
-        line=now,
-        sessions=_per_second(before.sessions_total, now.sessions_total, seconds),
-        connect_errors=_per_second(before.connect_errors, now.connect_errors, seconds),
-        requests=_per_second(before.requests_total, now.requests_total, seconds),
-        http_5xx=_per_second(before.http_5xx, now.http_5xx, seconds),
-    )
-
-
 def _generator(before: GeneratorSample, now: GeneratorSample, seconds: float) -> GeneratorRates:
     earlier = before.worker_cpu_s + (0.0,) * len(now.worker_cpu_s)
     shares = [100.0 * max(0.0, new - old) / seconds for old, new in zip(earlier, now.worker_cpu_s, strict=False)]
-    periods = _per_second(before.quota_periods, now.quota_periods, seconds)
-    stops = _per_second(before.quota_stops, now.quota_stops, seconds)
+    periods = per_second(before.quota_periods, now.quota_periods, seconds)
+    stops = per_second(before.quota_stops, now.quota_stops, seconds)
     return GeneratorRates(
         cpu=sum(shares),
         busiest=max(shares, default=0.0),

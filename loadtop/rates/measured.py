@@ -1,8 +1,9 @@
 """A frame with the rates that follow from it, before anybody draws a conclusion."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from loadtop.model import Frame, HostSample, HostState, LoadSample
+from loadtop.model import Frame, HostSample, HostState, LoadSample, Role, ServerKind, ServerReading
 from loadtop.rates.compute import host_rates, load_rates
 from loadtop.rates.records import HostRates, LoadRates
 
@@ -34,6 +35,7 @@ class Measured:
     frame: Frame
     load_rates: LoadRates | None
     hosts: tuple[HostView, ...]
+    kinds: tuple[ServerKind, ...] = ()
 
     @property
     def at(self) -> float:
@@ -43,6 +45,13 @@ class Measured:
     def load(self) -> LoadSample | None:
         return self.frame.load
 
+    def readings(self, host: HostView, *roles: Role) -> list[ServerReading]:
+        """What the newest interval read of the servers of one host, of these roles or of all."""
+        if host.rates is None:
+            return []
+        names = [kind.name for kind in self.kinds if not roles or kind.role in roles]
+        return [each.reading for name in names for each in host.rates.servers.get(name, ())]
+
     def host(self, name: str) -> HostView | None:
         return next((host for host in self.hosts if host.name == name), None)
 
@@ -50,7 +59,8 @@ class Measured:
 class Measurer:
     """Turns frames into measured ones by keeping the one previous sample of the load and of each machine."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Iterable[ServerKind]) -> None:
+        self._kinds = tuple(kinds)
         self._load: LoadSample | None = None
         self._hosts: dict[str, HostSample] = {}
         self._fresh_at: dict[str, float] = {}
@@ -62,7 +72,7 @@ class Measurer:
             if self._load is not None:
                 rates = load_rates(self._load, frame.load)
             self._load = frame.load
-        return Measured(frame, rates, tuple(self._view(frame, state) for state in frame.hosts))
+        return Measured(frame, rates, tuple(self._view(frame, state) for state in frame.hosts), self._kinds)
 
     def _view(self, frame: Frame, state: HostState) -> HostView:
         if not state.fresh or state.sample is None:
@@ -70,4 +80,4 @@ class Measurer:
         before = self._hosts.get(state.name)
         self._hosts[state.name] = state.sample
         self._fresh_at[state.name] = frame.at
-        return HostView(state, None if before is None else host_rates(before, state.sample), 0.0)
+        return HostView(state, None if before is None else host_rates(before, state.sample, self._kinds), 0.0)

@@ -5,19 +5,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from loadtop.model import Group
 from loadtop.model.histogram import percentile
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import (
-    ApacheRates,
-    CpuShares,
-    FpmRates,
-    GroupRates,
-    HaproxyRates,
-    PagingRates,
-    PressureShares,
-    TcpRates,
-)
+from loadtop.rates.records import CpuShares, PagingRates, PressureShares, TcpRates
 
 Better = Literal["higher", "lower", "neither"]
 
@@ -62,34 +52,8 @@ def _tcp(read: Callable[[TcpRates], float | None]) -> Callable[[HostView], float
     return lambda host: None if host.rates is None or host.rates.tcp is None else read(host.rates.tcp)
 
 
-def _httpd(read: Callable[[GroupRates], float | None]) -> Callable[[HostView], float | None]:
-    def value(host: HostView) -> float | None:
-        group = None if host.rates is None else host.rates.group(Group.HTTPD)
-        return None if group is None else read(group)
-
-    return value
-
-
-def _apache(read: Callable[[ApacheRates], float | None]) -> Callable[[HostView], float | None]:
-    return lambda host: None if host.rates is None or not host.rates.apache else read(host.rates.apache[0])
-
-
-def _fpm(read: Callable[[FpmRates], float | None]) -> Callable[[HostView], float | None]:
-    """The sum over all pools that tell it."""
-    return lambda host: _sum(read(found) for found in (host.rates.fpm if host.rates is not None else None) or ())
-
-
-def _haproxy(server: str, read: Callable[[HaproxyRates], float | None]) -> Callable[[HostView], float | None]:
-    """The sum over all lines of that kind, ``FRONTEND`` or ``BACKEND``."""
-
-    def value(host: HostView) -> float | None:
-        found = (host.rates.haproxy if host.rates is not None else None) or ()
-        return _sum(read(each) for each in found if each.line.server == server)
-
-    return value
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
+def sum_known(values: Iterable[float | None]) -> float | None:
+    """The sum of what was measured; ``None`` where nothing was."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
@@ -115,7 +79,7 @@ def swap_used(host: HostView) -> float | None:
     return 100.0 * (known.total_kb - known.free_kb) / known.total_kb
 
 
-HOST_METRICS = (
+MACHINE_METRICS = (
     HostMetric("cpu.user", "user", "%", 0, "neither", _cpu(lambda cpu: cpu.user)),
     HostMetric("cpu.nice", "nice", "%", 0, "neither", _cpu(lambda cpu: cpu.nice)),
     HostMetric("cpu.system", "system", "%", 0, "lower", _cpu(lambda cpu: cpu.system)),
@@ -142,27 +106,8 @@ HOST_METRICS = (
     HostMetric("tcp.listen_overflows_s", "listen overflows", "/s", 0, "lower", _tcp(lambda tcp: tcp.listen_overflows)),
     HostMetric("tcp.retransmits_s", "retransmits", "/s", 0, "lower", _tcp(lambda tcp: tcp.retransmits)),
     HostMetric("tcp.time_wait", "TIME_WAIT", "sockets", 0, "lower", _tcp(lambda tcp: tcp.time_wait)),
-    HostMetric("httpd.processes", "httpd processes", "", 0, "neither", _httpd(lambda httpd: httpd.processes)),
-    HostMetric("httpd.running", "httpd running", "", 0, "neither", _httpd(lambda httpd: httpd.running)),
-    HostMetric("httpd.threads", "httpd threads", "", 0, "neither", _httpd(lambda httpd: httpd.threads)),
-    HostMetric("httpd.cpu_pct", "httpd CPU", "% of a core", 0, "neither", _httpd(lambda httpd: httpd.cpu)),
-    HostMetric("apache.busy", "busy workers", "slots", 0, "neither", _apache(lambda page: page.busy)),
-    HostMetric("apache.idle", "idle workers", "slots", 0, "neither", _apache(lambda page: page.idle)),
-    HostMetric("apache.keepalive", "keep-alive", "slots", 0, "lower", _apache(lambda page: page.keepalive)),
-    HostMetric("apache.requests_s", "Apache requests", "/s", 1, "higher", _apache(lambda page: page.requests)),
-    HostMetric("fpm.active", "busy php-fpm children", "", 0, "neither", _fpm(lambda found: found.pool.active)),
-    HostMetric("fpm.listen_queue", "php-fpm queue", "", 0, "lower", _fpm(lambda found: found.pool.listen_queue)),
-    HostMetric("fpm.requests_s", "php-fpm requests", "/s", 1, "higher", _fpm(lambda found: found.requests)),
-    HostMetric("haproxy.queue", "HAProxy queue", "", 0, "lower", _haproxy("BACKEND", lambda found: found.line.queue)),
-    HostMetric(
-        "haproxy.sessions",
-        "HAProxy sessions",
-        "",
-        0,
-        "neither",
-        _haproxy("FRONTEND", lambda found: found.line.sessions),
-    ),
 )
+"""What is measured of a host itself; the kinds of servers add theirs."""
 
 
 def _rate(name: str) -> Callable[[Measured], float | None]:

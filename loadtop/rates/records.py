@@ -3,9 +3,15 @@
 ``None`` means that there was nothing to compute it from, and is never 0. Shares are percent.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
-from loadtop.model import ApacheStatus, FpmPool, Group, HaproxyProxy, Process
+from loadtop.model import Process, Role
+from loadtop.model.server import ServerReading
+from loadtop.rates.server import ServerRates
+
+R = TypeVar("R", bound=ServerReading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,8 @@ class GroupRates:
     ``running`` counts state R, ``blocked`` state D. ``pss_kb`` is ``None`` unless it was read for every process.
     """
 
-    group: Group
+    group: str
+    role: Role | None
     processes: int
     running: int
     blocked: int
@@ -128,62 +135,6 @@ class GroupRates:
     cpu: float | None
     rss_kb: int
     pss_kb: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ApacheRates:
-    """Worker slots counted from the scoreboard's letters, and rates between two status pages.
-
-    ``busy`` is every slot that serves or holds a connection (R W K D C L), ``closing`` those in C, ``graceful``
-    the ones of processes that finish (G). ``duration_ms`` is the mean time per request in the interval.
-    """
-
-    url: str
-    mpm: str
-    version: str
-    scoreboard: str
-    capacity: int
-    busy: int
-    idle: int
-    open: int
-    keepalive: int
-    closing: int
-    graceful: int
-    requests: float | None
-    kb: float | None
-    duration_ms: float | None
-    status: ApacheStatus
-
-    @property
-    def full(self) -> float:
-        """Percent of the slots that serve, hold or finish a connection."""
-        return 100.0 * (self.busy + self.graceful) / self.capacity if self.capacity else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class FpmRates:
-    """One pool; rates per second between two status pages."""
-
-    pool: FpmPool
-    requests: float | None
-    max_children_reached: float | None
-
-    @property
-    def full(self) -> float | None:
-        """Percent of the pool's most children that serve a request; ``None`` where either is not known."""
-        pool = self.pool
-        return 100.0 * pool.active / pool.max_children if pool.active is not None and pool.max_children else None
-
-
-@dataclass(frozen=True, slots=True)
-class HaproxyRates:
-    """One line of HAProxy's statistics; rates per second between two of them."""
-
-    line: HaproxyProxy
-    sessions: float | None
-    connect_errors: float | None
-    requests: float | None = None
-    http_5xx: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +162,21 @@ class HostRates:
     tcp: TcpRates | None
     processes: tuple[ProcessRates, ...] | None
     groups: tuple[GroupRates, ...] | None
-    apache: tuple[ApacheRates, ...] | None
-    fpm: tuple[FpmRates, ...] | None
-    haproxy: tuple[HaproxyRates, ...] | None
+    servers: Mapping[str, tuple[ServerRates[ServerReading], ...]]
     cgroup: CgroupRates | None = None
 
-    def group(self, group: Group) -> GroupRates | None:
+    def of_kind(self, name: str, record: type[R]) -> tuple[ServerRates[R], ...]:
+        """The servers of one kind, whose readings are of type ``record``."""
+        found = (each for each in self.servers.get(name, ()) if isinstance(each.reading, record))
+        return cast("tuple[ServerRates[R], ...]", tuple(found))
+
+    def group(self, group: str) -> GroupRates | None:
         """The sums over one group's processes, or ``None`` where it has none or processes were not read."""
-        return next((g for g in self.groups or () if g.group is group), None)
+        return next((g for g in self.groups or () if g.group == group), None)
+
+    def of_role(self, *roles: Role) -> tuple[GroupRates, ...]:
+        """The groups of the servers that have one of these roles; of all servers where none is named."""
+        return tuple(g for g in self.groups or () if g.role is not None and (not roles or g.role in roles))
 
 
 @dataclass(frozen=True, slots=True)

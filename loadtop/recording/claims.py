@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
+from loadtop.diagnosis.finding import Diagnosis, Evidence, Finding
 from loadtop.recording.definitions import DamagedError, Definitions, Numbering, Row, loaded_text, stored_text
 from loadtop.recording.series import read_real, real
 
@@ -49,7 +49,7 @@ def decode_diagnosis(findings: str | None, rows: list[Row], definitions: Definit
         bottleneck, host, confidence, advice, criteria = definitions.values("claim", claim)
         evidence = zip(json.loads(criteria), json.loads(values), strict=True)
         return Finding(
-            Bottleneck(bottleneck),
+            bottleneck,
             None if host is None else loaded_text(host),
             read_real(since_s),
             read_real(held_s),
@@ -69,7 +69,7 @@ def _claim(finding: Finding, numbering: Numbering) -> int:
     criteria = [_criterion(evidence, numbering) for evidence in finding.evidence]
     return numbering.number(
         "claim",
-        finding.bottleneck.value,
+        finding.bottleneck,
         None if finding.host is None else stored_text(finding.host),
         real(finding.confidence),
         stored_text(finding.advice),

@@ -15,7 +15,7 @@ from loadtop import model
 from loadtop.analysis.compare import course
 from loadtop.analysis.totals import host, load, servers, settings, statistic, steps, timeline, totals
 from loadtop.analysis.tune import step
-from loadtop.diagnosis import assessment, finding, forecast, verdict, waiting
+from loadtop.diagnosis import assessment, diagnoser, finding, forecast, verdict, waiting
 from loadtop.model import Frame
 from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline import snapshot
@@ -32,7 +32,7 @@ EVERY = 256
 _GRAPH = Graph(
     (
         model, rate_model, measured_model, snapshot,
-        assessment, course, finding, forecast, verdict, waiting, curves, settings, story,
+        assessment, course, finding, forecast, diagnoser, verdict, waiting, curves, settings, story,
         totals, host, load, servers, statistic, steps, timeline, step,
     ),
     text=url_without_secrets,

@@ -96,7 +96,7 @@ class FrameWriter:
         if state.fresh:
             machine.fresh = number
         self._write_sample(host, sample)
-        measured = sum(1 << bit for bit, name in enumerate(schema.LISTS) if getattr(sample, name) is not None)
+        measured = sum(1 << bit for bit, name in enumerate(schema.LISTS) if _list(sample, name) is not None)
         known = [[o.collector, o.state, url_without_secrets(str(o.reason))] for o in sample.outcomes]
         outcomes = self._numbering.number("outcomes", json.dumps(known, separators=(",", ":")))
         return (*head, 0, previous, measured, self._machine(sample), outcomes, sample.at, sample.took_s)
@@ -116,7 +116,7 @@ class FrameWriter:
         put(schema.CGROUP_PRESSURE, host, None if cgroup is None else cgroup.pressure)
         for attribute, part in schema.LISTS.items():
             if part is not schema.PROCESS:
-                self._put_list(part, host, getattr(sample, attribute) or ())
+                self._put_list(part, host, _list(sample, attribute) or ())
         processes = sample.processes or ()
         values = [self._blocks.values(schema.PROCESS, process) for process in processes]
         self._blocks.put(schema.PROCESS, host, self._tasks(processes), values)
@@ -157,7 +157,7 @@ class FrameWriter:
             key = (process.pid, process.started_ticks, process.name, process.group)
             nth = seen[key] = seen.get(key, -1) + 1
             name = stored_text(process.name)
-            values = (whole(process.pid), name, process.group.value, whole(process.started_ticks), nth)
+            values = (whole(process.pid), name, process.group, whole(process.started_ticks), nth)
             numbers.append(self._numbering.number("task", *values))
             self._known_tasks.setdefault(key, numbers[-1])
         return numbers
@@ -200,3 +200,7 @@ def _histogram(distribution: Distribution) -> Row:
         whole(distribution.max_us),
         pack_histogram(distribution.buckets, distribution.counts),
     )
+
+
+def _list(sample: HostSample, name: str) -> Sequence[object] | None:
+    return sample.servers.get(name) if name in schema.SERVERS else getattr(sample, name)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from loadtop.analysis.totals.timeline import Span
-from loadtop.diagnosis.finding import Bottleneck
 from loadtop.i18n import tr
 from loadtop.pipeline.commands import Command
 from loadtop.pipeline.monitor import Clock, SystemClock
@@ -227,7 +226,7 @@ class SessionPlayer:
         """Tell what was before ``start``."""
         changes = [change for change in self._session.verdict_changes() if change[0] < start]
         ends = [*(change[0] for change in changes[1:]), start][: len(changes)]
-        spans = [Span(at, end, Bottleneck(name), host) for (at, name, host), end in zip(changes, ends, strict=True)]
+        spans = [Span(at, end, name, host) for (at, name, host), end in zip(changes, ends, strict=True)]
         self.restarted(start if changes else 0.0, spans, [mark for mark in self._session.marks() if mark[0] < start])
 
 

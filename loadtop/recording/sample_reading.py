@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from loadtop.model import CgroupLimits, Core, Cpu, Group, HostFacts, HostSample, Outcome, State, Tcp
+from loadtop.model import CgroupLimits, Core, Cpu, HostFacts, HostSample, Outcome, State, Tcp
 from loadtop.recording import schema
 from loadtop.recording.block_reading import Block
 from loadtop.recording.definitions import REMEMBERED, DamagedError, Definitions, Row, loaded_text
@@ -30,6 +30,7 @@ class SampleReader:
             attribute: self._many(part, *at) if head["measured"] >> bit & 1 else None
             for bit, (attribute, part) in enumerate(schema.LISTS.items())
         }
+        servers = {kind: found for kind in schema.SERVERS if (found := lists.pop(kind)) is not None}
         return HostSample(
             host=name,
             at=head["uptime_s"],
@@ -38,6 +39,7 @@ class SampleReader:
             cpu=self._cpu(*at),
             **singles,
             **lists,
+            servers=servers,
             tcp=self._tcp(*at),
             cgroup=self._cgroup(*at),
             outcomes=self._found(*at, head["outcomes"]),
@@ -101,7 +103,7 @@ class SampleReader:
             return {
                 "pid": read_whole(pid),
                 "name": loaded_text(name),
-                "group": Group(group),
+                "group": str(group),
                 "started_ticks": read_whole(started_ticks),
             }
         _, name, detail, _ = self._definitions.values("thing", thing)

@@ -18,15 +18,12 @@ from types import NoneType, UnionType
 from typing import Any, get_args
 
 from loadtop.model import (
-    ApacheStatus,
     CgroupLimits,
     CpuTimes,
     Disk,
     EngineWorker,
     Failures,
-    FpmPool,
     GeneratorSample,
-    HaproxyProxy,
     Listener,
     LoadSample,
     Memory,
@@ -39,6 +36,9 @@ from loadtop.model import (
     Swap,
     Tcp,
 )
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.php_fpm.record import FpmPool
 
 APPLICATION_ID = 0x4C6F5470
 """``LoTp`` in the file's header (bytes 68 to 71), so that file(1) and loadtop itself know a recording."""
@@ -165,6 +165,8 @@ CGROUP_PRESSURE = _part("cgroup_pressure", Pressure)
 DISK = _part("disk", Disk, ("name",))
 NETWORK = _part("network", Network, ("name",))
 PROCESS = _part("process", Process, ("pid", "name", "group", "started_ticks"), sparse=True)
+SERVERS = ("apache", "fpm", "haproxy")
+
 APACHE = _part("apache", ApacheStatus, ("url",))
 FPM = _part("fpm", FpmPool, ("pool",))
 HAPROXY = _part("haproxy", HaproxyProxy, ("proxy", "server"))

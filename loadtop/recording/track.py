@@ -72,4 +72,4 @@ class Track:
 
 def _name(diagnosis: Diagnosis) -> str:
     verdict = diagnosis.verdict
-    return f"{verdict.bottleneck} on {verdict.host}" if verdict.host else str(verdict.bottleneck)
+    return f"{verdict.bottleneck} on {verdict.host}" if verdict.host else verdict.bottleneck

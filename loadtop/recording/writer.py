@@ -29,7 +29,7 @@ class Writer:
         self._identity = _identity(path)
         self._numbering = Numbering()
         self._frames = FrameWriter(self._numbering)
-        self._digest: Digest | None = Digest()
+        self._digest: Digest | None = None
         self._pending: dict[tuple[str, Row], Row] = {}
         self._replaced: list[tuple[str, int]] = []
         self._written = 0

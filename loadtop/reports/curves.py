@@ -6,6 +6,7 @@ from loadtop.model.histogram import percentile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import swap_used
+from loadtop.servers.apache.kind import APACHE
 
 POINTS = 1200
 """Points that a curve has at most: more than a page is pixels wide. Beyond, neighbours become one."""
@@ -129,7 +130,7 @@ def _paging(name: str) -> Callable[[HostView], float | None]:
 
 def _workers(name: str) -> Callable[[HostView], float | None]:
     def value(host: HostView) -> float | None:
-        pages = None if host.rates is None else host.rates.apache
+        pages = [each.reading for each in APACHE.rates(host.rates)]
         return float(sum(getattr(page, name) for page in pages)) if pages else None
 
     return value

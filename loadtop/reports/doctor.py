@@ -7,7 +7,13 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
-from loadtop.model import ApacheStatus, FpmPool, Group, HostSample, Outcome, State
+from loadtop.model import HostSample, Outcome, State
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.haproxy.kind import HAPROXY
+from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.registry import PROCESS_GROUPS
 
 SCHEMA = "loadtop.doctor/1"
 Json = dict[str, Any]
@@ -202,7 +208,7 @@ def _processes(sample: HostSample) -> str:
     rows = sample.processes
     if not rows:
         return ""
-    counts = [(str(group), sum(row.group is group for row in rows)) for group in Group]
+    counts = [(group, sum(row.group == group for row in rows)) for group in PROCESS_GROUPS]
     return ", ".join(f"{count} {name}" for name, count in counts if count)
 
 
@@ -212,12 +218,12 @@ def _cgroup(sample: HostSample) -> str:
 
 def _apache(sample: HostSample) -> str:
     return "; ".join(
-        f"{page.mpm or 'MPM unknown'}, {len(page.scoreboard)} slots ({page.url})" for page in sample.apache or ()
+        f"{page.mpm or 'MPM unknown'}, {len(page.scoreboard)} slots ({page.url})" for page in APACHE.readings(sample)
     )
 
 
 def _apache_lacks(sample: HostSample) -> tuple[str, str]:
-    unknown = [name for page in sample.apache or () for name in _unknown_limits(page)]
+    unknown = [name for page in APACHE.readings(sample) for name in _unknown_limits(page)]
     if not unknown:
         return _backlog_cut(sample)
     return f"{', '.join(dict.fromkeys(unknown))} unknown: its configuration may not be read", ""
@@ -226,7 +232,7 @@ def _apache_lacks(sample: HostSample) -> tuple[str, str]:
 def _backlog_cut(sample: HostSample) -> tuple[str, str]:
     """A ListenBacklog that the kernel cuts to net.core.somaxconn (listen(2))."""
     limits = {listener.port: listener.backlog for listener in (sample.tcp.listeners if sample.tcp is not None else ())}
-    for page in sample.apache or ():
+    for page in APACHE.readings(sample):
         parts = urlsplit(page.url)
         limit = limits.get(parts.port or (443 if parts.scheme == "https" else 80))
         if limit and page.listen_backlog is not None and limit < page.listen_backlog:
@@ -243,7 +249,7 @@ def _unknown_limits(page: ApacheStatus) -> Iterable[str]:
 
 
 def _fpm(sample: HostSample) -> str:
-    return "; ".join(_pool(pool) for pool in sample.fpm or ())
+    return "; ".join(_pool(pool) for pool in PHP_FPM.readings(sample))
 
 
 def _pool(pool: FpmPool) -> str:
@@ -254,12 +260,12 @@ def _pool(pool: FpmPool) -> str:
 
 
 def _fpm_lacks(sample: HostSample) -> tuple[str, str]:
-    unknown = [pool.pool for pool in sample.fpm or () if pool.max_children is None]
+    unknown = [pool.pool for pool in PHP_FPM.readings(sample) if pool.max_children is None]
     return (f"pm.max_children of {', '.join(unknown)}: its configuration may not be read" if unknown else ""), ""
 
 
 def _haproxy(sample: HostSample) -> str:
-    lines = sample.haproxy or ()
+    lines = HAPROXY.readings(sample)
     names = [line.proxy for line in lines if line.server == "BACKEND"]
     return f"{len(lines)} lines; backends {', '.join(names) or 'none'}" if lines else ""
 

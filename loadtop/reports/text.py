@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from loadtop.i18n import pad, plain, rendered, tr, width
-from loadtop.model import FpmPool
 from loadtop.rates.records import HostRates
+from loadtop.servers.haproxy.kind import HAPROXY
+from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.php_fpm.record import FpmPool
 
 Json = dict[str, Any]
 WIDTH = 78
@@ -314,8 +316,8 @@ def server_rows(host: Json) -> list[str]:
 
 def brief(rates: HostRates) -> str:
     """Pools and HAProxy in a few figures; empty where there is none."""
-    words = "".join(_brief_pool(found.pool) for found in rates.fpm or ())
-    queued = sum(found.line.queue or 0 for found in rates.haproxy or () if found.line.server == "BACKEND")
+    words = "".join(_brief_pool(found.reading) for found in PHP_FPM.rates(rates))
+    queued = sum(found.reading.queue or 0 for found in HAPROXY.rates(rates) if found.reading.is_backend)
     return words + (tr(" haproxy queue {number}", number=queued) if queued else "")
 
 

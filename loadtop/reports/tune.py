@@ -6,18 +6,18 @@ from loadtop.analysis.tune.knee import Knee, Point, points
 from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.sizing import FULL_POOL, Sizing
 from loadtop.analysis.tune.step import StepResult
-from loadtop.diagnosis.finding import Bottleneck
+from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import plain, rendered, tr, width
-from loadtop.model import Group
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.text import TITLES, against, figure
 from loadtop.reports.text import wrapped as wrapped_wide
+from loadtop.servers.php_fpm.record import GROUP as FPM
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
 BAR = 44
 """Cells of the longest bar of the curve."""
 
-PROCESSOR = {Bottleneck.CPU, Bottleneck.CPU_CORE, Bottleneck.STEAL, Bottleneck.THROTTLED}
+PROCESSOR = {"cpu", "cpu-core", "steal", "throttled"}
 """Limits that another worker makes no better."""
 
 BINDS = {
@@ -97,7 +97,7 @@ def _limit(outcome: Outcome) -> list[str]:
     limit = outcome.limit
     if limit is None:
         return [tr("No limit can be named: nothing was measured from the knee on.")]
-    if limit.bottleneck is Bottleneck.NONE:
+    if limit.bottleneck == NONE:
         if outcome.knee is not None and not outcome.knee.bounded:
             text = "No limit was reached up to {c} connections: there may be more beyond (-c allows more)."
             return wrapped(tr(text, c=outcome.knee.highest), "")
@@ -179,7 +179,7 @@ def _caution(sizing: Sizing) -> str:
             "The pool itself was the limit, so what more workers would do is computed, not measured: "
             "set it, and tune again to confirm."
         )
-    if sizing.pool.group is Group.FPM:
+    if sizing.pool.group == FPM:
         return tr("Reload php-fpm for it to take effect.")
     text = tr("ServerLimit needs a restart, not a reload.")
     if sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity and sizing.bounds[0].name != "memory":

@@ -13,7 +13,9 @@ import pytest
 
 from collectors.errors import FetchError
 from collectors.transport.http import StatusClient
-from loadtop.model import ApacheStatus, Group, HostSample, State
+from loadtop.model import HostSample, State
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.apache.record import ApacheStatus
 from tests.servers.apache import Apache, ApacheFactory, Mpm
 from tests.servers.program import free_port
 from tests.servers.watched import Watch, until
@@ -29,7 +31,7 @@ async def client() -> AsyncIterator[StatusClient]:
 
 
 def newer_than(seen: HostSample | None) -> Callable[[HostSample], bool]:
-    return lambda sample: sample is not seen and bool(sample.apache)
+    return lambda sample: sample is not seen and bool(APACHE.readings(sample))
 
 
 def apache_outcome(sample: HostSample) -> tuple[State, str]:
@@ -37,7 +39,7 @@ def apache_outcome(sample: HostSample) -> tuple[State, str]:
 
 
 def status_of(sample: HostSample, server: Apache) -> ApacheStatus:
-    return next(found for found in sample.apache or () if found.url == f"{server.status_url}?auto")
+    return next(found for found in APACHE.readings(sample) or () if found.url == f"{server.status_url}?auto")
 
 
 @pytest.mark.servers
@@ -45,7 +47,7 @@ def status_of(sample: HostSample, server: Apache) -> ApacheStatus:
 async def test_a_server_is_found_and_counted(apache: ApacheFactory, watch: Watch, mpm: Mpm) -> None:
     server = await asyncio.to_thread(apache, mpm=mpm, workers=6)
     host = await watch(target_urls=[f"{server.url}index.html"])
-    status = status_of(await until(host, lambda sample: bool(sample.apache)), server)
+    status = status_of(await until(host, lambda sample: bool(APACHE.readings(sample))), server)
     assert (status.mpm, len(status.scoreboard)) == (mpm, 6)
     assert status.version.startswith("Apache/2.4")
     assert status.scoreboard.count("W") == 1  # the one that prints the page
@@ -53,11 +55,11 @@ async def test_a_server_is_found_and_counted(apache: ApacheFactory, watch: Watch
     assert before is not None
     for _ in range(20):
         await asyncio.to_thread(fetch, f"{server.url}index.html")
-    after = await until(host, lambda sample: any(found.accesses != before for found in sample.apache or ()))
+    after = await until(host, lambda sample: any(found.accesses != before for found in APACHE.readings(sample) or ()))
     assert status_of(after, server).accesses in range(before, before + 40)
     assert (status.connections is not None) == (mpm == "event")
     assert status.at is not None
-    rows = {row.pid for row in after.processes or () if row.group is Group.HTTPD}
+    rows = {row.pid for row in after.processes or () if row.group == "httpd"}
     workers = {child.pid for child in psutil.Process(server.pid).children()}
     assert rows >= {server.pid, *workers}
     assert len(workers) == (6 if mpm == "prefork" else 1)
@@ -67,7 +69,9 @@ async def test_a_server_is_found_and_counted(apache: ApacheFactory, watch: Watch
 async def test_a_server_is_found_without_any_hint(apache: ApacheFactory, watch: Watch) -> None:
     server = await asyncio.to_thread(apache, mpm="event", workers=4)
     host = await watch()
-    sample = await until(host, lambda sample: any(f":{server.port}/" in found.url for found in sample.apache or ()))
+    sample = await until(
+        host, lambda sample: any(f":{server.port}/" in found.url for found in APACHE.readings(sample) or ())
+    )
     assert status_of(sample, server).mpm == "event"
 
 
@@ -98,18 +102,18 @@ async def test_proportional_memory_of_every_worker(apache: ApacheFactory, watch:
 async def test_a_full_pool_is_silence_and_the_rest_goes_on(apache: ApacheFactory, watch: Watch) -> None:
     server = await asyncio.to_thread(apache, mpm="prefork", workers=2, pages={"slow.cgi": SLOW})
     host = await watch(apache_urls=[server.status_url])
-    await until(host, lambda sample: bool(sample.apache))
+    await until(host, lambda sample: bool(APACHE.readings(sample)))
     with requests(f"{server.url}slow.cgi", 2):
         silent = await until(host, lambda sample: apache_outcome(sample)[0] is State.FAILED)
         assert "every worker may be busy" in apache_outcome(silent)[1]
-        assert silent.apache is None
+        assert not APACHE.readings(silent)
         assert silent.cpu is not None
         later = await until(host, lambda sample: sample.at > silent.at + 1.0)
         assert later.tcp is not None
         waiting = [found for found in later.tcp.listeners if found.port == server.port]
         assert waiting[0].queue >= 1  # the status request itself
         # One request waits, however many ticks passed; its page comes when a worker is free.
-        back = await until(host, lambda sample: bool(sample.apache))
+        back = await until(host, lambda sample: bool(APACHE.readings(sample)))
         assert status_of(back, server).fetch_s is not None
     lines = server.access_log.read_text().splitlines()
     assert sum(" /server-status?auto" in line for line in lines) < 60
@@ -152,18 +156,18 @@ async def test_what_is_missing_is_said(
 async def test_a_server_that_dies_and_comes_back(apache: ApacheFactory, watch: Watch) -> None:
     server = await asyncio.to_thread(apache, mpm="event", workers=4)
     host = await watch(apache_urls=[server.status_url])
-    await until(host, lambda sample: bool(sample.apache))
+    await until(host, lambda sample: bool(APACHE.readings(sample)))
     await asyncio.to_thread(server.kill)
     dead = await until(host, lambda sample: apache_outcome(sample)[0] is State.FAILED)
     assert "connection refused" in apache_outcome(dead)[1]
-    assert dead.apache is None
+    assert not APACHE.readings(dead)
 
 
 @pytest.mark.servers
 async def test_tls_on_this_machine_needs_no_certificate(apache: ApacheFactory, watch: Watch) -> None:
     server = await asyncio.to_thread(apache, mpm="event", workers=4, tls=True)
     host = await watch(apache_urls=[server.status_url])
-    sample = await until(host, lambda sample: bool(sample.apache))
+    sample = await until(host, lambda sample: bool(APACHE.readings(sample)))
     assert status_of(sample, server).mpm == "event"
 
 

@@ -11,7 +11,9 @@ import pytest
 from collectors.host import HostCollector
 from collectors.php_fpm import fastcgi
 from collectors.transport.ssh.transport import SshTransport
-from loadtop.model import FpmPool, Group, HostSample, Process, State
+from loadtop.model import HostSample, Process, State
+from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.php_fpm.record import FpmPool
 from tests.servers.apache import ApacheFactory
 from tests.servers.php_fpm import Fpm, FpmFactory
 from tests.servers.program import find_program, free_port
@@ -26,7 +28,7 @@ def address_of(server: Fpm) -> str:
 
 
 def pool_of(sample: HostSample, server: Fpm) -> FpmPool | None:
-    return next((pool for pool in sample.fpm or () if pool.address == address_of(server)), None)
+    return next((pool for pool in PHP_FPM.readings(sample) or () if pool.address == address_of(server)), None)
 
 
 def read(server: Fpm) -> Callable[[HostSample], bool]:
@@ -94,12 +96,12 @@ async def test_a_pool_is_found_and_read(
             await until(host, lambda s: (p := pool_of(s, server)) is not None and (p.accepted or 0) > before), server
         )
         assert later is not None
-        group = {row.pid for row in host_rows(host, Group.FPM)}
+        group = {row.pid for row in host_rows(host, "php-fpm")}
         assert server.pid in group
         await host.close()
 
 
-def host_rows(host: HostCollector, group: Group) -> list[Process]:
+def host_rows(host: HostCollector, group: str) -> list[Process]:
     sample, _ = host.latest()
     return [row for row in (sample.processes if sample else None) or () if row.group is group]
 
@@ -130,7 +132,7 @@ async def test_two_pools_of_the_same_name_are_told_apart(php_fpm: FpmFactory, wa
     servers = await asyncio.gather(*(asyncio.to_thread(lambda: php_fpm(tcp=False)) for _ in range(2)))
     host = await watch()
     sample = await until(host, lambda s: all(read(server)(s) for server in servers))
-    names = [pool.pool for pool in sample.fpm or ()]
+    names = [pool.pool for pool in PHP_FPM.readings(sample) or ()]
     assert len(set(names)) == len(names) >= 2
 
 
@@ -157,8 +159,8 @@ async def test_pages_that_are_given(apache: ApacheFactory, watch: Watch) -> None
     ]
     for url in urls:
         host = await watch(fpm_urls=[url])
-        sample = await until(host, lambda s: any(p.active is not None and p.max_children for p in s.fpm or ()))
-        pools = sample.fpm or ()
+        sample = await until(host, lambda s: any(p.active is not None and p.max_children for p in PHP_FPM.readings(s)))
+        pools = PHP_FPM.readings(sample) or ()
         assert [(pool.pool, pool.max_children, pool.total) for pool in pools] == [("www", 3, 3)]
         await host.close()
 
@@ -167,7 +169,7 @@ async def test_a_page_that_does_not_answer_is_named(watch: Watch) -> None:
     host = await watch(fpm_urls=["unix:/run/no-such-fpm.sock;/status"])
     sample = await until(host, lambda s: fpm_outcome(s)[0] is State.FAILED)
     assert fpm_outcome(sample)[1] == "unix:/run/no-such-fpm.sock;/status: no such socket"
-    assert sample.fpm is None
+    assert not PHP_FPM.readings(sample)
 
 
 async def test_a_page_of_its_own_listener_answers_when_the_pool_is_full(php_fpm: FpmFactory, watch: Watch) -> None:

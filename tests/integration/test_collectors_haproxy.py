@@ -9,7 +9,9 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from collectors.transport.ssh.transport import SshTransport
-from loadtop.model import HaproxyProxy, HostSample, State
+from loadtop.model import HostSample, State
+from loadtop.servers.haproxy.kind import HAPROXY
+from loadtop.servers.haproxy.record import HaproxyProxy
 from tests.servers.haproxy import Haproxy, HaproxyFactory
 from tests.servers.sshd import SshdFactory
 from tests.servers.watched import Watch, until
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.servers
 
 
 def line_of(sample: HostSample, proxy: str, server: str) -> HaproxyProxy | None:
-    return next((line for line in sample.haproxy or () if (line.proxy, line.server) == (proxy, server)), None)
+    return next((line for line in HAPROXY.readings(sample) or () if (line.proxy, line.server) == (proxy, server)), None)
 
 
 def queued(sample: HostSample) -> int:
@@ -88,8 +90,8 @@ async def test_statistics_that_are_given(haproxy: HaproxyFactory, watch: Watch, 
     server = await asyncio.to_thread(lambda: haproxy([1]))
     urls = {"page": server.stats_url, "csv": f"{server.stats_url};csv", "socket": f"unix:{server.stats_socket}"}
     host = await watch(haproxy_urls=[urls[form]])
-    sample = await until(host, lambda s: bool(s.haproxy))
-    assert {line.proxy for line in sample.haproxy or ()} == {"fe", "be", "stats"}
+    sample = await until(host, lambda s: bool(HAPROXY.readings(s)))
+    assert {line.proxy for line in HAPROXY.readings(sample) or ()} == {"fe", "be", "stats"}
 
 
 async def test_the_page_of_its_configuration_where_the_socket_is_gone(haproxy: HaproxyFactory, watch: Watch) -> None:
@@ -103,10 +105,10 @@ async def test_the_page_of_its_configuration_where_the_socket_is_gone(haproxy: H
 async def test_a_haproxy_that_dies(haproxy: HaproxyFactory, watch: Watch) -> None:
     server = await asyncio.to_thread(lambda: haproxy([1]))
     host = await watch(haproxy_urls=[server.stats_url])
-    await until(host, lambda s: bool(s.haproxy))
+    await until(host, lambda s: bool(HAPROXY.readings(s)))
     await asyncio.to_thread(server.stop)
     sample = await until(host, lambda s: haproxy_outcome(s)[0] is State.FAILED)
-    assert sample.haproxy is None
+    assert not HAPROXY.readings(sample)
     assert "connection refused" in haproxy_outcome(sample)[1]
 
 

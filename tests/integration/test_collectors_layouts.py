@@ -14,8 +14,10 @@ import pytest
 from collectors.host import HostCollector
 from collectors.machine import ProcMachine
 from loadtop.cli.demo.apache import find_apache, service_user
-from loadtop.model import Group, HostSample
+from loadtop.model import HostSample
 from loadtop.reports.doctor import examine
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.php_fpm.kind import PHP_FPM
 from tests.servers.only import OnlyBelow
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
@@ -123,17 +125,14 @@ async def test_the_layout_of_red_hat_is_found_without_options() -> None:
         fpm.wait_until(lambda: answers(place.fpm_port), directory / "log/fpm")
         place.forget_debian()
         sample = await settled(
-            httpd.pid, lambda s: any(found.max_request_workers is not None for found in s.apache or ())
+            httpd.pid, lambda s: any(found.max_request_workers is not None for found in APACHE.readings(s))
         )
-        assert sample.apache is not None
-        (status,) = sample.apache
+        (status,) = APACHE.readings(sample)
         assert status.url == f"http://127.0.0.1:{place.port}/server-status?auto"
         assert (status.mpm, status.max_request_workers, status.server_limit) == ("event", 6, 2)
         assert (status.threads_per_child, status.listen_backlog) == (3, 77)
-        assert {row.name for row in sample.processes or () if row.group is Group.HTTPD} == {"httpd"}
-        pools = (await settled(fpm.pid, lambda s: bool(s.fpm))).fpm
-        assert pools is not None
-        (pool,) = pools
+        assert {row.name for row in sample.processes or () if row.group == "httpd"} == {"httpd"}
+        (pool,) = PHP_FPM.readings(await settled(fpm.pid, lambda s: bool(PHP_FPM.readings(s))))
         assert (pool.pool, pool.max_children, pool.active, pool.total) == ("www", 3, 1, 3)
 
 
@@ -145,12 +144,12 @@ CONTAINER = ("--net", "--pid", "--fork", "--kill-child")
 @pytest.mark.parametrize(
     ("kind", "group", "option", "processes"),
     [
-        ("apache", Group.HTTPD, "--apache URL", 3),
-        ("fpm", Group.FPM, "--fpm URL", 4),
-        ("haproxy", Group.HAPROXY, "--haproxy URL", 1),
+        ("apache", "httpd", "--apache URL", 3),
+        ("fpm", "php-fpm", "--fpm URL", 4),
+        ("haproxy", "haproxy", "--haproxy URL", 1),
     ],
 )
-async def test_a_server_in_a_container_is_told_as_that(kind: str, group: Group, option: str, processes: int) -> None:
+async def test_a_server_in_a_container_is_told_as_that(kind: str, group: str, option: str, processes: int) -> None:
     """Its configuration would be another's, and its port on this machine another server's: neither is shown."""
     with server_directory() as directory, contextlib.ExitStack() as servers:
         place = RedHat(directory)
@@ -163,8 +162,8 @@ async def test_a_server_in_a_container_is_told_as_that(kind: str, group: Group, 
         )
         alive = len(children(recursive=True))
         program.kill()  # what forked a process namespace does not heed a gentle end
-        assert (sample.apache, sample.fpm, sample.haproxy) == (None, None, None)
-        assert sum(row.group is group for row in sample.processes or ()) == alive >= processes
+        assert not sample.servers
+        assert sum(row.group == group for row in sample.processes or ()) == alive >= processes
         check = next(check for check in examine(sample) if check.panel == kind.replace("fpm", "php-fpm"))
         assert str(check.health) == "missing"
         assert "runs in a container with a network of its own" in check.missing

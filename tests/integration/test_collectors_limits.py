@@ -6,7 +6,9 @@ import pytest
 
 from collectors.host import far_host, local_host
 from collectors.transport.ssh.transport import SshTransport
-from loadtop.model import ApacheStatus, HostSample
+from loadtop.model import HostSample
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.apache.record import ApacheStatus
 from tests.servers.apache import Apache, ApacheFactory, Mpm
 from tests.servers.sshd import SshdFactory
 from tests.servers.watched import until
@@ -15,7 +17,7 @@ pytestmark = pytest.mark.servers
 
 
 def status_of(sample: HostSample, server: Apache) -> ApacheStatus | None:
-    return next((page for page in sample.apache or () if f":{server.port}/" in page.url), None)
+    return next((page for page in APACHE.readings(sample) or () if f":{server.port}/" in page.url), None)
 
 
 @pytest.mark.parametrize(("mpm", "far"), [("prefork", False), ("event", True)])
@@ -51,8 +53,8 @@ async def test_a_configuration_that_is_gone_is_unknown(apache: ApacheFactory) ->
     host = local_host(apache_urls=[server.status_url])
     await host.start(0.2)
     try:
-        first = await until(host, lambda s: bool(s.apache))
-        sample = await until(host, lambda s: s.at > first.at + 1.0 and bool(s.apache))
+        first = await until(host, lambda s: bool(APACHE.readings(s)))
+        sample = await until(host, lambda s: s.at > first.at + 1.0 and bool(APACHE.readings(s)))
     finally:
         await host.close()
     page = status_of(sample, server)

@@ -18,7 +18,7 @@ from collectors.machine import Machine, ProcMachine
 from collectors.psutil_machine import PsutilMachine
 from collectors.transport import sock_diag
 from collectors.transport.local import LocalTransport
-from loadtop.model import USER_HZ, Group, HostSample, State
+from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, State
 from tests.servers.program import find_program
 
 
@@ -139,14 +139,14 @@ async def test_this_process_and_a_busy_other(machine: ProcMachine, busy: int) ->
     sample = await machine.sample()
     assert sample.processes is not None
     rows = {row.pid: row for row in sample.processes}
-    assert rows[os.getpid()].group is Group.LOADTOP
+    assert rows[os.getpid()].group == LOADTOP
     ours, oracle = rows[os.getpid()], psutil.Process()
     assert ours.rss_kb == pytest.approx(oracle.memory_info().rss / 1024, rel=0.2)
     assert ours.threads == pytest.approx(oracle.num_threads(), abs=2)
     assert ours.started_ticks / USER_HZ == pytest.approx(oracle.create_time() - psutil.boot_time(), abs=2.0)
-    assert rows[busy].group is Group.OTHER
+    assert rows[busy].group == OTHER
     assert rows[busy].state == "R"
-    assert sum(row.group is Group.OTHER for row in rows.values()) <= 5
+    assert sum(row.group == OTHER for row in rows.values()) <= 5
 
 
 async def test_reading_blocks_no_event_loop(machine: ProcMachine) -> None:
@@ -186,7 +186,7 @@ async def test_psutil_tells_the_same(sample: HostSample) -> None:
     assert disks <= {disk.name for disk in found.disks or ()}
     assert {line.name for line in found.networks or ()} == {line.name for line in sample.networks or ()}
     assert found.processes is not None
-    assert os.getpid() in [row.pid for row in found.processes if row.group is Group.LOADTOP]
+    assert os.getpid() in [row.pid for row in found.processes if row.group == LOADTOP]
     reasons = {outcome.collector: outcome for outcome in found.outcomes}
     assert reasons["pressure"].state is State.ABSENT
     assert reasons["tcp"].reason

@@ -14,7 +14,9 @@ import pytest
 
 from collectors.host import HostCollector, far_host, local_host
 from collectors.transport.ssh.transport import SshTransport
-from loadtop.model import Group, HostSample
+from loadtop.model import OTHER, HostSample
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.php_fpm.kind import PHP_FPM
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.haproxy import Haproxy, HaproxyFactory
 from tests.servers.php_fpm import FpmFactory
@@ -62,8 +64,8 @@ def family(pid: int) -> set[int]:
     return {pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))}
 
 
-def of(sample: HostSample, group: Group) -> set[int]:
-    return {row.pid for row in sample.processes or () if row.group is group}
+def of(sample: HostSample, group: str) -> set[int]:
+    return {row.pid for row in sample.processes or () if row.group == group}
 
 
 @pytest.mark.servers
@@ -76,12 +78,13 @@ async def test_only_the_server_under_test_counts(apache: ApacheFactory, watch: W
     assert foreign.fpm is not None
     host = await watch(how, server)
     first = await until(host, lambda _: True)
-    assert of(first, Group.HTTPD) == family(server.pid)
-    assert of(first, Group.FPM) == family(server.fpm.program.pid)
-    pool = await until(host, lambda sample: bool(sample.fpm))
-    assert [found.max_children for found in pool.fpm or ()] == [2]
+    assert of(first, "httpd") == family(server.pid)
+    assert of(first, "php-fpm") == family(server.fpm.program.pid)
+    pool = await until(host, lambda sample: bool(PHP_FPM.readings(sample)))
+    assert [found.max_children for found in PHP_FPM.readings(pool)] == [2]
     assert [
-        f":{server.port}/" in found.url for found in (await until(host, lambda s: bool(s.apache))).apache or ()
+        f":{server.port}/" in found.url
+        for found in APACHE.readings(await until(host, lambda s: bool(APACHE.readings(s))))
     ] == [True]
 
 
@@ -92,10 +95,10 @@ async def test_two_servers_under_load_count_both(apache: ApacheFactory, watch: W
     first, foreign, second = [await asyncio.to_thread(lambda: apache(mpm="prefork", workers=2)) for _ in range(3)]
     host = await watch(how, first, f"http://localhost:{first.port}/b", second)
     sample = await until(host, lambda _: True)
-    assert of(sample, Group.HTTPD) == family(first.pid) | family(second.pid)
-    assert foreign.pid not in of(sample, Group.HTTPD)
-    sample = await until(host, lambda sample: len(sample.apache or ()) > 1)
-    assert [page.url for page in sample.apache or ()] == [
+    assert of(sample, "httpd") == family(first.pid) | family(second.pid)
+    assert foreign.pid not in of(sample, "httpd")
+    sample = await until(host, lambda sample: len(APACHE.readings(sample) or ()) > 1)
+    assert [page.url for page in APACHE.readings(sample) or ()] == [
         f"{server.url}server-status?auto" for server in (first, second)
     ]
 
@@ -109,9 +112,9 @@ async def test_a_server_that_runs_php_itself_has_no_pool(
     foreign = await asyncio.to_thread(lambda: php_fpm(max_children=3))
     server = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=3, php="mod"))
     host = await watch(how, server)
-    sample = await until(host, lambda sample: bool(sample.apache) and not of(sample, Group.FPM))
-    assert of(sample, Group.HTTPD) == family(server.pid)
-    assert not sample.fpm
+    sample = await until(host, lambda sample: bool(APACHE.readings(sample)) and not of(sample, "php-fpm"))
+    assert of(sample, "httpd") == family(server.pid)
+    assert not PHP_FPM.readings(sample)
     assert foreign.program.pid
 
 
@@ -137,10 +140,10 @@ backend made
         proxy = await asyncio.to_thread(lambda: haproxy([], extra=ways))
         assert foreign.pid
         host = await watch(how, proxy)
-        await until(host, lambda sample: of(sample, Group.HTTPD) == family(first.pid) | family(second.pid))
-        sample = await until(host, lambda sample: len(sample.apache or ()) == 2)
+        await until(host, lambda sample: of(sample, "httpd") == family(first.pid) | family(second.pid))
+        sample = await until(host, lambda sample: len(APACHE.readings(sample) or ()) == 2)
         pages = {f"http://127.0.0.1:{server.port}/server-status?auto" for server in (first, second)}
-        assert {page.url for page in sample.apache or ()} == pages
+        assert {page.url for page in APACHE.readings(sample) or ()} == pages
         for path in ("", "a", "b", "c"):
             await asyncio.to_thread(ask, f"{proxy.url}{path}")
         await until(host, lambda _: [served(server) for server in (first, second, foreign)] == [2, 2, 0])
@@ -156,7 +159,7 @@ async def test_a_server_of_haproxy_that_is_nowhere_known_is_named(
     host = await watch("near", proxy)
     everyone = family(servers[0].pid) | family(servers[1].pid)
     sample = await until(host, lambda sample: "unix@/nobody/knows.sock" in told(sample))
-    assert of(sample, Group.HTTPD) >= everyone
+    assert of(sample, "httpd") >= everyone
     assert "cannot be told" in told(sample)
 
 
@@ -182,11 +185,11 @@ async def test_a_busy_other_server_stays_visible(apache: ApacheFactory, watch: W
         for _ in range(20):
             with contextlib.suppress(OSError):
                 ask(foreign.url)
-        return client.pid in of(sample, Group.OTHER)
+        return client.pid in of(sample, OTHER)
 
     sample = await until(host, seen)
-    assert client.pid not in of(sample, Group.HTTPD)
-    assert of(sample, Group.HTTPD) == family(server.pid)
+    assert client.pid not in of(sample, "httpd")
+    assert of(sample, "httpd") == family(server.pid)
 
 
 def ask(url: str) -> None:

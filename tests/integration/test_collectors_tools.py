@@ -16,6 +16,7 @@ from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
 from loadtop.rates.compute import host_rates
 from loadtop.rates.records import HostRates
+from loadtop.servers.registry import KINDS
 from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
 
@@ -91,7 +92,7 @@ async def seen(sshd: SshdFactory, tmp_path: Path) -> Seen:
         await asyncio.to_thread(worker.join)
         await near.close()
         await far.close()
-    rates = [host_rates(old, new) for old, new in zip(before, after, strict=True)]
+    rates = [host_rates(old, new, KINDS) for old, new in zip(before, after, strict=True)]
     assert rates[0] is not None
     assert rates[1] is not None
     return Seen(rates[0], rates[1], after[0], *printed)

@@ -17,7 +17,8 @@ PROGRAM = """
 import itertools, sys
 from pathlib import Path
 from benchmarks.made_frames import made_frames
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.servers.registry import KINDS, VERDICTS, DEMANDS
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.rates.measured import Measurer
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.meta import SessionMeta
@@ -27,7 +28,7 @@ from loadtop.recording.recorder import Recorder
 folder = Path(sys.argv[1])
 path, filler = folder / "a.loadtop", folder / "filler"
 known = list(itertools.islice(made_frames(1, 50), 120))
-measurer, diagnoser = Measurer(), Diagnoser()
+measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
 meta = SessionMeta(1.8e9, ("loadtop",), "http://web1/", "0", 1.0)
 recorder = Recorder(path, meta=meta)
 

@@ -24,7 +24,7 @@ WRITER = """
 import resource, sys, time
 from pathlib import Path
 from benchmarks.made_frames import made_frames
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.rates.measured import Measurer
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.meta import SessionMeta
@@ -33,7 +33,7 @@ from loadtop.recording.recorder import Recorder
 path, cadence, count, limit = Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-measurer, diagnoser = Measurer(), Diagnoser()
+measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
 recorder = Recorder(path, meta=SessionMeta(1.8e9, ("loadtop",), "http://web1/", "0", cadence))
 print("begun", recorder.problem, flush=True)
 for frame, _ in zip(made_frames(1, 50), range(count)):

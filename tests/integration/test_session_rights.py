@@ -16,7 +16,8 @@ PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 from benchmarks.made_frames import made_frames
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.servers.registry import KINDS, VERDICTS, DEMANDS
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.rates.measured import Measurer
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.meta import SessionMeta
@@ -34,7 +35,7 @@ if task == "read":
     except SessionError as error:
         print(error)
 else:
-    measurer, diagnoser = Measurer(), Diagnoser()
+    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
     recorder = Recorder(path, meta=SessionMeta(1.8e9, ("loadtop",), "http://web1/", "0", 1.0))
     for frame, _ in zip(made_frames(1, 5), range(3)):
         measured = measurer.measure(frame)

@@ -18,7 +18,7 @@ from collectors.machine import ProcMachine
 from collectors.reading import Missing, Reading, Request, Wanted
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh.transport import SshTransport
-from loadtop.model import Group, Listener, State
+from loadtop.model import Listener, State
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program, free_port
 from tests.servers.sshd import Sshd, SshdFactory
@@ -139,7 +139,7 @@ async def test_pages_come_from_the_machine_itself(far: tuple[Sshd, SshTransport]
     with pytest.raises(FetchError, match="connection refused: nothing listens there"):
         await machine.fetch(f"http://127.0.0.1:{free_port()}/", 5.0)
     rows = [row for _ in range(3) for row in (await machine.sample()).processes or ()]
-    assert server.pid in {row.pid for row in rows if row.group is Group.HTTPD}
+    assert server.pid in {row.pid for row in rows if row.group == "httpd"}
 
 
 async def test_proportional_memory_comes_later(far: tuple[Sshd, SshTransport], apache: ApacheFactory) -> None:
@@ -148,7 +148,7 @@ async def test_proportional_memory_comes_later(far: tuple[Sshd, SshTransport], a
     machine = ProcMachine(transport)
     sizes: dict[int, int | None] = {}
     for _ in range(30):
-        sizes |= {row.pid: row.pss_kb for row in (await machine.sample()).processes or () if row.group is Group.HTTPD}
+        sizes |= {row.pid: row.pss_kb for row in (await machine.sample()).processes or () if row.group == "httpd"}
         if sizes.get(server.pid):
             break
         await asyncio.sleep(0.05)

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from loadtop.model import Frame, Group, HostFacts, HostSample, HostState, Process
+from loadtop.model import OTHER, Frame, HostFacts, HostSample, HostState, Process
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.meta import SessionMeta
 from loadtop.recording.reader import Session
@@ -60,4 +60,4 @@ def _neutral_host(host: HostState, facts: dict[str, HostFacts]) -> HostState:
 
 
 def _neutral_process(process: Process) -> Process:
-    return replace(process, name="other") if process.group is Group.OTHER else process
+    return replace(process, name="other") if process.group == OTHER else process

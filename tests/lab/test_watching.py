@@ -22,6 +22,7 @@ from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
 from loadtop.rates.compute import host_rates
 from loadtop.rates.records import HostRates
+from loadtop.servers.registry import KINDS
 from tests.lab.memory import memory_group, swap_file
 from tests.lab.slow_disk import slow_disk
 from tests.servers.program import find_program
@@ -131,7 +132,9 @@ async def watched(machines: Sequence[ProcMachine], hoarder: int, disk: str) -> S
         await asyncio.sleep(0.2)
     printed = await tools
     after = await samples()
-    rates = [found for old, new in zip(before, after, strict=True) if (found := host_rates(old, new)) is not None]
+    rates = [
+        found for old, new in zip(before, after, strict=True) if (found := host_rates(old, new, KINDS)) is not None
+    ]
     return Seen(rates, during, after, *printed, disk)
 
 

@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import (
-    ApacheStatus,
+    OTHER,
     Core,
     Cpu,
     CpuTimes,
@@ -18,7 +18,6 @@ from loadtop.model import (
     Failures,
     Frame,
     GeneratorSample,
-    Group,
     HostFacts,
     HostSample,
     HostState,
@@ -40,6 +39,8 @@ from loadtop.model import (
 from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 URL = "http://web1/index.php"
 WALL = 1_780_000_000.0
@@ -90,8 +91,8 @@ class Story:
     load: bool = True
     at: float = 0.0
     _number: int = 0
-    _measurer: Measurer = field(default_factory=Measurer)
-    _diagnoser: Diagnoser = field(default_factory=Diagnoser)
+    _measurer: Measurer = field(default_factory=lambda: Measurer(KINDS))
+    _diagnoser: Diagnoser = field(default_factory=lambda: Diagnoser(VERDICTS, DEMANDS))
     _ticks: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     _counters: dict[str, float] = field(default_factory=dict[str, float])
     _last: dict[str, HostSample] = field(default_factory=dict[str, HostSample])
@@ -184,7 +185,7 @@ class Story:
             ),
             tcp=Tcp(0, 0, 0, self._count(name + "seg", 900), 0, 0, 24, 130, 60),
             processes=processes,
-            apache=None if scene.apache else (self._status(scene, uptime),),
+            servers={} if scene.apache else {"apache": (self._status(scene, uptime),)},
             outcomes=tuple(outcomes),
         )
         self._last[name] = sample
@@ -222,14 +223,14 @@ class Story:
         )
 
     def _processes(self, name: str, scene: Scene) -> tuple[Process, ...]:
-        found = [Process(1, "systemd", Group.OTHER, "S", 1, self._count(name + "p1", 0), 10, 11_000, 5_000)]
+        found = [Process(1, "systemd", OTHER, "S", 1, self._count(name + "p1", 0), 10, 11_000, 5_000)]
         for index in range(scene.slots and scene.busy + 4):
             ticks = self._count(f"{name}h{index}", 2 * (scene.user + scene.system) / max(1, scene.busy + 4))
             state = "D" if scene.swap_in_kb and index % 2 else ("R" if index < scene.running else "S")
             found.append(
-                Process(1200 + index, "apache2", Group.HTTPD, state, 1, ticks, 4000 + index, 14_200 + 90 * index, 9_320)
+                Process(1200 + index, "apache2", "httpd", state, 1, ticks, 4000 + index, 14_200 + 90 * index, 9_320)
             )
-        found.append(Process(907, "mariadbd", Group.OTHER, "S", 28, self._count(name + "db", 7), 900, 81_000, 79_000))
+        found.append(Process(907, "mariadbd", OTHER, "S", 28, self._count(name + "db", 7), 900, 81_000, 79_000))
         return tuple(found)
 
     def _status(self, scene: Scene, uptime: float) -> ApacheStatus:
@@ -310,7 +311,7 @@ def load_failed() -> list[Snapshot]:
 
 def bare() -> list[Snapshot]:
     """A machine that tells little: no iowait, no available memory, no pressure, no paging, no disks."""
-    measurer, diagnoser = Measurer(), Diagnoser()
+    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
     snapshots: list[Snapshot] = []
     for snapshot in headroom()[:8]:
         (host,) = snapshot.measured.frame.hosts
@@ -329,7 +330,7 @@ def bare() -> list[Snapshot]:
             disks=None,
             tcp=None,
             processes=None,
-            apache=None,
+            servers={},
             outcomes=tuple(Outcome(name, State.ABSENT, reason) for name, reason in reasons),
         )
         measured = measurer.measure(replace(snapshot.measured.frame, hosts=(replace(host, sample=little),)))

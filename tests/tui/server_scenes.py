@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
-from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.model import FpmPool, Group, HaproxyProxy, HostSample, Outcome, State
+from loadtop.diagnosis.diagnoser import Diagnoser
+from loadtop.model import HostSample, Outcome, State
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
+from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 from tests.tui.scenes import headroom
 
 POOLS = (
@@ -22,7 +25,7 @@ LINES = (
 
 def with_servers(*, silent: bool = False) -> list[Snapshot]:
     """Ten seconds with a full pool and a queue; ``silent``: in the last ones no pool answers."""
-    measurer, diagnoser = Measurer(), Diagnoser()
+    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
     snapshots: list[Snapshot] = []
     for number, snapshot in enumerate(headroom()[:10]):
         (host,) = snapshot.measured.frame.hosts
@@ -51,8 +54,10 @@ def _sample(sample: HostSample, number: int, *, silent: bool) -> HostSample:
         for entry in LINES
     )
     processes = tuple(
-        replace(process, name="php-fpm8.2", group=Group.FPM) if process.name == "mariadbd" else process
+        replace(process, name="php-fpm8.2", group="php-fpm") if process.name == "mariadbd" else process
         for process in sample.processes or ()
     )
     outcomes = (*sample.outcomes, Outcome("fpm", State.FAILED if silent else State.OK))
-    return replace(sample, fpm=pools, haproxy=lines, processes=processes, outcomes=outcomes)
+    return replace(
+        sample, servers={**sample.servers, "fpm": pools, "haproxy": lines}, processes=processes, outcomes=outcomes
+    )

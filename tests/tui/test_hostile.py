@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Evidence, Finding
+from loadtop.diagnosis.finding import Diagnosis, Evidence, Finding
 from loadtop.model import Frame, HostState
+from loadtop.model.server import ServerReading
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.server import ServerRates
+from loadtop.servers.apache.record import ApacheStatus
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import cpu_then_swap, stale
 from tui.apps.cockpit import Cockpit
@@ -18,6 +21,12 @@ from tui.drawing.appearance import Appearance
 
 EVIL = "\x1b]0;evil\x07[bold red]\u202e日本\r\n\x9b2J"
 Text = Callable[[Cockpit], list[str]]
+
+
+def _evil(page: ServerRates[ServerReading]) -> ServerRates[ServerReading]:
+    reading = page.reading
+    assert isinstance(reading, ApacheStatus)
+    return replace(page, reading=replace(reading, mpm=EVIL, scoreboard=reading.scoreboard + EVIL))
 
 
 def poisoned(snapshot: Snapshot) -> Snapshot:
@@ -38,14 +47,14 @@ def poisoned(snapshot: Snapshot) -> Snapshot:
                 ),
                 disks=tuple(replace(disk, name=EVIL) for disk in rates.disks or ()),
                 networks=tuple(replace(net, name=EVIL) for net in rates.networks or ()),
-                apache=tuple(replace(page, mpm=EVIL, scoreboard=page.scoreboard + EVIL) for page in rates.apache or ()),
+                servers={"apache": tuple(map(_evil, rates.servers["apache"]))},
             )
         facts = replace(sample.facts, source="\x1b[2J")
         outcomes = tuple(replace(outcome, reason=EVIL) for outcome in sample.outcomes)
         state = HostState(EVIL, "target", replace(sample, facts=facts, outcomes=outcomes), host.state.fresh, EVIL)
         hosts.append(HostView(state, rates, host.stale_s))
     evidence = (Evidence(EVIL, EVIL, 12.0, 3.0, EVIL, EVIL), Evidence("running", EVIL, 2.0, 3.0, "tasks", EVIL))
-    finding = Finding(Bottleneck.SWAP, EVIL, 1.0, 2.0, 0.9, evidence, EVIL * 9)
+    finding = Finding("swap", EVIL, 1.0, 2.0, 0.9, evidence, EVIL * 9)
     verdict = replace(finding, symptoms=(finding,))
     frame = Frame(
         measured.frame.number,

@@ -8,14 +8,14 @@ import pytest
 
 from loadtop.i18n import language, set_language
 from loadtop.model import (
-    ApacheStatus,
+    LOADTOP,
+    OTHER,
     Core,
     Cpu,
     CpuTimes,
     Failures,
     Frame,
     GeneratorSample,
-    Group,
     HostFacts,
     HostSample,
     HostState,
@@ -29,6 +29,9 @@ from loadtop.model import (
     Swap,
     Tcp,
 )
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.registry import KINDS
 from tests.unit.course import Course
 
 FACTS = HostFacts("web1", "local", "Linux", "6.1", 2, 4_000_000)
@@ -64,7 +67,8 @@ class Machine:
         changes: dict[str, Any] | None = None,
         seconds: float = 1.0,
     ) -> HostSample:
-        """The next sample; shares in percent, traffic in kB/s, ``processes`` as name -> % of a core."""
+        """The next sample; shares in percent, traffic in kB/s, ``processes`` as name -> % of a core. ``changes`` are
+        fields of the sample, or readings of a kind of server."""
         self.at += seconds
         ticks = round(100 * seconds)
         self.cores = [
@@ -92,11 +96,12 @@ class Machine:
             "processes": tuple(
                 self._process(i, name, share, ticks) for i, (name, share) in enumerate((processes or {}).items())
             ),
-            "apache": None
-            if board is None
-            else (ApacheStatus("http://x/server-status?auto", "prefork", "Apache", board, 10),),
         }
-        return HostSample(self.name, self.at, FACTS, **{**fields, **(changes or {})})
+        page = None if board is None else (ApacheStatus("http://x/server-status?auto", "prefork", "Apache", board, 10),)
+        fields |= changes or {}
+        known = {kind.name: fields.pop(kind.name, page if kind is APACHE else None) for kind in KINDS}
+        servers = {name: readings for name, readings in known.items() if readings is not None}
+        return HostSample(self.name, self.at, FACTS, servers=servers, **fields)
 
     def state(self, **settings: Any) -> HostState:
         return HostState(self.name, self.role, self.sample(**settings), fresh=True)
@@ -113,7 +118,7 @@ class Machine:
 
     def _process(self, number: int, name: str, share: float, ticks: int) -> Process:
         self.process_ticks[name] = self.process_ticks.get(name, 0) + round(ticks * share / 100)
-        group = {"apache2": Group.HTTPD, "loadtop": Group.LOADTOP}.get(name, Group.OTHER)
+        group = {"apache2": "httpd", "loadtop": LOADTOP}.get(name, OTHER)
         return Process(1000 + number, name, group, "S", 1, self.process_ticks[name], 5, 9_000)
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.diagnosis.finding import Diagnosis
-from loadtop.diagnosis.verdict import Diagnoser
 from loadtop.model import Frame
 from loadtop.rates.measured import Measurer
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 Counted = Callable[[int], Any]
 
@@ -22,7 +23,7 @@ class Course:
 
     def __init__(self, machine: Any, load: Any, frame_of: Callable[..., Frame]) -> None:
         self.machine, self.load, self.frame_of = machine, load, frame_of
-        self.measurer, self.diagnoser = Measurer(), Diagnoser()
+        self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
         self.number = -1
 
     def go(self, *, cpu: float = 20.0, load: dict[str, Any] | None = None, **settings: Any) -> Diagnosis:

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.analysis.fail_if import HOST_READERS, LOAD_READERS, Condition, ConditionError, Watchdog
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Distribution, Failures, Frame, Latencies, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 SUMMARY: dict[str, Any] = {
     "load": {
@@ -118,7 +119,7 @@ def test_a_rule_with_a_time_holds_only_after_that_time_in_a_row(
     machine: Any, load: Any, frame_of: Callable[..., Frame]
 ) -> None:
     condition = Condition.parse("web1.cpu.idle<5% for 3s")
-    measurer, diagnoser = Measurer(), Diagnoser()
+    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
 
     def watch(busy: list[float]) -> bool:
         watchdog = Watchdog([condition])
@@ -133,7 +134,7 @@ def test_a_rule_with_a_time_holds_only_after_that_time_in_a_row(
 
 def watched(text: str, samples: Iterable[LoadSample], frame_of: Callable[..., Frame]) -> bool:
     """Whether a rule held over intervals with these samples of the load."""
-    measurer, diagnoser, watchdog = Measurer(), Diagnoser(), Watchdog([Condition.parse(text)])
+    measurer, diagnoser, watchdog = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS), Watchdog([Condition.parse(text)])
     for number, sample in enumerate(samples):
         measured = measurer.measure(frame_of(number, sample))
         watchdog.add(Snapshot(measured, diagnoser.diagnose(measured)))

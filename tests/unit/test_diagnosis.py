@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.diagnosis.assessment import Assessment, Latch
-from loadtop.diagnosis.finding import Bottleneck, Diagnosis, Finding
-from loadtop.diagnosis.verdict import ORDER, Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
+from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.model import Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
 from loadtop.rates.measured import Measurer
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICT_NAMES, VERDICTS
 from tests.unit.course import Course
 
 FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
@@ -20,7 +21,7 @@ FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
 
 def test_a_calm_machine_has_headroom(course: Course) -> None:
     verdict = course.go_on(5).verdict
-    assert (verdict.bottleneck, verdict.host, verdict.symptoms) == (Bottleneck.NONE, None, ())
+    assert (verdict.bottleneck, verdict.host, verdict.symptoms) == ("none", None, ())
     assert {item.metric for item in verdict.evidence} == {"cpu.busy_pct", "apache.full_pct"}
     assert all(item.below and item.value < item.threshold for item in verdict.evidence)
     assert "raise the concurrency (now 10)" in verdict.advice
@@ -28,9 +29,9 @@ def test_a_calm_machine_has_headroom(course: Course) -> None:
 
 def test_a_full_cpu_is_found_within_three_intervals_and_dated_from_its_onset(course: Course) -> None:
     course.go_on(4)
-    assert course.go(**FULL).verdict.bottleneck is Bottleneck.NONE
+    assert course.go(**FULL).verdict.bottleneck == "none"
     verdict = course.go(**FULL).verdict
-    assert (verdict.bottleneck, verdict.host, verdict.since_s, verdict.held_s) == (Bottleneck.CPU, "web1", 3.0, 2.0)
+    assert (verdict.bottleneck, verdict.host, verdict.since_s, verdict.held_s) == ("cpu", "web1", 3.0, 2.0)
     assert verdict.confidence == 1.0
     assert verdict.evidence[0].value == 99.0
     assert all(item.source for item in verdict.evidence)
@@ -39,8 +40,8 @@ def test_a_full_cpu_is_found_within_three_intervals_and_dated_from_its_onset(cou
 def test_one_interval_over_the_threshold_is_no_finding(course: Course) -> None:
     course.go_on(3)
     for _ in range(4):
-        assert course.go(**FULL).verdict.bottleneck is Bottleneck.NONE
-        assert course.go_on(3).verdict.bottleneck is Bottleneck.NONE
+        assert course.go(**FULL).verdict.bottleneck == "none"
+        assert course.go_on(3).verdict.bottleneck == "none"
 
 
 def test_a_cpu_that_hovers_about_its_threshold_does_not_flap(course: Course) -> None:
@@ -48,34 +49,34 @@ def test_a_cpu_that_hovers_about_its_threshold_does_not_flap(course: Course) -> 
     course.go_on(3, **FULL)
     shares = [92.0, 86.0, 91.0, 84.0, 85.0, 95.0, 88.0] * 3
     verdicts = [course.go(busy=(share, share), running=4).verdict.bottleneck for share in shares]
-    assert set(verdicts) == {Bottleneck.CPU}
+    assert set(verdicts) == {"cpu"}
 
 
 def test_a_finding_is_dropped_three_intervals_after_its_end(course: Course) -> None:
     course.go_on(2)
     course.go_on(3, **FULL)
-    assert course.go_on(2).verdict.bottleneck is Bottleneck.CPU
-    assert course.go().verdict.bottleneck is Bottleneck.NONE
+    assert course.go_on(2).verdict.bottleneck == "cpu"
+    assert course.go().verdict.bottleneck == "none"
 
 
 def test_a_busy_cpu_that_nobody_waits_for_is_not_full(course: Course) -> None:
-    assert course.go_on(6, busy=(95.0, 95.0), running=2, cpu_stall=2.0).verdict.bottleneck is Bottleneck.NONE
+    assert course.go_on(6, busy=(95.0, 95.0), running=2, cpu_stall=2.0).verdict.bottleneck == "none"
 
 
 def test_a_full_pool_on_a_free_cpu_is_the_pool(course: Course) -> None:
     verdict = course.go_on(4, board="W" * 10).verdict
-    assert verdict.bottleneck is Bottleneck.APACHE_WORKERS
+    assert verdict.bottleneck == "apache-workers"
     assert "MaxRequestWorkers" in verdict.advice
 
 
 def test_a_full_pool_on_a_full_cpu_is_the_cpu(course: Course) -> None:
     diagnosis = course.go_on(4, board="W" * 10, **FULL)
-    assert diagnosis.verdict.bottleneck is Bottleneck.CPU
-    assert [symptom.bottleneck for symptom in diagnosis.verdict.symptoms] == [Bottleneck.APACHE_WORKERS]
+    assert diagnosis.verdict.bottleneck == "cpu"
+    assert [symptom.bottleneck for symptom in diagnosis.verdict.symptoms] == ["apache-workers"]
 
 
 def test_spare_slots_that_are_open_are_not_a_full_pool(course: Course) -> None:
-    assert course.go_on(5, board="WWWW......").verdict.bottleneck is Bottleneck.NONE
+    assert course.go_on(5, board="WWWW......").verdict.bottleneck == "none"
 
 
 def test_the_advice_for_a_pool_names_the_memory_that_bounds_it(course: Course) -> None:
@@ -92,9 +93,9 @@ def test_a_status_page_that_is_silent_behind_a_full_accept_queue_is_the_pool(cou
         "outcomes": (Outcome("apache", State.FAILED, "no answer"),),
     }
     settings: dict[str, Any] = {"board": None, "processes": {"apache2": 1.0}, "load": {"server": seen}}
-    assert course.go_on(5, changes=silent, **settings).verdict.bottleneck is Bottleneck.APACHE_WORKERS
+    assert course.go_on(5, changes=silent, **settings).verdict.bottleneck == "apache-workers"
     calm = {**silent, "tcp": Tcp(0, 0, 0, listeners=(Listener(8080, 0),))}
-    assert course.go_on(5, changes=calm, **settings).verdict.bottleneck is Bottleneck.NONE
+    assert course.go_on(5, changes=calm, **settings).verdict.bottleneck == "none"
 
 
 def test_swapping_wins_over_the_busy_kernel_and_the_full_pool_that_it_causes(course: Course) -> None:
@@ -102,40 +103,40 @@ def test_swapping_wins_over_the_busy_kernel_and_the_full_pool_that_it_causes(cou
         4, busy=(97.0, 97.0), system=90.0, iowait=3.0, running=9, cpu_stall=70.0, memory_stall=54.0,
         swap_in=84_000.0, swap_out=81_000.0, faults=21_000.0, board="W" * 10,
     )  # fmt: skip
-    assert diagnosis.verdict.bottleneck is Bottleneck.SWAP
+    assert diagnosis.verdict.bottleneck == "swap"
     assert {symptom.bottleneck for symptom in diagnosis.verdict.symptoms} == {
-        Bottleneck.CPU,
-        Bottleneck.APACHE_WORKERS,
+        "cpu",
+        "apache-workers",
     }
 
 
 def test_swap_that_is_occupied_but_still_is_no_limit(course: Course) -> None:
-    assert course.go_on(6, swap_used=900_000).verdict.bottleneck is Bottleneck.NONE
+    assert course.go_on(6, swap_used=900_000).verdict.bottleneck == "none"
 
 
 def test_swap_traffic_that_nobody_feels_is_no_limit(course: Course) -> None:
-    assert course.go_on(6, swap_out=500.0, faults=1.0, memory_stall=0.5).verdict.bottleneck is Bottleneck.NONE
+    assert course.go_on(6, swap_out=500.0, faults=1.0, memory_stall=0.5).verdict.bottleneck == "none"
 
 
 def test_iowait_alone_is_no_limit(course: Course) -> None:
-    assert course.go_on(6, iowait=90.0).verdict.bottleneck is Bottleneck.NONE
+    assert course.go_on(6, iowait=90.0).verdict.bottleneck == "none"
 
 
 def test_a_full_generator_is_said_before_anything_else(course: Course) -> None:
     diagnosis = course.go_on(4, cpu=97.0, board="W" * 10, **FULL)
-    assert diagnosis.verdict.bottleneck is Bottleneck.GENERATOR
+    assert diagnosis.verdict.bottleneck == "generator"
     assert "--workers 2" in diagnosis.verdict.advice
     assert [finding.bottleneck for finding in diagnosis.findings] == [
-        Bottleneck.GENERATOR,
-        Bottleneck.CPU,
-        Bottleneck.APACHE_WORKERS,
+        "generator",
+        "cpu",
+        "apache-workers",
     ]
 
 
 def test_answers_that_are_mostly_errors_are_said_before_any_resource(course: Course) -> None:
     wrong = ({"non_2xx": 90 * number, "message": "404 to every request"} for number in range(1, 5))
     verdict = [course.go(load=load, **FULL).verdict for load in wrong][-1]
-    assert verdict.bottleneck is Bottleneck.ERRORS
+    assert verdict.bottleneck == "errors"
     assert "404 to every request" in verdict.advice
     assert verdict.evidence[0].value == 90.0
 
@@ -144,23 +145,23 @@ def test_answers_that_are_mostly_errors_are_said_before_any_resource(course: Cou
 def test_of_a_load_that_was_over_at_once_the_whole_counts(course: Course, state: LoadState, non_2xx: int) -> None:
     course.go(load={"requests": 0})
     verdict = course.go(load={"state": state, "requests": 100, "non_2xx": non_2xx}).verdict
-    assert (verdict.bottleneck is Bottleneck.ERRORS) == (state is LoadState.DONE and non_2xx > 50)
+    assert (verdict.bottleneck == "errors") == (state is LoadState.DONE and non_2xx > 50)
 
 
 def test_some_errors_are_not_the_limit(course: Course) -> None:
     verdicts = [course.go(load={"non_2xx": 10 * number}).verdict for number in range(1, 6)]
-    assert {verdict.bottleneck for verdict in verdicts} == {Bottleneck.NONE}
+    assert {verdict.bottleneck for verdict in verdicts} == {"none"}
 
 
 def test_one_full_core_is_the_limit_only_while_requests_wait_for_one_process(course: Course) -> None:
     one: dict[str, Any] = {"busy": (99.0, 10.0), "processes": {"nginx": 97.0}}
-    assert course.go_on(4, **one).verdict.bottleneck is Bottleneck.CPU_CORE
+    assert course.go_on(4, **one).verdict.bottleneck == "cpu-core"
     assert "nginx" in course.go(**one).verdict.advice
 
 
 def test_one_full_core_of_one_request_at_a_time_is_headroom(course: Course) -> None:
     one: dict[str, Any] = {"busy": (99.0, 10.0), "processes": {"php": 97.0}, "load": {"in_flight": 1}}
-    assert course.go_on(5, **one).verdict.bottleneck is Bottleneck.NONE
+    assert course.go_on(5, **one).verdict.bottleneck == "none"
 
 
 @pytest.mark.parametrize(("connections", "limit"), [(1, "none"), (8, "cpu-core"), (None, "cpu-core")])
@@ -173,7 +174,7 @@ def test_one_full_core_under_an_engine_that_does_not_tell_what_is_in_flight(
 
 def test_a_core_that_a_stranger_fills_beside_the_web_server_is_no_limit_of_the_server(course: Course) -> None:
     one: dict[str, Any] = {"busy": (99.0, 10.0), "processes": {"backup": 97.0, "apache2": 5.0}}
-    assert course.go_on(5, **one).verdict.bottleneck is Bottleneck.NONE
+    assert course.go_on(5, **one).verdict.bottleneck == "none"
 
 
 def test_a_stranger_that_takes_the_cpu_is_named(course: Course) -> None:
@@ -197,9 +198,9 @@ def test_missing_samples_neither_raise_nor_drop_a_finding_at_once(
         frame = frame_of(course.number, load.sample(), stale)
         return course.diagnoser.diagnose(course.measurer.measure(frame)).verdict
 
-    assert [gap().bottleneck for _ in range(9)] == [Bottleneck.CPU] * 9
+    assert [gap().bottleneck for _ in range(9)] == ["cpu"] * 9
     dropped = gap()
-    assert (dropped.bottleneck, dropped.confidence) == (Bottleneck.NONE, 0.0)
+    assert (dropped.bottleneck, dropped.confidence) == ("none", 0.0)
     assert dropped.advice == "web1 has not answered for 10 s: whether there is headroom is not known."
 
 
@@ -210,15 +211,20 @@ def test_the_same_frames_give_the_same_diagnosis_again(
     frames = [frame_of(i, load.sample(), machine.state(**(FULL if i > 3 else {}))) for i in range(9)]
 
     def run() -> list[Diagnosis]:
-        measurer, diagnoser = Measurer(), Diagnoser()
+        measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
         return [diagnoser.diagnose(measurer.measure(frame)) for frame in frames]
 
     assert run() == run()
 
 
 def test_every_verdict_has_a_place_in_the_order_of_causes() -> None:
-    assert {*ORDER, Bottleneck.NONE} == set(Bottleneck)
-    assert len(set(ORDER)) == len(ORDER)
+    order = [verdict.name for verdict in VERDICTS]
+    assert ("none", *order) == VERDICT_NAMES
+    assert len(set(order)) == len(order)
+    assert order == [
+        "generator", "client-ports", "client-files", "errors", "swap", "memory", "disk", "steal", "throttled", "cpu",
+        "cpu-core", "network", "fpm-workers", "apache-workers", "haproxy-queue", "listen-queue", "waiting",
+    ]  # fmt: skip
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60))
@@ -226,7 +232,7 @@ def test_a_latch_is_never_raised_by_one_interval_nor_cleared_by_two(course: list
     latch = Latch()
     raised = False
     for index, (over, held) in enumerate(course):
-        assessment = Assessment(Bottleneck.CPU, "h", over, held or over, (), "", 1.0)
+        assessment = Assessment("cpu", "h", over, held or over, (), "", 1.0)
         finding = latch.update(index, index + 1.0, assessment)
         recent = course[max(0, index - 2) : index + 1]
         if finding is not None and not raised:

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Distribution, HostSample, LoadState, Outcome, State
 from loadtop.model.histogram import bucket_of
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import CpuShares, HostRates
 from loadtop.recording.reader import Session
+from loadtop.servers.registry import DEMANDS, VERDICTS
 from tests.lab.keeping import SUFFIX, unpack
 
 QUARTER_S = 900
@@ -93,7 +94,7 @@ def trouble(host: HostView, base: Measured, chance: random.Random) -> tuple[Host
     if kind == 2:
         late = Outcome("apache", State.FAILED, "no answer for 1.2 s", 1.2)
         others = tuple(each for each in sample.outcomes if each.collector != "apache")
-        return _host(host, replace(rates, apache=None), replace(sample, apache=None, outcomes=(*others, late))), base
+        return _host(host, replace(rates, servers={}), replace(sample, servers={}, outcomes=(*others, late))), base
     load = base.load
     assert load is not None
     if load.latencies is None:
@@ -137,9 +138,9 @@ def _host(host: HostView, rates: HostRates, sample: HostSample) -> HostView:
 def test_a_quarter_of_an_hour_of_calm_has_no_alarm(path: Path, tmp_path: Path) -> None:
     known = intervals(path, tmp_path)
     assert len(known) >= 5
-    diagnoser = Diagnoser()
+    diagnoser = Diagnoser(VERDICTS, DEMANDS)
     said: Counter[Any] = Counter(
-        diagnoser.diagnose(each).verdict.bottleneck.value
+        diagnoser.diagnose(each).verdict.bottleneck
         for each in quarter(known, random.Random(path.name))  # noqa: S311 - a seed, no secret
     )
     assert said == {"none": QUARTER_S}
@@ -148,7 +149,7 @@ def test_a_quarter_of_an_hour_of_calm_has_no_alarm(path: Path, tmp_path: Path) -
 def test_the_same_time_with_a_limit_in_it_has_one(tmp_path: Path) -> None:
     """The test above can fail: ten seconds of a full processor in the same time are found."""
     known = intervals(CALM[0], tmp_path)
-    diagnoser, chance = Diagnoser(), random.Random(1)  # noqa: S311 - a seed, no secret
+    diagnoser, chance = Diagnoser(VERDICTS, DEMANDS), random.Random(1)  # noqa: S311 - a seed, no secret
     said: list[str] = []
     for number, each in enumerate(quarter(known, chance)):
         host = each.hosts[0]
@@ -157,7 +158,7 @@ def test_the_same_time_with_a_limit_in_it_has_one(tmp_path: Path) -> None:
             assert host.rates is not None
             scheduler = None if host.sample.scheduler is None else replace(host.sample.scheduler, running=9)
             host = _host(host, _busier(host.rates, 100.0), replace(host.sample, scheduler=scheduler))
-        said.append(diagnoser.diagnose(replace(each, hosts=(host,))).verdict.bottleneck.value)
+        said.append(diagnoser.diagnose(replace(each, hosts=(host,))).verdict.bottleneck)
         if number == 200:
             break
     assert 8 <= said.count("cpu") <= 14

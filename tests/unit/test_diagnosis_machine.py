@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from loadtop.diagnosis.finding import Bottleneck, Diagnosis
+from loadtop.diagnosis.finding import Diagnosis
 from loadtop.model import (
+    OTHER,
     CgroupLimits,
     CpuTimes,
     Disk,
-    Group,
     Memory,
     Network,
     Paging,
@@ -23,7 +23,7 @@ from tests.unit.course import Course, counted
 FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
 
 
-def named(diagnosis: Diagnosis) -> Bottleneck:
+def named(diagnosis: Diagnosis) -> str:
     return diagnosis.verdict.bottleneck
 
 
@@ -37,7 +37,7 @@ def short_of_memory(*, available_kb: int = 200_000, refaults: int = 3000, stall:
 
 def test_memory_that_is_given_up_and_wanted_again_is_named(course: Course) -> None:
     diagnosis = course.go_on(4, changes=short_of_memory())
-    assert (named(diagnosis), diagnosis.verdict.host) == (Bottleneck.MEMORY, "web1")
+    assert (named(diagnosis), diagnosis.verdict.host) == ("memory", "web1")
     assert {item.metric for item in diagnosis.verdict.evidence} == {
         "memory.available_pct",
         "memory.refaults_s",
@@ -46,16 +46,16 @@ def test_memory_that_is_given_up_and_wanted_again_is_named(course: Course) -> No
 
 
 def test_each_sign_of_short_memory_alone_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, changes=short_of_memory(refaults=0))) is Bottleneck.NONE
-    assert named(course.go_on(5, changes=short_of_memory(available_kb=2_000_000))) is Bottleneck.NONE
-    assert named(course.go_on(5, changes=short_of_memory(stall=1.0))) is Bottleneck.NONE
+    assert named(course.go_on(5, changes=short_of_memory(refaults=0))) == "none"
+    assert named(course.go_on(5, changes=short_of_memory(available_kb=2_000_000))) == "none"
+    assert named(course.go_on(5, changes=short_of_memory(stall=1.0))) == "none"
 
 
 def test_a_full_control_group_counts_as_little_memory(course: Course) -> None:
     group = CgroupLimits("/web", 2, memory_limit_kb=100_000, memory_used_kb=99_000)
     changes = {**short_of_memory(available_kb=2_000_000), "cgroup": group}
     diagnosis = course.go_on(4, changes=changes)
-    assert named(diagnosis) is Bottleneck.MEMORY
+    assert named(diagnosis) == "memory"
     assert "may use 97 MB" in diagnosis.verdict.advice
 
 
@@ -66,13 +66,13 @@ def test_swapping_explains_the_short_memory(course: Course) -> None:
     )
     changes["swap"] = Swap(1_000_000, 500_000)
     diagnosis = course.go_on(4, board="W" * 10, processes={"apache2": 50.0}, changes=changes)
-    assert named(diagnosis) is Bottleneck.SWAP
-    assert Bottleneck.MEMORY in {symptom.bottleneck for symptom in diagnosis.verdict.symptoms}
+    assert named(diagnosis) == "swap"
+    assert "memory" in {symptom.bottleneck for symptom in diagnosis.verdict.symptoms}
 
 
 def test_the_advice_on_swapping_counts_what_is_swapped_out(course: Course) -> None:
     processes = tuple(
-        Process(2000 + n, "apache2", Group.HTTPD, "S", 1, 10, 5, 20_000, 15_000) for n in range(40)
+        Process(2000 + n, "apache2", "httpd", "S", 1, 10, 5, 20_000, 15_000) for n in range(40)
     )  # 600 MB here and 400 MB swapped out: 25 MB each; 80 MB are free
     diagnosis = course.go_on(
         4, board="W" * 40, swap_in=5000.0, swap_out=5000.0, faults=500.0, memory_stall=40.0,
@@ -82,9 +82,7 @@ def test_the_advice_on_swapping_counts_what_is_swapped_out(course: Course) -> No
     assert "24.4 MB each by PSS" in diagnosis.verdict.advice
 
 
-def busy_disk(
-    *, blocked: int, util: float = 100.0, wait_ms: float = 25.0, group: Group = Group.HTTPD
-) -> dict[str, Any]:
+def busy_disk(*, blocked: int, util: float = 100.0, wait_ms: float = 25.0, group: str = "httpd") -> dict[str, Any]:
     """A disk that does 40 requests a second, and ``blocked`` processes of ``group`` that wait for it."""
 
     def disks(number: int) -> tuple[Disk, ...]:
@@ -94,22 +92,22 @@ def busy_disk(
 
     states = ["D"] * blocked + ["S"] * (12 - blocked)
     rows = tuple(Process(3000 + n, "a", group, state, 1, 10, 5, 9000) for n, state in enumerate(states))
-    own = (Process(2999, "apache2", Group.HTTPD, "S", 1, 10, 5, 9000),)
+    own = (Process(2999, "apache2", "httpd", "S", 1, 10, 5, 9000),)
     return {"disks": disks, "processes": (*own, *rows), "scheduler": Scheduler(1, 1, 1, 1, blocked)}
 
 
 def test_a_disk_that_the_servers_processes_wait_for_is_named(course: Course) -> None:
     diagnosis = course.go_on(4, iowait=60.0, changes=busy_disk(blocked=8))
-    assert named(diagnosis) is Bottleneck.DISK
+    assert named(diagnosis) == "disk"
     assert "8 of 10 requests in flight wait for the disk vda" in diagnosis.verdict.advice
 
 
 def test_an_unrelated_busy_disk_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, iowait=60.0, changes=busy_disk(blocked=3, group=Group.OTHER))) is Bottleneck.NONE
+    assert named(course.go_on(5, iowait=60.0, changes=busy_disk(blocked=3, group=OTHER))) == "none"
 
 
 def test_a_disk_that_is_always_busy_and_fast_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, changes=busy_disk(blocked=8, wait_ms=0.4))) is Bottleneck.NONE
+    assert named(course.go_on(5, changes=busy_disk(blocked=8, wait_ms=0.4))) == "none"
 
 
 def test_a_disk_that_carries_swap_is_swapping(course: Course) -> None:
@@ -117,12 +115,12 @@ def test_a_disk_that_carries_swap_is_swapping(course: Course) -> None:
     disks: Callable[[int], tuple[Disk, ...]] = changes["disks"]
     changes["disks"] = counted(lambda number: tuple(replace(disk, swap=True) for disk in disks(number)))
     diagnosis = course.go_on(4, swap_in=5000.0, faults=500.0, memory_stall=40.0, changes=changes)
-    assert named(diagnosis) is Bottleneck.SWAP
+    assert named(diagnosis) == "swap"
 
 
 def test_io_pressure_alone_is_no_limit(course: Course) -> None:
     stalls = {"pressure": counted(lambda number: Pressure(0, 0, 0, 800_000 * number, 700_000 * number))}
-    assert named(course.go_on(5, changes=stalls)) is Bottleneck.NONE
+    assert named(course.go_on(5, changes=stalls)) == "none"
 
 
 def stolen(course: Course, busy: float, steal: float) -> dict[str, Any]:
@@ -138,17 +136,17 @@ def stolen(course: Course, busy: float, steal: float) -> dict[str, Any]:
 
 def test_stolen_time_is_named_when_none_is_left(course: Course) -> None:
     diagnosis = course.go_on(4, running=6, changes=stolen(course, 70.0, 29.0))
-    assert named(diagnosis) is Bottleneck.STEAL
+    assert named(diagnosis) == "steal"
     assert "29 % of this machine's CPU" in diagnosis.verdict.advice
 
 
 def test_stolen_time_wins_over_the_busy_cpu_and_its_full_pool(course: Course) -> None:
     diagnosis = course.go_on(4, running=6, board="W" * 10, changes=stolen(course, 88.0, 12.0))
-    assert named(diagnosis) is Bottleneck.STEAL
+    assert named(diagnosis) == "steal"
 
 
 def test_stolen_time_beside_idle_time_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, changes=stolen(course, 30.0, 15.0))) is Bottleneck.NONE
+    assert named(course.go_on(5, changes=stolen(course, 30.0, 15.0))) == "none"
 
 
 def throttled(share: float, lost_ms: float = 400.0, quota_us: int | None = 50_000) -> dict[str, Any]:
@@ -162,16 +160,16 @@ def throttled(share: float, lost_ms: float = 400.0, quota_us: int | None = 50_00
 
 def test_a_throttled_server_is_named_with_its_quota(course: Course) -> None:
     diagnosis = course.go_on(4, board="W" * 10, changes=throttled(90.0))
-    assert named(diagnosis) is Bottleneck.THROTTLED
+    assert named(diagnosis) == "throttled"
     assert "at a quota of 0.5 cores" in diagnosis.verdict.advice
     assert "CPUQuota=100%" in diagnosis.verdict.advice
-    assert [symptom.bottleneck for symptom in diagnosis.verdict.symptoms] == [Bottleneck.APACHE_WORKERS]
+    assert [symptom.bottleneck for symptom in diagnosis.verdict.symptoms] == ["apache-workers"]
 
 
 def test_throttling_that_is_rare_or_not_felt_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, changes=throttled(10.0))) is Bottleneck.NONE
-    assert named(course.go_on(5, changes=throttled(90.0, lost_ms=2.0))) is Bottleneck.NONE
-    assert named(course.go_on(5, changes=throttled(90.0, quota_us=None))) is Bottleneck.NONE
+    assert named(course.go_on(5, changes=throttled(10.0))) == "none"
+    assert named(course.go_on(5, changes=throttled(90.0, lost_ms=2.0))) == "none"
+    assert named(course.go_on(5, changes=throttled(90.0, quota_us=None))) == "none"
 
 
 def line(mbit_s: float, link: int | None, name: str = "eth0") -> dict[str, Any]:
@@ -182,16 +180,16 @@ def line(mbit_s: float, link: int | None, name: str = "eth0") -> dict[str, Any]:
 
 def test_a_full_line_is_named_and_wins_over_the_pool_that_waits_for_it(course: Course) -> None:
     diagnosis = course.go_on(4, board="W" * 10, changes=line(96.0, 100))
-    assert named(diagnosis) is Bottleneck.NETWORK
+    assert named(diagnosis) == "network"
     assert "eth0 sends 96 of 100 Mbit/s" in diagnosis.verdict.advice
-    assert [symptom.bottleneck for symptom in diagnosis.verdict.symptoms] == [Bottleneck.APACHE_WORKERS]
+    assert [symptom.bottleneck for symptom in diagnosis.verdict.symptoms] == ["apache-workers"]
 
 
 def test_a_line_of_unknown_or_made_up_speed_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(4, changes=line(940.0, None))) is Bottleneck.NONE
-    assert named(course.go_on(4, changes=line(20.0, 10, "tun0"))) is Bottleneck.NONE
-    assert named(course.go_on(4, changes=line(9900.0, 10_000, "veth12"))) is Bottleneck.NONE
+    assert named(course.go_on(4, changes=line(940.0, None))) == "none"
+    assert named(course.go_on(4, changes=line(20.0, 10, "tun0"))) == "none"
+    assert named(course.go_on(4, changes=line(9900.0, 10_000, "veth12"))) == "none"
 
 
 def test_a_line_that_was_told_its_speed_counts_whatever_its_name(course: Course) -> None:
-    assert named(course.go_on(4, changes=line(19.0, 20, "veth12"))) is Bottleneck.NETWORK
+    assert named(course.go_on(4, changes=line(19.0, 20, "veth12"))) == "network"

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from loadtop.analysis.totals.totals import SummaryBuilder
-from loadtop.diagnosis.finding import Bottleneck
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
+from loadtop.servers.registry import VERDICT_NAMES
 from tests.lab.keeping import SUFFIX, unpack
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
-NAMES = sorted((name.value for name in Bottleneck), key=len, reverse=True)
+NAMES = sorted((name for name in VERDICT_NAMES), key=len, reverse=True)
 CHANGES = 4
 """A verdict that changes more often than this in a run of seconds flaps."""
 

@@ -9,24 +9,16 @@ import pytest
 from collectors.transport.ssh.failures import explain
 from loadtop.cli.doctor import text
 from loadtop.i18n import width
-from loadtop.model import (
-    ApacheStatus,
-    FpmPool,
-    Group,
-    HaproxyProxy,
-    HostSample,
-    Listener,
-    Network,
-    Outcome,
-    Process,
-    State,
-)
+from loadtop.model import HostSample, Listener, Network, Outcome, Process, State
 from loadtop.reports.doctor import Check, Health, Report, examine, generator
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.php_fpm.record import FpmPool
 
 PAGE = ApacheStatus("http://x/s?auto", "event", "", "W___", 10, max_request_workers=4, listen_backlog=511)
 POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address="/run/fpm.sock")
 BACKEND = HaproxyProxy("be", "BACKEND", "UP", 0, 0, 10, 0, 0, 0)
-PROCESS = Process(7, "apache2", Group.HTTPD, "S", 1, 5, 5, 9000, 5000)
+PROCESS = Process(7, "apache2", "httpd", "S", 1, 5, 5, 9000, 5000)
 
 
 @pytest.fixture
@@ -65,9 +57,14 @@ def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     assert checks["haproxy"].seen == "1 lines; backends be"
 
 
+def without(sample: HostSample, kind: str) -> HostSample:
+    """The sample of a host on which this kind of server was not read."""
+    return replace(sample, servers={name: found for name, found in sample.servers.items() if name != kind})
+
+
 def test_a_block_to_paste_is_the_fix(sample: HostSample) -> None:
     outcome = Outcome("apache", State.ABSENT, "http://x: no such page (404). Add this:\n<Location>\n</Location>")
-    check = check_of(replace(sample, apache=None), "apache", outcome)
+    check = check_of(without(sample, "apache"), "apache", outcome)
     assert check == Check(
         "apache", Health.MISSING, "", "http://x: no such page (404). Add this", "<Location>\n</Location>"
     )
@@ -75,7 +72,7 @@ def test_a_block_to_paste_is_the_fix(sample: HostSample) -> None:
 
 def test_nothing_of_the_kind_needs_no_fix(sample: HostSample) -> None:
     outcome = Outcome("haproxy", State.ABSENT, "no haproxy process here")
-    check = check_of(replace(sample, haproxy=None), "haproxy", outcome)
+    check = check_of(without(sample, "haproxy"), "haproxy", outcome)
     assert (check.health, check.fix) == (Health.NONE, "")
 
 
@@ -106,8 +103,10 @@ def test_known_troubles_have_a_fix(sample: HostSample, reason: str, source: str,
 def test_limits_that_are_not_known_are_named(sample: HostSample) -> None:
     unknown = replace(
         sample,
-        apache=(replace(PAGE, max_request_workers=None, listen_backlog=None),),
-        fpm=(replace(POOL, max_children=None),),
+        servers={
+            "apache": (replace(PAGE, max_request_workers=None, listen_backlog=None),),
+            "fpm": (replace(POOL, max_children=None),),
+        },
         networks=(Network("eth0", 0, 0, 0, 0),),
     )
     assert "MaxRequestWorkers, ListenBacklog unknown" in check_of(unknown, "apache").missing
@@ -146,10 +145,9 @@ def test_it_is_safe_for_a_terminal_and_aligned() -> None:
 def test_in_japanese_the_columns_stand_and_what_is_pasted_stays(sample: HostSample) -> None:
     lacking = replace(
         sample,
-        fpm=(replace(POOL, max_children=None),),
+        servers={"apache": (PAGE,), "fpm": (replace(POOL, max_children=None),)},
         networks=(Network("eth0", 0, 0, 0, 0),),
         outcomes=(*sample.outcomes[:-1], Outcome("haproxy", State.FAILED, "unix:/x: no such socket")),
-        haproxy=None,
     )
     report = Report("web1", "ssh://web1", "Linux", checks=(*examine(lacking), generator(1024, 1000)))
     shown = text(report)

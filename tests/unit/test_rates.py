@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.model import ApacheStatus, CpuTimes, Disk, Failures, Group, LoadState, Network, Pressure
-from loadtop.rates.compute import apache_rates, cpu_shares, host_rates, load_rates, pressure_shares
+from loadtop.model import CpuTimes, Disk, Failures, LoadState, Network, Pressure
+from loadtop.rates.compute import cpu_shares, host_rates, load_rates, pressure_shares
+from loadtop.rates.server import ServerRates, server_rates
+from loadtop.servers.apache.kind import mean_duration_ms
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.registry import KINDS
 
 ticks = st.integers(0, 10**9)
 times = st.builds(CpuTimes, *[ticks] * 10)
@@ -44,7 +48,7 @@ def test_a_state_that_is_not_told_stays_untold() -> None:
 def test_the_rates_of_a_machine(machine: Any) -> None:
     first = machine.sample()
     second = machine.sample(busy=(100.0, 50.0), swap_in=80.0, faults=30.0, memory_stall=25.0, seconds=2.0)
-    rates = host_rates(first, second)
+    rates = host_rates(first, second, KINDS)
     assert rates is not None
     assert rates.seconds == 2.0
     assert rates.cpu is not None
@@ -68,7 +72,7 @@ def test_refaults_where_a_kernel_counts_those_of_files_only(
         replace(sample, paging=replace(sample.paging, refaults_anon_pages=anon[turn], refaults_file_pages=file[turn]))
         for turn, sample in enumerate((machine.sample(), machine.sample(seconds=2.0)))
     )
-    rates = host_rates(before, now)
+    rates = host_rates(before, now, KINDS)
     assert rates is not None
     assert rates.paging is not None
     assert rates.paging.refaults_pages == rate
@@ -76,14 +80,14 @@ def test_refaults_where_a_kernel_counts_those_of_files_only(
 
 def test_a_rebooted_machine_has_no_rates(machine: Any) -> None:
     first = machine.sample()
-    assert host_rates(first, replace(first, at=1.0)) is None
-    assert host_rates(first, first) is None
+    assert host_rates(first, replace(first, at=1.0), KINDS) is None
+    assert host_rates(first, first, KINDS) is None
 
 
 def test_a_counter_that_went_backwards_has_no_rate(machine: Any) -> None:
     first = machine.sample(swap_in=500.0)
     second = machine.sample()
-    rates = host_rates(first, replace(second, paging=replace(second.paging, swap_in_kb=0)))
+    rates = host_rates(first, replace(second, paging=replace(second.paging, swap_in_kb=0)), KINDS)
     assert rates is not None
     assert rates.paging is not None
     assert (rates.paging.swap_in_kb, rates.paging.swap_out_kb) == (None, 0.0)
@@ -91,7 +95,7 @@ def test_a_counter_that_went_backwards_has_no_rate(machine: Any) -> None:
 
 def test_a_part_that_was_not_read_has_no_rate(machine: Any) -> None:
     first = machine.sample()
-    rates = host_rates(replace(first, pressure=None), machine.sample())
+    rates = host_rates(replace(first, pressure=None), machine.sample(), KINDS)
     assert rates is not None
     assert rates.pressure is None
 
@@ -104,11 +108,11 @@ def test_pressure_is_the_difference_of_the_totals_and_at_most_all_of_the_time() 
 def test_a_disk_without_requests_has_no_await(machine: Any) -> None:
     disk = Disk("vda", 10, 40, 20, 0, 0, 0, 0, 100, 200)
     later = replace(disk, reads=20, read_kb=80, read_ms=50, busy_ms=600, queue_ms=1200)
-    rates = host_rates(machine.sample(changes={"disks": (disk,)}), machine.sample(changes={"disks": (later,)}))
+    rates = host_rates(machine.sample(changes={"disks": (disk,)}), machine.sample(changes={"disks": (later,)}), KINDS)
     assert rates is not None
     assert rates.disks is not None
     assert (rates.disks[0].util, rates.disks[0].await_ms, rates.disks[0].queue) == (50.0, 3.0, 1.0)
-    still = host_rates(machine.sample(changes={"disks": (disk,)}), machine.sample(changes={"disks": (disk,)}))
+    still = host_rates(machine.sample(changes={"disks": (disk,)}), machine.sample(changes={"disks": (disk,)}), KINDS)
     assert still is not None
     assert still.disks is not None
     assert still.disks[0].await_ms is None
@@ -117,7 +121,9 @@ def test_a_disk_without_requests_has_no_await(machine: Any) -> None:
 def test_a_line_is_full_in_its_fuller_direction(machine: Any) -> None:
     net = Network("eth0", 0, 0, 0, 0, link_mbit=100)
     later = replace(net, rx_bytes=1_250_000, tx_bytes=6_250_000)
-    rates = host_rates(machine.sample(changes={"networks": (net,)}), machine.sample(changes={"networks": (later,)}))
+    rates = host_rates(
+        machine.sample(changes={"networks": (net,)}), machine.sample(changes={"networks": (later,)}), KINDS
+    )
     assert rates is not None
     assert rates.networks is not None
     assert rates.networks[0].util == 50.0
@@ -126,13 +132,13 @@ def test_a_line_is_full_in_its_fuller_direction(machine: Any) -> None:
 def test_a_reused_pid_is_another_process(machine: Any) -> None:
     first = machine.sample(processes={"apache2": 50.0})
     second = machine.sample(processes={"apache2": 50.0})
-    rates = host_rates(first, second)
+    rates = host_rates(first, second, KINDS)
     assert rates is not None
-    httpd = rates.group(Group.HTTPD)
+    httpd = rates.group("httpd")
     assert httpd is not None
     assert (httpd.cpu, httpd.processes, httpd.rss_kb, httpd.pss_kb) == (50.0, 1, 9_000, None)
     reused = replace(second, processes=(replace(second.processes[0], started_ticks=99),))
-    other = host_rates(first, reused)
+    other = host_rates(first, reused, KINDS)
     assert other is not None
     assert other.processes is not None
     assert other.processes[0].cpu is None
@@ -141,16 +147,19 @@ def test_a_reused_pid_is_another_process(machine: Any) -> None:
 def test_slots_are_counted_from_the_letters_and_rates_by_difference() -> None:
     before = ApacheStatus("u", "event", "Apache/2.4", "_" * 10, 10, accesses=100, kbytes=10, duration_ms=1000)
     now = replace(before, scoreboard="WWKRCG__..", uptime_s=12, accesses=120, kbytes=20, duration_ms=1400)
-    rates = apache_rates(before, now, 2.0)
-    assert (rates.capacity, rates.busy, rates.idle, rates.open) == (10, 5, 2, 2)
-    assert (rates.graceful, rates.keepalive, rates.closing, rates.full) == (1, 1, 1, 60.0)
-    assert (rates.requests, rates.kb, rates.duration_ms) == (10.0, 5.0, 20.0)
+    (rates,) = server_rates([before], [now], 2.0)
+    assert (now.capacity, now.busy, now.idle, now.open) == (10, 5, 2, 2)
+    assert (now.graceful, now.keepalive, now.closing, now.full) == (1, 1, 1, 60.0)
+    assert rates.per_second == {"accesses": 10.0, "kbytes": 5.0, "duration_ms": 200.0}
+    assert mean_duration_ms(ServerRates(now, rates.per_second)) == 20.0
 
 
 def test_a_restarted_apache_has_no_rates() -> None:
     before = ApacheStatus("u", "event", "Apache/2.4", "_", 1000, accesses=100)
-    assert apache_rates(before, replace(before, uptime_s=1, accesses=200), 1.0).requests is None
-    assert apache_rates(None, before, 1.0).requests is None
+    (restarted,) = server_rates([before], [replace(before, uptime_s=1, accesses=200)], 1.0)
+    (first,) = server_rates([], [before], 1.0)
+    assert restarted.per_second["accesses"] is None
+    assert first.per_second["accesses"] is None
 
 
 def test_the_rates_of_a_load(load: Any) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from loadtop.analysis.totals.totals import SummaryBuilder
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import (
     MISSING,
-    ApacheStatus,
     Distribution,
     EngineWorker,
     Failures,
@@ -30,6 +29,8 @@ from loadtop.reports.ab import ab_report, ab_table
 from loadtop.reports.story import Story
 from loadtop.reports.tables import tables
 from loadtop.reports.text import report
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
 
@@ -50,7 +51,7 @@ class Run:
 
     def __init__(self, machine: Any, load: Any, frame_of: Callable[..., Frame]) -> None:
         self.machine, self.load, self.frame_of = machine, load, frame_of
-        self.measurer, self.diagnoser = Measurer(), Diagnoser()
+        self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
         self.summary = SummaryBuilder("http://web1/")
         self.number = -1
 

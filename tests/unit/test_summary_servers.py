@@ -9,11 +9,15 @@ import pytest
 from loadtop.analysis.fail_if import Condition, Watchdog
 from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.cli.printer import line
-from loadtop.diagnosis.verdict import Diagnoser
-from loadtop.model import ApacheStatus, Failures, FpmPool, Frame, HaproxyProxy, LoadState
+from loadtop.diagnosis.diagnoser import Diagnoser
+from loadtop.model import Failures, Frame, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
 from loadtop.reports.text import report
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 POOL = FpmPool("www", "static", 100, 0, 511, 3, 2, 5, 0, 0, 5, "/run/php/fpm.sock", 60, 0.01, 100.0)
 SILENT = FpmPool("www", "static", None, 9, 511, None, None, None, None, None, 5, "/run/php/fpm.sock", silent_s=2.0)
@@ -28,7 +32,7 @@ class Run:
 
     def __init__(self, machine: Any, frame_of: FrameOf) -> None:
         self.machine, self.frame_of = machine, frame_of
-        self.measurer, self.diagnoser = Measurer(), Diagnoser()
+        self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
         self.summary = SummaryBuilder("http://web1/")
         self.number = 0
 
@@ -78,7 +82,7 @@ def test_in_japanese_figures_stay_in_their_columns(machine: Any, load: Any, fram
     assert "php-fpm  www  稼働 2 / 5 子プロセス  待ち 4.5  - 要求/s" in text
     assert "haproxy  be/BACKEND  待ち 6  セッション 10 / 200" in text
     sample = load.sample(failures=Failures(timeout=3), non_2xx=7, state=LoadState.WARMUP)
-    measured = Measurer().measure(frame_of(5, sample))
+    measured = Measurer(KINDS).measure(frame_of(5, sample))
     said = line(Snapshot(measured, run.diagnoser.diagnose(measured)))
     assert "p99     - ms 失敗 3 2xx以外 7 暖機運転  " in said
 

@@ -11,11 +11,11 @@ from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.analysis.tune.step import Sweep
 from loadtop.cli.hosts import watched_hosts
 from loadtop.cli.options.command_line import parse
-from loadtop.diagnosis.finding import Bottleneck
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Frame, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 
 class Far(SshTransport):
@@ -57,7 +57,7 @@ class TwoTargets:
     def __init__(self, machine: Callable[..., Any], load: Any, frame_of: Callable[..., Frame]) -> None:
         self.machines = (machine("db", "other"), machine("one"), machine("two"))
         self.load, self.frame_of = load, frame_of
-        self.measurer, self.diagnoser = Measurer(), Diagnoser()
+        self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
         self.summary, self.sweep = SummaryBuilder("http://one/"), Sweep()
         self.number = -1
 
@@ -111,7 +111,7 @@ def test_a_step_swaps_where_the_second_target_does(two: TwoTargets) -> None:
     two.go(9, {}, {}, swaps, step=1, steps=1, concurrency=4)
     two.go(1, {}, {}, swaps, step=1, steps=1, state=LoadState.DONE)
     (result,) = two.sweep.results
-    assert (result.bottleneck, result.verdict.host, result.swaps) == (Bottleneck.SWAP, "two", True)
+    assert (result.bottleneck, result.verdict.host, result.swaps) == ("swap", "two", True)
 
 
 def test_no_headroom_is_claimed_while_one_target_is_silent(two: TwoTargets, load: Any) -> None:

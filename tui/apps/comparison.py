@@ -11,9 +11,10 @@ from textual.binding import Binding, BindingType
 from loadtop.analysis.compare.comparison import Comparison
 from loadtop.analysis.compare.run import Run
 from loadtop.analysis.totals.settings import LOAD
-from loadtop.diagnosis.finding import Bottleneck
+from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import Translatable, tr
 from loadtop.reports.compare import body, head, letter
+from loadtop.servers.registry import verdict_named
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
@@ -21,7 +22,6 @@ from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import milliseconds, per_second
 from tui.drawing.text import clip, safe, width
 from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in
-from tui.drawing.verdicts import LETTERS
 
 _ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
 _ROWS = 3
@@ -109,7 +109,7 @@ def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float |
 
 
 def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Line:
-    calm = Bottleneck.NONE.value
+    calm = NONE
     stretches = [
         Stretch(max(0.0, span["from_s"] - run.course.began), span["to_s"] - run.course.began, str(span["bottleneck"]))
         for span in run.figures["timeline"]
@@ -121,7 +121,7 @@ def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Lin
         elif name == calm:
             spans.append(Span(appearance.glyphs.dot, Role.DIM))
         else:
-            spans.append(Span(LETTERS[Bottleneck(name)], Role.BAD))
+            spans.append(Span(verdict_named(name).letter, Role.BAD))
     return tuple(spans)
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from loadtop.i18n import Translatable, tr
-from loadtop.model import Group
 from loadtop.rates.measured import HostView
-from loadtop.rates.records import ApacheRates
+from loadtop.rates.server import ServerRates
+from loadtop.servers.apache.kind import APACHE, mean_duration_ms
+from loadtop.servers.apache.record import ApacheStatus
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, length, line
@@ -116,48 +117,47 @@ def _broken(groups: Iterable[tuple[str, int]], cells: int) -> list[Line]:
 
 
 def _fullest(host: HostView) -> float | None:
-    pages = None if host.rates is None else host.rates.apache
-    return max((page.full for page in pages), default=None) if pages else None
+    return max((page.reading.full for page in APACHE.rates(host.rates)), default=None)
 
 
-class ApachePanel(ServerPanel[ApacheRates]):
+class ApachePanel(ServerPanel[ServerRates[ApacheStatus]]):
     """The scoreboard of the first status page of the chosen machine."""
 
     KEY = "apache"
-    GROUP = Group.HTTPD
+    GROUP = APACHE.group
     CURVES = (("full", _fullest),)
 
     def wanted(self, view: View) -> bool:  # noqa: ARG002 (also says how to enable its status page)
         return True
 
-    def records(self, view: View) -> Sequence[ApacheRates]:
-        rates = view.rates_with(self.KEY)
-        return () if rates is None else rates.apache or ()
+    def records(self, view: View) -> Sequence[ServerRates[ApacheStatus]]:
+        return APACHE.rates(view.rates_with(self.KEY))
 
     def title(self, view: View) -> Line:
-        mpm = next((f" {safe(page.mpm)}" for page in self.records(view)[:1] if page.mpm), "")
+        mpm = next((f" {safe(page.reading.mpm)}" for page in self.records(view)[:1] if page.reading.mpm), "")
         return line(Span("apache", Role.TITLE), Span(mpm))
 
     def tag(self, view: View) -> Line:
         for page in self.records(view)[:1]:
-            mean = f" {milliseconds(page.duration_ms, 5)} ms" if page.duration_ms is not None else ""
-            return line(Span(f"{per_second(page.requests, 5)}/s{mean}", Role.DIM))
+            duration = mean_duration_ms(page)
+            mean = f" {milliseconds(duration, 5)} ms" if duration is not None else ""
+            return line(Span(f"{per_second(page.per_second['accesses'], 5)}/s{mean}", Role.DIM))
         return ()
 
-    def table(self, records: Sequence[ApacheRates], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
-        page = records[0]
+    def table(self, records: Sequence[ServerRates[ApacheStatus]], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+        page = records[0].reading
         if not page.capacity:
             return self.words(tr("The status page shows no scoreboard: is it mod_status?"), cells, rows)
         lines = [self._busy(page, cells), *slots(page.scoreboard, cells, max(1, min(8, rows - 2)))]
         return lines + legend(page.scoreboard, cells, max(1, min(2, rows - len(lines))))
 
-    def graph(self, records: Sequence[ApacheRates], view: View, cells: int, rows: int) -> list[Line]:
-        if not (most := records[0].capacity):
+    def graph(self, records: Sequence[ServerRates[ApacheStatus]], view: View, cells: int, rows: int) -> list[Line]:
+        if not (most := records[0].reading.capacity):
             return []
         words = tr("slots taken, 0 to {most}", most=most)
         return self.captioned(words, self.ring(view, "full"), cells, rows, role=utilisation)
 
-    def _busy(self, page: ApacheRates, cells: int) -> Line:
+    def _busy(self, page: ApacheStatus, cells: int) -> Line:
         """How many slots are taken, of how many, and as a gauge."""
         taken, digits = page.busy + page.graceful, len(str(page.capacity))
         role = Role.BAD if is_full(page.full) else Role.VALUE

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from loadtop.i18n import Translatable, tr
-from loadtop.model import Group
 from loadtop.rates.measured import HostView
-from loadtop.rates.records import FpmRates
+from loadtop.rates.server import ServerRates
+from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.php_fpm.record import FpmPool
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line
@@ -20,49 +21,48 @@ _MIN_NAME, _MAX_NAME = 8, 20
 
 
 def _fullest(host: HostView) -> float | None:
-    pools = (None if host.rates is None else host.rates.fpm) or ()
-    return max((pool.full for pool in pools if pool.full is not None), default=None)
+    known = (pool.reading.full for pool in PHP_FPM.rates(host.rates))
+    return max((full for full in known if full is not None), default=None)
 
 
-class FpmPanel(ServerPanel[FpmRates]):
+class FpmPanel(ServerPanel[ServerRates[FpmPool]]):
     """A row per pool of the chosen machine, those with a queue first, then the fullest."""
 
     KEY = "fpm"
     TAB: Translatable = "php-fpm"
-    GROUP = Group.FPM
+    GROUP = PHP_FPM.group
     CURVES = (("full", _fullest),)
 
-    def records(self, view: View) -> Sequence[FpmRates]:
-        pools = () if view.rates is None else view.rates.fpm or ()
-        return sorted(pools, key=lambda found: (-(found.pool.listen_queue or 0), -(found.full or 0.0), found.pool.pool))
+    def records(self, view: View) -> Sequence[ServerRates[FpmPool]]:
+        return sorted(PHP_FPM.rates(view.rates), key=lambda found: _order(found.reading))
 
     def title(self, view: View) -> Line:
         pools = self.records(view)
-        manager = f" {safe(pools[0].pool.manager)}" if len(pools) == 1 and pools[0].pool.manager else ""
+        manager = f" {safe(pools[0].reading.manager)}" if len(pools) == 1 and pools[0].reading.manager else ""
         return line(
             Span("php-fpm", Role.TITLE), Span(tr(" {number} pools", number=len(pools)) if len(pools) > 1 else manager)
         )
 
     def tag(self, view: View) -> Line:
-        known = [pool.requests for pool in self.records(view) if pool.requests is not None]
+        known = [rate for pool in self.records(view) if (rate := pool.per_second["accepted"]) is not None]
         return line(Span(f"{per_second(sum(known), 5)}/s", Role.DIM)) if known else ()
 
-    def table(self, records: Sequence[FpmRates], view: View, cells: int, rows: int) -> list[Line]:
+    def table(self, records: Sequence[ServerRates[FpmPool]], view: View, cells: int, rows: int) -> list[Line]:
         room = cells - _FIGURES - _GAUGE
         name = min(_MAX_NAME, room) if room >= _MIN_NAME else max(_MIN_NAME, cells - _FIGURES)
         lines = [line(Span(clip(f"{'pool':<{name}} busy   of queue", cells, ""), Role.DIM))]
         lines += [self._row(pool, name, cells) for pool in records[: max(1, rows - 1)]]
-        if all(pool.pool.active is None for pool in records):
+        if all(pool.reading.active is None for pool in records):
             why = _silence(records) or view.why_nothing(self.KEY)
             lines += self.words(why, cells, max(0, min(3, rows - len(lines))))
         return lines
 
-    def graph(self, records: Sequence[FpmRates], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+    def graph(self, records: Sequence[ServerRates[FpmPool]], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         words = tr("children busy, 0 to 100 %")
         return self.captioned(words, self.ring(view, "full"), cells, rows, role=utilisation)
 
-    def _row(self, rates: FpmRates, room: int, cells: int) -> Line:
-        pool, full = rates.pool, rates.full
+    def _row(self, rates: ServerRates[FpmPool], room: int, cells: int) -> Line:
+        pool, full = rates.reading, rates.reading.full
         name = clip(safe(pool.pool), room, self.glyphs.ellipsis)
         spans = [
             Span(name + " " * (room - width(name))),
@@ -76,8 +76,12 @@ class FpmPanel(ServerPanel[FpmRates]):
         return tuple(spans)
 
 
-def _silence(pools: Sequence[FpmRates]) -> str:
-    silent = max((found.pool.silent_s or 0.0 for found in pools), default=0.0)
+def _order(pool: FpmPool) -> tuple[int, float, str]:
+    return -(pool.listen_queue or 0), -(pool.full or 0.0), pool.pool
+
+
+def _silence(pools: Sequence[ServerRates[FpmPool]]) -> str:
+    silent = max((found.reading.silent_s or 0.0 for found in pools), default=0.0)
     if silent < 1:
         return ""
     return tr("The status page is silent for {time}: every child may be busy.", time=duration(silent))

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from textual import events
 
 from loadtop.i18n import Translatable, tr
-from loadtop.model import Group
 from loadtop.rates.records import ProcessRates
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.registry import PROCESS_GROUPS
 from tui.drawing.appearance import Appearance
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
@@ -27,7 +28,7 @@ WIDE = 56
 """Cells from which there is room for threads, group and a bar."""
 
 _STATES = {"R": Role.GOOD, "D": Role.BAD, "Z": Role.WARN}
-_GROUPS = list(Group)
+_GROUPS = PROCESS_GROUPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class ProcessPanel(Panel):
         return line(Span(tr("processes"), Role.TITLE), Span(only, Role.WARN))
 
     def tag(self, view: View) -> Line:
-        group = None if view.rates is None else view.rates.group(Group.HTTPD)
+        group = None if view.rates is None else view.rates.group(APACHE.group)
         if group is None:
             return ()
         return line(Span(f"{group.processes} httpd {percent(group.cpu)} % cpu", Role.DIM))
@@ -161,7 +162,7 @@ class ProcessPanel(Panel):
             "": (Span(" "), *bar),
             "rss": (Span(size(process.rss_kb, 7)),),
             "pss": (Span(size(process.pss_kb, 7), Role.DIM),),
-            "group": (Span(f" {process.group.value:8}", Role.DIM),),
+            "group": (Span(f" {process.group:8}", Role.DIM),),
             "name": (Span(f" {safe(process.name)}"),),
         }
         return tuple(span for column in columns for span in drawn[column.name])
@@ -171,7 +172,7 @@ def matches(rates: ProcessRates, text: str) -> bool:
     """Whether name, pid or group of a process contains the text; case does not matter."""
     process = rates.process
     wanted = text.casefold()
-    return any(wanted in part for part in (process.name.casefold(), str(process.pid), process.group.value))
+    return any(wanted in part for part in (process.name.casefold(), str(process.pid), process.group))
 
 
 def ordered(processes: Sequence[ProcessRates], column: str = "cpu%", *, turned: bool = False) -> list[ProcessRates]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from loadtop.model import Group, State
+from loadtop.model import State
 from tui.drawing.line import Line, Role
 from tui.state.view import View
 from tui.widgets.panel import Panel
@@ -35,7 +35,7 @@ class ServerPanel(Panel, Generic[R]):
     One line in :mod:`tui.panels.registry` registers a panel.
     """
 
-    GROUP: ClassVar[Group]
+    GROUP: ClassVar[str]
     """The group of its processes."""
 
     def wanted(self, view: View) -> bool:

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
-from loadtop.diagnosis.finding import Bottleneck
+from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import Translatable, tr
+from loadtop.servers.registry import verdict_named
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration
 from tui.drawing.text import clip, safe, width
 from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in
-from tui.drawing.verdicts import LETTERS
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
-CALM = Bottleneck.NONE.value
+CALM = NONE
 BLIND: Translatable = "no figures"
 
 
@@ -54,7 +54,7 @@ class TimePanel(Panel):
         if self._named[0] is view and self._named[1] == cells:
             return self._named[2]
         past = view.history
-        stretches = [Stretch(span.start, span.end, span.bottleneck.value) for span in past.timeline.spans]
+        stretches = [Stretch(span.start, span.end, span.bottleneck) for span in past.timeline.spans]
         stretches += [Stretch(start, end, BLIND) for start, end in past.blind]
         stretches.sort(key=lambda stretch: stretch.start)
         names = names_in(stretches, cells, cell_seconds(_whole(view), cells, view.interval_s), CALM)
@@ -100,7 +100,7 @@ class TimePanel(Panel):
             return self.glyphs.unsure, Role.WARN
         if name == CALM:
             return self.glyphs.dot, Role.DIM
-        return LETTERS[Bottleneck(name)], Role.BAD
+        return verdict_named(name).letter, Role.BAD
 
 
 def _whole(view: View) -> float:

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from loadtop.analysis.totals.timeline import Key
-from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding, Forecast
+from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
 from loadtop.i18n import pad, tr
 from loadtop.model import LoadState
+from loadtop.servers.registry import verdict_named
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import duration, quantity
 from tui.drawing.text import message_text, safe, wrap
-from tui.drawing.verdicts import counts, headline, is_sentence, metric, named, on, severity, threshold_of
+from tui.drawing.verdicts import counts, headline, metric, named, on, severity, threshold_of
 from tui.state.view import Phase, View
 from tui.widgets.panel import Panel
 
@@ -34,7 +35,7 @@ class VerdictPanel(Panel):
 
     def tag(self, view: View) -> Line:
         verdict = _verdict(view)
-        if verdict is None or verdict.bottleneck is Bottleneck.NONE or _over(view):
+        if verdict is None or verdict.bottleneck == NONE or _over(view):
             return ()
         return line(Span(tr("for {time}", time=duration(verdict.held_s)), Role.VALUE))
 
@@ -58,9 +59,9 @@ class VerdictPanel(Panel):
             return self._summing_up(view, cells, rows)
         if verdict is None:
             return self.words(tr("Waiting for the first figures."), cells, rows)
-        if verdict.bottleneck is Bottleneck.NONE and not verdict.evidence and not _stale(view):
+        if verdict.bottleneck == NONE and not verdict.evidence and not _stale(view):
             return self.words(_nothing_yet(view), cells, rows, Role.TEXT)
-        if (stale := _stale(view)) and verdict.bottleneck is Bottleneck.NONE:
+        if (stale := _stale(view)) and verdict.bottleneck == NONE:
             return self.words(
                 tr("{stale}. What cannot be seen is not called free.", stale=stale), cells, rows, Role.TEXT
             )
@@ -76,8 +77,8 @@ class VerdictPanel(Panel):
             return Role.GOOD, tr("DONE"), tr("press q for the report")
         if verdict is None:
             return Role.WARN, tr("STARTING"), ""
-        name, rest = headline(verdict.bottleneck)
-        if verdict.bottleneck is Bottleneck.NONE:
+        name, rest = headline(verdict_named(verdict.bottleneck))
+        if verdict.bottleneck == NONE:
             if _stale(view):
                 return Role.WARN, tr("CANNOT TELL"), tr("figures are missing")
             if not verdict.evidence:
@@ -91,7 +92,7 @@ class VerdictPanel(Panel):
         """Evidence, advice, symptoms. The advice is never given up for more evidence; key e shows all of that."""
         below: list[Line] = []
         forecast = None if view.snapshot is None else view.snapshot.diagnosis.forecast
-        if forecast is not None and verdict.bottleneck is Bottleneck.NONE:
+        if forecast is not None and verdict.bottleneck == NONE:
             below.append(line(Span(tr("next limit: "), Role.DIM), _following(forecast)))
         if stale := _stale(view):
             below.append(line(Span(stale, Role.WARN)))
@@ -109,7 +110,7 @@ class VerdictPanel(Panel):
     def _meter(self, item: Evidence, verdict: Finding, view: View, cells: int) -> Line:
         """One value in a row of its own, with a gauge that has a tick at the threshold."""
         telling = counts(item)
-        calm = verdict.bottleneck is Bottleneck.NONE
+        calm = verdict.bottleneck == NONE
         role = Role.FREE if calm else (Role.FULL if telling else Role.DIM)
         limit = f" {threshold_of(item)}"
         head = (
@@ -138,9 +139,9 @@ class VerdictPanel(Panel):
         if longest is None:
             return self.words(tr("No load was measured."), cells, rows)
         finding, _, seconds = longest
-        name, rest = headline(finding.bottleneck)
+        name, rest = headline(verdict_named(finding.bottleneck))
         where = on(safe(finding.host or ""))
-        colon = ":" if is_sentence(finding.bottleneck) else ""
+        colon = ":" if verdict_named(finding.bottleneck).clause else ""
         head = line(
             Span(tr("Held longest ({time}): ", time=duration(seconds))),
             Span(name, severity(finding)),
@@ -172,19 +173,19 @@ def _where(item: Evidence, verdict: Finding, view: View) -> str:
 def _following(forecast: Forecast) -> str:
     """What would be full first, and at how many requests/s."""
     rps, low, high = (f"{float(f'{value:.3g}'):.10g}" for value in (forecast.rps, forecast.low, forecast.high))
-    name, where = headline(forecast.resource)[0], on(safe(forecast.host or ""))
+    name, where = headline(verdict_named(forecast.resource))[0], on(safe(forecast.host or ""))
     return tr("{name}{where} at {rps} req/s ({low} to {high})", name=name, where=where, rps=rps, low=low, high=high)
 
 
 def _name(symptom: Finding, verdict: Finding) -> str:
     where = on(safe(symptom.host)) if symptom.host and symptom.host != verdict.host else ""
-    return headline(symptom.bottleneck)[0] + where
+    return headline(verdict_named(symptom.bottleneck))[0] + where
 
 
 def _held(key: Key, seconds: float) -> str:
     """A limit of the test that is over, and how long it held."""
     bottleneck, host = key
-    return f"{headline(bottleneck)[0]}{on(safe(host or ''))} {duration(seconds)}"
+    return f"{headline(verdict_named(bottleneck))[0]}{on(safe(host or ''))} {duration(seconds)}"
 
 
 def _verdict(view: View) -> Finding | None:

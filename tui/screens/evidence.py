@@ -5,13 +5,14 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
+from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.i18n import Translatable, pad, tr
+from loadtop.servers.registry import verdict_named
 from tui.drawing.graph import against, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, fit, length, line
 from tui.drawing.numbers import duration, quantity
 from tui.drawing.text import clip, message_text, safe, wrap
-from tui.drawing.verdicts import counts, headline, is_sentence, named, on, severity, threshold_of
+from tui.drawing.verdicts import counts, headline, named, on, severity, threshold_of
 from tui.screens.page import PageScreen
 from tui.state.history import Ring
 from tui.state.view import View
@@ -50,12 +51,12 @@ class EvidenceScreen(PageScreen):
 
     def _finding(self, finding: Finding, view: View, cells: int, standing: str, *, advised: bool = True) -> list[Line]:
         """How it stands, and its evidence. The advice of a symptom is that of a limit, which it is not."""
-        name, rest = headline(finding.bottleneck)
+        name, rest = headline(verdict_named(finding.bottleneck))
         where = on(safe(finding.host or ""))
         sure = tr("confidence {share} %", share=f"{100 * finding.confidence:.0f}")
-        if finding.bottleneck is not Bottleneck.NONE:
+        if finding.bottleneck != NONE:
             sure = f"{tr('for {time}', time=duration(finding.held_s))}, {sure}"
-        colon = ":" if is_sentence(finding.bottleneck) else ""
+        colon = ":" if verdict_named(finding.bottleneck).clause else ""
         head = line(Span(name, severity(finding)), Span(f"{colon} {rest}{where}"))
         judged = Span(f"{standing}, {sure}", Role.DIM)
         lines: list[Line] = [(*head, Span("  "), judged)]
@@ -73,7 +74,7 @@ class EvidenceScreen(PageScreen):
     def _plot(self, item: Evidence, finding: Finding, view: View, cells: int) -> list[Line]:
         """A value, its threshold and who published that; beside it what the value was, with the threshold as a line."""
         glyphs, telling = self.glyphs, counts(item)
-        calm = finding.bottleneck is Bottleneck.NONE
+        calm = finding.bottleneck == NONE
         role = Role.FREE if calm or not telling else Role.FULL
         where = f"{safe(item.host)}: " if item.host != (finding.host or "") else ""
         name = named(where, item.metric, NAME, glyphs.ellipsis)

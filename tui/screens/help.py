@@ -5,11 +5,12 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from loadtop.diagnosis.finding import Bottleneck
+from loadtop.diagnosis.diagnoser import HEADROOM
 from loadtop.i18n import Translatable, pad, tr
+from loadtop.servers.registry import VERDICTS
 from tui.drawing.line import Line, Role, Span, beside, line
 from tui.drawing.text import width
-from tui.drawing.verdicts import LETTERS, headline
+from tui.drawing.verdicts import headline
 from tui.panels.registry import PANELS
 from tui.screens.page import PageScreen
 from tui.state.view import View
@@ -92,9 +93,10 @@ def _words() -> list[Line]:
 
 def _limits(calm: str) -> list[Line]:
     lines: list[Line] = [line(Span(tr("Letters of the time strip"), Role.TITLE))]
-    names = max(width(headline(bottleneck)[0]) for bottleneck in Bottleneck)
-    for bottleneck in Bottleneck:
-        letter = calm if bottleneck is Bottleneck.NONE else LETTERS[bottleneck]
-        name, rest = headline(bottleneck)
+    verdicts = (HEADROOM, *VERDICTS)
+    names = max(width(headline(verdict)[0]) for verdict in verdicts)
+    for verdict in verdicts:
+        letter = calm if verdict is HEADROOM else verdict.letter
+        name, rest = headline(verdict)
         lines.append(line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, names)}  ", Span(rest, Role.DIM)))
     return lines

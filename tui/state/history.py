@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 from loadtop.analysis.totals.timeline import Timeline
-from loadtop.diagnosis.finding import Bottleneck
+from loadtop.diagnosis.finding import NONE
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import CpuShares, HostRates
@@ -69,8 +69,7 @@ class HostHistory:
             self.curves.setdefault(name, Ring[float]()).append(value_of(host))
         if rates is not None:
             self.rates = rates
-            known = {"apache": rates.apache, "fpm": rates.fpm, "haproxy": rates.haproxy}
-            self.servers |= {kind: (at, rates) for kind, records in known.items() if records}
+            self.servers |= {kind: (at, rates) for kind, records in rates.servers.items() if records}
 
     def curve(self, name: str) -> Ring[float]:
         """The past values of a curve; an empty ring where nothing was kept."""
@@ -124,7 +123,7 @@ class History:
 
     def _add_blind_time(self, snapshot: Snapshot) -> None:
         missing_s = max((host.stale_s for host in snapshot.measured.hosts), default=0.0)
-        limited = snapshot.diagnosis.verdict.bottleneck is not Bottleneck.NONE
+        limited = snapshot.diagnosis.verdict.bottleneck != NONE
         if limited or missing_s <= STALE_INTERVALS * self._interval_s:
             return
         start = snapshot.at - missing_s

@@ -8,7 +8,8 @@ from loadtop.analysis.compare.course import JUDGED, Key
 from loadtop.analysis.compare.run import Run
 from loadtop.analysis.compare.significance import LEVEL, Sample, holm, needed, p_value
 from loadtop.analysis.totals.settings import LOAD
-from loadtop.rates.metrics import HOST_METRICS, LOAD_METRICS, HostMetric, LoadMetric
+from loadtop.rates.metrics import LOAD_METRICS, HostMetric, LoadMetric
+from loadtop.servers.registry import HOST_METRICS
 
 DEFAULT_PERCENT = 10.0
 """Of the first run's mean. Runs of the same thing on one machine, minutes apart, differ by some percent: CPU frequency,

@@ -8,7 +8,8 @@ from loadtop.analysis.totals.load import counts
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.model import LoadSample
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.metrics import HOST_METRICS, LOAD_METRICS
+from loadtop.rates.metrics import LOAD_METRICS
+from loadtop.servers.registry import HOST_METRICS
 
 Key = tuple[str, str]
 """Of what (:data:`LOAD` or a machine) and the metric's name."""

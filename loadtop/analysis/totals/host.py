@@ -5,10 +5,13 @@ from typing import Any
 
 from loadtop.analysis.totals.servers import ServerSummary
 from loadtop.analysis.totals.statistic import Statistic
-from loadtop.model import Group, Process
+from loadtop.model import LOADTOP, OTHER, Process
 from loadtop.rates.measured import HostView
-from loadtop.rates.metrics import HOST_METRICS
-from loadtop.rates.records import ApacheRates, GroupRates
+from loadtop.rates.records import GroupRates
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.apache.record import GROUP as HTTPD
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.registry import HOST_METRICS
 
 Json = dict[str, Any]
 
@@ -26,7 +29,7 @@ class HostSummary:
         self._pss_kb = Statistic()
         self._servers = ServerSummary()
         self._processes = ProcessSummary()
-        self._page: ApacheRates | None = None
+        self._page: ApacheStatus | None = None
         self._newest: HostView | None = None
 
     def add(self, host: HostView, *, whole: bool = True) -> None:
@@ -86,7 +89,7 @@ class HostSummary:
         rates = host.rates
         if rates is None:
             return
-        self._page = next(iter(rates.apache or ()), self._page)
+        self._page = next((each.reading for each in APACHE.rates(rates)), self._page)
         for core in rates.cores:
             shares = core.shares
             self._item("core", str(core.id), idle=shares.idle, iowait=shares.iowait, steal=shares.steal)
@@ -101,7 +104,7 @@ class HostSummary:
             )
         for network in rates.networks or ():
             self._item("network", network.name, rx_kb_s=network.rx_kb, tx_kb_s=network.tx_kb)
-        httpd = rates.group(Group.HTTPD)
+        httpd = rates.group(HTTPD)
         if httpd is not None:
             self._rss_kb.add(httpd.rss_kb / httpd.processes)
             self._pss_kb.add(None if httpd.pss_kb is None else httpd.pss_kb / httpd.processes)
@@ -121,9 +124,9 @@ class HostSummary:
         return next((network.link_mbit for network in networks or () if network.name == name), None)
 
 
-def _limits(page: ApacheRates) -> Json:
+def _limits(page: ApacheStatus) -> Json:
     """What Apache's configuration says; ``None`` where it may not be read."""
-    status = page.status
+    status = page
     return {
         "max_request_workers": status.max_request_workers,
         "server_limit": status.server_limit,
@@ -157,7 +160,7 @@ class ProcessSummary:
     """Adds up every interval. A process that was not among the busiest of an interval counts 0 for it at the end."""
 
     def __init__(self) -> None:
-        self._groups: dict[Group, dict[str, Statistic]] = {}
+        self._groups: dict[str, dict[str, Statistic]] = {}
         self._others: dict[tuple[int, int], tuple[Process, float, float]] = {}
         self._intervals = 0
 
@@ -168,10 +171,10 @@ class ProcessSummary:
             return
         self._intervals += 1
         for group in rates.groups or ():
-            if group.group not in (Group.OTHER, Group.LOADTOP):
+            if group.group not in (OTHER, LOADTOP):
                 self._add_group(group)
         for found in rates.processes:
-            if found.process.group is Group.OTHER and found.cpu is not None:
+            if found.process.group == OTHER and found.cpu is not None:
                 key = found.process.pid, found.process.started_ticks
                 _, total, most = self._others.get(key, (found.process, 0.0, 0.0))
                 self._others[key] = (found.process, total + found.cpu, max(most, found.cpu))

@@ -3,8 +3,11 @@
 from typing import Any
 
 from loadtop.analysis.totals.statistic import Statistic
-from loadtop.model import FpmPool, HaproxyProxy
 from loadtop.rates.measured import HostView
+from loadtop.servers.haproxy.kind import HAPROXY
+from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.php_fpm.record import FpmPool
 
 Json = dict[str, Any]
 
@@ -24,20 +27,28 @@ class ServerSummary:
         rates = host.rates
         if rates is None:
             return
-        for found in rates.fpm or ():
-            pool = found.pool
+        for found in PHP_FPM.rates(rates):
+            pool = found.reading
             known = self._pools.get(pool.pool)
             statistics = {name: Statistic() for name in _POOL} if known is None else known[1]
             self._pools[pool.pool] = (pool, statistics)
-            values = (pool.active, pool.idle, pool.total, pool.listen_queue, found.requests, found.max_children_reached)
+            values = (
+                pool.active,
+                pool.idle,
+                pool.total,
+                pool.listen_queue,
+                found.per_second["accepted"],
+                found.per_second["max_children_reached"],
+            )
             for name, value in zip(_POOL, values, strict=True):
                 statistics[name].add(value)
-        for each in rates.haproxy or ():
-            line = each.line
+        for each in HAPROXY.rates(rates):
+            line = each.reading
             before = self._lines.get((line.proxy, line.server))
             statistics = {name: Statistic() for name in _LINE} if before is None else before[1]
             self._lines[line.proxy, line.server] = (line, statistics)
-            gauges = (line.queue, line.sessions, each.sessions, each.requests, each.http_5xx)
+            rated = (each.per_second[name] for name in ("sessions_total", "requests_total", "http_5xx"))
+            gauges = (line.queue, line.sessions, *rated)
             for name, value in zip(_LINE, (*gauges, line.queue_ms, line.response_ms), strict=True):
                 statistics[name].add(value)
 

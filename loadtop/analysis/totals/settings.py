@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from loadtop.i18n import plain
 from loadtop.model import CgroupLimits, HostSample, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.php_fpm.kind import PHP_FPM
 
 LOAD = "load"
 """What the settings of the load are listed under; no machine is called so in the lists, for they have a role."""
@@ -100,7 +102,7 @@ def _of_cgroup(cgroup: CgroupLimits) -> Iterator[tuple[str, str]]:
 
 def _of_servers(sample: HostSample) -> Iterator[tuple[str, str]]:
     """Of the servers there: pages under load do not come every time, so each is kept when it is seen."""
-    pages, pools = sample.apache or (), sample.fpm or ()
+    pages, pools = APACHE.readings(sample), PHP_FPM.readings(sample)
     for page in pages:
         where = f" {plain(page.url)}" if len(pages) > 1 else ""
         yield f"Apache{where}", plain(page.version)

@@ -5,14 +5,14 @@ from itertools import pairwise
 from operator import itemgetter
 
 from loadtop.analysis.totals.statistic import Statistic
-from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
+from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.pipeline.snapshot import Snapshot
 
 MOST_SPANS = 1000
 """Spans that are kept. A verdict that changes for days is told in fewer, longer spans after that: the shortest ones are
 counted to the one before them, in the time line, not in what held longest."""
 
-Key = tuple[Bottleneck, str | None]
+Key = tuple[str, str | None]
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Span:
 
     start: float
     end: float
-    bottleneck: Bottleneck
+    bottleneck: str
     host: str | None
     pure: bool = True
 
@@ -47,7 +47,7 @@ class Timeline:
         self._known: set[Key] = set()
         self._begun: dict[Key, float] = {}
         self._moved: dict[Key, float] = {}
-        self._stretch: dict[Bottleneck, float] = {}
+        self._stretch: dict[str, float] = {}
         self._start = start
         self._at = start
 
@@ -81,9 +81,7 @@ class Timeline:
 
     def others(self) -> list[tuple[Key, float]]:
         """The limits that held for a shorter time than the longest verdict, with their seconds, longest first."""
-        return [
-            (key, seconds) for key, _, seconds in self._ranked()[1:] if key[0] is not Bottleneck.NONE and seconds > 0
-        ]
+        return [(key, seconds) for key, _, seconds in self._ranked()[1:] if key[0] != NONE and seconds > 0]
 
     def _ranked(self) -> list[tuple[Key, float, float]]:
         """Each verdict that held while load ran, when it began and for how long in seconds, the longest first."""
@@ -105,7 +103,7 @@ class Timeline:
 
     def _change(self, verdict: Finding, *, known: bool) -> None:
         """Begin a span. What held already, behind another verdict, becomes the verdict only now."""
-        now = known or verdict.bottleneck is Bottleneck.NONE
+        now = known or verdict.bottleneck == NONE
         start = self._at if now else max(self._start, min(self._at, verdict.since_s))
         while self.spans and self.spans[-1].start >= start:
             start = min(start, self.spans[-1].start) if len(self.spans) == 1 else start

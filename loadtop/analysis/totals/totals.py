@@ -9,7 +9,7 @@ from loadtop.analysis.totals.load import LoadSummary, counts
 from loadtop.analysis.totals.steps import StepSummary
 from loadtop.analysis.totals.timeline import Timeline
 from loadtop.analysis.tune.step import Sweep
-from loadtop.diagnosis.finding import Bottleneck, Forecast
+from loadtop.diagnosis.finding import NONE, Forecast
 from loadtop.model import LoadSample, LoadState
 from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
@@ -17,7 +17,7 @@ from loadtop.pipeline.snapshot import Snapshot
 SCHEMA = "loadtop.summary/1"
 Json = dict[str, Any]
 
-OF_THE_GENERATOR = (Bottleneck.GENERATOR, Bottleneck.CLIENT_PORTS, Bottleneck.CLIENT_FILES)
+OF_THE_GENERATOR = ("generator", "client-ports", "client-files")
 
 SWEPT = 60
 """Intervals of a step that are kept to look for the knee: the newest."""
@@ -119,7 +119,7 @@ class SummaryBuilder:
         """What would be full first, as last forecast while load ran; ``None`` where a limit was reached."""
         longest = self.timeline.longest()
         found = self._forecast
-        if found is None or longest is None or longest[0].bottleneck is not Bottleneck.NONE:
+        if found is None or longest is None or longest[0].bottleneck != NONE:
             return None
         figures = {"rps": found.rps, "low": found.low, "high": found.high}
         return {"resource": str(found.resource), "host": found.host, **{k: round(v, 1) for k, v in figures.items()}}

@@ -1,7 +1,7 @@
 """The configuration block to paste, for the server that was found."""
 
 from loadtop.analysis.tune.servers import Pool
-from loadtop.model import Group
+from loadtop.servers.php_fpm.record import GROUP as FPM
 
 DEFAULT_THREADS = 25
 """ThreadsPerChild where the server does not tell it: Apache's own default."""
@@ -9,7 +9,7 @@ DEFAULT_THREADS = 25
 
 def block(pool: Pool, workers: int) -> str:
     """Directives that allow ``workers`` workers, without a line end after the last."""
-    if pool.group is Group.FPM:
+    if pool.group == FPM:
         lines = [f"[{pool.name}]", f"pm.max_children = {workers}"]
         if pool.manager == "dynamic":
             lines.append("; pm.start_servers and pm.max_spare_servers must not be larger")
@@ -37,7 +37,7 @@ def block(pool: Pool, workers: int) -> str:
 
 def allowed(pool: Pool, workers: int) -> int:
     """How many workers the block for ``workers`` allows."""
-    if pool.group is Group.FPM or pool.manager == "prefork":
+    if pool.group == FPM or pool.manager == "prefork":
         return workers
     threads, servers = threaded(pool, workers)
     return threads * servers

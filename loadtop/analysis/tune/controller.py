@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from loadtop.analysis.tune.knee import KNEE_SHARE, WORSE_SHARE, Knee, Point, find_knee, points
 from loadtop.analysis.tune.step import StepResult, Sweep, window
-from loadtop.diagnosis.finding import Bottleneck
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
 from loadtop.pipeline.monitor import LoadSource
@@ -108,7 +107,7 @@ class Climb:
         last = results[-1]
         if last.fails:
             return f"requests fail at {last.concurrency} connections"
-        if last.bottleneck is Bottleneck.GENERATOR:
+        if last.bottleneck == "generator":
             return "the load generator is full"
         before = [result.rps for result in results[:-1]]
         if before and last.swaps:

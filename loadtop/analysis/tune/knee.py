@@ -6,7 +6,7 @@ from typing import Any
 
 from loadtop.analysis.tune.step import StepResult
 from loadtop.analysis.tune.usl import Usl, fit
-from loadtop.diagnosis.finding import Bottleneck
+from loadtop.diagnosis.finding import NONE
 
 KNEE_SHARE = 0.97
 """Share of the best throughput that the knee must give; our own: above the noise of a steady step, and well above the
@@ -133,7 +133,7 @@ def find_knee(results: Sequence[StepResult]) -> Knee | None:
 
 
 def _by_generator(point: Point) -> bool:
-    return any(result.bottleneck is Bottleneck.GENERATOR for result in point.results)
+    return any(result.bottleneck == "generator" for result in point.results)
 
 
 def limit_of(results: Sequence[StepResult], knee: Knee | None) -> StepResult | None:
@@ -141,4 +141,4 @@ def limit_of(results: Sequence[StepResult], knee: Knee | None) -> StepResult | N
     known = sorted(results, key=lambda result: result.concurrency)
     first = 0 if knee is None else knee.concurrency
     above = [result for result in known if result.concurrency >= first]
-    return next((result for result in above if result.bottleneck is not Bottleneck.NONE), above[0] if above else None)
+    return next((result for result in above if result.bottleneck != NONE), above[0] if above else None)

@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from statistics import median
 
-from loadtop.model import FpmPool, Group, Process
+from loadtop.model import Process
 from loadtop.rates.measured import HostView
-from loadtop.rates.records import ApacheRates
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.apache.record import GROUP as HTTPD
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.php_fpm.record import GROUP as FPM
+from loadtop.servers.php_fpm.record import FpmPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +22,7 @@ class Pool:
     of all its processes in kB: RSS, and what the pages that they share add to it (``None`` where PSS cannot be read).
     """
 
-    group: Group
+    group: str
     name: str
     manager: str
     capacity: int | None
@@ -43,10 +48,13 @@ def pools(host: HostView) -> tuple[Pool, ...]:
     if rates is None:
         return ()
     processes = [row.process for row in rates.processes or ()]
-    children = [process for process in processes if process.group is Group.FPM]
-    httpd = [process for process in processes if process.group is Group.HTTPD]
-    found = [_fpm(each.pool, children, len(rates.fpm or ())) for each in rates.fpm or ()]
-    return (*(pool for pool in found if pool is not None), *(_apache(page, httpd) for page in rates.apache or ()))
+    children = [process for process in processes if process.group == FPM]
+    httpd = [process for process in processes if process.group == HTTPD]
+    found = [_fpm(each.reading, children, len(PHP_FPM.rates(rates))) for each in PHP_FPM.rates(rates)]
+    return (
+        *(pool for pool in found if pool is not None),
+        *(_apache(page.reading, httpd) for page in APACHE.rates(rates)),
+    )
 
 
 def _fpm(pool: FpmPool, children: list[Process], pools: int) -> Pool | None:
@@ -59,21 +67,21 @@ def _fpm(pool: FpmPool, children: list[Process], pools: int) -> Pool | None:
     # Processes do not tell their pool: only where there is one is their memory its own.
     rss, shared = _memory(children) if pools == 1 else (None, None)
     busy = active if silent else max(0, active - 1)
-    return Pool(Group.FPM, pool.pool, pool.manager, pool.max_children, total, busy, busy, None, total, rss, shared)
+    return Pool(FPM, pool.pool, pool.manager, pool.max_children, total, busy, busy, None, total, rss, shared)
 
 
-def _apache(page: ApacheRates, httpd: list[Process]) -> Pool:
+def _apache(page: ApacheStatus, httpd: list[Process]) -> Pool:
     busy = max(0, page.busy + page.graceful - 1)
     return Pool(
-        Group.HTTPD,
+        HTTPD,
         "",
         page.mpm,
         page.capacity,
         page.capacity - page.open,
         busy,
         busy,
-        page.status.threads_per_child,
-        page.status.processes or max(1, len(httpd) - 1),
+        page.threads_per_child,
+        page.processes or max(1, len(httpd) - 1),
         *_memory(httpd),
     )
 

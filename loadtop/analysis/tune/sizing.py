@@ -8,13 +8,13 @@ from loadtop.analysis.tune.block import allowed, block
 from loadtop.analysis.tune.knee import Knee
 from loadtop.analysis.tune.servers import Pool
 from loadtop.analysis.tune.step import StepResult
-from loadtop.diagnosis.finding import Bottleneck
-from loadtop.model import Group
+from loadtop.servers.apache.record import GROUP as HTTPD
+from loadtop.servers.php_fpm.record import GROUP as FPM
 
 CPU_FULL = 90.0
 """Percent busy at which the ``cpu`` verdict is given: workers beyond that find no processor."""
 
-FULL_POOL = {Group.HTTPD: Bottleneck.APACHE_WORKERS, Group.FPM: Bottleneck.FPM_WORKERS}
+FULL_POOL = {HTTPD: "apache-workers", FPM: "fpm-workers"}
 """The verdict under which a pool itself was the limit: what was measured then tells nothing about larger ones."""
 
 
@@ -55,14 +55,14 @@ class Sizing:
 
     @property
     def setting(self) -> str:
-        return "pm.max_children" if self.pool.group is Group.FPM else "MaxRequestWorkers"
+        return "pm.max_children" if self.pool.group == FPM else "MaxRequestWorkers"
 
     def as_json(self) -> dict[str, Any]:
         """``sizing`` of the JSON summary. ``per_process_kb`` is for one process, with all its threads."""
         threads = self.pool.threads_per_child or 1
         each = None if self.memory is None else round(self.memory.worker_kb * threads)
         return {
-            "max_request_workers": self.value if self.pool.group is Group.HTTPD else None,
+            "max_request_workers": self.value if self.pool.group == HTTPD else None,
             "binding": self.bounds[0].name,
             "per_process_kb": each,
             "basis": None if self.memory is None else self.memory.basis,
@@ -82,7 +82,7 @@ def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | N
     pool = _pool(results, limit)
     if pool is None or not results:
         return None
-    full = limit is not None and limit.bottleneck is FULL_POOL[pool.group]
+    full = limit is not None and limit.bottleneck == FULL_POOL[pool.group]
     if not full and (knee is None or not knee.bounded):
         return None
     memory = worker_memory(results, pool.group, pool.name)
@@ -102,9 +102,9 @@ def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | N
 def _pool(results: Sequence[StepResult], limit: StepResult | None) -> Pool | None:
     """The pool that is the limit; otherwise Apache's, or the only one there is."""
     newest = next((result.pools for result in reversed(results) if result.pools), ())
-    wanted = Group.FPM if limit is not None and limit.bottleneck is Bottleneck.FPM_WORKERS else Group.HTTPD
-    found = [pool for pool in newest if pool.group is wanted]
-    if wanted is Group.FPM and len(found) > 1:
+    wanted = FPM if limit is not None and limit.bottleneck == "fpm-workers" else HTTPD
+    found = [pool for pool in newest if pool.group == wanted]
+    if wanted == FPM and len(found) > 1:
         return max(found, key=lambda pool: pool.busy / (pool.capacity or pool.started or 1))
     return next(iter(found), next(iter(newest), None))
 
@@ -149,7 +149,7 @@ def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Pool)
     ]
     if not busy or not max(busy):
         return None
-    page = 1 if pool.group is Group.HTTPD else 0
+    page = 1 if pool.group == HTTPD else 0
     return Bound("scoreboard", max(busy) + page, f"{max(busy)} were busy at most" + (", and the status page" * page))
 
 
@@ -175,7 +175,7 @@ LEAST_STEPS = 3
 """Steps with differing numbers of busy workers from which their growth is told apart from what idle ones take."""
 
 
-def worker_memory(results: Sequence[StepResult], group: Group, name: str) -> WorkerMemory | None:
+def worker_memory(results: Sequence[StepResult], group: str, name: str) -> WorkerMemory | None:
     """From the steps in which nothing was swapped; ``None`` where memory was not measured."""
     calm = [result for result in results if not result.swaps and result.room_kb is not None]
     known: list[tuple[Pool, float]] = []

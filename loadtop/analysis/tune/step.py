@@ -9,7 +9,7 @@ from loadtop.analysis.totals.load import latency_json
 from loadtop.analysis.totals.steps import TargetFigures, swap_traffic, targets
 from loadtop.analysis.tune.servers import Pool, pools
 from loadtop.analysis.tune.steady_state import Pulse, Window, window_of
-from loadtop.diagnosis.finding import Bottleneck, Finding
+from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.model import Distribution, LoadSample, LoadState
 from loadtop.model.histogram import merge
 from loadtop.pipeline.snapshot import Snapshot
@@ -88,7 +88,7 @@ class StepResult:
         return self.requests / self.seconds if self.seconds > 0 else 0.0
 
     @property
-    def bottleneck(self) -> Bottleneck:
+    def bottleneck(self) -> str:
         return self.verdict.bottleneck
 
     @property
@@ -98,7 +98,7 @@ class StepResult:
     @property
     def swaps(self) -> bool:
         """Whether it is felt: the traffic alone may be that of something else on the machine."""
-        return self.bottleneck is Bottleneck.SWAP and (self.swap_kb_s is None or self.swap_kb_s > SWAP_KB_S)
+        return self.bottleneck == "swap" and (self.swap_kb_s is None or self.swap_kb_s > SWAP_KB_S)
 
     @property
     def busy(self) -> int | None:
@@ -200,10 +200,10 @@ def _verdict(part: Sequence[Beat], swap_kb_s: float | None) -> Finding:
 def _without_swap(snapshot: Snapshot) -> Finding:
     """The verdict were it not for ``swap``."""
     diagnosis = snapshot.diagnosis
-    if diagnosis.verdict.bottleneck is not Bottleneck.SWAP:
+    if diagnosis.verdict.bottleneck != "swap":
         return diagnosis.verdict
-    others = (finding for finding in diagnosis.findings if finding.bottleneck is not Bottleneck.SWAP)
-    return next(others, Finding(Bottleneck.NONE, None, 0.0, snapshot.at, 0.0, (), "There is headroom."))
+    others = (finding for finding in diagnosis.findings if finding.bottleneck != "swap")
+    return next(others, Finding(NONE, None, 0.0, snapshot.at, 0.0, (), "There is headroom."))
 
 
 def _room(host: HostView) -> tuple[float, bool] | None:

@@ -7,7 +7,7 @@ from collectors.errors import FetchError, TransportError
 from collectors.machine import Endpoint
 from collectors.page import Page
 from collectors.reading import Missing, Wanted
-from loadtop.model import Group, HostFacts, HostSample, Listener, Outcome, State, Tcp
+from loadtop.model import HostFacts, HostSample, Listener, Outcome, State, Tcp
 
 PAGE = "web1\nServerMPM: prefork\nTotal Accesses: 5\nServerUptimeSeconds: 9\nScoreboard: _W\n"
 
@@ -57,10 +57,10 @@ class FakeMachine(FakeFiles):
         tcp = Tcp(listeners=self.listeners)
         return HostSample("", self.began[-1], facts, self.takes_s, tcp=tcp, outcomes=(Outcome("cpu", State.OK),))
 
-    def servers(self, group: Group) -> tuple[int, ...]:
-        return tuple(self.httpd) if group is Group.HTTPD else ()
+    def servers(self, group: str) -> tuple[int, ...]:
+        return tuple(self.httpd) if group == "httpd" else ()
 
-    def tested(self, group: Group) -> tuple[int, ...]:
+    def tested(self, group: str) -> tuple[int, ...]:
         return self.servers(group)
 
     def set_aside(self, pids: frozenset[int]) -> None:

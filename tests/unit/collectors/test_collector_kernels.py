@@ -203,8 +203,7 @@ def test_names_of_processes(stat_text: Callable[..., str], name: str) -> None:
     ],
 )  # fmt: skip
 def test_servers_are_known_by_name(name: str, group: str | None) -> None:
-    found = processes.server_group(name)
-    assert (found.value if found else None) == group
+    assert processes.server_group(name) == group
 
 
 def test_what_is_missing_is_named() -> None:

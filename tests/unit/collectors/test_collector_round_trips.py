@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from collectors.apache import status as apache
 from collectors.linux import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
-from loadtop.model import ApacheStatus, Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure
+from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure
+from loadtop.servers.apache.record import ApacheStatus
 
 counts = st.integers(0, 2**63 - 1)
 small = st.integers(0, 2**31 - 1)

@@ -9,7 +9,8 @@ from collectors.machine import Endpoint
 from collectors.page import Page
 from collectors.php_fpm.collector import FpmWatch
 from collectors.reading import Missing
-from loadtop.model import FpmPool, Group, HostFacts, HostSample, Outcome, State
+from loadtop.model import HostFacts, HostSample, Outcome, State
+from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.collectors.fake_machine import FakeFiles
 
 Instantly = Callable[[Any], Any]
@@ -44,10 +45,10 @@ class Machine(FakeFiles):
     async def sample(self) -> HostSample:
         raise NotImplementedError
 
-    def servers(self, group: Group) -> tuple[int, ...]:
-        return self.masters if group is Group.FPM else ()
+    def servers(self, group: str) -> tuple[int, ...]:
+        return self.masters if group == "php-fpm" else ()
 
-    def tested(self, group: Group) -> tuple[int, ...]:
+    def tested(self, group: str) -> tuple[int, ...]:
         return self.servers(group)
 
     def set_aside(self, pids: frozenset[int]) -> None:

@@ -12,7 +12,6 @@ from collectors.haproxy.routes import Place, asked, is_bound, place_of
 from collectors.linux import host_names as names
 from collectors.machine import Endpoint, Machine
 from collectors.reading import Missing, Wanted
-from loadtop.model import Group
 
 BALANCED = """defaults
     default_backend spare
@@ -119,7 +118,7 @@ class Proxied:
         }
         self.read: list[str] = []
 
-    def servers(self, _: Group) -> tuple[int, ...]:
+    def servers(self, _: str) -> tuple[int, ...]:
         return (7,)
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:

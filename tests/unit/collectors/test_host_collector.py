@@ -11,6 +11,7 @@ from collectors.host import HostCollector, next_deadline
 from collectors.machine import Endpoint
 from collectors.search import READ_AGAIN_S
 from loadtop.model import HostSample, Listener, State
+from loadtop.servers.apache.kind import APACHE
 from tests.unit.collectors.fake_machine import PAGE, FakeMachine
 
 Instantly = Callable[[Any], Any]
@@ -96,8 +97,12 @@ def test_a_page_is_in_the_sample_of_its_tick(instantly: Instantly, machine: Fake
         await asyncio.sleep(3.5)
         sample, _ = host.latest()
         assert sample is not None
-        assert sample.apache is not None
-        assert (sample.apache[0].scoreboard, sample.apache[0].accesses, sample.apache[0].url) == ("_W", 5, url)
+        assert APACHE.readings(sample)
+        assert (
+            APACHE.readings(sample)[0].scoreboard,
+            APACHE.readings(sample)[0].accesses,
+            APACHE.readings(sample)[0].url,
+        ) == ("_W", 5, url)
         assert apache_of(sample) == (State.OK, "")
         assert machine.fetched == [url] * 4
         await host.close()
@@ -119,7 +124,7 @@ def test_a_hanging_page_delays_nothing_and_is_named(instantly: Instantly, machin
         assert machine.began == [0.0, 1.0, 2.0, 3.0]
         sample, _ = host.latest()
         assert sample is not None
-        assert sample.apache is None
+        assert not APACHE.readings(sample)
         assert apache_of(sample) == (
             State.FAILED,
             "http://web1/server-status?auto: no answer for 3.0 s: every worker may be busy",
@@ -166,7 +171,7 @@ def test_a_page_is_found_beside_the_target(instantly: Instantly, machine: FakeMa
         await asyncio.sleep(2.5)
         sample, _ = host.latest()
         assert sample is not None
-        assert sample.apache is not None
+        assert APACHE.readings(sample)
         await host.close()
 
     instantly(run())
@@ -186,7 +191,7 @@ def test_a_full_accept_queue_gets_no_search_on_top(instantly: Instantly, machine
         await asyncio.sleep(6.0)
         sample, _ = host.latest()
         assert sample is not None
-        assert sample.apache is not None
+        assert APACHE.readings(sample)
         await host.close()
 
     instantly(run())
@@ -208,7 +213,7 @@ def test_a_page_is_found_from_listening_sockets(instantly: Instantly, machine: F
         await asyncio.sleep(2.5)
         sample, _ = host.latest()
         assert sample is not None
-        urls = [status.url for status in sample.apache or ()]
+        urls = [status.url for status in APACHE.readings(sample) or ()]
         assert urls == ["https://[::1]:443/server-status?auto", "http://[::1]:81/server-status?auto"]
         await host.close()
 
@@ -241,7 +246,7 @@ def test_a_server_that_is_started_anew_is_found_again(instantly: Instantly, mach
             await asyncio.sleep(2.5)
             sample, _ = host.latest()
             assert sample is not None
-            assert [status.url for status in sample.apache or ()] == [url]
+            assert [status.url for status in APACHE.readings(sample) or ()] == [url]
         await host.close()
 
     instantly(run())
@@ -261,7 +266,7 @@ def test_limits_are_those_of_the_newest_reading_of_the_configuration(
             await asyncio.sleep(seconds)
             sample, _ = host.latest()
             assert sample is not None
-            assert [status.max_request_workers for status in sample.apache or ()] == [workers]
+            assert [status.max_request_workers for status in APACHE.readings(sample) or ()] == [workers]
         await host.close()
 
     instantly(run())

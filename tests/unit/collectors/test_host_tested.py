@@ -8,6 +8,7 @@ import pytest
 
 from collectors.host import HostCollector
 from collectors.machine import Endpoint
+from loadtop.servers.apache.kind import APACHE
 from tests.unit.collectors.fake_machine import PAGE, FakeMachine
 
 Instantly = Callable[[Any], Any]
@@ -28,7 +29,7 @@ def test_each_server_under_load_has_its_page(instantly: Instantly, elsewhere: tu
         await asyncio.sleep(2.5)
         sample, _ = host.latest()
         assert sample is not None
-        assert [status.url for status in sample.apache or ()] == [own, others]
+        assert [status.url for status in APACHE.readings(sample) or ()] == [own, others]
         assert machine.aside == frozenset({20})
         await host.close()
 

@@ -8,7 +8,7 @@ import pytest
 from collectors.linux import disks, facts, networks, tcp
 from collectors.machine import SLOW_EVERY, ProcMachine
 from collectors.reading import Missing
-from loadtop.model import Group, HostSample, Listener, State
+from loadtop.model import HostSample, Listener, State
 
 Build = Callable[[str], Any]
 Stat = Callable[..., str]
@@ -157,7 +157,7 @@ async def test_where_a_server_listens(machine_of_texts: Build, stat_text: Stat) 
     transport.files["/proc/10/fd/"] = "/dev/null\nsocket:[1996868]\npipe:[7]\nsocket:[1]\n"
     machine = ProcMachine(transport)
     await machine.sample()
-    (pid,) = machine.servers(Group.HTTPD)
+    (pid,) = machine.servers("httpd")
     assert [(found.address, found.port) for found in await machine.listening(pid)] == [("127.0.0.1", 34973)]
     del transport.files["/proc/10/fd/"]
     assert await machine.listening(pid) == ()

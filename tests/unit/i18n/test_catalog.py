@@ -13,8 +13,8 @@ from loadtop.cli import main
 from loadtop.i18n import itemised, language_of, pad, tr, translated, width
 from loadtop.i18n.language import _catalogue
 from loadtop.reports.text import wrapped
+from loadtop.servers.registry import EVIDENCE_TITLES
 from scripts.catalog import LOCALE, has_words, places, read, templates
-from tui.drawing.verdicts import _METRICS  # pyright: ignore[reportPrivateUsage]
 
 ROOT = Path(__file__).parents[3]
 JAPANESE = {entry.id: entry.string or "" for entry in read(LOCALE / "ja" / "LC_MESSAGES" / "loadtop.po") if entry.id}
@@ -88,9 +88,10 @@ def test_a_catalogue_in_a_checkout_is_compiled_when_it_is_newer(tmp_path: Path) 
 def test_every_metric_of_a_verdict_has_its_words() -> None:
     """What is named as evidence in the diagnosis, its unit at the end of the name."""
     named = re.compile(r'"([a-z]+\.[a-z0-9_]+_(?:pct|ms|s))"')
-    found = {name for file in (ROOT / "loadtop" / "diagnosis").glob("*.py") for name in named.findall(file.read_text())}
+    files = [file for room in ("diagnosis", "servers") for file in (ROOT / "loadtop" / room).rglob("*.py")]
+    found = {name for file in files for name in named.findall(file.read_text())}
     assert len(found) > 20
-    assert sorted(found - _METRICS.keys()) == []
+    assert sorted(found - EVIDENCE_TITLES.keys()) == []
 
 
 def test_the_advice_has_its_japanese(japanese: None) -> None:  # noqa: ARG001 (the language)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import (
-    ApacheStatus,
+    OTHER,
     CgroupLimits,
     Core,
     Cpu,
@@ -17,11 +17,8 @@ from loadtop.model import (
     Distribution,
     EngineWorker,
     Failures,
-    FpmPool,
     Frame,
     GeneratorSample,
-    Group,
-    HaproxyProxy,
     HostFacts,
     HostSample,
     HostState,
@@ -43,11 +40,16 @@ from loadtop.model import (
     Tcp,
 )
 from loadtop.model.histogram import bounds
+from loadtop.model.server import ServerReading
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
 from loadtop.recording import file
 from loadtop.recording.meta import SessionMeta
 from loadtop.recording.writer import Writer
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 META = SessionMeta(
     started=1.8e9, command_line=("-c", "8"), url="http://web1/", version="0.1.0", interval_s=1.0, title="a test"
@@ -108,14 +110,19 @@ class Made:
             tcp=self._tcp(name),
             processes=self._processes(web) if not rare else None,
             cgroup=CgroupLimits("/system.slice/apache2", 2, pressure=Pressure(1, 2, 3)) if web else None,
-            apache=(self._status(number),) if web and not rare else None,
-            fpm=(self._pool(number),) if web else None,
-            haproxy=tuple(self._proxy(server, number) for server in ("FRONTEND", "web1")) if not web else None,
+            servers=self._servers(number, rare=rare) if web else {"haproxy": self._proxies(number)},
             outcomes=(
                 Outcome("cpu", State.OK, "", round(draw.random() / 1000, 6)),
                 Outcome("apache", State.FAILED if rare else State.OK, "timed out" if rare else "", draw.random()),
             ),
         )
+
+    def _servers(self, number: int, *, rare: bool) -> dict[str, tuple[ServerReading, ...]]:
+        found: dict[str, tuple[ServerReading, ...]] = {"fpm": (self._pool(number),)}
+        return found if rare else {"apache": (self._status(number),), **found}
+
+    def _proxies(self, number: int) -> tuple[ServerReading, ...]:
+        return tuple(self._proxy(server, number) for server in ("FRONTEND", "web1"))
 
     def _paging(self, host: str) -> Paging:
         g = [self._grow(f"{host} paging {n}", 900) for n in range(9)]
@@ -146,7 +153,7 @@ class Made:
             Process(
                 100 + n,
                 "apache2",
-                Group.HTTPD if n % 4 else Group.OTHER,
+                "httpd" if n % 4 else OTHER,
                 draw.choice("SSRD"),
                 1 + n % 2,
                 self._grow(f"{web} ticks {n}", 60),
@@ -244,7 +251,7 @@ def made_moments() -> Callable[[int], list[Snapshot]]:
     """A function: so many moments of a made-up session."""
 
     def make(count: int) -> list[Snapshot]:
-        measurer, diagnoser = Measurer(), Diagnoser()
+        measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
         measured = [measurer.measure(frame) for frame in Made(3).frames(count)]
         return [Snapshot(each, diagnoser.diagnose(each)) for each in measured]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadtop.analysis.totals.timeline import Span
-from loadtop.diagnosis.finding import Bottleneck, Diagnosis
+from loadtop.diagnosis.finding import Diagnosis
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording import file
 from loadtop.recording import player as player_file
@@ -98,7 +98,7 @@ async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], met
 
 
 async def test_another_diagnosis_is_said(snapshots: list[Snapshot], record: Record, tmp_path: Path) -> None:
-    verdict = replace(snapshots[9].diagnosis.verdict, bottleneck=Bottleneck.STEAL, host="web1")
+    verdict = replace(snapshots[9].diagnosis.verdict, bottleneck="steal", host="web1")
     changed = [*snapshots]
     changed[9] = Snapshot(snapshots[9].measured, Diagnosis(verdict, (verdict,)))
     record(tmp_path / "a.loadtop", changed)

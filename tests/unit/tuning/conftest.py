@@ -7,15 +7,14 @@ import pytest
 
 from loadtop.analysis.tune.servers import Pool
 from loadtop.analysis.tune.step import StepResult
-from loadtop.diagnosis.finding import Bottleneck, Finding
-from loadtop.model import Group
+from loadtop.diagnosis.finding import Finding
 from loadtop.model.histogram import distribution
 
 
 def pool(busy: int, **changes: Any) -> Pool:
     """A prefork Apache with 40 slots: 8 MB for each process and 12 MB more for a busy one, 2 MB of it shared."""
     fields: dict[str, Any] = {
-        "group": Group.HTTPD, "name": "", "manager": "prefork", "capacity": 40, "started": 40, "busy": busy,
+        "group": "httpd", "name": "", "manager": "prefork", "capacity": 40, "started": 40, "busy": busy,
         "busy_most": busy, "threads_per_child": None, "processes": 40,
         "rss_kb": 41 * 10_240 + busy * 12_288, "shared_kb": 41 * 2_048.0,
     }  # fmt: skip
@@ -24,7 +23,7 @@ def pool(busy: int, **changes: Any) -> Pool:
 
 def result(concurrency: int, rps: float, **changes: Any) -> StepResult:
     """A steady step of 10 s, in which nothing is full and nothing is swapped."""
-    bottleneck = changes.pop("bottleneck", Bottleneck.NONE)
+    bottleneck = changes.pop("bottleneck", "none")
     fields: dict[str, Any] = {
         "concurrency": concurrency, "at_s": 10.0 * concurrency, "seconds": 10.0, "requests": round(10 * rps),
         "failed": 0, "non_2xx": 0, "steady": True, "drift": 0.01,
@@ -52,7 +51,7 @@ def a_result() -> Callable[..., StepResult]:
 def flattening() -> Sequence[StepResult]:
     """A server whose processor is full from four connections on."""
     rates = {1: 100.0, 2: 200.0, 4: 380.0, 8: 385.0, 16: 380.0}
-    return [result(n, x, bottleneck=Bottleneck.CPU if n >= 4 else Bottleneck.NONE) for n, x in rates.items()]
+    return [result(n, x, bottleneck="cpu" if n >= 4 else "none") for n, x in rates.items()]
 
 
 @pytest.fixture
@@ -60,4 +59,4 @@ def swapping() -> Sequence[StepResult]:
     """A server with memory for seven busy workers."""
     rates = {1: 10.0, 2: 20.0, 4: 40.0, 6: 60.0, 7: 69.0}
     calm = [result(n, x, room_kb=96 * 1024.0, limited_by_cgroup=True) for n, x in rates.items()]
-    return [*calm, result(8, 30.0, swap_kb_s=90_000.0, bottleneck=Bottleneck.SWAP, iowait=30.0, swap_used=12.0)]
+    return [*calm, result(8, 30.0, swap_kb_s=90_000.0, bottleneck="swap", iowait=30.0, swap_used=12.0)]

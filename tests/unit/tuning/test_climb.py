@@ -7,7 +7,6 @@ import pytest
 from loadtop.analysis.tune.controller import Climb
 from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.step import StepResult
-from loadtop.diagnosis.finding import Bottleneck
 
 Server = Callable[[int], StepResult]
 Result = Callable[..., StepResult]
@@ -39,7 +38,7 @@ def test_a_cliff_is_closed_in_on(a_result: Result) -> None:
     """Swapping from 14 connections on: the step before it must be found."""
 
     def server(n: int) -> StepResult:
-        return a_result(n, 10.0 * n) if n < 14 else a_result(n, 20.0, swap_kb_s=50_000.0, bottleneck=Bottleneck.SWAP)
+        return a_result(n, 10.0 * n) if n < 14 else a_result(n, 20.0, swap_kb_s=50_000.0, bottleneck="swap")
 
     results, climbed = climb(server)
     assert max(result.concurrency for result in results) == 16
@@ -74,7 +73,7 @@ def test_the_bounds_are_kept(a_result: Result) -> None:
 
 
 def test_a_full_generator_ends_the_climb(a_result: Result) -> None:
-    results, climbed = climb(lambda n: a_result(n, 100.0 * n, bottleneck=Bottleneck.GENERATOR if n > 3 else "none"))
+    results, climbed = climb(lambda n: a_result(n, 100.0 * n, bottleneck="generator" if n > 3 else "none"))
     assert max(result.concurrency for result in results) == 4
     assert climbed.reason == "the load generator is full"
 
@@ -100,8 +99,8 @@ def test_a_knee_that_does_not_repeat_is_not_confirmed(a_result: Result) -> None:
 
 def test_what_swaps_below_a_calm_step_is_an_aftermath(a_result: Result) -> None:
     results = [a_result(n, 10.0 * n) for n in (1, 2, 4, 6)]
-    swapping = a_result(8, 20.0, swap_kb_s=9_000.0, bottleneck=Bottleneck.SWAP)
-    knee = find_knee([*results, swapping, a_result(5, 50.0, swap_kb_s=300.0, bottleneck=Bottleneck.SWAP)])
+    swapping = a_result(8, 20.0, swap_kb_s=9_000.0, bottleneck="swap")
+    knee = find_knee([*results, swapping, a_result(5, 50.0, swap_kb_s=300.0, bottleneck="swap")])
     assert knee is not None
     assert (knee.concurrency, knee.worse_from) == (6, 8)
 
@@ -115,4 +114,4 @@ def test_a_peak_beyond_what_was_measured_is_said_to_be(a_result: Result) -> None
 
 
 def test_traffic_that_nobody_feels_is_somebody_elses(a_result: Result) -> None:
-    assert not a_result(8, 80.0, swap_kb_s=9_000.0, bottleneck=Bottleneck.CPU).swaps
+    assert not a_result(8, 80.0, swap_kb_s=9_000.0, bottleneck="cpu").swaps

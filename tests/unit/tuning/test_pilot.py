@@ -7,11 +7,12 @@ import pytest
 
 from loadtop.analysis.tune.controller import Bounds, Climb, Pilot
 from loadtop.analysis.tune.step import StepResult, Sweep
-from loadtop.diagnosis.verdict import Diagnoser
+from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Frame, LoadState
 from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 
 class Stage:
@@ -23,7 +24,7 @@ class Stage:
         self.commands: list[Command] = []
         self.results: list[StepResult] = []
         self.snapshots: list[Snapshot] = []
-        self.measurer, self.diagnoser = Measurer(), Diagnoser()
+        self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
         self.pilot = Pilot(Climb(), Bounds(**bounds), self.obey, self.results.append)
         self.drift = 0.0
 

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from loadtop.analysis.tune.servers import Pool, pools
-from loadtop.model import Group, HostState, Process
+from loadtop.model import HostState, Process
 from loadtop.rates.compute import host_rates
 from loadtop.rates.measured import HostView
+from loadtop.servers.registry import KINDS
 
 
 def process(pid: int, rss_kb: int, pss_kb: int | None) -> Process:
-    return Process(pid, "apache2", Group.HTTPD, "S", 1, 10, 5, rss_kb, pss_kb)
+    return Process(pid, "apache2", "httpd", "S", 1, 10, 5, rss_kb, pss_kb)
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def pool_of(machine: Any) -> Callable[..., Pool]:
         changes = {"processes": processes}
         before, sample = machine.sample(changes=changes), machine.sample(board="WWW" + "_" * 7, changes=changes)
         state = HostState("web1", "target", sample, fresh=True)
-        return pools(HostView(state, host_rates(before, sample), 0.0))[0]
+        return pools(HostView(state, host_rates(before, sample, KINDS), 0.0))[0]
 
     return build
 

@@ -9,8 +9,7 @@ from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.servers import Pool
 from loadtop.analysis.tune.sizing import Sizing, worker_memory
 from loadtop.analysis.tune.step import StepResult
-from loadtop.diagnosis.finding import Bottleneck, Evidence, Finding
-from loadtop.model import Group
+from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.reports.tune import report
 
 Result = Callable[..., StepResult]
@@ -33,7 +32,7 @@ def test_memory_binds_where_it_swaps(swapping: Sequence[StepResult]) -> None:
 
 
 def test_a_worker_takes_what_it_has_at_rest_and_what_a_request_adds(swapping: Sequence[StepResult]) -> None:
-    found = worker_memory(swapping, Group.HTTPD, "")
+    found = worker_memory(swapping, "httpd", "")
     assert found is not None
     assert found.worker_kb == pytest.approx(8_192 * 41 / 40 + 12_288, rel=0.001)
 
@@ -63,7 +62,7 @@ def test_a_full_pool_is_raised_as_far_as_memory_and_cpu_go(a_result: Result, a_p
             n,
             20.0 * min(n, 4),
             idle=95.0,
-            bottleneck=Bottleneck.APACHE_WORKERS if n > 4 else Bottleneck.NONE,
+            bottleneck="apache-workers" if n > 4 else "none",
             pools=(a_pool(min(n, 4), capacity=4, started=4, processes=4, rss_kb=60_000, shared_kb=5_000.0),),
         )
         for n in (1, 2, 4, 8, 16, 32)
@@ -77,12 +76,12 @@ def test_a_full_pool_is_raised_as_far_as_memory_and_cpu_go(a_result: Result, a_p
 
 
 def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> None:
-    fpm = a_pool(5, group=Group.FPM, name="shop", manager="dynamic", capacity=5, started=5)
+    fpm = a_pool(5, group="php-fpm", name="shop", manager="dynamic", capacity=5, started=5)
     results = [
         a_result(
             n,
             5.0 * min(n, 5),
-            bottleneck=Bottleneck.FPM_WORKERS if n > 5 else Bottleneck.NONE,
+            bottleneck="fpm-workers" if n > 5 else "none",
             pools=(replace(fpm, busy=min(n, 5), busy_most=min(n, 5)), a_pool(n, manager="event")),
         )
         for n in (1, 2, 4, 8, 16)
@@ -158,8 +157,8 @@ def test_the_report_has_every_column_and_fits(swapping: Sequence[StepResult]) ->
 
 
 def test_hostile_names_do_not_reach_the_terminal(a_result: Result, a_pool: APool) -> None:
-    fpm = a_pool(5, group=Group.FPM, name="a\x1b[31m", capacity=5, started=5)
-    results = [a_result(n, 5.0, bottleneck=Bottleneck.FPM_WORKERS, pools=(fpm,)) for n in (1, 2, 4, 8)]
+    fpm = a_pool(5, group="php-fpm", name="a\x1b[31m", capacity=5, started=5)
+    results = [a_result(n, 5.0, bottleneck="fpm-workers", pools=(fpm,)) for n in (1, 2, 4, 8)]
     assert "\x1b" not in report(Outcome.of(results))
 
 
@@ -179,7 +178,7 @@ def test_evidence_is_printed_as_it_stands_to_its_threshold(a_result: Result) -> 
         Evidence("apache.busy", "web1", 8.0, 8.0, "slots", "scoreboard"),
         Evidence("tcp.accept_queue", "web1", 0.0, 511.0, "conn", "ss"),
     )
-    full = Finding(Bottleneck.APACHE_WORKERS, "web1", 0.0, 5.0, 1.0, evidence, "Advice.")
+    full = Finding("apache-workers", "web1", 0.0, 5.0, 1.0, evidence, "Advice.")
     lines = report(Outcome.of([a_result(n, 80.0, verdict=full) for n in (8, 16)])).splitlines()
     said = {words[0]: " ".join(words[1:]) for line in lines if (words := line.split())}
     assert said["apache.full_pct"] == "100 % > 95 Linuxfabrik"

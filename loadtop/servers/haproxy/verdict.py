@@ -1,43 +1,41 @@
 """HAProxy's queues: requests that wait for a slot of a server, or for the frontend to take them."""
 
+from collections.abc import Sequence
+
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.model import HaproxyProxy
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import HaproxyRates
+from loadtop.servers.haproxy.record import FULL_PCT, NAME, HaproxyProxy
+
+VERDICT = "haproxy-queue"
 
 QUEUE = 0
 """Requests queued in a backend: awesome-prometheus-alerts warns of any that stay for 2 minutes."""
 
-FRONTEND_PCT = 95.0
 FRONTEND_CLEAR_PCT = 85.0
 """Percent of a frontend's maxconn: Linuxfabrik's critical value; cleared at 85. Above it the kernel's queue fills."""
 
 
 def assess(measured: Measured, host: HostView) -> Assessment | None:
     """``haproxy-queue`` for one machine: requests queue in a backend, or a frontend has all its connections."""
-    lines = None if host.rates is None else host.rates.haproxy
+    lines = _lines(host)
     if not lines:
         return None
-    queues = [each for each in lines if each.line.server != "FRONTEND" and each.line.queue is not None]
-    longest = max(queues, key=lambda each: (each.line.queue or 0, each.line.server == "BACKEND"), default=None)
+    queues = [line for line in lines if not line.is_frontend and line.queue is not None]
+    longest = max(queues, key=lambda line: (line.queue or 0, line.is_backend), default=None)
     # One connection to a frontend may be the one that asks for these statistics.
-    fronts = [each.line for each in lines if each.line.server == "FRONTEND" and each.line.session_limit]
-    fronts = [front for front in fronts if front.sessions > 1]
-    front = max(fronts, key=_share, default=None)
-    if longest is not None and (longest.line.queue or front is None or _share(front) < FRONTEND_CLEAR_PCT):
+    fronts = [line for line in lines if line.is_frontend and line.session_limit and line.sessions > 1]
+    front = max(fronts, key=lambda line: line.full or 0.0, default=None)
+    if longest is not None and (longest.queue or front is None or (front.full or 0.0) < FRONTEND_CLEAR_PCT):
         return _queued(measured, host, longest, lines)
     return None if front is None else _fronted(host, front)
 
 
-def _queued(measured: Measured, host: HostView, rates: HaproxyRates, lines: tuple[HaproxyRates, ...]) -> Assessment:
-    line = rates.line
-    servers = [
-        each.line
-        for each in lines
-        if each.line.proxy == line.proxy and each.line.server not in ("FRONTEND", "BACKEND") and _is_up(each.line)
-    ]
+def _queued(measured: Measured, host: HostView, line: HaproxyProxy, lines: Sequence[HaproxyProxy]) -> Assessment:
+    servers = [each for each in lines if each.proxy == line.proxy and each.is_server and each.is_up]
     slots = sum(server.session_limit or 0 for server in servers)
     busy = sum(server.sessions for server in servers)
     queue = line.queue or 0
@@ -56,7 +54,7 @@ def _queued(measured: Measured, host: HostView, rates: HaproxyRates, lines: tupl
     load = measured.load
     held = queue > QUEUE
     return Assessment(
-        Bottleneck.HAPROXY_QUEUE,
+        VERDICT,
         host.name,
         over=held and backs_up(measured, busy),
         held=held,
@@ -69,14 +67,14 @@ def _queued(measured: Measured, host: HostView, rates: HaproxyRates, lines: tupl
 
 
 def _fronted(host: HostView, front: HaproxyProxy) -> Assessment:
-    share, most = _share(front), front.session_limit or 0
+    share, most = front.full or 0.0, front.session_limit or 0
     return Assessment(
-        Bottleneck.HAPROXY_QUEUE,
+        VERDICT,
         host.name,
-        over=share >= FRONTEND_PCT,
+        over=share >= FULL_PCT,
         held=share >= FRONTEND_CLEAR_PCT,
         evidence=(
-            Evidence("haproxy.full_pct", host.name, share, FRONTEND_PCT, "%", "Linuxfabrik: 95 % of maxconn"),
+            Evidence("haproxy.full_pct", host.name, share, FULL_PCT, "%", "Linuxfabrik: 95 % of maxconn"),
             Evidence("haproxy.sessions", host.name, front.sessions, most, "sessions", "HAProxy: maxconn"),
         ),
         advice=f"HAProxy's frontend {front.proxy} takes no more than its {most} connections: raise its maxconn "
@@ -85,9 +83,22 @@ def _fronted(host: HostView, front: HaproxyProxy) -> Assessment:
     )
 
 
-def _share(front: HaproxyProxy) -> float:
-    return 100.0 * front.sessions / front.session_limit if front.session_limit else 0.0
+def _lines(host: HostView) -> list[HaproxyProxy]:
+    return [] if host.rates is None else [each.reading for each in host.rates.of_kind(NAME, HaproxyProxy)]
 
 
-def _is_up(line: HaproxyProxy) -> bool:
-    return not line.status.startswith(("DOWN", "MAINT"))
+HAPROXY_QUEUE = Verdict(
+    name=VERDICT,
+    letter="Q",
+    title="HAPROXY QUEUE",
+    headline="is the limit",
+    family=Family.POOL,
+    role=Role.PROXY,
+    of_host=assess,
+    titles={
+        "haproxy.queue": "HAProxy's queue",
+        "haproxy.queue_ms": "time in the queue",
+        "haproxy.sessions": "HAProxy's sessions",
+        "haproxy.full_pct": "frontend's connections",
+    },
+)

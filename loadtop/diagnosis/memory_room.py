@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from loadtop.model import Group
+from loadtop.model import Role
+from loadtop.model.server import WorkerLimit
 from loadtop.rates.measured import HostView
 
 USABLE = 0.8
@@ -22,7 +23,7 @@ class Room:
     free_kb: float
 
 
-def worker_room(host: HostView, group: Group) -> Room | None:
+def worker_room(host: HostView, group: str) -> Room | None:
     """Room for processes of ``group`` beside what else runs; pages that were swapped out count as theirs.
 
     A control group's limit counts where it is tighter than the machine. ``None`` where memory or processes are not
@@ -47,7 +48,7 @@ def worker_room(host: HostView, group: Group) -> Room | None:
     return Room(max(1, int((held + free) / each)), each, basis, max(0.0, free))
 
 
-def room_for(host: HostView, group: Group, now: int) -> str:
+def room_for(host: HostView, group: str, now: int) -> str:
     """The end of an advice to have more than ``now`` workers: what memory says to that."""
     room = worker_room(host, group)
     if room is None:
@@ -60,16 +61,10 @@ def room_for(host: HostView, group: Group, now: int) -> str:
 
 def fewer_workers(host: HostView) -> str:
     """What to do about too many workers for the memory, with the number that fits where it can be told."""
-    page = next(iter((host.rates.apache if host.rates else None) or ()), None)
-    pool = next(iter((host.rates.fpm if host.rates else None) or ()), None)
-    setting, group, now = "the web server's worker limit", Group.HTTPD, None
-    if pool is not None and _larger(host):
-        setting, group, now = "pm.max_children", Group.FPM, pool.pool.max_children or pool.pool.total
-    elif page is not None:
-        setting, now = "MaxRequestWorkers", page.capacity
-    room = worker_room(host, group)
-    text = f"Lower {setting}" + ("" if now is None else f" from {now}")
-    if room is None or (now is not None and room.workers >= now):
+    limit = _largest(host)
+    room = worker_room(host, limit.group)
+    text = f"Lower {limit.setting}" + ("" if limit.now is None else f" from {limit.now}")
+    if room is None or (limit.now is not None and room.workers >= limit.now):
         return f"{text} until nothing is swapped, or add memory."
     return (
         f"{text} to about {room.workers}, or add memory: {room.each_kb / 1024:.1f} MB each by {room.basis}, "
@@ -77,9 +72,16 @@ def fewer_workers(host: HostView) -> str:
     )
 
 
-def _larger(host: HostView) -> bool:
-    """Whether php-fpm holds more memory here than Apache."""
+def _largest(host: HostView) -> WorkerLimit:
+    """The limit of the workers that hold most memory on this host."""
     rates = host.rates
-    fpm = None if rates is None else rates.group(Group.FPM)
-    httpd = None if rates is None else rates.group(Group.HTTPD)
-    return fpm is not None and (httpd is None or fpm.rss_kb > httpd.rss_kb)
+    readings = [each.reading for known in rates.servers.values() for each in known] if rates is not None else []
+    limits = [reading.worker_limit for reading in readings]
+    web = "" if rates is None else next((group.group for group in rates.of_role(Role.WEB)), "")
+    unknown = WorkerLimit("the web server's worker limit", web, None)
+    return max((limit for limit in limits if limit is not None), key=lambda limit: _held(host, limit), default=unknown)
+
+
+def _held(host: HostView, limit: WorkerLimit) -> int:
+    group = None if host.rates is None else host.rates.group(limit.group)
+    return 0 if group is None else group.rss_kb

@@ -1,12 +1,17 @@
 """Apache's worker slots: all of them taken, so that requests wait for a worker."""
 
+from collections.abc import Iterator
+
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.diagnosis.room import room_for
-from loadtop.model import Group, State
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.memory_room import room_for
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.model import Role, State
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import ApacheRates
+from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
+
+VERDICT = "apache-workers"
 
 FULL_PCT = 95.0
 FULL_CLEAR_PCT = 85.0
@@ -29,14 +34,14 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     if rates is None or sample is None:
         return None
     queue = _accept_queue(measured, host)
-    fullest = max(rates.apache or (), key=lambda page: page.full, default=None)
+    fullest = max(_pages(host), key=lambda page: page.full, default=None)
     if fullest is not None:
         return _by_scoreboard(measured, host, fullest, queue)
-    silent = any(outcome.collector == "apache" and outcome.state is State.FAILED for outcome in sample.outcomes)
-    if not silent or queue is None or rates.group(Group.HTTPD) is None:
+    silent = any(outcome.collector == NAME and outcome.state is State.FAILED for outcome in sample.outcomes)
+    if not silent or queue is None or rates.group(GROUP) is None:
         return None
     return Assessment(
-        Bottleneck.APACHE_WORKERS,
+        VERDICT,
         host.name,
         over=queue > QUEUE,
         held=queue > QUEUE,
@@ -47,7 +52,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     )
 
 
-def _by_scoreboard(measured: Measured, host: HostView, page: ApacheRates, queue: int | None) -> Assessment:
+def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue: int | None) -> Assessment:
     """The page shows the moment at which one slot came free for the page itself, and event frees several at a time:
     free slots for which requests already wait are as good as taken. Where nobody waits, the page's own slot is free."""
     load = measured.load
@@ -70,7 +75,7 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheRates, queue:
             Evidence("tcp.accept_queue", host.name, queue, QUEUE, "conn", "loadtop, calibrated"),
         )
     return Assessment(
-        Bottleneck.APACHE_WORKERS,
+        VERDICT,
         host.name,
         over=wanted >= FULL_PCT and backs_up(measured, page.capacity),
         held=wanted >= FULL_CLEAR_PCT,
@@ -82,19 +87,17 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheRates, queue:
 
 def _slots(measured: Measured) -> int:
     """The worker slots of all servers that are watched."""
-    return sum(page.capacity for host in measured.hosts if host.rates is not None for page in host.rates.apache or ())
+    return sum(page.slots or 0 for host in measured.hosts for page in measured.readings(host, Role.WEB))
 
 
-def _advice(measured: Measured, host: HostView, page: ApacheRates) -> str:
+def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> str:
     text = f"All {page.capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers"
     load = measured.load
     if load is not None and load.in_flight is not None and load.in_flight >= page.capacity:
         text += f" to {load.in_flight + 1} or more ({load.in_flight} requests are in flight, one is the status page's)"
     if page.keepalive > page.capacity / 2:
         text += f", or shorten KeepAliveTimeout ({page.keepalive} slots only hold a kept-alive connection)"
-    return text + (
-        room_for(host, Group.HTTPD, page.capacity) if page.mpm == "prefork" else ", as far as memory allows."
-    )
+    return text + (room_for(host, GROUP, page.capacity) if page.mpm == "prefork" else ", as far as memory allows.")
 
 
 def _accept_queue(measured: Measured, host: HostView) -> int | None:
@@ -108,3 +111,26 @@ def _accept_queue(measured: Measured, host: HostView) -> int | None:
         return waiting if load.in_flight and waiting else None
     queues = [listener.queue for listener in sample.tcp.listeners if listener.port == load.server.port]
     return sum(queues) if queues else None
+
+
+def _pages(host: HostView) -> list[ApacheStatus]:
+    return [] if host.rates is None else [each.reading for each in host.rates.of_kind(NAME, ApacheStatus)]
+
+
+def headroom(host: HostView) -> Iterator[Evidence]:
+    """How full the worker slots are, while that is no limit."""
+    for page in _pages(host):
+        yield Evidence("apache.full_pct", host.name, page.full, FULL_PCT, "%", "Linuxfabrik", below=True)
+
+
+APACHE_WORKERS = Verdict(
+    name=VERDICT,
+    letter="A",
+    title="APACHE WORKERS",
+    headline="are the limit",
+    family=Family.POOL,
+    role=Role.WEB,
+    of_host=assess,
+    headroom=headroom,
+    titles={"apache.full_pct": "slots taken", "apache.busy": "busy workers"},
+)

@@ -2,10 +2,14 @@
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import Bottleneck, Evidence
-from loadtop.diagnosis.room import room_for
-from loadtop.model import FpmPool, Group
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.memory_room import room_for
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
+from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
+
+VERDICT = "fpm-workers"
 
 FULL_PCT = 100.0
 CLEAR_PCT = 85.0
@@ -24,12 +28,12 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     Where no queue is known, more callers than children is what says that some wait. A page that stays silent while
     connections wait at the pool's socket needs a child itself: that silence is evidence.
     """
-    rates = host.rates
-    if rates is None or not rates.fpm:
+    pools = () if host.rates is None else host.rates.of_kind(NAME, FpmPool)
+    if not pools:
         return None
-    fullest = max(rates.fpm, key=lambda each: (each.pool.listen_queue or 0, share(each.pool) or 0.0))
-    pool = fullest.pool
-    taken, queue, most = share(pool), pool.listen_queue, limit(pool)
+    fullest = max(pools, key=lambda each: (each.reading.listen_queue or 0, each.reading.full or 0.0))
+    pool = fullest.reading
+    taken, queue, most = pool.full, pool.listen_queue, pool.most_children
     callers = _callers(measured, host)
     crowded = callers is None or most is None or callers > most
     waits = queue > QUEUE if queue is not None else crowded
@@ -42,35 +46,24 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     if queue and taken is not None and started is not None and (callers is None or callers <= started):
         waits = busy - 1 > started  # one child writes the status page, and takes the next request at once
     return Assessment(
-        Bottleneck.FPM_WORKERS,
+        VERDICT,
         host.name,
         over=full and waits and (most is None or backs_up(measured, most)),
         held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or _wanted(pool) >= CLEAR_PCT),
         evidence=tuple(_evidence(host, pool, callers)),
         advice=_advice(measured, host, pool),
-        confidence=agreement(bool(queue) or None, bool(fullest.max_children_reached) or None, crowded),
+        confidence=agreement(bool(queue) or None, bool(fullest.per_second["max_children_reached"]) or None, crowded),
     )
-
-
-def limit(pool: FpmPool) -> int | None:
-    """How many children the pool may have: configured, or those there are now (a static pool has all of them)."""
-    return pool.max_children or pool.total or None
-
-
-def share(pool: FpmPool) -> float | None:
-    """Percent of the pool's children that are busy. The status page counts its own child."""
-    most = limit(pool)
-    return None if pool.active is None or most is None else 100.0 * pool.active / most
 
 
 def _wanted(pool: FpmPool) -> float:
     """Percent of the children that requests take or wait for, without the one of the status page."""
-    most = limit(pool)
+    most = pool.most_children
     return 100.0 * ((pool.active or 0) - 1 + (pool.listen_queue or 0)) / most if most else 0.0
 
 
 def _evidence(host: HostView, pool: FpmPool, callers: int | None) -> list[Evidence]:
-    taken, most = share(pool), limit(pool)
+    taken, most = pool.full, pool.most_children
     found: list[Evidence] = []
     if taken is not None and pool.active is not None and most is not None:
         found += [
@@ -89,16 +82,17 @@ def _evidence(host: HostView, pool: FpmPool, callers: int | None) -> list[Eviden
 
 
 def _callers(measured: Measured, host: HostView) -> int | None:
-    """How many requests may want a child at once: those in flight, as far as Apache on this machine lets them in."""
+    """How many requests may want a child at once: those in flight, as far as the web server on this host lets them
+    in."""
     load = measured.load
     if load is None or load.in_flight is None:
         return None
-    slots = sum(page.capacity for page in (host.rates.apache if host.rates is not None else None) or ())
+    slots = sum(server.slots or 0 for server in measured.readings(host, Role.WEB))
     return min(load.in_flight, slots) if slots else load.in_flight
 
 
 def _advice(measured: Measured, host: HostView, pool: FpmPool) -> str:
-    most = limit(pool)
+    most = pool.most_children
     waiting = f" and {pool.listen_queue} requests wait" if pool.listen_queue else ""
     if pool.total is not None and most is not None and pool.total < most:
         return (
@@ -111,4 +105,22 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> str:
     load, callers = measured.load, _callers(measured, host)
     if load is not None and callers is not None and most is not None and callers > most:
         text += f" to {callers} ({load.in_flight} requests are in flight)"
-    return text + room_for(host, Group.FPM, most or 1)
+    return text + room_for(host, GROUP, most or 1)
+
+
+FPM_WORKERS = Verdict(
+    name=VERDICT,
+    letter="H",
+    title="PHP-FPM WORKERS",
+    headline="are the limit",
+    family=Family.POOL,
+    role=Role.APPLICATION,
+    of_host=assess,
+    titles={
+        "fpm.full_pct": "children busy",
+        "fpm.active": "busy children",
+        "fpm.listen_queue": "pool's queue",
+        "fpm.silent_s": "page silent for",
+        "fpm.callers": "want a child",
+    },
+)

@@ -1,0 +1,1 @@
+"""Apache: mod_status, worker slots."""

@@ -1,0 +1,99 @@
+"""One answer of Apache's mod_status."""
+
+from dataclasses import dataclass
+
+from loadtop.model.server import ServerReading, WorkerLimit, counter, gauge, label, limit
+
+NAME = "apache"
+GROUP = "httpd"
+
+
+@dataclass(frozen=True, slots=True)
+class ApacheStatus(ServerReading):
+    """The letters of the scoreboard are the truth about worker slots: its length is the capacity.
+
+    ``accesses``, ``kbytes`` and ``duration_ms`` need ExtendedStatus; connection counts exist with asynchronous MPMs
+    only. ``fetch_s`` is how long the page took: it needs a free worker too. ``at`` is when it came, on the uptime clock
+    of its host. The limits come from the configuration.
+    """
+
+    url: str = label()
+    mpm: str = label()
+    version: str = label()
+    scoreboard: str = label()
+    uptime_s: int | None = None
+    accesses: int | None = counter("requests_s", default=None)
+    kbytes: int | None = counter("kb_s", default=None)
+    duration_ms: int | None = counter("duration_ms_s", default=None)
+    processes: int | None = gauge(default=None)
+    stopping: int | None = gauge(default=None)
+    connections: int | None = gauge(default=None)
+    connections_writing: int | None = gauge(default=None)
+    connections_keepalive: int | None = gauge(default=None)
+    connections_closing: int | None = gauge(default=None)
+    fetch_s: float | None = gauge(default=None)
+    at: float | None = None
+    max_request_workers: int | None = limit(default=None)
+    threads_per_child: int | None = limit(default=None)
+    server_limit: int | None = limit(default=None)
+    listen_backlog: int | None = limit(default=None)
+
+    @property
+    def key(self) -> str:
+        return self.url
+
+    @property
+    def read_at(self) -> float | None:
+        return self.at
+
+    @property
+    def age_s(self) -> int | None:
+        return self.uptime_s
+
+    @property
+    def capacity(self) -> int:
+        """All worker slots."""
+        return len(self.scoreboard)
+
+    @property
+    def slots(self) -> int:
+        return len(self.scoreboard)
+
+    @property
+    def worker_limit(self) -> WorkerLimit:
+        return WorkerLimit("MaxRequestWorkers", GROUP, self.capacity)
+
+    @property
+    def busy(self) -> int:
+        """Slots that serve or hold a connection: R, W, K, D, C and L."""
+        return sum(map(self.scoreboard.count, "RWKDCL"))
+
+    @property
+    def idle(self) -> int:
+        """Slots that wait for a connection."""
+        return self.scoreboard.count("_")
+
+    @property
+    def open(self) -> int:
+        """Slots without a process or thread."""
+        return self.scoreboard.count(".")
+
+    @property
+    def keepalive(self) -> int:
+        """Slots that only hold a kept-alive connection."""
+        return self.scoreboard.count("K")
+
+    @property
+    def closing(self) -> int:
+        """Slots that close a connection."""
+        return self.scoreboard.count("C")
+
+    @property
+    def graceful(self) -> int:
+        """Slots of processes that finish their last request."""
+        return self.scoreboard.count("G")
+
+    @property
+    def full(self) -> float:
+        """Percent of the slots that serve, hold or finish a connection."""
+        return 100.0 * (self.busy + self.graceful) / self.capacity if self.capacity else 0.0

@@ -1,0 +1,1 @@
+"""HAProxy: frontends, backends and servers."""

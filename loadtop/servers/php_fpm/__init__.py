@@ -1,0 +1,1 @@
+"""php-fpm: pools of children."""

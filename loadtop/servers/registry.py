@@ -1,0 +1,42 @@
+"""Every kind of server once. A new kind is one line here, in ``collectors`` and in ``tui``."""
+
+from loadtop.diagnosis.diagnoser import HEADROOM, MACHINE_VERDICTS
+from loadtop.diagnosis.verdict import Verdict, ranked
+from loadtop.i18n import Translatable
+from loadtop.model import LOADTOP, OTHER
+from loadtop.rates.metrics import MACHINE_METRICS, HostMetric
+from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.haproxy.kind import HAPROXY
+from loadtop.servers.kind import AnyKind
+from loadtop.servers.php_fpm.kind import PHP_FPM
+
+KINDS: tuple[AnyKind, ...] = (
+    APACHE,
+    PHP_FPM,
+    HAPROXY,
+)
+
+HOST_METRICS: tuple[HostMetric, ...] = (*MACHINE_METRICS, *(metric for kind in KINDS for metric in kind.metrics))
+
+VERDICTS: tuple[Verdict, ...] = ranked((*MACHINE_VERDICTS, *(verdict for kind in KINDS for verdict in kind.verdicts)))
+"""Every limit that can be named, causes first; ``none`` is not among them."""
+
+PROCESS_GROUPS = (*(kind.group for kind in KINDS), LOADTOP, OTHER)
+"""What a process can belong to, servers first."""
+
+DEMANDS = tuple(kind.demands for kind in KINDS)
+
+_BY_NAME = {verdict.name: verdict for verdict in (HEADROOM, *VERDICTS)}
+
+EVIDENCE_TITLES: dict[str, Translatable] = {metric.name: metric.title for metric in HOST_METRICS} | {
+    name: title for verdict in VERDICTS for name, title in verdict.titles.items()
+}
+"""What the metrics in evidence are called."""
+
+VERDICT_NAMES = tuple(_BY_NAME)
+"""Every name that a verdict can have, ``none`` first."""
+
+
+def verdict_named(name: str) -> Verdict:
+    """The verdict of this name. Raises KeyError where there is none."""
+    return _BY_NAME[name]
