@@ -123,6 +123,7 @@ class LiveTest:
             sinks=self._sinks(),
             until_load_ends=chosen.source is not None and not with_screen(options),
             recording=recording_name(self._recorder),
+            url=url,
         )
         self._marks.listen(lambda text: monitor.command(Mark(text)))
         return monitor

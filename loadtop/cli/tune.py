@@ -70,6 +70,7 @@ async def _tune(options: Options, words: list[str]) -> int:
             sinks=sinks,
             until_load_ends=not with_screen(options),
             recording=recording_name(recorder),
+            url=url,
         )
 
     feed = PreparedFeed(url, options.watching.interval_s, recording_name(recorder), prepare)

@@ -10,13 +10,16 @@ from loadtop.pipeline.snapshot import Snapshot
 class Feed(Protocol):
     """A stream of moments.
 
-    ``title`` says what is watched (a URL, a file); ``interval_s`` the distance of moments; ``recording`` is the file
-    that is being written, or empty. ``run`` calls ``show`` with each moment and returns when there are no more;
+    ``title`` says what is watched (a URL, a file); ``url`` is what the load requests, where that is one URL;
+    ``interval_s`` the distance of moments; ``recording`` is the file that is being written, or empty. ``run`` calls ``show`` with each moment and returns when there are no more;
     cancelling it ends the test. ``command`` asks for a change.
     """
 
     @property
     def title(self) -> str: ...
+
+    @property
+    def url(self) -> str | None: ...
 
     @property
     def interval_s(self) -> float: ...
@@ -34,6 +37,7 @@ class PreparedFeed:
 
     def __init__(self, title: str, interval_s: float, recording: str, prepare: Callable[[], Awaitable[Feed]]) -> None:
         self.title = title
+        self.url: str | None = None
         self.interval_s = interval_s
         self.recording = recording
         self._prepare = prepare
@@ -41,7 +45,7 @@ class PreparedFeed:
 
     async def run(self, show: Callable[[Snapshot], None]) -> None:
         self._feed = await self._prepare()
-        self.title = self._feed.title
+        self.title, self.url = self._feed.title, self._feed.url
         await self._feed.run(show)
 
     def command(self, command: Command) -> None:

@@ -109,9 +109,11 @@ class Monitor:
         sinks: Sequence[Callable[[Snapshot], None]] = (),
         until_load_ends: bool = False,
         recording: str = "",
+        url: str | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.title = title
+        self.url = url
         self.interval_s = interval_s
         self.recording = recording
         self._load = load

@@ -41,6 +41,7 @@ class SessionPlayer:
 
     def __init__(self, session: Session, *, stay: bool = False, clock: Clock | None = None) -> None:
         self.title = tr("replay of {name}", name=session.path.name)
+        self.url: str | None = None
         self.interval_s = session.meta.interval_s
         self.recording = ""
         self.playing = True

@@ -15,6 +15,7 @@ class FakeFeed:
         self, snapshots: "list[Snapshot] | Iterator[Snapshot]", *, pause_s: float = 0.0, stay: bool = True
     ) -> None:
         self.title = URL
+        self.url: str | None = URL
         self.interval_s = 1.0
         self.recording = "loadtop-web1.sqlite"
         self.commands: list[Command] = []

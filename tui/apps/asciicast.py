@@ -32,6 +32,7 @@ class _PreparedSnapshots:
 
     def __init__(self, title: str, interval_s: float) -> None:
         self.title = title
+        self.url: str | None = None
         self.interval_s = interval_s
         self.recording = ""
         self.show: Callable[[Snapshot], None] = lambda _: None

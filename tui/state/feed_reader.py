@@ -148,8 +148,7 @@ class FeedReader:
         if self._summary is None:
             from loadtop.analysis.totals.totals import SummaryBuilder
 
-            title = self.feed.title
-            self._summary = SummaryBuilder(title if "://" in title else None)
+            self._summary = SummaryBuilder(self.feed.url)
         self._summary.add(snapshot)
         self.sweep.add(snapshot)
 

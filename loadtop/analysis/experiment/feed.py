@@ -17,6 +17,7 @@ class ExperimentFeed:
 
     def __init__(self, title: str, go: Callable[[], Awaitable[object]]) -> None:
         self.title = title
+        self.url: str | None = None
         self.interval_s = 1.0
         self.recording = ""
         self.progress: Progress | None = None
