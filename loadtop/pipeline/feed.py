@@ -11,8 +11,9 @@ class Feed(Protocol):
     """A stream of moments.
 
     ``title`` says what is watched (a URL, a file); ``url`` is what the load requests, where that is one URL;
-    ``interval_s`` the distance of moments; ``recording`` is the file that is being written, or empty. ``run`` calls ``show`` with each moment and returns when there are no more;
-    cancelling it ends the test. ``command`` asks for a change.
+    ``interval_s`` is the distance of snapshots; ``recording`` is the file that is being written, or empty. ``run``
+    calls ``show`` with each snapshot and returns when there are no more; cancelling it ends the test. ``command`` asks
+    for a change.
     """
 
     @property

@@ -3,16 +3,15 @@
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
 from textual.binding import Binding, BindingType
 
 from loadtop.i18n import Translatable, tr
 from loadtop.recording.player import SessionPlayer
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, length, line
+from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import clock
-from tui.drawing.text import safe, width
+from tui.drawing.text import safe
 from tui.screens.help import HelpScreen
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keys import Key
@@ -29,19 +28,19 @@ KEYS = (
     Key("plus,equals_sign", "faster", "+", "speed", "faster, up to 64 times", 3),
     Key("t", "ask_time", "t", "time", "jump to a time: 1:30, 95 or 50%", 4),
     Key("m", "mark_after", "m", "mark", "the next mark", 5),
-    Key("M", "mark_before", "M", "", "the mark before", 9),
+    Key("M", "mark_before", "M", "", "the mark before", 9, footer=False),
     Key("v", "change_after", "v", "verdict", "the next change of the verdict", 5),
-    Key("V", "change_before", "V", "", "the change before", 9),
+    Key("V", "change_before", "V", "", "the change before", 9, footer=False),
     Key("T", "first_page", "T", "steps", "the steps of the load as a table; the knee is marked", 11),
     Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 6),
     Key("h", "next_host", "h", "host", "show the next machine", 8),
     Key("z", "screen.zoom", "z", "zoom", "one panel on the whole screen, and back", 7),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 10),
     Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 10),
-    Key("o", "screen.order", "o", "", "order the processes by the next column", 13),
-    Key("O", "screen.reverse", "O", "", "turn the order of the processes round", 13),
-    Key("slash", "screen.filter", "/", "", "show only processes that contain a text", 13),
-    Key("colon,ctrl+p", "palette", ":", "", "every command, found by typing a part of it", 13),
+    Key("o", "screen.order", "o", "", "order the processes by the next column", 13, footer=False),
+    Key("O", "screen.reverse", "O", "", "turn the order of the processes round", 13, footer=False),
+    Key("slash", "screen.filter", "/", "", "show only processes that contain a text", 13, footer=False),
+    Key("colon,ctrl+p", "palette", ":", "", "every command, found by typing a part of it", 13, footer=False),
     Key("question_mark", "help", "?", "help", "this page", 1),
 )
 """The keys of a replay; what they do to a panel is what they do live."""
@@ -160,37 +159,10 @@ class ReplayBar(KeyBar):
     """The last line: where the replay is, then the keys."""
 
     def __init__(self, appearance: Appearance, player: SessionPlayer) -> None:
-        super().__init__(appearance)
+        super().__init__(appearance, KEYS)
         self._player = player
-        self._places: list[tuple[Key, int, int]] = []
 
-    def draw(self) -> None:
-        """Show what there is to show."""
-        if self.says:
-            super().draw()
-            return
-        spans = list(self._state())
-        self._places = []
-        room = self.size.width - length(spans)
-        kept: list[Key] = [key for key in KEYS if key.label or key.shown in ("<-", "-")]
-        while kept and sum(_size(key) for key in kept) > room:
-            worst = max(key.rank for key in kept)
-            kept = [key for key in kept if key.rank != worst]
-        for key in kept:
-            x = length(spans)
-            spans += [Span(key.shown, Role.KEY), Span(f" {tr(key.label)}  " if key.label else " ", Role.DIM)]
-            self._places.append((key, x, length(spans)))
-        self.show([tuple(spans)])
-
-    def on_click(self, event: events.Click) -> None:
-        """A click on a key does what the key does."""
-        event.stop()
-        for key, start, end in self._places if not self.says else ():
-            if start <= event.x < end:
-                self.post_message(self.Pressed(key.action))
-                return
-
-    def _state(self) -> Line:
+    def before(self) -> Line:
         player = self._player
         word = tr("seeking" if player.seeking else "play" if player.playing else "paused")
         calm = player.playing and not player.seeking
@@ -209,10 +181,6 @@ class ReplayHelp(HelpScreen):
 
     KEYS = KEYS
     ELSEWHERE = ELSEWHERE
-
-
-def _size(key: Key) -> int:
-    return len(key.shown) + 1 + (width(tr(key.label)) + 2 if key.label else 0)
 
 
 def time_of(text: str, duration: float) -> float | None:

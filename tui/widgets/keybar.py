@@ -1,36 +1,40 @@
-"""The last line: keys to press or click, or what there is to say just now."""
+"""The last line: keys to press or click, or a message."""
+
+from collections.abc import Iterable, Sequence
 
 from textual import events
 from textual.message import Message
 
 from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Role, Span
+from tui.drawing.line import Line, Role, Span, length
 from tui.drawing.text import safe, width
 from tui.widgets.keys import KEYS, Key
 from tui.widgets.lines import Lines
 
+GAP = 2
+"""Cells after a key with a label."""
 
-def arrange(cells: int) -> list[tuple[Key, int, int]]:
-    """The keys that fit into a line, each with the cells (first, one past last) it takes."""
-    kept: list[Key] = [key for key in KEYS if key.footer]
-    while kept and sum(_size(key) for key in kept) - 1 > cells:  # a blank before, none after the last
+
+def arrange(cells: int, keys: Iterable[Key] = KEYS, first: int = 1) -> list[tuple[Key, int, int]]:
+    """The keys that fit between cell ``first`` and ``cells``, each with its cells (first, one past last)."""
+    kept = [key for key in keys if key.footer]
+    while kept and first + sum(map(_size, kept)) - GAP > cells:
         worst = max(key.rank for key in kept)
         kept = [key for key in kept if key.rank != worst]
     found: list[tuple[Key, int, int]] = []
-    x = 1
     for key in kept:
-        found.append((key, x, x + _size(key)))
-        x += _size(key)
+        found.append((key, first, first + _size(key)))
+        first += _size(key)
     return found
 
 
 def _size(key: Key) -> int:
-    return len(key.shown) + 1 + (width(tr(key.label)) + 2 if key.label else 0)
+    return len(key.shown) + 1 + (width(tr(key.label)) + GAP if key.label else 0)
 
 
 class KeyBar(Lines):
-    """Shows the keys; a message takes their place until it is taken back."""
+    """Shows what ``before`` says and the keys that fit; a message takes their place."""
 
     class Pressed(Message):
         """A key was clicked."""
@@ -39,42 +43,39 @@ class KeyBar(Lines):
             super().__init__()
             self.action = action
 
-    def __init__(self, appearance: Appearance) -> None:
+    def __init__(self, appearance: Appearance, keys: Sequence[Key] = KEYS) -> None:
         super().__init__(appearance, "keys")
-        self._said: tuple[str, Role] | None = None
+        self._keys = keys
+        self._message: tuple[str, Role] | None = None
 
     @property
     def says(self) -> bool:
         """Whether a message is in the place of the keys."""
-        return self._said is not None
+        return self._message is not None
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
-        """Show a message in place of the keys; an empty one brings them back."""
-        self._said = (safe(text), role) if text else None
+        """Show a message; an empty one brings the keys back."""
+        self._message = (safe(text), role) if text else None
         self.draw()
 
+    def before(self) -> Line:
+        return (Span(" "),)
+
     def draw(self) -> None:
-        """Show what there is to show."""
-        if self._said is not None:
-            self.show([(Span(" "), Span(*self._said))])
+        if self._message is not None:
+            self.show([(Span(" "), Span(*self._message))])
             return
-        spans: list[Span] = [Span(" ")]
-        for key, _, _ in arrange(self.size.width):
-            spans += [Span(key.shown, Role.KEY), Span(f" {tr(key.label)}" if key.label else "", Role.DIM)]
-            spans.append(Span("  " if key.label else " ", Role.DIM))
-        spans = spans[:-1]
-        self.show([tuple(spans)])
+        spans = list(self.before())
+        for key, _, _ in arrange(self.size.width, self._keys, length(spans)):
+            spans += [Span(key.shown, Role.KEY), Span(f" {tr(key.label)}  " if key.label else " ", Role.DIM)]
+        self.show([(*spans[:-1], Span(spans[-1].text.rstrip(), spans[-1].role))])
 
     def on_resize(self) -> None:
-        """Other keys may fit now."""
         self.draw()
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a key does what the key does."""
         event.stop()
-        if self._said is not None:
-            return
-        for key, start, end in arrange(self.size.width):
-            if start <= event.x < end:
-                self.post_message(self.Pressed(key.action))
-                return
+        if self._message is None:
+            for key, start, end in arrange(self.size.width, self._keys, length(self.before())):
+                if start <= event.x < end:
+                    self.post_message(self.Pressed(key.action))
