@@ -20,7 +20,7 @@ from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
 from loadtop.cli.options.command_line import Options, Parser, parse
 from loadtop.cli.options.experiment_plan import read_plan
 from loadtop.cli.recordings import start_recorder
-from loadtop.i18n import plain, tr
+from loadtop.i18n import duration, plain, tr
 from loadtop.pipeline.monitor import HostSource, LoadSource, Monitor
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports import experiment as table
@@ -66,7 +66,7 @@ def main(verb: str, words: list[str]) -> int:
 def _outline(plan: ExperimentPlan) -> str:
     cells = plan.cells()
     each = plan.seconds()
-    about = "" if each is None else f", about {_duration(each * len(cells))}"
+    about = "" if each is None else f", about {duration(each * len(cells))}"
     variants = len(plan.variants)
     of = f"{variants} variant{'' if variants == 1 else 's'}, {len(cells)} cell{'' if len(cells) == 1 else 's'}"
     return of + about
@@ -147,7 +147,7 @@ class _Progress:
 
     def begins(self, progress: Progress) -> None:
         """The next cell."""
-        left = "" if progress.left_s is None else tr(", about {time} left", time=_duration(progress.left_s))
+        left = "" if progress.left_s is None else tr(", about {time} left", time=duration(progress.left_s))
         times = {"number": progress.cell.repeat, "of": self._plan.repeats}
         repeat = tr(" ({number} of {of})", **times) if self._plan.repeats > 1 else ""
         place = {"number": progress.number, "of": progress.of}
@@ -243,10 +243,3 @@ def _write(plan: ExperimentPlan, ledger: Ledger, results: dict[str, CellResult])
     print(table.text(plan, found), end="", flush=True)
     where = tr("Recordings and tables (txt, md, csv, json) are in {directory}", directory=ledger.directory)
     print(f"\n{where}", file=sys.stderr)
-
-
-def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 90:
-        return tr("{s} s", s=whole)
-    return tr("{min} min", min=whole // 60) if whole < 5400 else tr("{h} h", h=f"{whole / 3600:.1f}")

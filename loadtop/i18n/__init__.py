@@ -4,6 +4,7 @@ English stands in the code; each other language has a catalogue. What has no tra
 ``tr`` is for texts that are shown at once. JSON and recordings are English.
 """
 
+from loadtop.i18n.durations import clock, duration
 from loadtop.i18n.language import LANGUAGES, language, language_of, set_language
 from loadtop.i18n.message import (
     Message,
@@ -27,6 +28,8 @@ __all__ = [
     "MessageError",
     "Text",
     "Translatable",
+    "clock",
+    "duration",
     "english",
     "itemised",
     "language",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from loadtop.i18n import plain, tr
+from loadtop.i18n import clock, plain, tr
 
 WIDTH, LEFT, RIGHT = 1000.0, 62.0, 992.0
 HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0
@@ -60,14 +60,6 @@ class Axis:
         while at <= self.end:
             yield float(at), clock(at)
             at += step
-
-
-def clock(seconds: float) -> str:
-    """A point on the axis: ``00:42``, ``1:02:03``."""
-    whole = int(seconds)
-    if whole < 3600:
-        return f"{whole // 60:02d}:{whole % 60:02d}"
-    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
 
 
 def drawn(chart: Chart, axis: Axis) -> str:

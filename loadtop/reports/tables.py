@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadtop.analysis.totals.settings import LOAD
-from loadtop.i18n import tr
-from loadtop.reports.chart import clock
+from loadtop.i18n import clock, tr
 from loadtop.reports.story import Story
 from loadtop.reports.text import failure_classes, figure
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadtop.i18n import clock, duration
 from tui.drawing import numbers
 
 VALUES = st.one_of(st.none(), st.floats(0, 1e7, allow_nan=False))
@@ -55,11 +56,11 @@ def test_what_was_not_measured_is_a_dash(made: str) -> None:
         (numbers.size(999), "999 kB"),
         (numbers.size(1_023_900), "1.0 GB"),
         (numbers.speed(1229), "1.2 MB/s"),
-        (numbers.duration(9.9), "9 s"),
-        (numbers.duration(125), "2 min 5 s"),
-        (numbers.duration(4320), "1 h 12 min"),
-        (numbers.clock(42), "00:42"),
-        (numbers.clock(3723), "1:02:03"),
+        (duration(9.9), "9 s"),
+        (duration(125), "2 min 5 s"),
+        (duration(4320), "1 h 12 min"),
+        (clock(42), "00:42"),
+        (clock(3723), "1:02:03"),
         (numbers.quantity(84_000, "kB/s"), "82 MB/s"),
         (numbers.quantity(54.2, "%"), "54 %"),
         (numbers.quantity(20.0, "slots"), "20 slots"),

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from loadtop.i18n import Translatable, tr
+from loadtop.i18n import Translatable, clock, tr
 from loadtop.recording.player import SessionPlayer
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, line
-from tui.drawing.numbers import clock
 from tui.drawing.text import safe
 from tui.screens.help import HelpScreen
 from tui.widgets.keybar import KeyBar

@@ -8,12 +8,11 @@ from typing import ClassVar, NamedTuple
 from textual import events
 from textual.binding import Binding, BindingType
 
-from loadtop.i18n import Translatable, pad, tr
+from loadtop.i18n import Translatable, duration, pad, tr
 from loadtop.recording.listing import Recording
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, line
-from tui.drawing.numbers import duration
 from tui.drawing.text import clip_middle, message_text, safe
 
 STARTED, LASTED, LIMIT = 18, 14, 16

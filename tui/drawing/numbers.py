@@ -1,7 +1,5 @@
 """Numbers as text of a fixed width, so that nothing jumps when they change. ``None`` is "-", never 0."""
 
-from loadtop.i18n import tr
-
 ABSENT = "-"
 """Shown for what was not measured."""
 
@@ -82,26 +80,6 @@ def size(kilobytes: float | None, cells: int = 0) -> str:
 def speed(kilobytes: float | None, cells: int = 0) -> str:
     """Bytes per second given in kB/s: ``84 MB/s``."""
     return ABSENT.rjust(cells) if kilobytes is None else f"{size(kilobytes)}/s".rjust(cells)
-
-
-def duration(seconds: float) -> str:
-    """A duration in words short enough for a title: ``9 s``, ``2 min 5 s``, ``1 h 12 min``."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return tr("{s} s", s=whole)
-    if whole < 3600:
-        if whole % 60:
-            return tr("{min} min {s} s", min=whole // 60, s=whole % 60)
-        return tr("{min} min", min=whole // 60)
-    return tr("{h} h {min} min", h=whole // 3600, min=whole % 3600 // 60)
-
-
-def clock(seconds: float) -> str:
-    """A point on the session's axis: ``00:42``, ``1:02:03``."""
-    whole = max(0, int(seconds))
-    if whole < 3600:
-        return f"{whole // 60:02d}:{whole % 60:02d}"
-    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
 
 
 def quantity(value: float, unit: str) -> str:

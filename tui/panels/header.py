@@ -1,12 +1,12 @@
 """The first line: what is tested, with which load, how far it is, where it is recorded, and which machine is shown."""
 
-from loadtop.i18n import tr
+from loadtop.i18n import clock, tr
 from loadtop.model import LoadSample, LoadState
 from tui.drawing.appearance import Appearance
 from tui.drawing.bars import gauge
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.line import Line, Role, Span, length, line, spread
-from tui.drawing.numbers import clock, count, grouped, milliseconds, per_second
+from tui.drawing.numbers import count, grouped, milliseconds, per_second
 from tui.drawing.text import clip_middle, safe, width
 from tui.state.view import Phase, View
 from tui.widgets.lines import Lines

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.i18n import Translatable, tr
+from loadtop.i18n import Translatable, duration, tr
 from loadtop.rates.measured import HostView
 from loadtop.rates.server import ServerRates
 from loadtop.servers.php_fpm.kind import PHP_FPM
@@ -10,7 +10,7 @@ from loadtop.servers.php_fpm.record import FpmPool
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, line
-from tui.drawing.numbers import count, duration, per_second
+from tui.drawing.numbers import count, per_second
 from tui.drawing.text import clip, safe, width
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from loadtop.diagnosis.finding import NONE
-from loadtop.i18n import Translatable, tr
+from loadtop.i18n import Translatable, duration, tr
 from loadtop.servers.registry import verdict_named
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
-from tui.drawing.numbers import duration
 from tui.drawing.text import clip, safe, width
 from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in
 from tui.state.view import View

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from loadtop.analysis.totals.timeline import Key
 from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
-from loadtop.i18n import pad, tr
+from loadtop.i18n import duration, pad, tr
 from loadtop.model import LoadState
 from loadtop.servers.registry import verdict_named
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
-from tui.drawing.numbers import duration, quantity
+from tui.drawing.numbers import quantity
 from tui.drawing.text import message_text, safe, wrap
 from tui.drawing.verdicts import counts, headline, metric, named, on, severity, threshold_of
 from tui.state.view import Phase, View

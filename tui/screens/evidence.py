@@ -6,11 +6,11 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
-from loadtop.i18n import Translatable, pad, tr
+from loadtop.i18n import Translatable, duration, pad, tr
 from loadtop.servers.registry import verdict_named
 from tui.drawing.graph import against, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, fit, length, line
-from tui.drawing.numbers import duration, quantity
+from tui.drawing.numbers import quantity
 from tui.drawing.text import clip, message_text, safe, wrap
 from tui.drawing.verdicts import counts, headline, named, on, severity, threshold_of
 from tui.screens.page import PageScreen

@@ -6,11 +6,11 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.analysis.experiment.runner import Progress
-from loadtop.i18n import Translatable, tr
+from loadtop.i18n import Translatable, duration, tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.bars import gauge
 from tui.drawing.line import Line, Role, Span, line
-from tui.drawing.numbers import duration, per_second
+from tui.drawing.numbers import per_second
 from tui.drawing.text import message_text, safe
 from tui.screens.page import PageScreen
 from tui.state.view import Phase, View

@@ -9,11 +9,10 @@ from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.steady_state import LEAST_INTERVALS, SKIPPED
 from loadtop.analysis.tune.step import Sweep
-from loadtop.i18n import Translatable, tr
+from loadtop.i18n import Translatable, duration, tr
 from loadtop.reports.tune import conclusion
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
-from tui.drawing.numbers import duration
 from tui.drawing.sweep import table
 from tui.drawing.text import clip_middle, message_text, safe, wrap
 from tui.screens.page import PageScreen

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from loadtop.i18n import tr
+from loadtop.i18n import duration, tr
 from loadtop.model import HostSample, LoadSample, State
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import HostRates
-from tui.drawing.numbers import duration
 from tui.drawing.text import message_text
 from tui.state.history import STALE_INTERVALS, History, HostHistory
 
