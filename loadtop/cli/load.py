@@ -46,7 +46,7 @@ async def choose_load(options: Options, journals: "JournalFiles | None") -> Chos
         return ChosenLoad(RepeatedLoad(engine_load(options.engine, plan)), plan)
     from loadtop.generator.pool import LoadPool
 
-    return ChosenLoad(RepeatedLoad(lambda: LoadPool(plan, journals=journals, said=partial(tell, options))), plan)
+    return ChosenLoad(RepeatedLoad(lambda: LoadPool(plan, journals=journals, said=partial(tell, options.output))), plan)
 
 
 async def _demo() -> ChosenLoad:
