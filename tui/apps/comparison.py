@@ -57,13 +57,11 @@ class ComparisonApp(PageApp[None], inherit_bindings=False):
         self.draw()
 
     def text(self, cells: int) -> Sequence[Line]:
-        """What was compared, the curves, every number."""
         lines = _coloured(head(self._comparison), cells)
         lines += [(), *curves(self._comparison.runs, cells, self.appearance), ()]
         return [*lines, *_coloured(body(self._comparison, everything=self._everything, how="a"), cells)]
 
     def footer(self) -> str:
-        """The keys of this page."""
         more = tr("a what differs" if self._everything else "a all numbers")
         return f"{tr('q quit   up, down scroll   p picture')}   {more}"
 
@@ -162,5 +160,4 @@ def _broken(words: str, cells: int) -> list[str]:
 
 
 def run_comparison(comparison: Comparison, *, appearance: Appearance | None = None) -> None:
-    """Show the comparison until a person leaves it."""
     ComparisonApp(comparison, appearance=appearance).run()

@@ -49,7 +49,7 @@ class LoadControl:
         self._seen: float | None = None
 
     def why_fixed(self, load: LoadSample | None) -> str:
-        """Why the load cannot be changed now; empty where it can."""
+        """Say why the load cannot be changed now; empty where it can."""
         if load is None:
             return tr("there is no load to change")
         if load.state.ended:
@@ -71,7 +71,7 @@ class LoadControl:
                 return ""
 
     def turn(self, load: LoadSample | None, *, up: bool) -> str:
-        """More or less load than ``load``; returns what to say."""
+        """Change the load by a step; return what to say."""
         problem = self.why_fixed(load)
         if load is None or problem:
             return problem
@@ -82,7 +82,7 @@ class LoadControl:
         return self._ask_for(load, self._wanted, raised(self._wanted) if up else lowered(self._wanted))
 
     def set(self, load: LoadSample | None, typed: str) -> str:
-        """The load that was typed; returns what to say."""
+        """Set the load that was typed; return what to say."""
         problem = self.why_fixed(load)
         if load is None or problem:
             return problem
@@ -104,7 +104,7 @@ class LoadControl:
         return tr("{before} to {wanted} connections", before=before, wanted=wanted)
 
     def restart(self, load: LoadSample | None) -> str:
-        """Begin again; returns what to say."""
+        """Restart the load; return what to say."""
         if load is None:
             return tr("there is no load to begin again")
         if whose := self._whose():
@@ -114,7 +114,7 @@ class LoadControl:
         return tr("beginning the load again")
 
     def next_step(self, load: LoadSample | None) -> str:
-        """Go on to the next step; returns what to say."""
+        """Go on to the next step; return what to say."""
         if load is None or load.state.ended:
             return tr("no load is running")
         if self._steered != "command" and (whose := self._whose()):
@@ -127,7 +127,7 @@ class LoadControl:
         return tr("step {step} of {steps} is cut short", step=load.step, steps=load.steps)
 
     def stop(self, load: LoadSample | None) -> str:
-        """End the load; returns what to say."""
+        """End the load; return what to say."""
         if load is None or load.state.ended:
             return tr("no load is running")
         if self._steered == "plan":

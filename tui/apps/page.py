@@ -19,19 +19,18 @@ Answer = TypeVar("Answer")
 
 
 class _PageScreen(RedrawScreen):
-    """Draws the page once it has its size, and anew with each other size."""
+    """Draws the page for every size it gets."""
 
     def __init__(self, draw: Callable[[], None]) -> None:
         super().__init__()
         self._draw = draw
 
     def fill(self) -> None:
-        """Draw the page."""
         self._draw()
 
 
 class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
-    """Subclasses say what ``heading``, ``text`` and ``footer`` are. ``Answer`` is what the page is left with."""
+    """Subclasses say what ``HEADING``, ``text`` and ``footer`` are. ``Answer`` is what the page is left with."""
 
     ALLOW_SELECT = False
     ENABLE_COMMAND_PALETTE = False
@@ -50,15 +49,14 @@ class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self.animation_level = "none"
         self.appearance = appearance or Appearance.of_terminal()
+        self.glyphs = self.appearance.glyphs
         self.page = Page(self.appearance)
-        self._said = ""
+        self._message = ""
 
     def get_default_screen(self) -> Screen[None]:
-        """One that redraws little, and draws the page for every size it gets."""
         return _PageScreen(self.draw)
 
     def compose(self) -> ComposeResult:
-        """The page."""
         yield self.page
 
     def text(self, cells: int) -> Sequence[Line]:
@@ -66,33 +64,29 @@ class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
         raise NotImplementedError
 
     def footer(self) -> str:
-        """The keys."""
+        """The keys, for the last line."""
         raise NotImplementedError
 
     def draw(self) -> None:
-        """Show the page as it is now."""
         cells = self.page.size.width - 4
-        self.page.draw(tr(self.HEADING), self.text(cells), self._said or self.footer())
+        self.page.draw(tr(self.HEADING), self.text(cells), self._message or self.footer())
 
     def say(self, text: str) -> None:
         """Show a message in the last line, until the next key."""
-        self._said = text
+        self._message = text
         self.draw()
 
     def hang_up(self) -> None:
-        """The terminal is gone."""
+        """Leave because the terminal is gone."""
         self.exit()
 
     def on_key(self) -> None:
-        """What was said has been read."""
-        self._said = ""
+        self._message = ""
 
     def action_leave(self) -> None:
-        """Back to the shell."""
         self.exit()
 
     def action_scroll_by(self, lines: int) -> None:
-        """Scroll by so many lines."""
         self.page.top += lines
         self.draw()
 
@@ -105,7 +99,6 @@ class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
         self.action_scroll_by(-3)
 
     def action_picture(self) -> None:
-        """Save the page as a file."""
         from tui.widgets.picture import save_picture
 
         self.say(save_picture(self.screen, self.appearance, self.HEADING)[0])

@@ -1,4 +1,4 @@
-"""The cockpit of a recording: the same pictures, and keys to move in time instead of those that change the load."""
+"""The cockpit of a recording: the same screens, with keys to move in time instead of keys that change the load."""
 
 import re
 from typing import TYPE_CHECKING, ClassVar
@@ -23,13 +23,13 @@ KEYS = (
     Key("space", "play", "space", "play", "pause, or play on", 1),
     Key("left", "step(-1)", "<-", "", "the interval before", 2),
     Key("right", "step(1)", "->", "step", "the next interval", 2),
-    Key("minus", "slower", "-", "", "slower", 3),
-    Key("plus,equals_sign", "faster", "+", "speed", "faster, up to 64 times", 3),
+    Key("minus", "speed(False)", "-", "", "slower", 3),
+    Key("plus,equals_sign", "speed(True)", "+", "speed", "faster, up to 64 times", 3),
     Key("t", "ask_time", "t", "time", "jump to a time: 1:30, 95 or 50%", 4),
-    Key("m", "mark_after", "m", "mark", "the next mark", 5),
-    Key("M", "mark_before", "M", "", "the mark before", 9, footer=False),
-    Key("v", "change_after", "v", "verdict", "the next change of the verdict", 5),
-    Key("V", "change_before", "V", "", "the change before", 9, footer=False),
+    Key("m", "to_mark(True)", "m", "mark", "the next mark", 5),
+    Key("M", "to_mark(False)", "M", "", "the mark before", 9, footer=False),
+    Key("v", "to_change(True)", "v", "verdict", "the next change of the verdict", 5),
+    Key("V", "to_change(False)", "V", "", "the change before", 9, footer=False),
     Key("T", "first_page", "T", "steps", "the steps of the load as a table; the knee is marked", 11),
     Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 6),
     Key("h", "next_host", "h", "host", "show the next machine", 8),
@@ -42,7 +42,7 @@ KEYS = (
     Key("colon,ctrl+p", "palette", ":", "", "every command, found by typing a part of it", 13, footer=False),
     Key("question_mark", "help", "?", "help", "this page", 1),
 )
-"""The keys of a replay; what they do to a panel is what they do live."""
+"""The keys of a replay."""
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("home", "the beginning; end: the end"),
@@ -90,59 +90,37 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         self.bar.draw()
 
     def action_leave(self) -> None:
-        """Quit: nothing is lost."""
         self.exit()
 
     def action_play(self) -> None:
-        """Pause, or play on."""
         self.player.toggle()
 
     def action_step(self, intervals: int) -> None:
-        """So many intervals on."""
         self.player.step(intervals)
 
-    def action_faster(self) -> None:
-        """The next speed."""
-        self.player.faster(up=True)
-
-    def action_slower(self) -> None:
-        """The speed before."""
-        self.player.faster(up=False)
+    def action_speed(self, up: bool) -> None:
+        self.player.faster(up=up)
 
     def action_go_to(self, share: float) -> None:
-        """To that share of the recording."""
+        """Jump to a share (0 to 1) of the recording."""
         self.player.seek(share * self.player.duration)
 
     async def action_ask_time(self) -> None:
-        """Ask for a time."""
         await self.ask("time", tr("jump to (1:30, 95 or 50%)"))
 
-    def action_mark_after(self) -> None:
-        """The next mark."""
-        if not self.player.seek_mark(after=True):
-            self.say(tr("no mark after this moment"))
+    def action_to_mark(self, after: bool) -> None:
+        if not self.player.seek_mark(after=after):
+            self.say(tr("no mark after this moment" if after else "no mark before this moment"))
 
-    def action_mark_before(self) -> None:
-        """The mark before."""
-        if not self.player.seek_mark(after=False):
-            self.say(tr("no mark before this moment"))
-
-    def action_change_after(self) -> None:
-        """The next change of the verdict."""
-        if not self.player.seek_change(after=True):
-            self.say(tr("the verdict does not change any more"))
-
-    def action_change_before(self) -> None:
-        """The change of the verdict before."""
-        if not self.player.seek_change(after=False):
-            self.say(tr("the verdict has not changed before"))
+    def action_to_change(self, after: bool) -> None:
+        """Jump to the change of the verdict after or before this moment."""
+        if not self.player.seek_change(after=after):
+            self.say(tr("the verdict does not change any more" if after else "the verdict has not changed before"))
 
     def action_help(self) -> None:
-        """Show the help."""
         self._open(ReplayHelp(self.appearance, self.reader.view))
 
     def on_question_answered(self, event: "Question.Answered") -> None:
-        """Jump to the time that was typed."""
         if event.purpose != "time":
             super().on_question_answered(event)
         elif event.final:
@@ -183,7 +161,7 @@ class ReplayHelp(HelpScreen):
 
 
 def time_of(text: str, duration: float) -> float | None:
-    """Seconds for what was typed: ``1:30``, ``1:02:03``, ``95``, or a share of the whole, ``50%``."""
+    """Seconds for ``1:30``, ``1:02:03``, ``95`` or ``50%`` of ``duration``; ``None`` for anything else."""
     share = _SHARE.fullmatch(text.strip())
     if share is not None:
         return min(100.0, float(share[1])) / 100 * duration

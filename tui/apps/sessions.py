@@ -16,13 +16,13 @@ from tui.drawing.line import Line, Role, Span, fit, line
 from tui.drawing.text import clip_middle, message_text, safe
 
 STARTED, LASTED, LIMIT = 18, 14, 16
-"""Cells of the columns; what was tested has the rest."""
+"""Cells of the columns; the target has the rest."""
 
 ROOMY = 70
 """Cells from which on there is room for how long a test lasted."""
 
 AROUND = 3
-"""Lines of the page that are not recordings: the heads, a blank line, the path."""
+"""Lines of the page that are not recordings: the heading, a blank line, the path."""
 
 
 class Chosen(NamedTuple):
@@ -33,7 +33,7 @@ class Chosen(NamedTuple):
 
 
 class SessionsApp(PageApp[Chosen], inherit_bindings=False):
-    """Recordings, newest first. ``at``: the one that is chosen at the beginning."""
+    """Recordings, newest first. ``at`` is the one chosen at first."""
 
     HEADING: Translatable = "sessions"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -59,7 +59,7 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
         self._marked: list[Path] = []
 
     def text(self, cells: int) -> Sequence[Line]:
-        """The heads, as many recordings as there is room for, and where the chosen one is."""
+        """The heading, as many recordings as there is room for, and the path of the chosen one."""
         room = max(1, self.page.size.height - 3 - AROUND)
         self._top = max(self._at - room + 1, min(self._top, self._at), 0)
         lasted = pad(tr("lasted"), LASTED) if cells >= ROOMY else ""
@@ -67,7 +67,7 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
         lines: list[Line] = [line(Span(heads, Role.DIM))]
         shown = range(self._top, self._top + room)
         lines += [self._row(index, cells) if index < len(self._found) else () for index in shown]
-        path = clip_middle(safe(str(self._found[self._at].path)), cells - 2, self.appearance.glyphs.ellipsis)
+        path = clip_middle(safe(str(self._found[self._at].path)), cells - 2, self.glyphs.ellipsis)
         return [*lines, (), line(Span(f"  {path}", Role.DIM))]
 
     def _row(self, index: int, cells: int) -> Line:
@@ -86,19 +86,16 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
             )  # fmt: skip
         if index != self._at:
             return row
-        return tuple(Span(span.text, Role.SELECTED) for span in fit(row, cells, self.appearance.glyphs.ellipsis))
+        return tuple(Span(span.text, Role.SELECTED) for span in fit(row, cells, self.glyphs.ellipsis))
 
     def footer(self) -> str:
-        """The keys of this page."""
         return tr("enter replay   space mark   c compare   p picture   q quit")
 
     def action_scroll_by(self, lines: int) -> None:
-        """Choose another one."""
         self._at = max(0, min(self._at + lines, len(self._found) - 1))
         self.draw()
 
     def action_replay(self) -> None:
-        """Leave, to replay the chosen one."""
         entry = self._found[self._at]
         if entry.problem:
             self.say(message_text(entry.problem))
@@ -106,7 +103,7 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
             self.exit(Chosen("replay", (entry.path,)))
 
     def action_mark(self) -> None:
-        """Mark the chosen one for a comparison, or take its mark back."""
+        """Mark the chosen one for a comparison, or unmark it."""
         entry = self._found[self._at]
         if entry.path in self._marked:
             self._marked.remove(entry.path)
@@ -115,7 +112,7 @@ class SessionsApp(PageApp[Chosen], inherit_bindings=False):
         self.action_scroll_by(1)
 
     def action_compare(self) -> None:
-        """Leave, to compare those that are marked, the others with the first."""
+        """Leave, to compare the marked ones with the first of them."""
         if len(self._marked) < 2:
             self.say(tr("mark two or more with space: the others are compared with the first"))
         else:

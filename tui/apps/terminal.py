@@ -24,7 +24,6 @@ class Outlet:
         self._gone = gone
 
     def write(self, text: str) -> int:
-        """Write; a terminal that is gone takes everything."""
         try:
             return self._file.write(text)
         except OSError:
@@ -32,14 +31,12 @@ class Outlet:
             return len(text)
 
     def flush(self) -> None:
-        """Flush; a terminal that is gone has nothing left to flush."""
         try:
             self._file.flush()
         except OSError:
             self._gone()
 
     def fileno(self) -> int:
-        """The number of the file written to."""
         return self._file.fileno()
 
 

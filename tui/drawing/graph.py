@@ -217,7 +217,7 @@ def _thickest(parts: Sequence[int], floor: float, top: float) -> int:
 
 
 def _joined(cells: Iterable[tuple[str, int]], roles: Sequence[Role]) -> Line:
-    """Cells as spans; blanks take the role before them, so that runs stay whole."""
+    """Cells as spans; blanks take the role before them, which makes longer runs."""
     spans: list[Span] = []
     text, current = "", -1
     for character, layer in cells:

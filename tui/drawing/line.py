@@ -62,12 +62,10 @@ def line(*parts: Span | str) -> Line:
 
 
 def length(spans: Iterable[Span]) -> int:
-    """Cells that the spans take."""
     return sum([width(text) for text, _ in spans])
 
 
 def text_of(spans: Iterable[Span]) -> str:
-    """What the spans say."""
     return "".join(span.text for span in spans)
 
 

@@ -83,7 +83,7 @@ def speed(kilobytes: float | None, cells: int = 0) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """A value of evidence with its unit, as people say it."""
+    """A value of evidence with its unit."""
     if unit == "kB/s":
         return speed(value)
     if unit == "kB":

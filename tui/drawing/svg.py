@@ -73,7 +73,6 @@ def compose(parts: Iterable[tuple[int, int, Iterable[Line]]], width: int, height
 
 
 def svg(canvas: list[list[Cell]], appearance: Appearance, title: str) -> str:
-    """The canvas as an SVG document."""
     width = MARGIN * 2 + WIDE * max((len(row) for row in canvas), default=0)
     height = MARGIN * 2 + HIGH * len(canvas)
     inks = {role: _ink(style) for role, style in appearance.palette.items()}

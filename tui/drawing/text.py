@@ -55,7 +55,6 @@ def narrow(text: str) -> bool:
 
 
 def width(text: str) -> int:
-    """Cells that ``text`` takes in a terminal."""
     if text.isascii() or _NARROW.fullmatch(text) is not None:
         return len(text)
     return cell_len(text)

@@ -158,7 +158,7 @@ class ApachePanel(ServerPanel[ServerRates[ApacheStatus]]):
         return self.captioned(words, self.ring(view, "full"), cells, rows, role=utilisation)
 
     def _busy(self, page: ApacheStatus, cells: int) -> Line:
-        """How many slots are taken, of how many, and as a gauge."""
+        """The slots that are taken, as numbers and as a gauge."""
         taken, digits = page.busy + page.graceful, len(str(page.capacity))
         role = Role.BAD if is_full(page.full) else Role.VALUE
         head = line(tr("busy "), Span(f"{taken:>{digits}d}", role), tr(" of {all}  ", all=page.capacity))
@@ -166,7 +166,6 @@ class ApachePanel(ServerPanel[ServerRates[ApacheStatus]]):
 
     @classmethod
     def help_lines(cls) -> list[Line]:
-        """The letters of the scoreboard."""
         title: Line = line(Span(tr("Letters of Apache's scoreboard"), Role.TITLE))
         return [
             title,

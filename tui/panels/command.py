@@ -79,16 +79,15 @@ class CommandPanel(Panel, can_focus=True):
         return [tuple(spans) for spans in drawn]
 
     def draw(self, view: View) -> None:
-        """Show the view in the frame."""
         self._view = view
         super().draw(view)
 
     def on_mount(self) -> None:
-        """Look for changes oftener than there are figures."""
+        """Look for changes more often than there are new figures."""
         self.set_interval(LOOK_S, self._look)
 
     def on_key(self, event: events.Key) -> None:
-        """A key for the command, or for what is seen of it."""
+        """Send a key to the command, or scroll its screen."""
         if self.typing:
             event.stop()
             event.prevent_default()
@@ -102,13 +101,11 @@ class CommandPanel(Panel, can_focus=True):
             self._draw_again()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pasted text goes to the command as it is."""
         if self.typing:
             event.stop()
             self._terminal.type(event.text.encode())
 
     def on_blur(self) -> None:
-        """Keys go elsewhere."""
         self.typing = False
         self._draw_again()
 

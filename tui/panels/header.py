@@ -26,7 +26,6 @@ class Header(Lines):
         super().__init__(appearance, "header")
 
     def draw(self, view: View) -> None:
-        """Show the view."""
         self.show([compose(view, self.size.width, self.glyphs)])
 
 

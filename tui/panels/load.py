@@ -102,7 +102,7 @@ class LoadPanel(Panel):
 
 
 def _told(load: LoadSample, view: View) -> bool:
-    """Whether the verdict above says what the generator does."""
+    """Whether the verdict already shows the message of the load."""
     told = "" if view.snapshot is None else view.snapshot.diagnosis.verdict.advice
     return not load.state.ended and str(load.message) in told
 

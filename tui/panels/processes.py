@@ -78,7 +78,7 @@ class ProcessPanel(Panel):
         self._heads: list[tuple[str, int, int]] = []
 
     def order_by(self, column: str = "") -> None:
-        """Order by this column, or by the next one; the same again turns it round."""
+        """Order by this column, or by the next one; the same column again reverses the order."""
         if column and column == self.column:
             self.turned = not self.turned
             return
@@ -86,7 +86,6 @@ class ProcessPanel(Panel):
         self.column, self.turned = column or CYCLE[at % len(CYCLE)], False
 
     def reverse(self) -> None:
-        """Turn the order round."""
         self.turned = not self.turned
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
@@ -111,7 +110,6 @@ class ProcessPanel(Panel):
         return [self._head(columns), *shown, *([] if found else self.words(tr("None of them."), cells, 1))]
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a column's head orders by it."""
         column = next((name for name, first, end in self._heads if event.y == 1 and first <= event.x < end), "")
         if column:
             event.stop()
@@ -120,12 +118,10 @@ class ProcessPanel(Panel):
             self.post_message(self.Picked(self.KEY, again=False))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Further down the list."""
         event.stop()
         self._scroll(3)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Back to the top."""
         event.stop()
         self._scroll(-3)
 
@@ -151,7 +147,6 @@ class ProcessPanel(Panel):
         return tuple(spans)
 
     def _row(self, rates: ProcessRates, columns: Sequence[Column]) -> Line:
-        """One process."""
         process = rates.process
         bar = gauge(rates.cpu, 10, utilisation((rates.cpu or 0.0) / 100.0), self.glyphs)
         drawn: dict[str, Line] = {
@@ -169,7 +164,7 @@ class ProcessPanel(Panel):
 
 
 def matches(rates: ProcessRates, text: str) -> bool:
-    """Whether name, pid or group of a process contains the text; case does not matter."""
+    """Whether name, pid or group of a process contains the text, ignoring case."""
     process = rates.process
     wanted = text.casefold()
     return any(wanted in part for part in (process.name.casefold(), str(process.pid), process.group))

@@ -49,7 +49,7 @@ class TimePanel(Panel):
         return [tuple(spans), *([self._notes(view, cells, per_cell)] if rows > 1 else [])]
 
     def _names(self, view: View, cells: int) -> list[str | None]:
-        """The verdict of each cell; title and content of one picture share them."""
+        """The verdict of each cell; kept for the tag and the content of one view."""
         if self._named[0] is view and self._named[1] == cells:
             return self._named[2]
         past = view.history
@@ -79,7 +79,7 @@ class TimePanel(Panel):
         return "".join(above), "".join(below)
 
     def _notes(self, view: View, cells: int, per_cell: float) -> Line:
-        """What was noted, each under its time as far as there is room."""
+        """Marks and steps under their times, as far as there is room."""
         notes = [(at, f"{self.glyphs.mark} {safe(text)}") for at, text in view.history.marks]
         steps = list(view.history.steps)
         notes += [(at, tr("step {step}", step=step)) for at, step in steps if len(steps) > 1]
@@ -94,7 +94,7 @@ class TimePanel(Panel):
         return 1 if self.placement is None else self.placement.inner[0] - 2
 
     def _letter(self, name: str) -> tuple[str, Role]:
-        """What stands for a verdict in the strip."""
+        """The letter of a verdict, and its role."""
         if name == BLIND:
             return self.glyphs.unsure, Role.WARN
         if name == CALM:

@@ -165,7 +165,7 @@ def _describe(item: Evidence, where: str) -> Line:
 
 
 def _where(item: Evidence, verdict: Finding, view: View) -> str:
-    """The machine of a value, where it is not the one that the verdict names."""
+    """The machine of a value, where the verdict names another one."""
     several = len(view.hosts) > 1 and any(host.name == item.host for host in view.hosts)
     return f"{safe(item.host)} " if several and item.host != verdict.host else ""
 
@@ -183,7 +183,7 @@ def _name(symptom: Finding, verdict: Finding) -> str:
 
 
 def _held(key: Key, seconds: float) -> str:
-    """A limit of the test that is over, and how long it held."""
+    """A limit of a finished test, and how long it held."""
     bottleneck, host = key
     return f"{headline(verdict_named(bottleneck))[0]}{on(safe(host or ''))} {duration(seconds)}"
 
@@ -200,13 +200,13 @@ def _nothing_yet(view: View) -> str:
 
 
 def _over(view: View) -> bool:
-    """Whether the load, or all there was to see, has come to its end."""
+    """Whether the load or the feed has ended."""
     load = view.load
     return view.phase is Phase.DONE or (load is not None and load.state.ended)
 
 
 def _stale(view: View) -> str:
-    """Which machines have no figures, in words."""
+    """A sentence about the machines without figures; empty where there are none."""
     names = [host for host in view.hosts if view.is_stale(host)]
     return ", ".join(
         tr("no sample from {host} for {time}", host=safe(host.name), time=duration(host.stale_s)) for host in names

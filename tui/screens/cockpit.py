@@ -78,11 +78,9 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     @property
     def layout(self) -> Layout:
-        """The arrangement of the panels."""
         return self._boxes
 
     def compose(self) -> ComposeResult:
-        """Header, panels, keys."""
         yield self.header
         yield from self.panels.values()
         yield self.keys
@@ -110,7 +108,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         return found
 
     def show_view(self, view: View) -> None:
-        """Draw the header and every panel that is shown."""
         self._view = view
         wanted = frozenset(name for name, panel in self.panels.items() if panel.wanted(view))
         if wanted != self._wanted:
@@ -123,7 +120,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
                 panel.draw(view)
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
-        """Show a message in the place of the keys."""
         self.keys.say(text, role)
 
     def fill(self) -> None:
@@ -135,7 +131,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     @property
     def at_hand(self) -> list[str]:
-        """The panels that can be shown, in their order."""
+        """The names of the panels that can be shown, in order."""
         return [name for name in self.panels if name in self._wanted]
 
     def choose(self, panel: str) -> None:
@@ -154,7 +150,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             self.redraw()
 
     def action_choose(self, step: int = 1) -> None:
-        """Choose the next panel; the chosen one moves on also while it is zoomed."""
+        """Choose the next panel, also while one is zoomed."""
         names = self.at_hand
         at = names.index(self.chosen) + step if self.chosen in names else 0
         self.choose(names[at % len(names)])
@@ -172,12 +168,10 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.choose("processes")
 
     def action_reverse(self) -> None:
-        """Turn the order of the processes round."""
         self.processes.reverse()
         self.choose("processes")
 
     async def action_filter(self) -> None:
-        """Ask which processes to show."""
         await self.ask("filter", tr("only processes with"), self.processes.only)
 
     def filter(self, text: str) -> None:
@@ -187,7 +181,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     @property
     def processes(self) -> ProcessPanel:
-        """The table of processes."""
         found = self.panels["processes"]
         assert isinstance(found, ProcessPanel)  # noqa: S101 (as registered)
         return found
@@ -202,7 +195,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     @property
     def asks(self) -> bool:
-        """Whether a question waits for its answer."""
         return self._asking is not None
 
     async def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
@@ -214,14 +206,14 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             await self._asking.begin()
 
     def stop_asking(self) -> None:
-        """Take the question back, and show the keys again."""
+        """Close the question, and show the keys again."""
         if self._asking is not None:
             self._asking.remove()
             self._asking = None
             self._arrange_anew()
 
     async def offer(self, entries: "list[Entry]") -> None:
-        """Show the command palette, or take it back."""
+        """Show the command palette, or close it."""
         from tui.widgets.palette import Palette
 
         if self.above is None and self._asking is None:
@@ -232,7 +224,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             self.stop_offering()
 
     def stop_offering(self) -> None:
-        """Take the command palette back."""
+        """Close the command palette."""
         if self.above is not None:
             self.above.remove()
             self.above = None
@@ -243,6 +235,5 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.header.refresh(layout=True)
 
     def redraw(self) -> None:
-        """Draw what was drawn last."""
         if self._view is not None:
             self.show_view(self._view)

@@ -38,11 +38,9 @@ class ExperimentScreen(PageScreen):
         self._table = table
 
     def footer(self) -> Translatable:
-        """The keys of this page."""
         return "escape cockpit   t back here   up, down scroll   q quit"
 
     def text(self, view: View, cells: int) -> Sequence[Line]:
-        """How far it is, and the table."""
         heading, *rows = self._table(cells >= WIDE_CELLS)
         return [
             *self._state(view),

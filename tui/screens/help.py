@@ -84,7 +84,6 @@ class HelpScreen(PageScreen):
 
 
 def _words() -> list[Line]:
-    """Each word, and what it means."""
     known = [(tr(name).strip(), tr(meant)) for name, meant in WORDS]
     room = max(width(name) for name, _ in known) + 2
     lines: list[Line] = [line(Span(tr("Words"), Role.TITLE))]

@@ -16,7 +16,7 @@ from tui.widgets.screen import LiveScreen
 
 
 class PageScreen(LiveScreen, inherit_bindings=False):
-    """Subclasses say what ``title`` and ``text`` are."""
+    """Subclasses say what ``HEADING`` and ``text`` are."""
 
     HEADING: Translatable = ""
 
@@ -36,10 +36,9 @@ class PageScreen(LiveScreen, inherit_bindings=False):
         self.glyphs = appearance.glyphs
         self._page = Page(appearance)
         self._view = view
-        self._said: str = ""
+        self._message: str = ""
 
     def compose(self) -> ComposeResult:
-        """One page."""
         yield self._page
 
     def text(self, view: View, cells: int) -> Sequence[Line]:
@@ -47,31 +46,26 @@ class PageScreen(LiveScreen, inherit_bindings=False):
         raise NotImplementedError
 
     def footer(self) -> Translatable:
-        """What the last line says while there is nothing else to say."""
+        """The keys, for the last line."""
         return "escape back   up, down scroll"
 
     def show_view(self, view: View) -> None:
-        """Draw the page for this view."""
         self._view = view
-        footer = self._said or tr(self.footer())
+        footer = self._message or tr(self.footer())
         with self.together():
             self._page.draw(tr(self.HEADING), self.text(view, self._page.size.width - 4), footer)
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:  # noqa: ARG002 (a page's last line has one role)
-        """Show a message in the last line."""
-        self._said = text
+        self._message = text
         self.show_view(self._view)
 
     def fill(self) -> None:
-        """Draw for the page's new size."""
         self.show_view(self._view)
 
     def action_close(self) -> None:
-        """Back to the cockpit."""
         self.dismiss()
 
     def action_scroll_by(self, lines: int) -> None:
-        """Scroll by so many lines."""
         self._page.top += lines
         self.show_view(self._view)
 

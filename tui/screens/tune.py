@@ -46,11 +46,9 @@ class TuneScreen(PageScreen):
         self._why = why
 
     def footer(self) -> Translatable:
-        """The keys of this page."""
         return "escape cockpit   t back here   up, down scroll   s stop   q quit"
 
     def text(self, view: View, cells: int) -> Sequence[Line]:
-        """What there is of the sweep."""
         results = self._sweep.results
         over = view.phase is not Phase.STARTING and (view.load is None or view.load.state.ended)
         running = None if over else self._sweep.running
@@ -66,7 +64,7 @@ class TuneScreen(PageScreen):
         return lines
 
     def _heading(self, view: View, over: bool, cells: int) -> Line:
-        """Where it stands, behind as much of the address as there is room for."""
+        """The progress, after as much of the address as there is room for."""
         stand = self._stand(view, over)
         room = max(LEAST_NAME, cells - length(stand) - 2)
         return line(Span(f"{clip_middle(safe(view.title), room, self.glyphs.ellipsis)}  ", Role.VALUE), *stand)
@@ -101,11 +99,9 @@ class StepsScreen(TuneScreen):
         self._newest = newest
 
     def footer(self) -> Translatable:
-        """The keys of this page."""
         return PageScreen.footer(self)
 
     def text(self, view: View, cells: int) -> Sequence[Line]:
-        """What there is of the steps."""
         self._sweep = self._newest()
         if view.load is not None and view.load.rate is not None:
             words = tr("This table is about numbers of connections. Steps of a rate stand in the report.")

@@ -62,7 +62,6 @@ class FeedReader:
 
     @property
     def view(self) -> View:
-        """The newest view, or the one that is held."""
         if self._held is not None:
             return self._held
         detail = ""

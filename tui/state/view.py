@@ -53,7 +53,6 @@ class View:
 
     @property
     def past(self) -> HostHistory:
-        """The past of the chosen machine."""
         host = self.host
         return self.history.hosts.get(host.name, _NOTHING) if host is not None else _NOTHING
 

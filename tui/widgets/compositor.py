@@ -32,7 +32,6 @@ class SpanUpdate(ChopsUpdate):
         self._layers = layers
 
     def render_segments(self, console: Console) -> str:
-        """What the terminal gets."""
         sent: list[str] = []
         system = COLOR_SYSTEMS[console.color_system or "truecolor"]
         for y, first, last in self.spans:
@@ -48,7 +47,6 @@ class SpanCompositor(Compositor):
 
     @property
     def is_dirty(self) -> bool:
-        """Whether there is anything to paint."""
         return bool(self._dirty_regions)
 
     def touch(self, widget: Widget, regions: Iterable[Region]) -> None:

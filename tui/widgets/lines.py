@@ -29,7 +29,6 @@ class Lines(Widget, inherit_bindings=False):
 
     @property
     def lines(self) -> Sequence[Line]:
-        """The lines as they are shown."""
         return self._lines
 
     def show(self, lines: Sequence[Line]) -> None:
@@ -53,13 +52,13 @@ class Lines(Widget, inherit_bindings=False):
             self._paint(regions)
 
     def _paint(self, regions: Sequence[Region]) -> None:
-        """Have these regions painted; none: all."""
+        """Paint these regions; no regions: all of it."""
         screen = self.screen
         if not (isinstance(screen, RedrawScreen) and screen.takes(self, regions)):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
-        """The line at row ``y`` in the look's colours."""
+        """The line at row ``y`` in colours."""
         if y >= len(self._lines):
             return Strip.blank(self.size.width)
         line = self._lines[y]

@@ -65,11 +65,9 @@ class Palette(Lines):
         return Region((columns - cells) // 2, min(2, rows - high), cells, high)
 
     def on_resize(self) -> None:
-        """Draw for the new size."""
         self.draw()
 
     def draw(self) -> None:
-        """Show what was typed and what matches it."""
         cells, rows = self.size
         if cells < 10 or rows < 3:
             return
@@ -101,7 +99,6 @@ class Palette(Lines):
         return tuple(Span(span.text, Role.SELECTED if chosen else span.role) for span in drawn)
 
     def on_key(self, event: events.Key) -> None:
-        """Type, move, choose, or give up."""
         event.stop()
         event.prevent_default()
         found = matching(self._entries, self._typed)
@@ -131,7 +128,6 @@ class Palette(Lines):
         self.draw()
 
     def on_click(self, event: events.Click) -> None:
-        """A click on an entry chooses it."""
         event.stop()
         found = matching(self._entries, self._typed)
         index = self._top + event.y - 2
@@ -139,17 +135,14 @@ class Palette(Lines):
             self.post_message(self.Done(found[index].action))
 
     def on_blur(self) -> None:
-        """A click elsewhere gives up."""
         self.post_message(self.Done(""))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Further down."""
         event.stop()
         self._at += 1
         self.draw()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Further up."""
         event.stop()
         self._at -= 1
         self.draw()

@@ -52,11 +52,11 @@ class Panel(Lines):
         return True
 
     def title(self, view: View) -> Line:
-        """What stands in the upper frame line at the left."""
+        """The left end of the upper frame line."""
         raise NotImplementedError
 
     def tag(self, view: View) -> Line:  # noqa: ARG002 (few panels want it)
-        """What stands in the upper frame line at the right."""
+        """The right end of the upper frame line."""
         return ()
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
@@ -77,7 +77,6 @@ class Panel(Lines):
         return []
 
     def draw(self, view: View) -> None:
-        """Show the view in the frame."""
         placement = self.placement
         if placement is None or not self.size:
             return
@@ -104,7 +103,7 @@ class Panel(Lines):
         top: float = 100.0,
         role: Callable[[float], Role] = plain,
     ) -> list[Line]:
-        """What was, as a graph."""
+        """Past values as a graph."""
         return graph(ring.values, cells, rows, top, self.glyphs, role, total=ring.total)
 
     def ring(self, view: View, name: str) -> Ring[float]:
@@ -128,12 +127,12 @@ class Panel(Lines):
         return top_of(ring.values, span_of(cells, self.glyphs), least, round_up)
 
     def machine(self, view: View) -> str:
-        """The name of the chosen machine, as it is put before a title."""
+        """The name of the chosen machine, to be put before a title."""
         host = view.host
         return "" if host is None else f"{clip_middle(safe(host.name), MOST_NAME, self.glyphs.ellipsis)} "
 
     def caption(self, words: str, cells: int) -> Line:
-        """What a graph below shows, at the right."""
+        """A line that says what the graph below it shows."""
         return line(Span(pad(words, cells, right=True), Role.DIM))
 
     def words(self, text: str, cells: int, rows: int, role: Role = Role.DIM) -> list[Line]:
@@ -141,7 +140,7 @@ class Panel(Lines):
         return [line(Span(part, role)) for part in wrap(text, cells, rows, self.glyphs.ellipsis)]
 
     def on_click(self, event: events.Click) -> None:
-        """Choosing by mouse is the screen's business."""
+        """Tell the screen which panel or tab was clicked."""
         event.stop()
         tab = next((name for name, first, end in self._tabs_at if event.y == 0 and first <= event.x < end), self.KEY)
         self.post_message(self.Picked(tab))

@@ -36,17 +36,17 @@ class Question(Input):
         self.cursor_blink = False
 
     def take_early(self, character: str) -> None:
-        """A character that was typed before the question had the keys."""
+        """Take a character that was typed before the question had the focus."""
         if self.restrict is None or re.fullmatch(self.restrict, self.value + character):
             self.insert_text_at_cursor(character)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Tell what is typed so far."""
+        """Report what was typed so far."""
         event.stop()
         self.post_message(self.Answered(self.purpose, event.value.strip(), final=False))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Tell what was answered, blanks at the ends taken off."""
+        """Report the answer without blanks at its ends."""
         event.stop()
         self.post_message(self.Answered(self.purpose, event.value.strip(), final=True))
 
@@ -59,7 +59,6 @@ class _Words(Lines):
         self.words = words
 
     def on_resize(self) -> None:
-        """Show it."""
         self.show([(Span(f" {self.words} ", Role.KEY),)])
 
 
@@ -80,7 +79,7 @@ class Asking:
         self._screen.set_focus(self._question)
 
     def places(self, line: Region) -> list[tuple[Widget, Region]]:
-        """Where question and answer are in this line."""
+        """The regions of question and answer in this line."""
         asked = min(width(self._words.words) + 2, max(0, line.width - 10))
         return [
             (self._words, Region(line.x, line.y, asked, 1)),
@@ -88,6 +87,5 @@ class Asking:
         ]
 
     def remove(self) -> None:
-        """Take both away."""
         self._words.remove()
         self._question.remove()
