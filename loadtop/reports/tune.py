@@ -1,6 +1,7 @@
 """The end of a sweep as text: the table, the curve, the limit, and what to set."""
 
 import textwrap
+from typing import NamedTuple
 
 from loadtop.analysis.tune.knee import Knee, Point, points
 from loadtop.analysis.tune.outcome import Outcome
@@ -41,14 +42,26 @@ def report(outcome: Outcome) -> str:
     unsteady = [str(result.concurrency) for result in outcome.results if not result.steady]
     if unsteady:
         lines += wrapped(tr("* not steady, taken as it was at the end: {steps}", steps=", ".join(unsteady)), "  ")
-    return "\n".join([*lines, "", *curve(outcome), "", *conclusion(outcome)]) + "\n"
+    return "\n".join([*lines, "", *curve(outcome), "", *(line.text for line in conclusion(outcome))]) + "\n"
 
 
-def conclusion(outcome: Outcome) -> list[str]:
+class ConclusionLine(NamedTuple):
+    """A line of the conclusion; the knee and what to set are ``main`` ones."""
+
+    text: str
+    main: bool = False
+
+
+def conclusion(outcome: Outcome) -> list[ConclusionLine]:
     """What follows from the table: the limit, the knee, and what to set."""
     sizing = outcome.sizing
     found = wrapped(_no_sizing(outcome), "") if sizing is None else _sizing(sizing)
-    return [*_limit(outcome), "", *_knee(outcome), "", *found]
+    parts = ((_limit(outcome), False), ([""], False), (_knee(outcome), outcome.knee is not None), ([""], False))
+    return [
+        ConclusionLine(text, has_main and number == 0)
+        for lines, has_main in (*parts, (found, sizing is not None))
+        for number, text in enumerate(lines)
+    ]
 
 
 def row(result: StepResult) -> str:

@@ -6,7 +6,7 @@ from loadtop.i18n import Translatable, tr
 from loadtop.rates.measured import HostView
 from loadtop.rates.server import ServerRates
 from loadtop.servers.apache.kind import APACHE, mean_duration_ms
-from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.apache.record import GROUP, ApacheStatus
 from tui.drawing.bars import gauge
 from tui.drawing.graph import utilisation
 from tui.drawing.line import Line, Role, Span, length, line
@@ -120,15 +120,18 @@ def _fullest(host: HostView) -> float | None:
     return max((page.reading.full for page in APACHE.rates(host.rates)), default=None)
 
 
-class ApachePanel(ServerPanel[ServerRates[ApacheStatus]]):
+class ApachePanel(ServerPanel[ApacheStatus]):
     """The scoreboard of the first status page of the chosen machine."""
 
-    KEY = "apache"
-    GROUP = APACHE.group
+    KIND = APACHE
+    KEY = APACHE.name
     CURVES = (("full", _fullest),)
 
-    def wanted(self, view: View) -> bool:  # noqa: ARG002 (also says how to enable its status page)
-        return True
+    def wanted(self, view: View) -> bool:
+        """Also where no web server is seen: the panel says how to enable a status page."""
+        rates = view.past.rates
+        others = () if rates is None else [group for group in rates.of_role(self.KIND.role) if group.group != GROUP]
+        return not others or super().wanted(view)
 
     def records(self, view: View) -> Sequence[ServerRates[ApacheStatus]]:
         return APACHE.rates(view.rates_with(self.KEY))
@@ -144,14 +147,14 @@ class ApachePanel(ServerPanel[ServerRates[ApacheStatus]]):
             return line(Span(f"{per_second(page.per_second['accesses'], 5)}/s{mean}", Role.DIM))
         return ()
 
-    def table(self, records: Sequence[ServerRates[ApacheStatus]], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+    def table(self, view: View, records: Sequence[ServerRates[ApacheStatus]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         page = records[0].reading
         if not page.capacity:
             return self.words(tr("The status page shows no scoreboard: is it mod_status?"), cells, rows)
         lines = [self._busy(page, cells), *slots(page.scoreboard, cells, max(1, min(8, rows - 2)))]
         return lines + legend(page.scoreboard, cells, max(1, min(2, rows - len(lines))))
 
-    def graph(self, records: Sequence[ServerRates[ApacheStatus]], view: View, cells: int, rows: int) -> list[Line]:
+    def graph(self, view: View, records: Sequence[ServerRates[ApacheStatus]], cells: int, rows: int) -> list[Line]:
         if not (most := records[0].reading.capacity):
             return []
         words = tr("slots taken, 0 to {most}", most=most)

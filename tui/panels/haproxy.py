@@ -23,19 +23,16 @@ def _queued(host: HostView) -> float | None:
     return float(sum(queues)) if queues else None
 
 
-class HaproxyPanel(ServerPanel[ServerRates[HaproxyProxy]]):
+class HaproxyPanel(ServerPanel[HaproxyProxy]):
     """A row per line of the statistics of the chosen machine; those with a queue first."""
 
-    KEY = "haproxy"
-    GROUP = HAPROXY.group
+    KIND = HAPROXY
+    KEY = HAPROXY.name
     CURVES = (("queued", _queued),)
 
     def records(self, view: View) -> Sequence[ServerRates[HaproxyProxy]]:
         """Those with a queue first; then backends, full servers, frontends, servers, and what nobody uses."""
         return sorted(HAPROXY.rates(view.rates), key=lambda each: (-(each.reading.queue or 0), _rank(each.reading)))
-
-    def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
-        return line(Span("haproxy", Role.TITLE))
 
     def tag(self, view: View) -> Line:
         known = [each.reading.queue or 0 for each in self.records(view) if each.reading.is_backend]
@@ -43,12 +40,12 @@ class HaproxyPanel(ServerPanel[ServerRates[HaproxyProxy]]):
             line(Span(tr("queue {number}", number=sum(known)), Role.BAD if sum(known) else Role.DIM)) if known else ()
         )
 
-    def table(self, records: Sequence[ServerRates[HaproxyProxy]], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+    def table(self, view: View, records: Sequence[ServerRates[HaproxyProxy]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         name = max(_MIN_NAME, min(_MAX_NAME, cells - _FIGURES))
         lines = [line(Span(f"{'':<{name}} queue  sess    of     /s"[:cells], Role.DIM))]
         return lines + [self._row(each, name) for each in records[: max(1, rows - 1)]]
 
-    def graph(self, records: Sequence[ServerRates[HaproxyProxy]], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+    def graph(self, view: View, records: Sequence[ServerRates[HaproxyProxy]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         queued = self.ring(view, "queued")
         if not any(queued.values):
             return []

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from loadtop.diagnosis.errors import ERRORS
 from loadtop.i18n import Translatable, tr
 from loadtop.model import Failures, LoadSample, LoadState
 from tui.drawing.line import Line, Role, Span, beside, length, line
@@ -102,9 +103,9 @@ class LoadPanel(Panel):
 
 
 def _told(load: LoadSample, view: View) -> bool:
-    """Whether the verdict already shows the message of the load."""
-    told = "" if view.snapshot is None else view.snapshot.diagnosis.verdict.advice
-    return not load.state.ended and str(load.message) in told
+    """Whether the advice of the verdict above contains the message of the load."""
+    verdict = None if view.snapshot is None else view.snapshot.diagnosis.verdict
+    return verdict is not None and not load.state.ended and verdict.bottleneck == ERRORS.name
 
 
 def _at_work(load: LoadSample) -> Line:

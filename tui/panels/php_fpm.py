@@ -25,12 +25,12 @@ def _fullest(host: HostView) -> float | None:
     return max((full for full in known if full is not None), default=None)
 
 
-class FpmPanel(ServerPanel[ServerRates[FpmPool]]):
+class FpmPanel(ServerPanel[FpmPool]):
     """A row per pool of the chosen machine, those with a queue first, then the fullest."""
 
-    KEY = "fpm"
+    KIND = PHP_FPM
+    KEY = PHP_FPM.name
     TAB: Translatable = "php-fpm"
-    GROUP = PHP_FPM.group
     CURVES = (("full", _fullest),)
 
     def records(self, view: View) -> Sequence[ServerRates[FpmPool]]:
@@ -47,7 +47,7 @@ class FpmPanel(ServerPanel[ServerRates[FpmPool]]):
         known = [rate for pool in self.records(view) if (rate := pool.per_second["accepted"]) is not None]
         return line(Span(f"{per_second(sum(known), 5)}/s", Role.DIM)) if known else ()
 
-    def table(self, records: Sequence[ServerRates[FpmPool]], view: View, cells: int, rows: int) -> list[Line]:
+    def table(self, view: View, records: Sequence[ServerRates[FpmPool]], cells: int, rows: int) -> list[Line]:
         room = cells - _FIGURES - _GAUGE
         name = min(_MAX_NAME, room) if room >= _MIN_NAME else max(_MIN_NAME, cells - _FIGURES)
         lines = [line(Span(clip(f"{'pool':<{name}} busy   of queue", cells, ""), Role.DIM))]
@@ -57,7 +57,7 @@ class FpmPanel(ServerPanel[ServerRates[FpmPool]]):
             lines += self.words(why, cells, max(0, min(3, rows - len(lines))))
         return lines
 
-    def graph(self, records: Sequence[ServerRates[FpmPool]], view: View, cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+    def graph(self, view: View, records: Sequence[ServerRates[FpmPool]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         words = tr("children busy, 0 to 100 %")
         return self.captioned(words, self.ring(view, "full"), cells, rows, role=utilisation)
 

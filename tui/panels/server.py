@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from loadtop.model import State
-from tui.drawing.line import Line, Role
+from loadtop.model.server import ServerReading
+from loadtop.rates.server import ServerRates
+from loadtop.servers.kind import AnyKind
+from tui.drawing.line import Line, Role, Span, line
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
@@ -14,7 +17,7 @@ FULL_PCT = 95.0
 FILLING_PCT = 60.0
 """Percent above which it is shown as filling up; our own."""
 
-R = TypeVar("R")
+R = TypeVar("R", bound=ServerReading)
 
 
 def fullness(percent: float | None) -> Role:
@@ -29,33 +32,34 @@ def is_full(percent: float | None) -> bool:
 
 
 class ServerPanel(Panel, Generic[R]):
-    """A panel for one kind of server. ``KEY`` is the name of the kind.
+    """A panel for one kind of server.
 
-    Subclasses say what ``records`` are shown, as which ``table``, and which ``graph`` is drawn where there is room.
-    One line in :mod:`tui.panels.registry` registers a panel.
+    A subclass sets ``KIND`` and ``KEY`` (the name of the kind), and says as which ``table`` its ``records`` are shown,
+    and which ``graph`` is drawn where there is room. One line in :mod:`tui.panels.registry` registers it.
     """
 
-    GROUP: ClassVar[str]
-    """The group of its processes."""
+    KIND: ClassVar[AnyKind]
 
     def wanted(self, view: View) -> bool:
         """Whether such a server runs on the chosen machine, has records, or should answer and does not."""
         rates, sample = view.past.rates, view.sample
-        known = view.past.servers.get(self.KEY)
-        if rates is not None and (rates.group(self.GROUP) is not None or (known is not None and known[1] is rates)):
+        if rates is not None and (rates.servers.get(self.KEY) or rates.group(self.KIND.group) is not None):
             return True
         outcomes = () if sample is None else sample.outcomes
         return any(found.collector == self.KEY and found.state is State.FAILED for found in outcomes)
 
-    def records(self, view: View) -> Sequence[R]:
-        """What is known of these servers on the chosen machine, fullest first."""
+    def title(self, view: View) -> Line:  # noqa: ARG002 (some show what they know)
+        return line(Span(self.TAB or self.KEY, Role.TITLE))
+
+    def records(self, view: View) -> Sequence[ServerRates[R]]:
+        """What is known of these servers on the chosen machine, in the order in which it is shown."""
+        return self.KIND.rates(view.rates)
+
+    def table(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:
+        """The records (at least one), in at most ``rows`` lines."""
         raise NotImplementedError
 
-    def table(self, records: Sequence[R], view: View, cells: int, rows: int) -> list[Line]:
-        """The records, in at most ``rows`` lines."""
-        raise NotImplementedError
-
-    def graph(self, records: Sequence[R], view: View, cells: int, rows: int) -> list[Line]:
+    def graph(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:
         """A past value in exactly ``rows`` lines, or nothing."""
         raise NotImplementedError
 
@@ -63,6 +67,6 @@ class ServerPanel(Panel, Generic[R]):
         records = self.records(view)
         if not records:
             return self.words(view.why_nothing(self.KEY), cells, rows)
-        lines = self.table(records, view, cells, rows)
+        lines = self.table(view, records, cells, rows)
         spare = rows - len(lines)
-        return [*lines, *(self.graph(records, view, cells, spare) if spare >= 3 else [])][:rows]
+        return [*lines, *(self.graph(view, records, cells, spare) if spare >= 3 else [])][:rows]

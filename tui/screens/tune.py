@@ -27,9 +27,6 @@ LEAST = SKIPPED + LEAST_INTERVALS
 HEAD = 2
 """Lines above the table."""
 
-TITLED = ("Set {setting}", "Knee: {rps} requests/s at {c} connections")
-"""How the lines begin that matter most: their texts up to the first place."""
-
 
 class TuneScreen(PageScreen):
     """Shown at once; escape shows the cockpit behind it, ``t`` this table again."""
@@ -58,9 +55,8 @@ class TuneScreen(PageScreen):
         if over and results and self.CONCLUDES:
             outcome = Outcome.of(results, self._why())
             lines.append(())
-            heads = tuple(tr(text).partition("{")[0] for text in TITLED)
-            for text in conclusion(outcome):
-                lines.append(line(Span(safe(text), Role.TITLE if text.startswith(heads) else Role.TEXT)))
+            for text, is_main in conclusion(outcome):
+                lines.append(line(Span(safe(text), Role.TITLE if is_main else Role.TEXT)))
         return lines
 
     def _heading(self, view: View, over: bool, cells: int) -> Line:
