@@ -2,13 +2,12 @@
 
 import asyncio
 import shutil
-from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
-from loadtop.cli.options.command_line import HERE, Options, checked
+from loadtop.cli.options.command_line import HERE, Options, parse
 from loadtop.cli.outputs import check_writable, write_json
 from loadtop.i18n import itemised, pad, plain, rendered, tr, width
 from loadtop.model import HostSample
@@ -29,10 +28,10 @@ WIDTH = 100
 _NOT_YET = ("yet", "waiting for the page")
 
 
-def main(arguments: Namespace) -> int:
-    """Examine the hosts; returns the exit code."""
-    options = checked(arguments)
-    check_writable(options.output)
+def main(verb: str, words: list[str]) -> int:
+    """Examine the machines; the exit code."""
+    options = parse([verb, *words])
+    check_writable(options)
     reports = asyncio.run(_examine_all(options))
     if options.output.json is not None:
         write_json(
@@ -56,11 +55,23 @@ async def _examine_all(options: Options) -> list[Report]:
 
 
 def _alone(options: Options, name: str) -> Options:
-    """The same with one host only."""
+    """The same with one machine only; status pages of no machine are those of the first."""
     watching = options.watching
-    hosts = tuple(host for host in watching.hosts if host[0] == name)
-    urls = {kind: tuple((name, url) for url in found) for kind, found in watching.urls_on(name).items()}
-    return replace(options, watching=replace(watching, hosts=hosts, status_urls=urls))
+    first = watching.hosts[0][0]
+
+    def own(pages: tuple[tuple[str | None, str], ...]) -> tuple[tuple[str | None, str], ...]:
+        return tuple((name, url) for owner, url in pages if (owner or first) == name)
+
+    return replace(
+        options,
+        watching=replace(
+            watching,
+            hosts=tuple(host for host in watching.hosts if host[0] == name),
+            apache=own(watching.apache),
+            fpm=own(watching.fpm),
+            haproxy=own(watching.haproxy),
+        ),
+    )
 
 
 async def _examine(options: Options, far: "dict[str, SshTransport]", problem: str) -> Report:
@@ -92,10 +103,10 @@ def _own_limits() -> tuple[int | None, int | None]:
     """Descriptors that a process here may have, and local ports."""
     import resource
 
-    from loadtop.generator.ports import Ports
+    from loadtop.generator.limits import LocalPorts
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return (None if hard == resource.RLIM_INFINITY else hard), Ports(loopback=False).limit
+    return (None if hard == resource.RLIM_INFINITY else hard), LocalPorts(loopback=False).limit
 
 
 def _unsettled(sample: HostSample) -> bool:

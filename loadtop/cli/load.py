@@ -11,8 +11,8 @@ from loadtop.cli.outputs import tell
 from loadtop.pipeline.monitor import LoadSource
 
 if TYPE_CHECKING:
-    from loadtop.generator.journal import JournalFiles
     from loadtop.generator.plan import Plan
+    from loadtop.generator.request_log import RequestLogFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ChosenLoad:
     close: Callable[[], Awaitable[None]] | None = None
 
 
-async def choose_load(options: Options, journals: "JournalFiles | None") -> ChosenLoad:
+async def choose_load(options: Options, request_logs: "RequestLogFiles | None") -> ChosenLoad:
     """The load of ``loadtop URL``, ``loadtop demo`` (its server runs then) or none (``loadtop watch``).
 
     Raises UnreachableError where the demo's server does not start, UsageError where no URL was given.
@@ -38,26 +38,28 @@ async def choose_load(options: Options, journals: "JournalFiles | None") -> Chos
     plan = options.plan
     if plan is None:
         raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
-    from loadtop.generator.again import RepeatedLoad
+    from loadtop.generator.restart import RestartableLoad
 
     if options.engine.name != "builtin":
         from loadtop.cli.engine import engine_load
 
-        return ChosenLoad(RepeatedLoad(engine_load(options.engine, plan)), plan)
+        return ChosenLoad(RestartableLoad(engine_load(options.engine, plan)), plan)
     from loadtop.generator.pool import LoadPool
 
-    return ChosenLoad(RepeatedLoad(lambda: LoadPool(plan, journals=journals, said=partial(tell, options.output))), plan)
+    return ChosenLoad(
+        RestartableLoad(lambda: LoadPool(plan, request_logs=request_logs, print_text=partial(tell, options))), plan
+    )
 
 
 async def _demo() -> ChosenLoad:
     from loadtop.cli.demo import demo_plan, start_target
     from loadtop.cli.demo.server import DemoError
-    from loadtop.generator.again import RepeatedLoad
     from loadtop.generator.pool import LoadPool
+    from loadtop.generator.restart import RestartableLoad
 
     try:
         target = await start_target()
     except DemoError as error:
         raise UnreachableError(str(error)) from None
     plan = demo_plan(target)
-    return ChosenLoad(RepeatedLoad(lambda: LoadPool(plan)), plan, target.status_url, target.close)
+    return ChosenLoad(RestartableLoad(lambda: LoadPool(plan)), plan, target.status_url, target.close)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.cli.exit_codes import FileError
-from loadtop.cli.options.command_line import Output
+from loadtop.cli.options.command_line import Options
 from loadtop.i18n import english
 
 if TYPE_CHECKING:
-    from loadtop.generator.journal import JournalFiles
+    from loadtop.generator.request_log import RequestLogFiles
     from loadtop.reports.story import Story
 
 
-def print_report(summary: SummaryBuilder, figures: dict[str, Any], output: Output, out: TextIO) -> None:
+def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Options, out: TextIO) -> None:
     """Ours, or ab's where that was asked for."""
+    output = options.output
     if output.html_table is not None:
         from loadtop.reports.ab import ab_table
 
@@ -32,41 +33,42 @@ def print_report(summary: SummaryBuilder, figures: dict[str, Any], output: Outpu
     print(text, end="", file=out, flush=True)
 
 
-def tell(output: Output, text: str) -> None:
+def tell(options: Options, text: str) -> None:
     """Print what is sent and received (-v) while the load runs."""
-    print(text, end="", file=sys.stderr if output.json == "-" else sys.stdout, flush=True)
+    print(text, end="", file=sys.stderr if options.output.json == "-" else sys.stdout, flush=True)
 
 
-def open_journals(output: Output) -> "JournalFiles | None":
+def open_request_logs(options: Options) -> "RequestLogFiles | None":
     """Where the times of single requests are kept for -g, until the load has ended."""
-    if output.gnuplot is None:
+    if options.output.gnuplot is None:
         return None
-    from loadtop.generator.journal import JournalFiles
+    from loadtop.generator.request_log import RequestLogFiles
 
-    return JournalFiles()
+    return RequestLogFiles()
 
 
-def write_ab_files(summary: SummaryBuilder, journals: "JournalFiles | None", output: Output) -> None:
+def write_ab_files(summary: SummaryBuilder, request_logs: "RequestLogFiles | None", options: Options) -> None:
     """ab's -e and -g."""
+    output = options.output
     if output.percentiles_csv is not None:
         from loadtop.reports.ab import percentiles_csv
 
         write(percentiles_csv(summary.load), output.percentiles_csv, "the percentiles")
-    if journals is not None and output.gnuplot is not None:
+    if request_logs is not None and output.gnuplot is not None:
         from loadtop.reports.ab import write_gnuplot
 
         try:
             with output.gnuplot.open("w") as file:
-                write_gnuplot(journals.rows(), file)
+                write_gnuplot(request_logs.rows(), file)
         except OSError as error:
             raise FileError(f"cannot write the times of requests to {output.gnuplot}: {error.strerror}") from None
         finally:
-            journals.close()
+            request_logs.close()
 
 
-def begin_story(output: Output, words: list[str], summary: SummaryBuilder) -> "Story | None":
+def begin_story(options: Options, words: list[str], summary: SummaryBuilder) -> "Story | None":
     """What collects the page of ``--html``, where that was asked for. ``summary`` is fed elsewhere."""
-    if output.html is None:
+    if options.output.html is None:
         return None
     from loadtop.model.secrets import without_secrets
     from loadtop.reports.story import Story
@@ -74,13 +76,13 @@ def begin_story(output: Output, words: list[str], summary: SummaryBuilder) -> "S
     return Story(command_line=tuple(without_secrets(words)), summary=summary)
 
 
-def write_page(story: "Story | None", output: Output) -> None:
+def write_page(story: "Story | None", options: Options) -> None:
     """Write the page of ``--html``, where that was asked for."""
-    if story is None or output.html is None:
+    if story is None or options.output.html is None:
         return
     from loadtop.reports.html import html
 
-    write(html(story), output.html, "the page")
+    write(html(story), options.output.html, "the page")
 
 
 def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary") -> None:
@@ -98,8 +100,9 @@ def write(text: str, path: Path, what: str) -> None:
         raise FileError(f"cannot write {what} to {path}: {error.strerror}") from None
 
 
-def check_writable(output: Output) -> None:
+def check_writable(options: Options) -> None:
     """Fail before the load begins, not after it, where a file could not be written."""
+    output = options.output
     named = [(None if output.json in (None, "-") else output.json, "the JSON summary")]
     named.append((None if output.html is None else str(output.html), "the page"))
     named.append((None if output.percentiles_csv is None else str(output.percentiles_csv), "the percentiles"))

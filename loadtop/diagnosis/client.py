@@ -13,13 +13,13 @@ PORTS_CLEAR_PCT = 70.0
 """Percent of the range of local ports. No monitor has an alarm for it; 80 is node-mixin's middle for descriptors."""
 
 FILES_SPARE = 32
-"""Descriptors that a worker process keeps for other things than connections (see loadtop.generator.engine)."""
+"""Descriptors that a worker process keeps for other things than connections (see loadtop.generator.runner)."""
 
 NO_PORT = "no local port is left"
-"""What the load's message says when connect(2) said EADDRNOTAVAIL (see loadtop.generator.trouble)."""
+"""What the load's message says when connect(2) said EADDRNOTAVAIL (see loadtop.generator.errors)."""
 
 TOO_FEW_FILES = re.compile(r"(\d+) connections need more files than the limit of \d+")
-"""What it says of a load that is refused before it begins (see loadtop.generator.engine)."""
+"""What it says of a load that is refused before it begins (see loadtop.generator.runner)."""
 
 
 def assess_ports(measured: Measured) -> Assessment | None:

@@ -1,37 +1,40 @@
-"""One connection under load: it sends a request, recognises the end of the response, notes the times, and goes on."""
+"""One connection under load: sends a request, recognises the end of the response, and records the times."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Protocol, cast
 
-from loadtop.generator.exchange import NEVER, BrokenResponseError, Exchange, Head, Reply
-from loadtop.generator.tally import Kind, Tally
+from loadtop.generator.exchange import NO_HEAD, Exchange, Head, InvalidResponseError, ResponseParser
+from loadtop.generator.measurements import FailureKind, Measurements
+from loadtop.generator.target import Origin
+from loadtop.i18n.message import Message
 
-AWAY = 0
-"""Not connected, and nothing to do."""
-DIALLING = 1
-HOT = 2
-"""A request is out on a reused connection, and the answer can take the short way."""
+DISCONNECTED = 0
+CONNECTING = 1
+FAST = 2
+"""A request was sent on a reused connection, and its response may take the fast path."""
 WAITING = 3
-"""A request is out, and no byte of the answer has come."""
-BODY = 4
-"""The head was known by heart; the rest of the body is counted."""
+"""A request was sent, and no byte of the response has arrived."""
+READING_BODY = 4
+"""The head was recognised; the rest of the body is counted."""
 PARSING = 5
-RESTING = 6
-"""Connected, and nothing to do."""
+IDLE = 6
+"""Connected, without a request."""
 CLOSING = 7
-"""The answer is complete, and the connection is about to end."""
-DROPPED = 8
-"""Given up on; the transport will soon say that it is gone."""
+"""The response is complete, and the connection is about to close."""
+ABORTED = 8
+"""Given up; the transport is about to report that it is closed."""
 SWITCHING = 9
-"""About to end, because the next request goes to another server."""
+"""About to close, because the next request goes to another server."""
 
-BUSY = (DIALLING, HOT, WAITING, BODY, PARSING)
+BUSY = (CONNECTING, FAST, WAITING, READING_BODY, PARSING)
 
 _LARGE_REQUEST = 16384
 
 
-class Outgoing(Protocol):
+class Transport(Protocol):
     """The part of :class:`asyncio.Transport` that a connection needs."""
 
     def write(self, data: bytes, /) -> None: ...
@@ -41,132 +44,120 @@ class Outgoing(Protocol):
     def abort(self) -> None: ...
 
 
-class Pace(Protocol):
+class RequestSource(Protocol):
     """Decides when a free connection sends its next request.
 
-    ``left`` is how many requests may still be sent by whoever is free; ``short_way`` says that free connections send
-    the same request again at once while any is left, so that they need not ask.
+    ``left`` is how many requests may still be sent. While ``fast_path`` is set, a connection that is free sends the
+    same request again as long as any are left, without asking :meth:`next_request`.
     """
 
     left: int
-    short_way: bool
+    fast_path: bool
 
-    def shorten(self) -> None:
-        """Allow the short way again, where it is possible at all; a failure forbade it."""
+    def allow_fast_path(self) -> None:
+        """Set ``fast_path`` again after a failure cleared it, if this source has one."""
         ...
 
-    def proceed(self, connection: "Connection", at: int) -> None:
-        """The connection is free: give it something to do or let it rest."""
+    def next_request(self, connection: "Connection", at: int) -> None:
+        """The connection is free: send its next request or leave it idle."""
         ...
 
 
-class Watch(Protocol):
-    """Is told what became of each request and of the connection itself."""
+class ConnectionListener(Protocol):
+    """Is notified of what happens to requests and connections."""
 
-    uneasy: bool
-    """Whether it wants to know of new connections: before the first of all, and after failures."""
+    notify_connected: bool
+    """Whether :meth:`connected` is to be called."""
 
     @property
-    def tally(self) -> Tally: ...
+    def measurements(self) -> Measurements: ...
 
     def connected(self, connection: "Connection") -> None: ...
 
-    def answered(self, connection: "Connection", head: Head, reply: Reply | None, *, extra: bool) -> None: ...
+    def responded(
+        self, connection: "Connection", head: Head, parser: ResponseParser | None, *, extra: bool
+    ) -> None: ...
 
-    def failed(self, connection: "Connection", kind: Kind, why: str) -> None: ...
+    def failed(self, connection: "Connection", kind: FailureKind, reason: Message) -> None: ...
 
-    def lost(self, connection: "Connection", *, again: bool) -> None:
-        """The transport is gone; ``again`` asks for a new one for the same request."""
+    def closed(self, connection: "Connection", *, retry: bool) -> None:
+        """The transport is closed; with ``retry`` the same request needs a new one."""
         ...
 
 
+@dataclass(slots=True, eq=False)
 class Connection(asyncio.Protocol):
     """A slot for one connection at a time; it outlives its transports. Times are nanoseconds of ``perf_counter_ns``.
 
     ``started`` is when the request began, connecting included; ``intended`` when it should have begun (open model,
-    else 0); ``connecting`` how long connecting took (0 on a reused connection). ``line`` is for whoever dials: what it
-    keeps from one transport to the next.
-
-    Longer than 200 lines: each request passes through here, and every further object on that way costs time.
+    else 0); ``connect_time`` how long connecting took (0 on a reused connection). ``surplus``: close the connection
+    after its response. ``reusable_transport`` is what the connector keeps from one transport to the next.
     """
 
-    __slots__ = (
-        "_full",
-        "_record",
-        "_write",
-        "connecting",
-        "dialled",
-        "exchange",
-        "first",
-        "head",
-        "intended",
-        "keeps",
-        "leaving",
-        "line",
-        "origin",
-        "pace",
-        "remaining",
-        "reply",
-        "sent",
-        "started",
-        "state",
-        "transport",
-        "used",
-        "watch",
-    )
+    source: RequestSource
+    listener: ConnectionListener
+    exchange: Exchange
+    keepalive: bool = field(kw_only=True)
+    origin: Origin = field(init=False)
+    transport: Transport | None = None
+    reusable_transport: Transport | None = None
+    parser: ResponseParser | None = None
+    head: Head = NO_HEAD
+    state: int = DISCONNECTED
+    surplus: bool = False
+    used: bool = False
+    started: int = 0
+    intended: int = 0
+    connect_started: int = 0
+    connect_time: int = 0
+    sent: int = 0
+    first_byte: int = 0
+    remaining: int = 0
+    _record: Callable[[int], None] = field(init=False)
+    _record_parts: Callable[[int], None] = field(init=False)
+    _write: Callable[[bytes], None] = field(init=False)
 
-    def __init__(self, pace: Pace, watch: Watch, exchange: Exchange, *, keeps: bool) -> None:
-        self.pace = pace
-        self.watch = watch
-        self.exchange = exchange
-        self.origin = exchange.origin
-        self.keeps = keeps
-        self.transport: Outgoing | None = None
-        self.line: Outgoing | None = None
-        self._record = watch.tally.simple.append
-        self._full = watch.tally.full.append
-        self.state = AWAY
-        self.leaving = self.used = False
-        self.started = self.intended = self.dialled = self.connecting = self.sent = self.first = self.remaining = 0
-        self.head = NEVER
-        self.reply: Reply | None = None
+    def __post_init__(self) -> None:
+        self.origin = self.exchange.origin
+        self._record = self.listener.measurements.totals.append
+        self._record_parts = self.listener.measurements.parts.append
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Connected (and, with https, encrypted): send the request that waits for it."""
+        """Connected (and, with https, encrypted): send the request."""
         transport = cast("asyncio.Transport", transport)
         if self.exchange.size > _LARGE_REQUEST:
             transport.set_write_buffer_limits(0)
-        if self.state == DIALLING:
+        if self.state == CONNECTING:
             at = perf_counter_ns()
-            self.opened(transport, at)
+            self.use_transport(transport, at)
             self.send(at)
         else:
             self.transport = transport
-            self.drop()
+            self.abort()
 
-    def opened(self, transport: Outgoing, at: int) -> None:
+    def use_transport(self, transport: Transport, at: int) -> None:
         """Use this transport from now on; it was connected at ``at``."""
         self.transport = transport
         self._write = transport.write
-        self.connecting = at - self.dialled
+        self.connect_time = at - self.connect_started
         self.used = False
-        self.reply = None
-        if self.watch.uneasy:
-            self.watch.connected(self)
+        self.parser = None
+        if self.listener.notify_connected:
+            self.listener.connected(self)
 
     def send(self, at: int) -> None:
         """Send the request of ``exchange`` now."""
-        self.expect(at, hot=self.used and self.pace.short_way and not self.leaving)
-        self._write(self.exchange.wire)
+        self.expect_response(at, fast=self.used and self.source.fast_path and not self.surplus)
+        self._write(self.exchange.request)
 
-    def expect(self, at: int, *, hot: bool) -> None:
-        """The request was or is about to be sent, at ``at``: an answer can come."""
+    def expect_response(self, at: int, *, fast: bool) -> None:
+        """The request is sent at ``at``."""
         self.sent = at
-        self.state = HOT if hot else WAITING
+        self.state = FAST if fast else WAITING
 
-    def cool(self) -> None:
-        """Take the long way with the response that is waited for: what comes after it has changed."""
-        if self.state == HOT:
+    def leave_fast_path(self) -> None:
+        """Handle the next response in full."""
+        if self.state == FAST:
             self.state = WAITING
             if self.used:
                 self.sent = self.started
@@ -176,33 +167,33 @@ class Connection(asyncio.Protocol):
         self.sent = perf_counter_ns()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of a response. The first branch is the short way: a response known by heart, whole, on a reused
-        connection, in the closed model with one target. It does what the long way would do, and no more."""
-        if self.state == HOT:
+        """Handle bytes of a response. The first branch is the fast path: a whole response with a learnt head on a
+        reused connection, in the closed model with one target. It does only what the full path would do."""
+        if self.state == FAST:
             exchange = self.exchange
             if len(data) == exchange.total and data.startswith(exchange.prefix):
                 at = perf_counter_ns()
                 self._record(at - self.started)
                 exchange.head.hits += 1
-                pace = self.pace
-                if pace.left > 0:
-                    pace.left -= 1
+                source = self.source
+                if source.left > 0:
+                    source.left -= 1
                     self.started = at
-                    self._write(exchange.wire)
+                    self._write(exchange.request)
                 else:
-                    pace.proceed(self, at)
+                    source.next_request(self, at)
                 return
             self.sent = self.started
         self._receive(data, perf_counter_ns())
 
     def _receive(self, data: bytes, at: int) -> None:
         state = self.state
-        if state == BODY:
+        if state == READING_BODY:
             self.remaining -= len(data)
             if self.remaining <= 0:
-                self._end(self.head, None, at, extra=self.remaining < 0)
-        elif state in (HOT, WAITING):
-            self.first = at
+                self._complete(self.head, None, at, extra=self.remaining < 0)
+        elif state in (FAST, WAITING):
+            self.first_byte = at
             head = self.exchange.find(data)
             if head is None:
                 self._parse(data, at)
@@ -210,93 +201,95 @@ class Connection(asyncio.Protocol):
             self.remaining = head.total - len(data)
             if self.remaining > 0:
                 self.head = head
-                self.state = BODY
+                self.state = READING_BODY
             else:
-                self._end(head, None, at, extra=self.remaining < 0)
+                self._complete(head, None, at, extra=self.remaining < 0)
         elif state == PARSING:
             self._parse(data, at)
-        elif state == RESTING:
-            self.drop()
-        # CLOSING and DROPPED: the last response has ended, so nothing that still comes matters.
+        elif state == IDLE:
+            self.abort()
+        # CLOSING and ABORTED: the last response has ended; what still arrives does not matter.
 
     def _parse(self, data: bytes, at: int) -> None:
-        reply = self.reply
-        if reply is None or reply.headless != self.exchange.headless:
-            reply = self.reply = Reply(headless=self.exchange.headless)
+        parser = self.parser
+        if parser is None or parser.is_head != self.exchange.is_head:
+            parser = self.parser = ResponseParser(is_head=self.exchange.is_head)
         elif self.state != PARSING:
-            reply.begin()
+            parser.reset()
         self.state = PARSING
         try:
-            reply.feed(data)
-        except BrokenResponseError as error:
-            self.watch.failed(self, "exceptions", f"the response is not valid HTTP/1.1 ({error})")
-            self.drop()
+            parser.feed(data)
+        except InvalidResponseError as error:
+            reason = Message("the response is not valid HTTP/1.1 ({reason})", reason=error.message)
+            self.listener.failed(self, "exceptions", reason)
+            self.abort()
             return
-        if reply.complete:
-            self._end_reply(reply, at)
+        if parser.complete:
+            self._complete_parsed(parser, at)
 
-    def _end_reply(self, reply: Reply, at: int) -> None:
-        learned = None if reply.extra else reply.learned()
-        if learned is None:
-            head = Head(reply.status, reply.received - reply.body, reply.body, persistent=reply.persistent)
+    def _complete_parsed(self, parser: ResponseParser, at: int) -> None:
+        learnt = None if parser.extra else parser.learnt()
+        if learnt is None:
+            head = Head(parser.status, parser.received - parser.body, parser.body, persistent=parser.persistent)
         else:
-            head = learned[1]
-        exchange = self.exchange  # at the end of a response the connection gets its next one
-        if exchange.headless:
-            self.reply = None
-        self._end(head, reply, at, extra=reply.extra)
-        if learned is not None:
-            exchange.learn(*learned)
+            head = learnt[1]
+        exchange = self.exchange  # completing a response may give the connection another one
+        if exchange.is_head:
+            self.parser = None
+        self._complete(head, parser, at, extra=parser.extra)
+        if learnt is not None:
+            exchange.learn(*learnt)
 
-    def _end(self, head: Head, reply: Reply | None, at: int, *, extra: bool) -> None:
-        """The response is complete: note the times and go on."""
-        if self.connecting == 0 and self.first == at and self.sent == self.started:
+    def _complete(self, head: Head, parser: ResponseParser | None, at: int, *, extra: bool) -> None:
+        """The response is complete: record the times and go on."""
+        if self.connect_time == 0 and self.first_byte == at and self.sent == self.started:
             self._record(at - self.started)
         else:
-            self._full(at - self.started)
-            self._full(self.connecting)
-            self._full(self.first - self.sent)
+            self._record_parts(at - self.started)
+            self._record_parts(self.connect_time)
+            self._record_parts(self.first_byte - self.sent)
+        measurements = self.listener.measurements
         if self.intended:
-            self.watch.tally.corrected.append(at - self.intended)
-        journal = self.watch.tally.journal
-        if journal is not None:
-            journal.add(self.started, at - self.started, self.connecting, self.first - self.sent)
-        self.watch.answered(self, head, reply, extra=extra)
+            measurements.corrected.append(at - self.intended)
+        if measurements.request_log is not None:
+            waiting = self.first_byte - self.sent
+            measurements.request_log.add(self.started, at - self.started, self.connect_time, waiting)
+        self.listener.responded(self, head, parser, extra=extra)
         self.used = True
-        self.connecting = 0
+        self.connect_time = 0
         if extra:
-            self.drop()
-        elif head.persistent and self.keeps:
-            self.pace.proceed(self, at)
+            self.abort()
+        elif head.persistent and self.keepalive:
+            self.source.next_request(self, at)
         else:
             self.state = CLOSING
             self.sent = at
             if head.persistent and self.transport is not None:
                 self.transport.close()
 
-    def drop(self) -> None:
+    def abort(self) -> None:
         """Give the transport up; ``connection_lost`` follows."""
-        self.state = DROPPED
+        self.state = ABORTED
         if self.transport is not None:
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The transport is gone: closed by the other side, broken, or given up here."""
+        """The transport was closed by the server, by an error, or by this side."""
         state = self.state
-        self.state = AWAY
+        self.state = DISCONNECTED
         self.transport = None
-        if state == PARSING and self.reply is not None and exc is None and self.reply.end():
-            self._end_reply(self.reply, perf_counter_ns())
-            self.state = AWAY
-        elif state == SWITCHING:
-            self.watch.lost(self, again=True)
-            return
-        elif state in (HOT, WAITING) and self.used:
-            # A kept connection may be closed by the server at any time (RFC 9112 section 9.3.1): that is no failure.
-            self.watch.lost(self, again=True)
+        if state == PARSING and self.parser is not None and exc is None and self.parser.end():
+            self._complete_parsed(self.parser, perf_counter_ns())
+            self.state = DISCONNECTED
+        elif state == SWITCHING or (state in (FAST, WAITING) and self.used):
+            # A server may close a kept connection at any time (RFC 9112 section 9.3.1): that is not a failure.
+            self.listener.closed(self, retry=True)
             return
         elif state in BUSY:
-            early = "without an answer" if state in (HOT, WAITING) else "in the middle of a response"
-            reason = f" ({exc})" if exc is not None else ""
-            self.watch.failed(self, "receive", f"the server closed the connection {early}{reason}")
-        self.watch.lost(self, again=False)
+            reason = None if exc is None else Message(" ({reason})", reason=str(exc))
+            if state in (FAST, WAITING):
+                message = Message("the server closed the connection without an answer{reason}", reason=reason)
+            else:
+                message = Message("the server closed the connection in the middle of a response{reason}", reason=reason)
+            self.listener.failed(self, "receive", message)
+        self.listener.closed(self, retry=False)

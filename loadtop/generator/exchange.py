@@ -1,23 +1,25 @@
-"""One request as it is sent again and again, and the responses to it that are already known by heart.
+"""A request that is sent many times, and recognition of its responses.
 
-Most responses to a load test differ in nothing but their body, and once a second in their Date. So the bytes of every
-head that was parsed are kept with what they meant: a response that begins with the very same bytes means the very same
-thing, and only its end has to be found.
+Most responses in a load test differ in nothing but their body, and once a second in their Date. So the bytes of each
+parsed head are remembered with their meaning. A response that begins with the same bytes means the same, and only its
+end has to be found.
 """
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import httptools
 
 from loadtop.generator.target import Origin, Target
+from loadtop.i18n.message import MessageError, verbatim
 
-_MOST_HEADS = 1024
-_LONGEST_KEPT_HEAD = 4096
-LONGEST_HEAD = 1 << 18
-"""Bytes of headers (interim responses included) after which a response counts as broken: more than servers can send."""
-MOST_INTERIM = 100
-"""Interim (1xx) responses before one final response, after which it counts as broken."""
+_MAX_HEADS = 1024
+_MAX_LEARNT_HEAD = 4096
+MAX_HEAD = 1 << 18
+"""Bytes of headers (interim responses included) after which a response is invalid: more than servers can send."""
+MAX_INTERIM = 100
+"""Interim (1xx) responses before one final response, after which it is invalid."""
 
 _FRAMED = re.compile(rb"\r\n(?:content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)
 _CLOSES = re.compile(rb"\r\nconnection[ \t]*:[^\r\n]*\bclose\b", re.IGNORECASE)
@@ -26,9 +28,13 @@ _SERVER = re.compile(rb"\r\n[Ss][Ee][Rr][Vv][Ee][Rr]:[ \t]*([^\r\n]*)")
 
 
 class Head:
-    """What a response's head means: its status, whether the connection stays, the bytes of the whole response."""
+    """A response head: its status, its length, the length of the body that follows, and both together as ``total``.
 
-    __slots__ = ("body", "hits", "known", "length", "persistent", "status", "total")
+    ``persistent``: the connection stays open after the response. ``learnt``: its exchange recognises it and counts
+    such responses in ``hits``.
+    """
+
+    __slots__ = ("body", "hits", "learnt", "length", "persistent", "status", "total")
 
     def __init__(self, status: int, length: int, body: int, *, persistent: bool) -> None:
         self.status = status
@@ -36,52 +42,42 @@ class Head:
         self.body = body
         self.total = length + body
         self.persistent = persistent
-        self.known = False
-        """Whether its exchange knows it, and so counts its hits."""
+        self.learnt = False
         self.hits = 0
 
 
-NEVER = Head(0, -1, 0, persistent=False)
+NO_HEAD = Head(0, -1, 0, persistent=False)
 
 
+@dataclass(slots=True, eq=False)
 class Exchange:
-    """A target made ready: its bytes on the wire, the length its body ought to have, and the heads seen so far."""
+    """A target prepared for sending: the request's bytes, and the response heads learnt so far.
 
-    __slots__ = (
-        "document",
-        "head",
-        "headless",
-        "heads",
-        "index",
-        "kept",
-        "learns",
-        "lengths",
-        "origin",
-        "prefix",
-        "size",
-        "total",
-        "wire",
-    )
+    The head that is expected next is also in ``prefix``, ``head``, ``total`` and ``persistent``. ``expected_body`` is
+    the length of the first 2xx body. With ``learns=False`` every response is parsed.
+    """
 
-    def __init__(self, index: int, target: Target, wire: bytes, *, learns: bool = True) -> None:
-        self.index = index
-        self.learns = learns
-        """Whether heads are learnt; where not, every response is parsed."""
-        self.origin: Origin = target.origin
-        self.wire = wire
-        self.size = len(wire)
-        self.headless = target.method == "HEAD"
-        self.document: int | None = None
-        self.heads: dict[bytes, Head] = {}
-        self.lengths: tuple[int, ...] = ()
-        self.prefix = b"\0"
-        self.total = -1
-        self.head = NEVER
-        self.kept = False
-        """Whether a response that begins with ``prefix`` leaves the connection open for the next request."""
+    target: Target
+    request: bytes
+    learns: bool = True
+    origin: Origin = field(init=False)
+    size: int = field(init=False)
+    is_head: bool = field(init=False)
+    expected_body: int | None = None
+    heads: dict[bytes, Head] = field(default_factory=dict[bytes, Head])
+    lengths: tuple[int, ...] = ()
+    prefix: bytes = b"\0"
+    head: Head = NO_HEAD
+    total: int = -1
+    persistent: bool = False
+
+    def __post_init__(self) -> None:
+        self.origin = self.target.origin
+        self.size = len(self.request)
+        self.is_head = self.target.method == "HEAD"
 
     def find(self, data: bytes) -> Head | None:
-        """The known head that ``data`` begins with."""
+        """Return the learnt head that ``data`` begins with."""
         if self.total >= 0 and data.startswith(self.prefix):
             return self.head
         for length in self.lengths:
@@ -92,109 +88,94 @@ class Exchange:
         return None
 
     def learn(self, prefix: bytes, head: Head) -> None:
-        """Know this head from now on. The owner counts the hits of heads before they are forgotten."""
+        """Recognise this head from now on."""
         if not self.learns:
             return
-        # Two connections may have parsed the same head side by side: the first one is kept, with its hits.
+        # Two connections may have parsed the same head at the same time: the first one stays, with its hits.
         head = self.heads.setdefault(prefix, head)
-        head.known = True
+        head.learnt = True
         self._expect(prefix, head)
         if len(prefix) not in self.lengths:
             self.lengths = (len(prefix), *self.lengths[:7])
 
     def _expect(self, prefix: bytes, head: Head) -> None:
         self.prefix, self.head, self.total = prefix, head, head.total
-        self.kept = head.persistent
+        self.persistent = head.persistent
 
     @property
     def full(self) -> bool:
-        return len(self.heads) >= _MOST_HEADS
+        """Whether the heads should be forgotten before more are learnt."""
+        return len(self.heads) >= _MAX_HEADS
 
     def forget(self) -> None:
-        """Forget all heads; their hits are lost unless they were counted before."""
+        """Forget all heads; hits must have been counted before."""
         for head in self.heads.values():
-            head.known = False
+            head.learnt = False
         self.heads.clear()
         self.lengths = ()
-        self.prefix, self.head, self.total = b"\0", NEVER, -1
+        self.prefix, self.head, self.total, self.persistent = b"\0", NO_HEAD, -1, False
 
 
-class BrokenResponseError(Exception):
-    """What came is no HTTP/1 response, or one without end."""
+class InvalidResponseError(MessageError):
+    """The data is not an HTTP/1 response, or one that does not end."""
 
 
-class Reply:
-    """One response being parsed by httptools, fed in pieces of any size.
+class ResponseParser:
+    """Parses one response after the other with httptools, fed in pieces of any size.
 
-    ``complete`` is set by the last byte of a final response; ``extra`` says that more came than the response has.
+    ``is_head``: the response answers HEAD, so it has no body, whatever its length says. ``complete`` is set by the
+    last byte of a final response, ``extra`` when more data follows it.
     """
 
-    __slots__ = (
-        "_feed",
-        "_interim",
-        "_parser",
-        "_prefix",
-        "_start",
-        "_status",
-        "body",
-        "chunked",
-        "complete",
-        "extra",
-        "headers_done",
-        "headless",
-        "persistent",
-        "received",
-        "status",
-    )
-
-    def __init__(self, *, headless: bool) -> None:
-        self.headless = headless
-        """Whether it answers HEAD, and so has no body whatever its length says."""
+    def __init__(self, *, is_head: bool) -> None:
+        self.is_head = is_head
         self._parser = httptools.HttpResponseParser(self)
         self._feed: Callable[[bytes], None] = self._parser.feed_data
         self._status: Callable[[], int] = self._parser.get_status_code
-        self.begin()
+        self.reset()
 
-    def begin(self) -> None:
-        """Get ready for the next response on the same connection."""
+    def reset(self) -> None:
+        """Prepare for the next response on the same connection."""
         self.status = self.body = self.received = self._interim = 0
         self._prefix = b""
         self._start = bytearray()
         self.complete = self.extra = self.chunked = self.headers_done = self.persistent = False
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes. Raises :class:`BrokenResponseError` where they are no HTTP."""
+        """Parse the next bytes.
+
+        :raises InvalidResponseError: where they are not HTTP
+        """
         if not self.headers_done:
             if not self.received:
                 self._prefix = data[: data.find(b"\r\n\r\n") + 4]
-            self._start += data[:LONGEST_HEAD]
+            self._start += data[:MAX_HEAD]
         self.received += len(data)
         try:
             self._feed(data)
         except httptools.HttpParserUpgrade:
             if not self.complete:
-                raise BrokenResponseError("it switched protocols") from None
+                raise InvalidResponseError("it switched protocols") from None
             self.extra = True
         except httptools.HttpParserError as error:
             if not self.complete:
-                raise BrokenResponseError(str(error)) from None
+                raise InvalidResponseError(verbatim(str(error))) from None
             self.extra = True
-        if not self.headers_done and self.received > LONGEST_HEAD:
-            raise BrokenResponseError(f"its head is longer than {LONGEST_HEAD >> 10} kB")
-        if self._interim > MOST_INTERIM:
-            raise BrokenResponseError(f"it sent more than {MOST_INTERIM} interim responses")
+        if not self.headers_done and self.received > MAX_HEAD:
+            raise InvalidResponseError("its head is longer than {limit} kB", limit=MAX_HEAD >> 10)
+        if self._interim > MAX_INTERIM:
+            raise InvalidResponseError("it sent more than {limit} interim responses", limit=MAX_INTERIM)
 
     def end(self) -> bool:
-        """The connection ended: whether that completes the response (one without a length ends so)."""
+        """The connection ended: return whether the response is complete, as one without a length is then."""
         if self.headers_done and not self.complete and not self.persistent:
             self.complete = _FRAMED.search(self._head) is None
         return self.complete
 
-    def learned(self) -> tuple[bytes, Head] | None:
-        """The bytes and the meaning of the head, of a complete response that came with its length, where the next one
-        that begins with these bytes can be framed by that length alone."""
+    def learnt(self) -> tuple[bytes, Head] | None:
+        """Return the bytes and the meaning of the head, if later responses with the same head have the same length."""
         length = len(self._prefix)
-        if self._interim or self.chunked or not 4 < length <= _LONGEST_KEPT_HEAD:
+        if self._interim or self.chunked or not 4 < length <= _MAX_LEARNT_HEAD:
             return None
         if self.received != length + self.body:
             return None
@@ -202,20 +183,20 @@ class Reply:
 
     @property
     def _head(self) -> bytes:
-        """The head of the final response alone: without interim responses and body."""
+        """The head of the final response, without interim responses and body."""
         heads = self._start.split(b"\r\n\r\n", self._interim + 1)
         return bytes(heads[min(self._interim, len(heads) - 1)])
 
-    def _stays(self) -> bool:
-        """Whether the connection stays after an answer to HEAD. Without a length in it, the parser expects a body that
-        ends with the connection."""
+    def _keeps_connection(self) -> bool:
+        """Whether the connection stays open after a response to HEAD. If the head has no length, httptools expects a
+        body that ends with the connection."""
         if self._parser.get_http_version() != "1.1":
             return _KEEPS.search(self._head) is not None
         return _CLOSES.search(self._head) is None
 
     @property
     def start(self) -> bytes:
-        """The head, with what came in the same packets: interim responses before it, the beginning of the body."""
+        """The head and what came in the same packets: interim responses before it, the start of the body."""
         return bytes(self._start)
 
     @property
@@ -224,7 +205,7 @@ class Reply:
         found = _SERVER.search(self._head)
         return found[1].decode("latin-1").strip() if found else ""
 
-    # What httptools calls:
+    # Callbacks of httptools:
 
     def on_message_begin(self) -> None:
         if self.complete:
@@ -237,8 +218,8 @@ class Reply:
         if 100 <= self.status < 200:
             return
         self.headers_done = True
-        self.persistent = self._parser.should_keep_alive() or (self.headless and self._stays())
-        self.complete = self.headless
+        self.persistent = self._parser.should_keep_alive() or (self.is_head and self._keeps_connection())
+        self.complete = self.is_head
 
     def on_chunk_header(self) -> None:
         self.chunked = True

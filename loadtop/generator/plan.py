@@ -1,33 +1,36 @@
-"""What load to make: targets, steps and how to connect. Pure data; goes to the workers as JSON through a pipe, bodies
-after it."""
+"""What load to make: targets, steps and how to connect. Pure data, sent to the workers as JSON."""
 
 import ipaddress
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import loadtop
 from loadtop.generator.target import Origin, PlanError, Target, basic_auth, check_header
+from loadtop.i18n.message import Message
 
 __all__ = ["Origin", "Plan", "PlanError", "Proxy", "Step", "Target", "TlsOptions", "basic_auth", "check_header"]
 
-MOST_CONNECTIONS = 200_000
-"""More than one address can have ports for; a typing error, not a load."""
-MOST_WORKERS = 1024
-SHORTEST_TIMEOUT_S = 0.001
-"""What event loops count in."""
-LARGEST_BUFFER = (1 << 31) - 1
+MAX_CONNECTIONS = 200_000
+"""More than the ports of one address: a typing error, not a load."""
+MAX_WORKERS = 1024
+MAX_RATE = 1e7
+MIN_TIMEOUT_S = 0.001
+"""The precision of event loop timers."""
+MAX_SOCKET_BUFFER = (1 << 31) - 1
 """Bytes: setsockopt(2) takes an int."""
+UNLIMITED = 1 << 62
+"""More requests than can be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A stretch of constant load: closed with ``concurrency`` alone, open with ``rate`` (requests per second).
+    """A period of constant load: closed model with ``concurrency`` alone, open model with ``rate`` (requests/s).
 
-    In the open model ``concurrency`` is the most connections at once (``None``: as many as it takes). The step ends
-    after ``duration_s`` or ``requests``, whichever comes first; with neither it lasts until it is stopped. ``targets``
-    are indexes into the plan's targets; ``None`` means all of them.
+    In the open model ``concurrency`` is the maximum number of connections (None: as many as are needed). The step ends
+    after ``duration_s`` or ``requests``, whichever comes first; with neither it runs until it is stopped. ``targets``
+    are indexes into the plan's targets; None means all of them.
     """
 
     concurrency: int | None = None
@@ -39,16 +42,44 @@ class Step:
     def __post_init__(self) -> None:
         if self.concurrency is None and self.rate is None:
             raise PlanError("a step needs a number of connections or a rate: give -c or --rate")
-        if self.concurrency is not None and not 1 <= self.concurrency <= MOST_CONNECTIONS:
-            raise PlanError(f"{self.concurrency} connections are not possible: use 1 to {MOST_CONNECTIONS}")
-        if self.rate is not None and not 0 < self.rate <= 1e7:
-            raise PlanError(f"--rate {self.rate:g} is not possible: use a number of requests/s above 0")
+        if self.concurrency is not None and not 1 <= self.concurrency <= MAX_CONNECTIONS:
+            _refuse(Message("{n} connections", n=self.concurrency), Message("1 to {max}", max=MAX_CONNECTIONS))
+        if self.rate is not None and not 0 < self.rate <= MAX_RATE:
+            _refuse(_option("--rate", self.rate), Message("a number of requests/s above 0"))
         if self.duration_s is not None and not 0 < self.duration_s < float("inf"):
-            raise PlanError(f"a time of {self.duration_s:g} s is not possible: use seconds above 0")
+            _refuse(Message("a time of {s} s", s=f"{self.duration_s:g}"), Message("seconds above 0"))
         if self.requests is not None and self.requests < 1:
-            raise PlanError(f"-n {self.requests} is not possible: use 1 or more")
+            _refuse(_option("-n", self.requests), Message("1 or more"))
         if self.targets is not None and not self.targets:
             raise PlanError("a step without targets cannot run: name at least one")
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """The part of a load that falls to worker number ``worker`` (from 0) of ``workers``."""
+
+    worker: int = 0
+    workers: int = 1
+
+    def of(self, whole: int) -> int:
+        """Return this worker's part of ``whole``; the parts of all workers add up to it."""
+        before, after = self._bounds(whole)
+        return after - before
+
+    def _bounds(self, whole: int) -> tuple[int, int]:
+        return whole * self.worker // self.workers, whole * (self.worker + 1) // self.workers
+
+    def requests(self, step: Step) -> int:
+        """Return this worker's part of the requests of ``step``, or :data:`UNLIMITED` if it has no number of requests.
+
+        In the closed model the part is in proportion to the worker's part of the connections.
+        """
+        if step.requests is None:
+            return UNLIMITED
+        if step.rate is not None or step.concurrency is None:
+            return self.of(step.requests)
+        before, after = self._bounds(step.concurrency)
+        return step.requests * after // step.concurrency - step.requests * before // step.concurrency
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +92,12 @@ class Proxy:
 
     @property
     def origin(self) -> Origin:
-        """What connections to it lead to."""
         return Origin("http", self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
-    """How https is spoken. ``protocol`` is ab's name (``TLS1.2``, ``TLS1.3``, ``ALL``); ``certificate`` a PEM file with
+    """TLS settings. ``protocol`` is ab's name (``TLS1.2``, ``TLS1.3``, ``ALL``); ``certificate`` is a PEM file with
     chain and key; ``sni`` sends the host name in the handshake."""
 
     protocol: str | None = None
@@ -80,10 +110,10 @@ class TlsOptions:
 class Plan:
     """A whole load. ``timeout_s`` is for one request, from its start (connecting included) to the last byte.
 
-    ``any_length`` accepts bodies of differing length; ``keep_going`` goes on when nothing can be connected to any
+    ``any_length`` accepts bodies of differing length; ``keep_going`` goes on when the server cannot be reached any
     more. The first ``warmup_s`` seconds are left out of every counter. ``bind`` is a local address; ``socket_buffer``
-    sets the send and receive buffers in bytes. ``more_workers`` adds worker processes
-    while one is full and cores are free. ``verbosity`` is ab's -v: from 2 on, requests and responses are told.
+    is the size of send and receive buffers in bytes. ``more_workers`` adds worker processes while one is busy and
+    cores are idle. ``verbosity`` is ab's -v: from 2 on, requests and responses are printed.
     """
 
     targets: tuple[Target, ...]
@@ -110,16 +140,16 @@ class Plan:
             raise PlanError("there is nothing to request: give a URL")
         if not self.steps:
             raise PlanError("there is no load to make: give -n, -t or --steps")
-        if not SHORTEST_TIMEOUT_S <= self.timeout_s < float("inf"):
-            raise PlanError(f"-s {self.timeout_s:g} is not possible: use {SHORTEST_TIMEOUT_S:g} seconds or more")
+        if not MIN_TIMEOUT_S <= self.timeout_s < float("inf"):
+            _refuse(_option("-s", self.timeout_s), Message("{min} seconds or more", min=f"{MIN_TIMEOUT_S:g}"))
         if not 0 <= self.warmup_s < float("inf"):
-            raise PlanError(f"a warm-up of {self.warmup_s:g} s is not possible: use 0 or more seconds")
-        if not 1 <= self.workers <= MOST_WORKERS:
-            raise PlanError(f"--workers {self.workers} is not possible: use 1 to {MOST_WORKERS}")
-        if self.socket_buffer is not None and not 1 <= self.socket_buffer <= LARGEST_BUFFER:
-            raise PlanError(f"-b {self.socket_buffer} is not possible: use 1 to {LARGEST_BUFFER} bytes")
+            _refuse(Message("a warm-up of {s} s", s=f"{self.warmup_s:g}"), Message("0 or more seconds"))
+        if not 1 <= self.workers <= MAX_WORKERS:
+            _refuse(_option("--workers", self.workers), Message("1 to {max}", max=MAX_WORKERS))
+        if self.socket_buffer is not None and not 1 <= self.socket_buffer <= MAX_SOCKET_BUFFER:
+            _refuse(_option("-b", self.socket_buffer), Message("1 to {max} bytes", max=MAX_SOCKET_BUFFER))
         if self.verbosity < 0:
-            raise PlanError(f"-v {self.verbosity} is not possible: use 2 for heads, 3 for the status of each response")
+            _refuse(_option("-v", self.verbosity), Message("2 for heads, 3 for the status of each response"))
         for step in self.steps:
             if step.targets is not None and not all(0 <= index < len(self.targets) for index in step.targets):
                 raise PlanError("a step names a target that the plan does not have: count from 0")
@@ -130,18 +160,21 @@ class Plan:
         return tuple(dict.fromkeys(target.body for target in self.targets if target.body is not None))
 
     def to_json(self) -> str:
-        """One line of JSON; a body as its place in :attr:`bodies`. It may hold secrets: it goes through pipes, never
-        into arguments."""
-        places = {body: place for place, body in enumerate(self.bodies)}
+        """Return one line of JSON, with each body as its index in :attr:`bodies`. It may contain secrets: send it
+        through pipes, never as an argument."""
+        indexes = {body: index for index, body in enumerate(self.bodies)}
         data = asdict(self)
         for target in data["targets"]:
             if target["body"] is not None:
-                target["body"] = places[target["body"]]
+                target["body"] = indexes[target["body"]]
         return json.dumps(data, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str, bodies: Sequence[bytes] = ()) -> Self:
-        """The plan that :meth:`to_json` wrote, with its bodies. Raises :class:`PlanError` for anything else."""
+        """Return the plan that :meth:`to_json` wrote, with its bodies.
+
+        :raises PlanError: for anything else
+        """
         try:
             data: dict[str, Any] = json.loads(text)
             data["targets"] = tuple(_target(each, bodies) for each in data["targets"])
@@ -152,14 +185,27 @@ class Plan:
         except PlanError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise PlanError(f"this is no plan of loadtop {loadtop.__version__} ({error}): make it again") from None
+            raise PlanError(
+                "this is not a plan of loadtop {version} ({reason}): make it again",
+                version=loadtop.__version__,
+                reason=str(error),
+            ) from None
+
+
+def _option(name: str, value: float) -> Message:
+    number = str(value) if isinstance(value, int) else f"{value:g}"
+    return Message("{option} {value}", option=name, value=number)
+
+
+def _refuse(what: Message, instead: Message) -> NoReturn:
+    raise PlanError("{what} is not possible: use {instead}", what=what, instead=instead)
 
 
 def _check_address(text: str) -> None:
     try:
         ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
-        raise PlanError(f"-B {text} is no address: give one of this machine's own, such as 192.0.2.7") from None
+        raise PlanError("-B {text} is not an address: give one of this machine, such as 192.0.2.7", text=text) from None
 
 
 def _target(data: dict[str, Any], bodies: Sequence[bytes]) -> Target:

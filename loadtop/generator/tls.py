@@ -1,9 +1,10 @@
-"""How TLS is spoken, and what is told of it afterwards."""
+"""TLS: the context for a plan's options, and a description of what was negotiated."""
 
 import ssl
 from pathlib import Path
 
 from loadtop.generator.plan import Plan, PlanError
+from loadtop.i18n.message import Message
 
 _VERSIONS = {
     "TLS1": ssl.TLSVersion.TLSv1,
@@ -23,9 +24,11 @@ _CURVES = {
 
 
 def tls_context(plan: Plan) -> ssl.SSLContext:
-    """How TLS is spoken. Raises :class:`PlanError` when an option cannot be had from this machine's OpenSSL.
+    """Return the context for the plan's TLS options.
 
     Without SNI (ab's -I) the certificate's chain is verified, but not the name in it.
+
+    :raises PlanError: if this machine's OpenSSL does not support an option
     """
     options = plan.tls
     context = ssl.create_default_context()
@@ -35,15 +38,16 @@ def tls_context(plan: Plan) -> ssl.SSLContext:
     if options.protocol is not None and options.protocol.upper() != "ALL":
         version = _VERSIONS.get(options.protocol.upper())
         if version is None:
-            raise PlanError(f"-f {options.protocol} is not possible: use {', '.join(_VERSIONS)} or ALL")
-        if version is ssl.TLSVersion.TLSv1_3 and options.ciphers is not None:
             raise PlanError(
-                f"-Z {options.ciphers} and -f {options.protocol}: Python cannot choose among the suites of TLS 1.3: "
-                "leave -Z out or use -f TLS1.2"
+                "-f {protocol} is not possible: use {versions} or ALL",
+                protocol=options.protocol,
+                versions=", ".join(_VERSIONS),
             )
-        _limit_version(context, version)
+        if version is ssl.TLSVersion.TLSv1_3 and options.ciphers is not None:
+            raise _no_suites(f"-Z {options.ciphers} and -f {options.protocol}")
+        _set_version(context, version)
     if options.ciphers is not None:
-        _choose_ciphers(context, options.ciphers)
+        _set_ciphers(context, options.ciphers)
     if options.certificate is not None:
         _load_certificate(context, options.certificate)
     return context
@@ -51,20 +55,25 @@ def tls_context(plan: Plan) -> ssl.SSLContext:
 
 def _load_certificate(context: ssl.SSLContext, file: str) -> None:
     def password() -> str:
-        raise PlanError(f"-E {file}: its key has a password: give the key without one (openssl pkey -in {file})")
+        raise PlanError(
+            "-E {file}: its key has a password: give the key without one (openssl pkey -in {file})", file=file
+        )
 
     try:
         context.load_cert_chain(Path(file), password=password)
     except (OSError, ssl.SSLError) as error:
-        reason = error.strerror or str(error)
-        raise PlanError(f"-E {file} cannot be used ({reason}): give a PEM file with certificate and key") from None
+        raise PlanError(
+            "-E {file} cannot be used ({reason}): give a PEM file with certificate and key",
+            file=file,
+            reason=error.strerror or str(error),
+        ) from None
 
 
-def _limit_version(context: ssl.SSLContext, version: ssl.TLSVersion) -> None:
+def _set_version(context: ssl.SSLContext, version: ssl.TLSVersion) -> None:
     if version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1):
-        # OpenSSL 3 speaks these two at its security level 0 only.
+        # OpenSSL 3 supports these two only at its security level 0.
         context.set_ciphers("DEFAULT:@SECLEVEL=0")
-    # Older versions than 1.2 are deprecated and would warn; who asks for one here wants it.
+    # Versions before 1.2 are deprecated and would warn, but the user has asked for them.
     import warnings
 
     with warnings.catch_warnings():
@@ -73,20 +82,25 @@ def _limit_version(context: ssl.SSLContext, version: ssl.TLSVersion) -> None:
         context.maximum_version = version
 
 
-def _choose_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
+def _set_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
     if ciphers.startswith("TLS_"):
-        raise PlanError(
-            f"-Z {ciphers}: Python cannot choose among the suites of TLS 1.3: leave -Z out or use -f TLS1.2"
-        )
+        raise _no_suites(f"-Z {ciphers}")
     try:
         context.set_ciphers(ciphers)
     except ssl.SSLError:
-        raise PlanError(f"-Z {ciphers}: OpenSSL knows no such cipher: see `openssl ciphers`") from None
+        raise PlanError("-Z {ciphers}: OpenSSL knows no such cipher: see `openssl ciphers`", ciphers=ciphers) from None
 
 
-def describe_tls(tls: "ssl.SSLObject | ssl.SSLSocket") -> str:
-    """What was agreed on, as ab writes it: ``TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256`` (bits of the certificate's key,
-    bits of the cipher)."""
+def _no_suites(options: str) -> PlanError:
+    message = Message(
+        "{options}: Python cannot choose among the suites of TLS 1.3: leave -Z out or use -f TLS1.2", options=options
+    )
+    return PlanError(message)
+
+
+def _negotiated(tls: "ssl.SSLObject | ssl.SSLSocket") -> str:
+    """What was negotiated, as ab writes it: ``TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256`` (bits of the certificate's
+    key, bits of the cipher)."""
     cipher = tls.cipher()
     if cipher is None:
         return ""
@@ -97,42 +111,41 @@ def describe_tls(tls: "ssl.SSLObject | ssl.SSLSocket") -> str:
 
 
 def tls_seen(transport: object) -> dict[str, str]:
-    """What :class:`loadtop.model.ServerSeen` wants to know of TLS; nothing where none is spoken."""
-    look = getattr(transport, "get_extra_info", None)
-    tls = None if look is None else look("ssl_object")
+    """Return the TLS fields of :class:`loadtop.model.ServerSeen`; none without TLS."""
+    get_extra_info = getattr(transport, "get_extra_info", None)
+    tls = None if get_extra_info is None else get_extra_info("ssl_object")
     if tls is None:
         return {}
     name: str = tls.server_hostname or ""
     # Addresses are never sent as names (RFC 6066 section 3).
-    return {"tls": describe_tls(tls), "tls_name": "" if name.replace(".", "").isdigit() or ":" in name else name}
+    return {"tls": _negotiated(tls), "tls_name": "" if name.replace(".", "").isdigit() or ":" in name else name}
 
 
 def key_bits(certificate: bytes) -> int | None:
-    """The length of the public key in a DER certificate (RFC 5280): of RSA's modulus, or of the curve."""
-    place = certificate.find(_RSA)
-    if place >= 0:
-        return _modulus_bits(certificate, place + len(_RSA))
+    """Return the length of the public key in a DER certificate (RFC 5280): of RSA's modulus, or of the curve."""
+    start = certificate.find(_RSA)
+    if start >= 0:
+        return _modulus_bits(certificate, start + len(_RSA))
     return next((bits for name, bits in _CURVES.items() if name in certificate), None)
 
 
-def _modulus_bits(data: bytes, place: int) -> int | None:
+def _modulus_bits(data: bytes, start: int) -> int | None:
     """After the algorithm come NULL, then a BIT STRING with a SEQUENCE whose first INTEGER is the modulus."""
     try:
-        place += 2
-        place = _enter(data, place, 0x03)[0] + 1
-        place = _enter(data, place, 0x30)[0]
-        start, length = _enter(data, place, 0x02)
+        start = _content(data, start + 2, tag=0x03)[0] + 1
+        start = _content(data, start, tag=0x30)[0]
+        start, length = _content(data, start, tag=0x02)
     except (IndexError, ValueError):
         return None
     return int.from_bytes(data[start : start + length], "big").bit_length()
 
 
-def _enter(data: bytes, place: int, tag: int) -> tuple[int, int]:
-    """Where the content of the DER value at ``place`` begins, and how long it is."""
-    if data[place] != tag:
-        raise ValueError("not the value that was expected")
-    length = data[place + 1]
+def _content(data: bytes, start: int, *, tag: int) -> tuple[int, int]:
+    """Return where the content of the DER value at ``start`` begins, and its length."""
+    if data[start] != tag:
+        raise ValueError("unexpected DER tag")
+    length = data[start + 1]
     if length < 0x80:
-        return place + 2, length
+        return start + 2, length
     more = length & 0x7F
-    return place + 2 + more, int.from_bytes(data[place + 2 : place + 2 + more], "big")
+    return start + 2 + more, int.from_bytes(data[start + 2 : start + 2 + more], "big")

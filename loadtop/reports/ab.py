@@ -12,7 +12,7 @@ from typing import TextIO
 
 from loadtop import __version__
 from loadtop.analysis.totals.load import LoadSummary
-from loadtop.generator.journal import ROW
+from loadtop.generator.request_log import ROW
 from loadtop.generator.target import PlanError, Target
 from loadtop.i18n import plain
 from loadtop.model import Distribution, Failures, LoadSample, ServerSeen
@@ -334,7 +334,7 @@ _BATCH = 10_000
 
 
 def write_gnuplot(rows: "array[int]", out: TextIO) -> None:
-    """Write the rows of :mod:`loadtop.generator.journal`, of this machine since it started, sorted by total time as
+    """Write the rows of :mod:`loadtop.generator.request_log`, of this machine since it started, sorted by total time as
     ab sorts them. Times are whole milliseconds, rounded as ab rounds; a start is local time, and seconds since 1970."""
     import numpy as np  # which the other reports need not load
 

@@ -16,11 +16,10 @@ R = TypeVar("R", bound=ServerReading)
 
 @dataclass(frozen=True, slots=True)
 class StatusOption:
-    """The option that names a status page: ``--NAME [HOST:]URL``. ``forms`` shows URLs that match ``pattern``."""
+    """The option that names a status page: ``--NAME [HOST:]METAVAR``."""
 
+    metavar: str
     help: str
-    forms: str
-    pattern: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import sys
 import time
 from collections.abc import Iterator
 
-from loadtop.generator.connection import DIALLING, RESTING, Connection
-from loadtop.generator.exchange import LONGEST_HEAD, Exchange, Head, Reply
+from loadtop.generator.connection import CONNECTING, IDLE, Connection
+from loadtop.generator.exchange import MAX_HEAD, Exchange, Head, ResponseParser
+from loadtop.generator.measurements import FailureKind, Measurements
 from loadtop.generator.plan import Target
-from loadtop.generator.tally import Kind, Tally
 from loadtop.generator.target import request_bytes
+from loadtop.i18n import Message
 
 Outcome = list[tuple[str, int, int]]
 """What became of the first request: answered with a status and a body of some length, or failed in some way."""
@@ -35,7 +36,7 @@ PIECES = (
 )
 
 
-class Line:
+class FakeTransport:
     """A transport that goes nowhere."""
 
     def __init__(self) -> None:
@@ -50,44 +51,44 @@ class Line:
     abort = close
 
 
-class Ear:
+class Recorder:
     """Watch and pace of a connection: hears what becomes of its requests, and has none left to send."""
 
     def __init__(self) -> None:
         self.left = 0
-        self.short_way = True
-        self.uneasy = False
-        self.tally = Tally()
+        self.fast_path = True
+        self.notify_connected = False
+        self.measurements = Measurements()
         self.outcome: Outcome = []
         self.rests = 0
 
     def connected(self, connection: Connection) -> None:
         assert connection.transport is not None
 
-    def answered(self, connection: Connection, head: Head, reply: Reply | None, *, extra: bool) -> None:
+    def responded(self, connection: Connection, head: Head, parser: ResponseParser | None, *, extra: bool) -> None:
         assert connection.exchange.size
-        assert reply is None or len(reply.start) <= 2 * LONGEST_HEAD
+        assert parser is None or len(parser.start) <= 2 * MAX_HEAD
         assert head.body >= 0
         assert head.length >= 0
         self.outcome.append(("answered", head.status, head.body))
         self.rests += extra
 
-    def shorten(self) -> None:
-        self.short_way = True
+    def allow_fast_path(self) -> None:
+        self.fast_path = True
 
-    def failed(self, connection: Connection, kind: Kind, why: str) -> None:
-        assert why.isprintable() or connection.exchange.size
+    def failed(self, connection: Connection, kind: FailureKind, reason: Message) -> None:
+        assert str(reason).isprintable() or connection.exchange.size
         self.outcome.append((kind, 0, 0))
 
-    def lost(self, connection: Connection, *, again: bool) -> None:
+    def closed(self, connection: Connection, *, retry: bool) -> None:
         assert connection.transport is None
-        if again and not self.outcome:
-            self.outcome.append(("again", 0, 0))
+        if retry and not self.outcome:
+            self.outcome.append(("retry", 0, 0))
 
-    def proceed(self, connection: Connection, at: int) -> None:
+    def next_request(self, connection: Connection, at: int) -> None:
         assert at > 0
         assert connection.transport is not None
-        connection.state = RESTING
+        connection.state = IDLE
         self.rests += 1
 
 
@@ -96,9 +97,9 @@ def one_input(data: bytes) -> None:
     if len(data) < 4:
         return
     options, sizes, data = data[0], data[1:4], data[4:]
-    method, keeps = "HEAD" if options & 1 else "GET", bool(options & 2)
-    whole = _feed([data], method, keeps=keeps)
-    cut = _feed(_pieces(data, sizes), method, keeps=keeps)
+    method, keepalive = "HEAD" if options & 1 else "GET", bool(options & 2)
+    whole = _feed([data], method, keepalive=keepalive)
+    cut = _feed(_pieces(data, sizes), method, keepalive=keepalive)
     assert whole == cut, f"in one piece {whole}, in pieces {cut}"
 
 
@@ -111,23 +112,23 @@ def _pieces(data: bytes, sizes: bytes) -> Iterator[bytes]:
         number += 1
 
 
-def _feed(pieces: "Iterator[bytes] | list[bytes]", method: str, *, keeps: bool) -> Outcome:
+def _feed(pieces: "Iterator[bytes] | list[bytes]", method: str, *, keepalive: bool) -> Outcome:
     target = Target.parse("http://server/", method=method)
-    exchange = Exchange(0, target, request_bytes(target, keepalive=keeps, user_agent="fuzz"))
-    ear, line = Ear(), Line()
-    connection = Connection(ear, ear, exchange, keeps=keeps)
-    connection.state = DIALLING
-    connection.started = connection.dialled = 1
-    connection.opened(line, 2)
+    exchange = Exchange(target, request_bytes(target, keepalive=keepalive, user_agent="fuzz"))
+    recorder, transport = Recorder(), FakeTransport()
+    connection = Connection(recorder, recorder, exchange, keepalive=keepalive)
+    connection.state = CONNECTING
+    connection.started = connection.connect_started = 1
+    connection.use_transport(transport, 2)
     connection.send(3)
     for piece in pieces:
         connection.data_received(piece)
-        if line.gone:
+        if transport.gone:
             break
     connection.connection_lost(None)
-    assert len(ear.outcome) <= 1, f"counted twice: {ear.outcome}"
-    assert len(ear.tally.simple) + len(ear.tally.full) // 3 <= 1
-    return ear.outcome
+    assert len(recorder.outcome) <= 1, f"counted twice: {recorder.outcome}"
+    assert len(recorder.measurements.totals) + len(recorder.measurements.parts) // 3 <= 1
+    return recorder.outcome
 
 
 def inputs(seed: int) -> Iterator[bytes]:

@@ -157,7 +157,7 @@ async def test_an_address_of_another_machine(keepalive: bool) -> None:
     async with scripted() as server:
         run = await run_load(plan(server.url, requests=20, keepalive=keepalive, bind="192.0.2.1"))
     assert run.last.state is LoadState.FAILED
-    assert "192.0.2.1 is no address of this machine" in str(run.last.message)
+    assert "192.0.2.1 is not an address of this machine" in str(run.last.message)
 
 
 @BOTH
@@ -278,5 +278,5 @@ def test_the_length_of_a_public_key(tmp_path: Path, options: tuple[str, ...], bi
 
 
 def test_an_address_must_be_one() -> None:
-    with pytest.raises(PlanError, match="-B eth0 is no address"):
+    with pytest.raises(PlanError, match="-B eth0 is not an address"):
         plan("http://web1/", requests=1, bind="eth0")

@@ -1,0 +1,260 @@
+"""All connections of a worker: opens them, hears what happens to them, gives up requests that take too long."""
+
+import asyncio
+from collections.abc import Callable
+from time import perf_counter_ns
+
+from loadtop.generator.connection import (
+    BUSY,
+    CLOSING,
+    CONNECTING,
+    DISCONNECTED,
+    IDLE,
+    SWITCHING,
+    Connection,
+    RequestSource,
+)
+from loadtop.generator.connector import Connector
+from loadtop.generator.errors import connect_error
+from loadtop.generator.exchange import Exchange, Head, ResponseParser
+from loadtop.generator.measurements import FailureKind, Measurements
+from loadtop.generator.plan import Plan
+from loadtop.generator.results import Results
+from loadtop.i18n.message import Message
+
+BACK_OFF_S = 0.05
+"""The pause after a failed connect; it grows with each failure in a row, up to 20 times this."""
+CLOSING_NS = 1_000_000_000
+"""How long a server that announced it would close may take before this side closes the connection."""
+_TIMEOUT_PRECISION_NS = 1_000_000
+"""Requests are given up within this of their timeout: the precision of event loop timers."""
+_SWEEP_SHARE = 20
+"""Looking for late requests, which takes longer the more connections there are, takes at most 1/20 of the time."""
+
+
+class Connections:
+    """The connection slots. ``idle_reached`` is called when no connection is busy any more, ``gave_up`` when the
+    results say that the load makes no sense, ``first_connected`` after the first successful connect of all."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        results: Results,
+        loop: asyncio.AbstractEventLoop,
+        idle_reached: Callable[[], None],
+        gave_up: Callable[[], None],
+        first_connected: Callable[[], None],
+    ) -> None:
+        self.members: set[Connection] = set()
+        self.idle: set[Connection] = set()
+        self.limit = 0
+        self.closed_down = False
+        self.notify_connected = True
+        self.connector = Connector(plan, loop, self.connect_failed)
+        self._plan = plan
+        self._results = results
+        self._loop = loop
+        self._idle_reached = idle_reached
+        self._gave_up = gave_up
+        self._first_connected = first_connected
+        self._source: RequestSource | None = None
+        self._first_exchange: Exchange | None = None
+
+    @property
+    def measurements(self) -> Measurements:
+        return self._results.measurements
+
+    @property
+    def busy(self) -> int:
+        """Connections with a request in flight."""
+        return len(self.members) - len(self.idle)
+
+    @property
+    def open(self) -> int:
+        return sum(1 for each in self.members if each.transport is not None)
+
+    def use(self, source: RequestSource, first: Exchange, limit: int) -> None:
+        """From now on ``source`` decides when to send, on at most ``limit`` connections."""
+        self._source = source
+        self._first_exchange = first
+        for connection in self.members:
+            connection.source = source
+        self.set_limit(limit)
+
+    def set_limit(self, limit: int) -> None:
+        """Change the number of connections: idle ones close at once, busy ones after their response."""
+        self.limit = limit
+        for connection in list(self.idle)[: max(0, len(self.members) - limit)]:
+            self._remove(connection)
+        surplus = len(self.members) - limit
+        for connection in self.members:
+            connection.surplus = surplus > 0 and connection not in self.idle
+            surplus -= connection.surplus
+            connection.leave_fast_path()
+
+    def close_idle(self) -> None:
+        for connection in list(self.idle):
+            self._remove(connection)
+
+    def take_free(self) -> Connection | None:
+        """Return an idle connection, or a new one if the limit allows it. Until the first connect of all succeeds,
+        only one connection is tried."""
+        if self.idle:
+            return self.idle.pop()
+        limit = self.limit if self._results.ever_connected else min(1, self.limit)
+        if len(self.members) >= limit or self._source is None or self._first_exchange is None:
+            return None
+        connection = Connection(self._source, self, self._first_exchange, keepalive=self._plan.keepalive)
+        self.members.add(connection)
+        return connection
+
+    def send(self, connection: Connection, at: int) -> None:
+        """Send the connection's request, over the transport it has if that leads to the right server."""
+        if connection.transport is None:
+            self._connect(connection)
+        elif connection.origin is connection.exchange.origin or connection.origin == connection.exchange.origin:
+            connection.send(at)
+        else:
+            connection.state = SWITCHING
+            connection.transport.close()
+
+    def set_idle(self, connection: Connection) -> None:
+        """The connection has nothing to send now. If no requests are left, it closes: an idle connection occupies a
+        worker of a prefork server, for which requests in flight may be waiting."""
+        none_left = self._source is None or self._source.left <= 0
+        if self.closed_down or none_left or connection.surplus or len(self.members) > self.limit:
+            self._remove(connection)
+        else:
+            connection.state = DISCONNECTED if connection.transport is None else IDLE
+            self.idle.add(connection)
+        if not self.busy:
+            self._idle_reached()
+
+    def connected(self, connection: Connection) -> None:  # noqa: ARG002 - part of ConnectionListener
+        first = not self._results.ever_connected
+        self._results.connected()
+        self.notify_connected = False
+        if first:
+            self._loop.call_soon(self._first_connected)
+
+    def responded(self, connection: Connection, head: Head, parser: ResponseParser | None, *, extra: bool) -> None:
+        self._results.responded(connection.exchange, connection.transport, head, parser, extra=extra)
+        connection.source.allow_fast_path()
+
+    def failed(self, connection: Connection, kind: FailureKind, reason: Message) -> None:
+        self._results.failed(connection.exchange, kind, reason, sent=kind != "connect")
+        self.notify_connected = True
+        connection.source.fast_path = False
+        if self._results.fatal is not None:
+            self._gave_up()
+
+    def connect_failed(self, connection: Connection, error: BaseException) -> None:
+        connection.state = DISCONNECTED
+        origin = connection.exchange.origin
+        if not self._results.ever_connected and not self.closed_down and self.connector.next_address(origin):
+            self._connect(connection)
+            return
+        proxy = self._plan.proxy
+        via = "" if proxy is None else proxy.origin.address
+        self.failed(connection, "connect", connect_error(error, origin, via, self._plan.bind))
+        self.closed(connection, retry=False)
+
+    def closed(self, connection: Connection, *, retry: bool) -> None:
+        if connection not in self.members or connection in self.idle:
+            return
+        if retry and not self.closed_down:
+            self._connect(connection)
+            return
+        if retry:
+            self.failed(connection, "receive", Message("the server closed the connection without an answer"))
+        failures = max(self._results.failed_connects, self._results.silent_closes)
+        if failures and not self.closed_down:
+            self.idle.add(connection)
+            self._loop.call_later(BACK_OFF_S * min(failures, 20), self._resume, connection)
+        elif self._source is not None:
+            self._source.next_request(connection, perf_counter_ns())
+
+    def _resume(self, connection: Connection) -> None:
+        if connection in self.idle and connection.state == DISCONNECTED and self._source is not None:
+            self.idle.discard(connection)
+            self._source.next_request(connection, perf_counter_ns())
+
+    def _connect(self, connection: Connection) -> None:
+        connection.origin = connection.exchange.origin
+        self.connector.connect(connection)
+
+    def _remove(self, connection: Connection) -> None:
+        self.members.discard(connection)
+        self.idle.discard(connection)
+        if connection.transport is not None:
+            connection.abort()
+
+    def time_out(self, connection: Connection) -> None:
+        """Give up the connection's request."""
+        if connection.state == CONNECTING:
+            self.connector.cancel(connection)
+            self.connect_failed(connection, TimeoutError())
+        else:
+            reason = Message(
+                "no complete response within {timeout} s: is the server stuck? (-s)",
+                timeout=f"{self._plan.timeout_s:g}",
+            )
+            self.failed(connection, "timeout", reason)
+            connection.abort()
+
+    def overdue(self, at: int, timeout_ns: int) -> tuple[list[Connection], int]:
+        """Return the connections whose request began at least ``timeout_ns`` before ``at``, and when to look again.
+        Connections that the server takes too long to close are closed."""
+        late: list[Connection] = []
+        earliest = answered = at
+        for connection in self.members:
+            if connection.state in BUSY:
+                if at - connection.started >= timeout_ns:
+                    late.append(connection)
+                elif connection.started < earliest:
+                    earliest = connection.started
+            elif connection.state == CLOSING:
+                if at - connection.sent < CLOSING_NS:
+                    answered = min(answered, connection.sent)
+                elif connection.transport is not None:
+                    connection.transport.abort()
+        return late, min(earliest + timeout_ns, answered + CLOSING_NS)
+
+    def close(self) -> None:
+        """Close every connection; nothing is counted any more."""
+        self.closed_down = True
+        for connection in list(self.members):
+            self.connector.cancel(connection)
+            self._remove(connection)
+        self.connector.close()
+
+
+class RequestTimeouts:
+    """Gives requests up that take longer than ``timeout_s`` seconds."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, connections: Connections, timeout_s: float) -> None:
+        self._loop = loop
+        self._connections = connections
+        self._timeout_ns = round(timeout_s * 1e9)
+        self._stopped = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        self._sweep_in(min(self._timeout_ns, CLOSING_NS))
+
+    def stop(self) -> None:
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _sweep(self) -> None:
+        at = perf_counter_ns()
+        late, following = self._connections.overdue(at, self._timeout_ns)
+        pause = max(_TIMEOUT_PRECISION_NS, _SWEEP_SHARE * (perf_counter_ns() - at))
+        for connection in late:
+            self._connections.time_out(connection)
+        self._sweep_in(max(following - perf_counter_ns(), pause))
+
+    def _sweep_in(self, nanoseconds: int) -> None:
+        if not self._stopped:  # giving up the last request can end the load
+            self._timer = self._loop.call_later(nanoseconds / 1e9, self._sweep)

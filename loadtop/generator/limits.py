@@ -1,0 +1,120 @@
+"""Limits of this machine that a load can reach: local ports, open files, the CPU quota of the control group."""
+
+import contextlib
+import re
+import resource
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from loadtop.i18n.message import Message
+
+RESERVED_FILES = 32
+"""Descriptors of a worker that are not for connections."""
+_UNLIMITED_FILES = 1 << 20
+_PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_SOCKETS = Path("/proc/net/sockstat")
+_CGROUP_ROOTS = {"": "sys/fs/cgroup", "cpu": "sys/fs/cgroup/cpu"}
+"""Where version 2 and version 1's CPU controller are mounted, by convention of systemd and all container engines."""
+
+
+def raise_file_limit() -> int:
+    """Raise the limit of open files as far as possible without privileges, and return it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _UNLIMITED_FILES if hard == resource.RLIM_INFINITY else hard
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _UNLIMITED_FILES if soft == resource.RLIM_INFINITY else soft
+
+
+def too_many_connections(connections: int, file_limit: int) -> Message | None:
+    """Return what to do if a worker may not open enough files for so many connections."""
+    if connections + RESERVED_FILES <= file_limit:
+        return None
+    return Message(
+        "{connections} connections need more files than the limit of {limit}: "
+        "raise it (ulimit -n {needed}) or use more --workers",
+        connections=connections,
+        limit=file_limit,
+        needed=connections + RESERVED_FILES,
+    )
+
+
+class LocalPorts:
+    """Local ports in use and available (``limit``); None where the system does not say.
+
+    Each connection to one address and port needs its own local port, and keeps it for a minute after closing
+    (TIME_WAIT). Which connections in TIME_WAIT lead to the target is not known, so all count: the figure is an upper
+    bound. Over the loopback they do not count: Linux reuses them at once there (``net.ipv4.tcp_tw_reuse`` = 2, the
+    default, see the kernel's ip-sysctl documentation).
+    """
+
+    def __init__(self, *, loopback: bool) -> None:
+        self._loopback = loopback
+        self.limit: int | None = None
+        with contextlib.suppress(OSError, ValueError):
+            first, last = map(int, _PORT_RANGE.read_text().split())
+            self.limit = last - first + 1
+
+    def used(self, connections: int) -> int | None:
+        """Return the ports in use, including this worker's open ``connections``."""
+        if self.limit is None:
+            return None
+        if self._loopback:
+            return connections
+        try:
+            found = re.search(r"^TCP:.* tw (\d+)", _SOCKETS.read_text(), re.MULTILINE)
+        except OSError:
+            return None
+        return None if found is None else connections + int(found[1])
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaPeriods:
+    """Periods of a CPU quota, and those in which the group was throttled. Counters."""
+
+    all: int
+    throttled: int
+
+
+class CpuQuota:
+    """Reads the quota periods of this process's control group and those above it, each of which may be limited.
+
+    ``root`` is where the system's files are. Sources: Linux, Documentation/admin-guide/cgroup-v2.rst (``cpu.stat``)
+    and scheduler/sched-bwc.rst (version 1).
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._files = _cpu_stat_files(root)
+
+    def periods(self) -> QuotaPeriods | None:
+        """Return None if there is no quota or there are no control groups."""
+        found = [counts for file in self._files if (counts := _cpu_stat(file))["nr_periods"]]
+        if not found:
+            return None
+        # If several groups have a quota, the one that is throttled most limits the generator.
+        most = max(found, key=lambda counts: counts["nr_throttled"])
+        return QuotaPeriods(most["nr_periods"], most["nr_throttled"])
+
+
+def _cpu_stat_files(root: Path) -> list[Path]:
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    found: list[Path] = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        for name in {"", "cpu"} & set(controllers.split(",")):
+            groups = (PurePosixPath(path), *PurePosixPath(path).parents)
+            found += [root / _CGROUP_ROOTS[name] / str(group).lstrip("/") / "cpu.stat" for group in groups]
+    return [file for file in found if file.exists()]
+
+
+def _cpu_stat(file: Path) -> dict[str, int]:
+    counts = {"nr_periods": 0, "nr_throttled": 0}
+    try:
+        words = file.read_text().split()
+    except OSError:  # the group was removed
+        return counts
+    return counts | dict(zip(words[::2], map(int, words[1::2]), strict=True))

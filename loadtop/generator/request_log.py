@@ -1,0 +1,136 @@
+"""Single requests: their times for ab's -g, and their text for ab's -v."""
+
+import os
+import re
+import tempfile
+from array import array
+from typing import TYPE_CHECKING, BinaryIO
+
+from loadtop.i18n import plain
+from loadtop.i18n.message import Message
+
+if TYPE_CHECKING:
+    from loadtop.generator.exchange import Exchange, ResponseParser
+
+ROW = 4
+"""Numbers in a row of a request log: native 64-bit integers. They are the start (``perf_counter_ns``), and in
+nanoseconds the total, connect and waiting times."""
+
+VERBOSE_HEADS, VERBOSE_STATUSES = 2, 3
+"""The levels of ab's -v from which heads, and from which every status is printed."""
+_MAX_PENDING = 1 << 22
+"""Characters that may wait for a reader; later text is left out and counted."""
+_SECRET = re.compile(r"^((?:proxy-)?authorization|cookie):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+_LINE_ENDS = re.compile(r"(\r?\n)")
+
+
+class RequestLog:
+    """The worker's side of -g: collects rows, and writes them to the file of ``descriptor`` with :meth:`flush`, so that
+    memory does not grow with the run."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._file = open(descriptor, "wb", buffering=0)  # noqa: SIM115 - open as long as this object
+        self._rows = array("q")
+        self._extend = self._rows.extend
+        self.problem: Message | None = None
+
+    def add(self, started: int, total: int, connect: int, waiting: int) -> None:
+        self._extend((started, total, connect, waiting))
+
+    def flush(self) -> None:
+        """Write the collected rows. If that fails, :attr:`problem` says why, and nothing more is written."""
+        if self._rows and self.problem is None:
+            try:
+                rest = memoryview(self._rows).cast("B")
+                while rest:
+                    rest = rest[self._file.write(rest) :]
+                rest.release()
+            except OSError as error:
+                self.problem = Message(
+                    "the times of single requests (-g) cannot be kept: {reason}: see TMPDIR", reason=error.strerror
+                )
+        self._rows = array("q")
+        self._extend = self._rows.extend
+
+    def restart(self) -> None:
+        """Forget everything: the warm-up is over."""
+        self.flush()
+        self._file.seek(0)
+        self._file.truncate()
+
+
+class RequestLogFiles:
+    """The parent's side of -g: a file without a name for each worker, so that none is left however the program ends."""
+
+    def __init__(self) -> None:
+        self._files: list[BinaryIO] = []
+
+    def add(self) -> int:
+        """Create a file and return its descriptor, for a worker to inherit.
+
+        :raises OSError: where none can be created
+        """
+        file: BinaryIO = tempfile.TemporaryFile(prefix="loadtop-")  # noqa: SIM115 - closed by close
+        self._files.append(file)
+        return file.fileno()
+
+    def rows(self) -> "array[int]":
+        """Return the rows of all workers; a row that was cut short when a worker ended is left out."""
+        found = array("q")
+        for file in self._files:
+            whole = os.fstat(file.fileno()).st_size // (ROW * found.itemsize)
+            file.seek(0)
+            found.fromfile(file, whole * ROW)
+        return found
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+class VerboseLog:
+    """The text of -v, until it is taken. Passwords and cookies that are sent are left out; control characters that a
+    server sends are shown as their codes."""
+
+    def __init__(self, level: int) -> None:
+        self._level = level
+        self._parts: list[str] = []
+        self._pending = 0
+        self._left_out = 0
+
+    def add_requests(self, exchanges: "tuple[Exchange, ...]") -> None:
+        """Add the heads of the requests that will be sent."""
+        for exchange in exchanges:
+            head = exchange.request.partition(b"\r\n\r\n")[0].decode("utf-8", "replace")
+            shown = _SECRET.sub(r"\1: (not shown)", head)
+            self._add(f"INFO: {exchange.target.method} header == \n---\n{_printable(shown)}\r\n\r\n\n---\n")
+
+    def add_response(self, parser: "ResponseParser") -> None:
+        """Add everything that came with the packets of a response's head, as ab does."""
+        text = f"LOG: header received:\n{_printable(parser.start.decode('latin-1'))}\n"
+        if not 200 <= parser.status < 300:
+            text += f"WARNING: Response code not 2xx ({parser.status})\n"
+        elif self._level >= VERBOSE_STATUSES:
+            text += f"LOG: Response code = {parser.status}\n"
+        self._add(text)
+
+    def take(self) -> str:
+        """Return the text added since the last call."""
+        if self._left_out:
+            self._parts.append(f"LOG: {self._left_out} responses left out: they come faster than they can be shown\n")
+        text = "".join(self._parts)
+        self._parts.clear()
+        self._pending = self._left_out = 0
+        return text
+
+    def _add(self, text: str) -> None:
+        if self._pending > _MAX_PENDING:
+            self._left_out += 1
+            return
+        self._pending += len(text)
+        self._parts.append(text)
+
+
+def _printable(text: str) -> str:
+    """Escape everything that a terminal would obey, except line ends."""
+    return "".join(part if part in ("\n", "\r\n") else plain(part) for part in _LINE_ENDS.split(text))

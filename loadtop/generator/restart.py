@@ -1,0 +1,130 @@
+"""A load that can be restarted; statistics continue across runs."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from loadtop.model import Failures, GeneratorSample, LoadSample, LoadState
+from loadtop.pipeline.commands import Command, RestartLoad, StopLoad
+
+if TYPE_CHECKING:
+    from loadtop.pipeline.monitor import LoadSource
+
+STOP_TIMEOUT_S = 2.0
+"""How long a load may take to stop before the next one starts without its last figures."""
+_COUNTERS = ("requests", "non_2xx", "keepalive_requests", "received_bytes", "body_bytes", "sent_bytes")
+_FAILURES = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
+
+
+class RestartableLoad:
+    """A :class:`loadtop.pipeline.monitor.LoadSource` that calls ``make`` for a new load at each restart.
+
+    Counters and times continue from one run to the next, so that rates and sums stay right. The steps of a run are
+    numbered after those of the run before.
+    """
+
+    def __init__(self, make: "Callable[[], LoadSource]") -> None:
+        self._make = make
+        self._load = make()
+        self._before: LoadSample | None = None
+        self._final_samples: deque[LoadSample] = deque()
+        self._restart: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start the first run."""
+        await self._load.start()
+
+    async def wait(self) -> None:
+        """Return when a run has ended and no other follows it."""
+        while True:
+            load = self._load
+            await load.wait()
+            if self._restart is not None:
+                await asyncio.wait({self._restart})
+            if load is self._load:
+                return
+
+    def take(self) -> LoadSample | None:
+        """Return the newest sample of all runs together; the last ones of a run come even if the next has started."""
+        return self._final_samples.popleft() if self._final_samples else self._newest()
+
+    def _newest(self) -> LoadSample | None:
+        sample = self._load.take()
+        return sample if sample is None or self._before is None else added(self._before, sample)
+
+    def command(self, command: Command) -> None:
+        """Change the load; :class:`RestartLoad` ends this run and starts the next."""
+        if not isinstance(command, RestartLoad):
+            self._load.command(command)
+        elif self._restart is None or self._restart.done():
+            self._restart = asyncio.create_task(self._start_next())
+
+    async def close(self) -> None:
+        """Stop everything that still runs."""
+        if self._restart is not None:
+            self._restart.cancel()
+            await asyncio.wait({self._restart})
+        await self._load.close()
+
+    async def _start_next(self) -> None:
+        old = self._load
+        old.command(StopLoad())
+        ended = asyncio.ensure_future(old.wait())
+        await asyncio.wait({ended}, timeout=STOP_TIMEOUT_S)
+        ended.cancel()
+        last = self._newest()
+        while last is not None:
+            self._final_samples.append(last)
+            if not last.more:
+                break
+            last = self._newest()
+        await old.close()
+        self._before = last
+        self._load = self._make()
+        await self._load.start()
+
+
+def added(before: LoadSample, sample: LoadSample) -> LoadSample:
+    """Return a sample of a run with the counters of the runs ``before`` it; None for what one of them lacks."""
+    warm_up = sample.state is LoadState.WARMUP  # its counts are dropped when it ends
+    goal = sample.target_requests
+    counters: dict[str, Any] = {
+        name: getattr(before, name) if warm_up else _sum(getattr(before, name), getattr(sample, name))
+        for name in _COUNTERS
+    }
+    return replace(
+        sample,
+        elapsed_s=before.elapsed_s + (0.0 if warm_up else sample.elapsed_s),
+        step=before.step + sample.step,
+        steps=before.step + sample.steps,
+        failures=before.failures if warm_up else _failures(before.failures, sample.failures),
+        generator=_generator(before.generator, sample.generator),
+        target_requests=None if goal is None else _sum(before.requests, goal),
+        target_s=None if sample.target_s is None else before.elapsed_s + sample.target_s,
+        **counters,
+    )
+
+
+def _sum(before: int | None, now: int | None) -> int | None:
+    return None if before is None or now is None else before + now
+
+
+def _failures(before: Failures | None, now: Failures | None) -> Failures | None:
+    if before is None or now is None:
+        return None
+    classes: dict[str, Any] = {name: _sum(getattr(before, name), getattr(now, name)) for name in _FAILURES}
+    return Failures(**classes)
+
+
+def _generator(before: GeneratorSample | None, now: GeneratorSample | None) -> GeneratorSample | None:
+    if before is None or now is None:
+        return now
+    known = before.worker_cpu_s
+    return replace(
+        now,
+        worker_cpu_s=tuple(s + (known[i] if i < len(known) else 0.0) for i, s in enumerate(now.worker_cpu_s)),
+        late=_sum(before.late, now.late),
+        unsent=_sum(before.unsent, now.unsent),
+    )

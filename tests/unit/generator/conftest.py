@@ -1,0 +1,111 @@
+"""A connection without a network: it is fed bytes, and what it sends and reports is recorded."""
+
+from collections.abc import Callable
+from time import perf_counter_ns
+
+import pytest
+
+from loadtop.generator.connection import CONNECTING, IDLE, Connection
+from loadtop.generator.exchange import Exchange, Head, ResponseParser
+from loadtop.generator.measurements import FailureKind, Measurements
+from loadtop.generator.plan import Target
+from loadtop.generator.target import request_bytes
+from loadtop.i18n import Message
+
+
+class FakeTransport:
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.closed = False
+        self.aborted = False
+
+    def write(self, data: bytes, /) -> None:
+        self.written.append(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+class Recorder:
+    """Listener and request source of a connection: records what it reports, and sends while ``left`` is above 0."""
+
+    def __init__(self, left: int = 0, *, fast_path: bool = True) -> None:
+        self.left = left
+        self.fast_path = fast_path
+        self.notify_connected = True
+        self.measurements = Measurements()
+        self.responses: list[tuple[int, int, bool]] = []
+        self.servers: list[str] = []
+        self.failures: list[tuple[FailureKind, str]] = []
+        self.retries: list[bool] = []
+        self.times_idle = 0
+
+    def connected(self, connection: Connection) -> None:
+        assert connection.transport is not None
+
+    def responded(self, connection: Connection, head: Head, parser: ResponseParser | None, *, extra: bool) -> None:
+        assert connection.exchange.size
+        self.responses.append((head.status, head.body, extra))
+        if parser is not None:
+            self.servers.append(parser.server)
+        else:
+            head.hits += 1
+
+    def allow_fast_path(self) -> None:
+        self.fast_path = True
+
+    def failed(self, connection: Connection, kind: FailureKind, reason: Message) -> None:
+        assert connection.exchange.size
+        self.failures.append((kind, str(reason)))
+
+    def closed(self, connection: Connection, *, retry: bool) -> None:
+        assert connection.transport is None
+        self.retries.append(retry)
+
+    def next_request(self, connection: Connection, at: int) -> None:
+        if self.left > 0:
+            self.left -= 1
+            connection.started = at
+            connection.send(at)
+        else:
+            connection.state = IDLE
+            self.times_idle += 1
+
+
+class RecordedConnection:
+    """A connection over a fake transport, with its first request sent."""
+
+    def __init__(self, *, method: str = "GET", keepalive: bool = True, left: int = 0, fast_path: bool = True) -> None:
+        self.recorder = Recorder(left, fast_path=fast_path)
+        target = Target.parse("http://server/", method=method)
+        self.exchange = Exchange(target, request_bytes(target, keepalive=keepalive, user_agent="test"))
+        self.connection = Connection(self.recorder, self.recorder, self.exchange, keepalive=keepalive)
+        self.transport = FakeTransport()
+        self.open()
+
+    def open(self) -> None:
+        self.connection.state = CONNECTING
+        at = perf_counter_ns()
+        self.connection.started = self.connection.connect_started = at - 1000
+        self.connection.use_transport(self.transport, at)
+        self.connection.send(at)
+
+    def feed(self, data: bytes, size: int = 1 << 30) -> None:
+        """Give the connection ``data`` in pieces of ``size`` bytes."""
+        for start in range(0, len(data), size):
+            self.connection.data_received(data[start : start + size])
+
+    @property
+    def hits(self) -> int:
+        """Responses with learnt heads."""
+        return sum(head.hits for head in self.exchange.heads.values())
+
+
+@pytest.fixture
+def make() -> Callable[..., RecordedConnection]:
+    return RecordedConnection

@@ -1,0 +1,72 @@
+"""Errors of connecting: one line, about the right host, with the fix."""
+
+import asyncio
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadtop.cli.exit_codes import UnreadableError
+from loadtop.cli.options import load as load_options
+from loadtop.cli.options.command_line import parse
+from loadtop.generator.connection import Connection
+from loadtop.generator.connector import Connector
+from loadtop.generator.errors import connect_error
+from loadtop.generator.plan import Origin, Plan, PlanError, Step, Target
+
+ORIGIN = Origin("https", "web1", 443)
+
+
+def _failed(connection: Connection, error: BaseException) -> None:
+    raise AssertionError(f"{connection} was not connected: {error}")
+
+
+def _untrusted(code: int, message: str) -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    error.verify_code, error.verify_message = code, message
+    return error
+
+
+def test_only_for_an_unknown_authority_one_can_be_named() -> None:
+    unknown = str(connect_error(_untrusted(20, "unable to get local issuer certificate"), ORIGIN))
+    assert "SSL_CERT_FILE=FILE" in unknown
+    assert "--insecure" in unknown
+    expired = str(connect_error(_untrusted(10, "certificate has expired"), ORIGIN))
+    assert "SSL_CERT_FILE" not in expired
+    assert "--insecure" in expired
+
+
+@pytest.mark.parametrize(
+    ("bind", "said"),
+    [
+        (None, "the host two.example is not known (Name or service not known): check its name"),
+        ("::1", "no IPv6 address of two.example is known, and -B ::1 needs one: check the name and -B"),
+        ("127.0.0.1", "no IPv4 address of two.example is known, and -B 127.0.0.1 needs one: check the name and -B"),
+    ],
+)
+async def test_the_host_that_is_not_known_is_named(
+    bind: str | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look_up(host: str, port: int, **_: Any) -> list[Any]:
+        if host == "two.example":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    targets = tuple(Target.parse(f"http://{name}.example/") for name in ("one", "two"))
+    plan = Plan(targets, (Step(concurrency=1, requests=1),), bind=bind)
+    connector = Connector(plan, asyncio.get_running_loop(), _failed)
+    with pytest.raises(PlanError) as error:
+        await connector.resolve()
+    assert str(error.value) == said
+
+
+def test_a_body_that_fills_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_options, "LARGEST_FILE", 1 << 20)
+    body = tmp_path / "body"
+    body.write_bytes(bytes(1 << 20))
+    assert parse(["-p", str(body), "http://127.0.0.1:1/"]).plan is not None
+    with pytest.raises(UnreadableError, match="no end, or more than 1 MB"):
+        parse(["-p", "/dev/zero", "http://127.0.0.1:1/"])

@@ -1,0 +1,96 @@
+"""Histograms: exact where they say so, within 1 % elsewhere, the same whatever the order of merging."""
+
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadtop.generator.measurements import DurationHistogram
+from loadtop.model.histogram import (
+    EMPTY,
+    bounds,
+    bucket_of,
+    buckets_of,
+    distribution,
+    mean,
+    median,
+    merge,
+    percentile,
+    sd,
+)
+
+DURATIONS = st.lists(st.integers(0, 2**45) | st.integers(0, 300) | st.integers(900, 1100), max_size=60)
+SOME = st.lists(st.integers(0, 2**40), min_size=1, max_size=200)
+
+
+@given(st.integers(0, 2**60))
+def test_a_value_lies_within_its_bucket(value: int) -> None:
+    low, high = bounds(bucket_of(value))
+    assert low <= value <= high
+    assert high - low <= low / 128
+
+
+@given(st.lists(st.integers(0, 70_000)))
+def test_many_values_find_their_buckets(values: list[int]) -> None:
+    assert buckets_of(values) == [bucket_of(value) for value in values]
+
+
+@given(st.integers(0, 6000))
+def test_buckets_follow_each_other_without_gap(bucket: int) -> None:
+    low, high = bounds(bucket)
+    assert bucket_of(low) == bucket_of(high) == bucket
+    assert bounds(bucket + 1)[0] == high + 1
+
+
+@given(st.lists(DURATIONS, max_size=6))
+def test_merging_is_exact_and_associative(groups: list[list[int]]) -> None:
+    parts = [distribution(group) for group in groups]
+    whole = distribution([value for group in groups for value in group])
+    assert merge(parts) == whole
+    assert merge([merge(parts[:2]), *parts[2:]]) == merge([*parts[:1], merge(parts[1:])]) == whole
+
+
+@given(SOME)
+def test_folding_many_at_once_counts_the_same(values: list[int]) -> None:
+    durations = DurationHistogram()
+    middle = len(values) // 2
+    durations.add(values[:middle])
+    durations.add(values[middle:])
+    assert durations.take() == distribution(values)
+    assert durations.take() == EMPTY
+
+
+@given(SOME, st.floats(0, 100))
+def test_percentiles_agree_with_numpy(values: list[int], percent: float) -> None:
+    found = percentile(distribution(values), percent)
+    assert found == pytest.approx(float(np.percentile(values, percent)), rel=0.01, abs=0.5)
+
+
+@given(SOME)
+def test_the_ends_are_exact(values: list[int]) -> None:
+    made = distribution(values)
+    assert percentile(made, 0) == min(values)
+    assert percentile(made, 100) == max(values)
+
+
+@given(SOME)
+def test_mean_and_median_and_sd_agree_with_statistics(values: list[int]) -> None:
+    made = distribution(values)
+    assert mean(made) == pytest.approx(statistics.mean(values))
+    assert median(made) == pytest.approx(statistics.median(values), rel=0.01, abs=0.5)
+    assert sd(made) == pytest.approx(statistics.stdev(values) if len(values) > 1 else 0.0, rel=1e-9, abs=1e-6)
+
+
+def test_the_median_of_an_even_number_is_the_mean_of_the_middle_two() -> None:
+    assert median(distribution([10, 20, 30, 40])) == 25
+
+
+def test_nothing_has_no_statistics() -> None:
+    assert merge([]) == merge([EMPTY, EMPTY]) == distribution([]) == EMPTY
+    for statistic in (mean, median):
+        with pytest.raises(ValueError, match="empty"):
+            statistic(EMPTY)
+    with pytest.raises(ValueError, match="percentage"):
+        percentile(distribution([1]), 101)

@@ -1,0 +1,47 @@
+"""The generator's own control groups, as files of the kernel show them."""
+
+from pathlib import Path
+
+import pytest
+
+from loadtop.generator.limits import CpuQuota, QuotaPeriods
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def stat(periods: int, throttled: int) -> str:
+    return f"nr_periods {periods}\nnr_throttled {throttled}\nthrottled_time 123\n"
+
+
+@pytest.mark.parametrize(
+    ("membership", "place"),
+    [
+        ("0::/load.slice/one\n", "sys/fs/cgroup/load.slice"),
+        ("4:memory:/other\n1:cpu,cpuacct:/load.slice/one\n0::/\n", "sys/fs/cgroup/cpu/load.slice"),
+    ],
+    ids=["version 2", "version 1"],
+)
+def test_the_group_that_stops_most_counts_also_one_above(tmp_path: Path, membership: str, place: str) -> None:
+    write(tmp_path / "proc/self/cgroup", membership)
+    write(tmp_path / place / "cpu.stat", stat(50, 40))
+    write(tmp_path / place / "one" / "cpu.stat", stat(90, 3))
+    assert CpuQuota(tmp_path).periods() == QuotaPeriods(50, 40)
+
+
+def test_a_group_without_a_quota_has_no_periods(tmp_path: Path) -> None:
+    write(tmp_path / "proc/self/cgroup", "0::/\n")
+    write(tmp_path / "sys/fs/cgroup/cpu.stat", "usage_usec 12\nnr_periods 0\nnr_throttled 0\n")
+    assert CpuQuota(tmp_path).periods() is None
+
+
+def test_a_container_that_does_not_show_its_groups_path_has_them_at_the_top(tmp_path: Path) -> None:
+    write(tmp_path / "proc/self/cgroup", "0::/kubepods/pod1\n")
+    write(tmp_path / "sys/fs/cgroup/cpu.stat", stat(7, 5))
+    assert CpuQuota(tmp_path).periods() == QuotaPeriods(7, 5)
+
+
+def test_a_system_without_control_groups_has_none(tmp_path: Path) -> None:
+    assert CpuQuota(tmp_path).periods() is None

@@ -1,0 +1,58 @@
+"""When a load gets one more worker."""
+
+from loadtop.generator.scaling import BUSY_CORE_SHARE, MIN_IDLE_CORES, WINDOW_S, IdleCores, ScalingPolicy, usable_cores
+
+
+class Machine:
+    """Idle cores as a test wants them."""
+
+    def __init__(self, idle: float) -> None:
+        self.idle = idle
+
+    def __call__(self) -> float:
+        return self.idle
+
+
+def asked(policy: ScalingPolicy, shares: list[float], *, seconds: float = WINDOW_S, start: float = 100.0) -> list[bool]:
+    """What it says while workers take these shares of a core, asked four times in the given time."""
+    answers: list[bool] = []
+    for quarter in range(5):
+        passed = seconds * quarter / 4
+        answers.append(policy.wants_worker([(start + passed, share * passed) for share in shares]))
+    return answers
+
+
+def test_a_full_worker_on_a_machine_with_idle_cores_gets_help() -> None:
+    assert asked(ScalingPolicy(4, Machine(2.0)), [BUSY_CORE_SHARE]) == [False] * 4 + [True]
+
+
+def test_the_busiest_counts() -> None:
+    assert asked(ScalingPolicy(4, Machine(2.0)), [0.1, BUSY_CORE_SHARE + 0.1, 0.1])[-1]
+
+
+def test_a_worker_with_room_needs_none() -> None:
+    assert not any(asked(ScalingPolicy(4, Machine(2.0)), [BUSY_CORE_SHARE - 0.05]))
+
+
+def test_a_full_machine_gives_none() -> None:
+    assert not any(asked(ScalingPolicy(4, Machine(MIN_IDLE_CORES - 0.1)), [1.0]))
+
+
+def test_there_are_never_more_than_cores() -> None:
+    assert not any(asked(ScalingPolicy(2, Machine(2.0)), [1.0, 1.0]))
+
+
+def test_after_a_new_worker_it_looks_again_from_the_beginning() -> None:
+    policy = ScalingPolicy(4, Machine(2.0))
+    assert asked(policy, [1.0])[-1]
+    assert asked(policy, [1.0, 1.0], start=101.0) == [False] * 4 + [True]
+
+
+def test_a_short_time_proves_nothing() -> None:
+    assert not any(asked(ScalingPolicy(4, Machine(2.0)), [1.0], seconds=WINDOW_S * 0.9))
+
+
+def test_this_machine_has_cores_and_some_are_idle_or_not() -> None:
+    idle = IdleCores()
+    assert usable_cores() >= 1
+    assert idle() >= 0.0
