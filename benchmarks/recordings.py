@@ -22,11 +22,11 @@ from benchmarks.made_frames import made_frames
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
-from loadtop.recording import file
-from loadtop.recording.meta import SessionMeta
+from loadtop.recording import container
+from loadtop.recording.container import SessionMeta
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
-from loadtop.recording.writer import Writer
+from loadtop.recording.recorder import Writer
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 SADC = ("/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc")
@@ -39,10 +39,9 @@ BESIDE_S = 60
 
 def write(path: Path, seconds: int, hosts: int, rps: int) -> None:
     """Write the recording and print what it cost."""
-    file.create(path, SessionMeta(1.8e9, ("loadtop", "-c", "64"), "http://web1/index.php", "0.1.0", 1.0))
+    container.create(path, SessionMeta(1.8e9, ("loadtop", "-c", "64"), "http://web1/index.php", "0.1.0", 1.0))
     writer = Writer(path)
     measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-    writer.add_views()
     empty = path.stat().st_size + path.with_name(f"{path.name}-wal").stat().st_size
     spent = real = 0.0
     for frame, _ in zip(made_frames(hosts, rps), range(seconds), strict=False):
@@ -182,7 +181,7 @@ def beside() -> None:
 
 def _held(path: Path) -> int:
     """Bytes of the rows that grow with time, where SQLite was built to tell; else the file's size."""
-    query = "SELECT sum(payload) FROM dbstat WHERE name NOT IN ('sqlite_schema', 'digest')"
+    query = "SELECT sum(payload) FROM dbstat WHERE name NOT IN ('sqlite_schema', 'totals')"
     connection = sqlite3.connect(path)
     try:
         (held,) = connection.execute(query).fetchone()

@@ -16,7 +16,7 @@ from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
-from loadtop.recording.retelling import digest_of
+from loadtop.recording.totals import totals_of
 from loadtop.reports.compare import as_json, text
 
 FEW = 60
@@ -60,9 +60,9 @@ def _parser(verb: str) -> Parser:
 
 def _read(path: Path) -> Run:
     with opened(path) as session:
-        digest = digest_of(session)
-        story = digest.story
-        return told(session.path, story.command_line, story.summary, story.settings, digest.course)
+        totals = totals_of(session)
+        story = totals.story
+        return told(session.path, story.command_line, story.summary, story.settings, totals.course)
 
 
 def _refine(runs: Sequence[Run], by: By | None) -> None:

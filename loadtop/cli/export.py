@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sqlite3
 import sys
 from collections.abc import Iterable
 from contextlib import aclosing, suppress
@@ -13,7 +14,8 @@ from loadtop.cli.recordings import opened
 from loadtop.cli.standard_streams import reader_is_gone
 from loadtop.i18n import plain
 from loadtop.pipeline.snapshot import snapshots
-from loadtop.recording.reader import Session, SessionError
+from loadtop.recording.container import SessionError
+from loadtop.recording.reader import Session
 
 SMALLEST, GREATEST = (60, 20), (400, 200)
 """Columns and rows of a film."""
@@ -22,18 +24,19 @@ SMALLEST, GREATEST = (60, 20), (400, 200)
 def main(verb: str, words: list[str]) -> int:
     """Export the recording; the exit code."""
     arguments = _parser(verb).parse_args(words)
-    if not (arguments.csv or arguments.jsonl or arguments.sar or arguments.cast):
-        raise UsageError("say into what to export: --csv DIR, --jsonl FILE, --sar or --cast FILE")
+    if not (arguments.csv or arguments.jsonl or arguments.sqlite or arguments.sar or arguments.cast):
+        raise UsageError("say into what to export: --csv DIR, --jsonl FILE, --sqlite FILE, --sar or --cast FILE")
     if arguments.jsonl == "-" and arguments.sar:
         raise UsageError("--jsonl - and --sar both write to standard output: give --jsonl a file, or call export twice")
     size = _size(arguments.size)
-    # Files of rows can be made of what is sound in a recording without one whole interval.
-    with opened(arguments.session, frames=arguments.sar or arguments.cast is not None) as session:
+    with opened(arguments.session) as session:
         try:
             if arguments.csv is not None:
                 _csv(session, arguments.csv)
             if arguments.jsonl is not None:
                 _jsonl(session, arguments.jsonl)
+            if arguments.sqlite is not None:
+                _sqlite(session, arguments.sqlite)
             if arguments.sar:
                 _sar(session, arguments.host)
             if arguments.cast is not None:
@@ -51,8 +54,9 @@ def _parser(verb: str) -> Parser:
     parser = Parser(prog=f"loadtop {verb}", description=about, add_help=False, allow_abbrev=False)
     parser.add_argument("-h", "--help", action="help", help="show this and exit")
     parser.add_argument("session", type=Path, metavar="SESSION", help=SESSION_HELP)
-    parser.add_argument("--csv", type=Path, metavar="DIR", help="a file for each view of the recording")
-    parser.add_argument("--jsonl", metavar="FILE", help="a line for each row of each view (- for standard output)")
+    parser.add_argument("--csv", type=Path, metavar="DIR", help="a file for each table")
+    parser.add_argument("--jsonl", metavar="FILE", help="a line for each row of each table (- for standard output)")
+    parser.add_argument("--sqlite", type=file_name, metavar="FILE", help="a new SQLite database with these tables")
     parser.add_argument("--sar", action="store_true", help="what sar -u -P ALL -W -S -q -n DEV prints")
     parser.add_argument("--host", metavar="NAME", help="of this machine only (--sar)")
     parser.add_argument("--cast", type=file_name, metavar="FILE", help="the cockpit as a film for asciinema")
@@ -70,21 +74,32 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def _csv(session: Session, folder: Path) -> None:
-    from loadtop.reports.export.rows import write_csv
+    from loadtop.reports.export.files import write_csv
 
-    written = write_csv(session.path, folder)
+    written = write_csv(snapshots(session.frames()), folder)
     print(f"{len(written)} files in {plain(str(folder))}", file=sys.stderr)
 
 
 def _jsonl(session: Session, name: str) -> None:
-    from loadtop.reports.export.rows import jsonl
+    from loadtop.reports.export.files import json_lines
 
-    lines = jsonl(session.path, session.meta)
+    lines = json_lines(snapshots(session.frames()), session.meta)
     if name == "-":
         _print(lines)
         return
     with Path(name).open("w", encoding="utf-8") as file:
         file.writelines(lines)
+
+
+def _sqlite(session: Session, path: Path) -> None:
+    from loadtop.reports.export.files import write_sqlite
+
+    try:
+        write_sqlite(snapshots(session.frames()), session.meta, path)
+    except FileExistsError:
+        raise FileError(f"{path} exists already: move it away, or name another file") from None
+    except sqlite3.Error as error:
+        raise FileError(f"cannot write the export to {path}: {error}") from None
 
 
 def _sar(session: Session, host: str | None) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 from loadtop.cli.exit_codes import DONE, UnreachableError, UsageError
 from loadtop.cli.options.command_line import Parser
 from loadtop.i18n import plain
-from loadtop.recording.mark_pipe import MarkError, called, name_of, running, send
-from loadtop.recording.place import SUFFIX
+from loadtop.recording.library import SUFFIX
+from loadtop.recording.marks import MarkError, called, name_of, running, send
 
 
 def main(verb: str, words: list[str]) -> int:

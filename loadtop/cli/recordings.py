@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING
 from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options.command_line import Options
 from loadtop.i18n import plain, tr
-from loadtop.recording.place import SUFFIX, directory
-from loadtop.recording.reader import NoSessionError, Session, SessionError
+from loadtop.recording.container import NoSessionError, SessionError, SessionMeta
+from loadtop.recording.library import SUFFIX, default_path, directory
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
+    from loadtop.recording.reader import Session
     from loadtop.recording.recorder import Recorder
 
 
 @contextmanager
-def opened(path: Path | None, *, frames: bool = True) -> Generator[Session]:
+def opened(path: Path | None, *, frames: bool = True) -> "Generator[Session]":
     """The recording. What had to be left out of a damaged one is said at the end; one that cannot be read at all is a
     :class:`FileError`, and so is one without a readable interval where ``frames`` are wanted."""
     if path is None:
         raise UsageError("no recording given: loadtop sessions lists them")
+    from loadtop.recording.reader import Session  # what starting a test need not load
+
     found = find(path)
     try:
         with Session(found) as session:
@@ -56,7 +59,7 @@ def start_recorder(
     if options.output.no_record:
         return None
     from loadtop import __version__
-    from loadtop.recording.meta import SessionMeta, default_path, without_secrets
+    from loadtop.model.secrets import without_secrets
     from loadtop.recording.recorder import Recorder
 
     now = time.time()
@@ -87,6 +90,6 @@ def tell_recording(recorder: "Recorder | None") -> None:
     """Say where the recording is, or why there is none, on standard error."""
     if recorder is None:
         return
-    for said in (tr("Recorded in {path}", path=recorder.path) if recorder.kept else "", plain(recorder.problem)):
+    for said in (tr("Recorded in {path}", path=recorder.path) if recorder.has_file else "", plain(recorder.problem)):
         if said:
             print(said, file=sys.stderr)

@@ -9,7 +9,7 @@ from loadtop.cli.options.command_line import parse
 from loadtop.cli.outputs import print_report, write_json, write_page
 from loadtop.cli.recordings import opened
 from loadtop.pipeline.snapshot import snapshots
-from loadtop.recording.retelling import story_of
+from loadtop.recording.totals import story_of
 from loadtop.reports.tune import report as tuning_report
 
 

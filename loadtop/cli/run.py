@@ -28,7 +28,7 @@ from loadtop.pipeline.commands import Mark
 from loadtop.pipeline.feed import Feed, PreparedFeed
 from loadtop.pipeline.monitor import Monitor
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording.mark_pipe import MarkPipe
+from loadtop.recording.marks import MarkPipe
 
 if TYPE_CHECKING:
     from collectors.transport.ssh.transport import SshTransport

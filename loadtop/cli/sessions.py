@@ -11,9 +11,8 @@ from loadtop.cli.options.command_line import SESSION_HELP, Parser
 from loadtop.cli.options.load import positive
 from loadtop.cli.recordings import find
 from loadtop.i18n import pad, plain, rendered, tr
-from loadtop.recording.housekeeping import HousekeepingError, age, chosen, remove, rename
-from loadtop.recording.listing import recordings
-from loadtop.recording.reader import SessionError
+from loadtop.recording.container import SessionError
+from loadtop.recording.library import HousekeepingError, age, chosen, recordings, remove, rename
 
 
 def main(verb: str, words: list[str]) -> int:

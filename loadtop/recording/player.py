@@ -1,24 +1,27 @@
-"""A recording as a feed that can be stopped, stepped, sped up and searched; one that is still written is followed."""
+"""A recording as a feed that can be paused, stepped, sped up and searched; one that is still written is followed."""
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any
 
 from loadtop.analysis.totals.timeline import Span
+from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.i18n import tr
+from loadtop.model import Frame
 from loadtop.pipeline.commands import Command
 from loadtop.pipeline.monitor import Clock, SystemClock
-from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording.pause import Pause
-from loadtop.recording.reader import Session, SessionError
-from loadtop.recording.track import Seen, Track
+from loadtop.pipeline.snapshot import Pipeline, Snapshot
+from loadtop.recording.reader import Session, Verdict
 
 WINDOW = 600
 """Intervals before a moment that are computed again with it: what graphs show, and the memory of the diagnosis. In
-recordings that are no longer, every moment is exactly what was shown live."""
+recordings that are no longer, every picture is exactly what was shown live."""
 
-KEPT = 2 * WINDOW
-"""Moments that are kept, to step back among them."""
+BUFFER = 2 * WINDOW
+"""Snapshots that are kept, to step back among them."""
 
 AT_ONCE = 4
 """Intervals that are computed before a key is looked at again."""
@@ -26,13 +29,108 @@ AT_ONCE = 4
 NEAR = 50
 """Intervals that are computed before anything is shown of a moment far away."""
 
-LEARNT = 2000
-"""Intervals whose verdicts are read at once: some milliseconds."""
-
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
 Restarted = Callable[[float, Sequence[Span], Sequence[tuple[float, str]]], None]
 """What follows begins at this time, after these verdicts and marks: forget what was shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """A snapshot, and the verdict that was shown live where that was another one (empty otherwise)."""
+
+    snapshot: Snapshot
+    live: str = ""
+
+    @property
+    def at(self) -> float:
+        return self.snapshot.at
+
+
+class Recomputation:
+    """Computes a recording's snapshots from one frame on, also from those that are written meanwhile.
+
+    The diagnosis remembers nothing from before that frame. So where its verdict is the one that was shown live, the
+    recording says since when it has held. With ``alone``, too little is read for a diagnosis: the verdict is the one
+    that was shown live.
+    """
+
+    def __init__(self, session: Session, number: int, *, alone: bool = False) -> None:
+        self._session = session
+        self._alone = alone
+        self._whole = number <= 1
+        self._pipeline = Pipeline()
+        self._last: float | None = None
+        self._begin(number)
+
+    def next(self) -> Recomputed | None:
+        """Return the next snapshot; ``None`` where there is none so far."""
+        frame = next(self._frames, None) or self._newer()
+        if frame is None:
+            return None
+        self._last = frame.at
+        snapshot, live = self._pipeline.snapshot(frame), self._shown_live(frame.at)
+        if live is None:
+            return Recomputed(snapshot)
+        verdict = snapshot.diagnosis.verdict
+        if (verdict.bottleneck, verdict.host) == (live.bottleneck, live.host):
+            return Recomputed(snapshot if self._whole else _since(snapshot, live))
+        if self._alone:
+            finding = Finding(live.bottleneck, live.host, live.since, frame.at - live.since, 0.0, (), "")
+            return Recomputed(Snapshot(snapshot.measured, Diagnosis(finding, (finding,))))
+        return Recomputed(snapshot, live.name)
+
+    def _begin(self, number: int) -> None:
+        self._count = self._session.count
+        self._frames = self._session.frames_from(number)
+        self._verdicts = self._session.verdicts()
+
+    def _newer(self) -> Frame | None:
+        """Return the first of the frames that were written since the last one was read."""
+        if self._session.count <= self._count:
+            return None
+        self._begin(1 if self._last is None else self._session.index(self._last) + 1)
+        return next(self._frames, None)
+
+    def _shown_live(self, at: float) -> Verdict | None:
+        following = bisect_right(self._verdicts, at, key=attrgetter("at"))
+        return self._verdicts[following - 1] if following else None
+
+
+def _since(snapshot: Snapshot, live: Verdict) -> Snapshot:
+    """Return the snapshot with the beginning of its verdict as it was known live."""
+    verdict = snapshot.diagnosis.verdict
+    if verdict.since_s <= live.since:
+        return snapshot
+    corrected = replace(verdict, since_s=live.since, held_s=snapshot.at - live.since)
+    others = snapshot.diagnosis.findings[1:]
+    findings = (replace(corrected, symptoms=()), *others) if snapshot.diagnosis.findings else ()
+    return Snapshot(snapshot.measured, replace(snapshot.diagnosis, verdict=corrected, findings=findings))
+
+
+class Pause:
+    """Waits on a clock until the time is up or :meth:`end` is called."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ended = asyncio.Event()
+
+    def end(self) -> None:
+        """Cut the wait short."""
+        self._ended.set()
+
+    async def wait(self, seconds: float | None) -> bool:
+        """Wait so many seconds (``None``: until it is cut short); True when the time is up."""
+        self._ended.clear()
+        waiting: set[asyncio.Future[Any]] = {asyncio.ensure_future(self._ended.wait())}
+        if seconds is not None:
+            waiting.add(asyncio.ensure_future(self._clock.sleep(max(0.0, seconds))))
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+        return not self._ended.is_set()
 
 
 class SessionPlayer:
@@ -54,28 +152,28 @@ class SessionPlayer:
         self._stay = stay
         self._clock = clock or SystemClock()
         self._show: Callable[[Snapshot], None] = lambda _: None
-        self._track = Track(session, 1)
-        self._kept: list[Seen] = []
+        self._recomputation = Recomputation(session, 1)
+        self._buffer: list[Recomputed] = []
         self._place = -1
         self._shown_at = 0.0
         self._wanted: float | None = None
-        self._goal: float | None = None
+        self._target: float | None = None
         self._pause = Pause(self._clock)
 
     @property
     def at(self) -> float:
         """Seconds of the session that are shown, or soon will be."""
-        return self._shown if self._goal is None else self._goal
+        return self._shown if self._target is None else self._target
 
     @property
     def seeking(self) -> bool:
         """Whether what was before :attr:`at` is still being computed: until then the graphs lack it."""
-        return self._goal is not None
+        return self._target is not None
 
     @property
     def live(self) -> str:
         """What was shown live at this moment, where the diagnosis is another one now; empty otherwise."""
-        return self._kept[self._place].live if self._place >= 0 and self._goal is None else ""
+        return self._buffer[self._place].live if self._place >= 0 and self._target is None else ""
 
     @property
     def duration(self) -> float:
@@ -85,9 +183,9 @@ class SessionPlayer:
     @property
     def growing(self) -> bool:
         """Whether the recording seems to be written still: its newest frame is new."""
-        if not self._kept:
+        if not self._buffer:
             return False
-        age = self._clock.wall() - self._kept[-1].snapshot.measured.frame.wall
+        age = self._clock.wall() - self._buffer[-1].snapshot.measured.frame.wall
         return abs(age) < max(3.0, 3 * self.interval_s)
 
     def command(self, command: Command) -> None:
@@ -96,13 +194,6 @@ class SessionPlayer:
     async def run(self, show: Callable[[Snapshot], None]) -> None:
         self._show = show
         self._shown_at = self._clock.monotonic()
-        learning = asyncio.create_task(_learn(self._session))
-        try:
-            await self._play()
-        finally:
-            learning.cancel()
-
-    async def _play(self) -> None:
         while True:
             if self._wanted is not None:
                 wanted, self._wanted = self._wanted, None
@@ -114,7 +205,7 @@ class SessionPlayer:
                     return
                 await self._pause.wait(self.interval_s)
             else:
-                due = self._shown_at + (self._kept[self._place + 1].at - self._shown) / self.speed
+                due = self._shown_at + (self._buffer[self._place + 1].at - self._shown) / self.speed
                 if await self._pause.wait(due - self._clock.monotonic()):
                     self._advance()
 
@@ -136,7 +227,7 @@ class SessionPlayer:
 
     def seek(self, at: float) -> None:
         """Show the first moment at or after ``at`` seconds."""
-        self._wanted = self._goal = max(0.0, min(at, self.duration))
+        self._wanted = self._target = max(0.0, min(at, self.duration))
         self._changed()
 
     def seek_mark(self, *, after: bool) -> bool:
@@ -155,7 +246,7 @@ class SessionPlayer:
 
     @property
     def _shown(self) -> float:
-        return self._kept[self._place].at if self._place >= 0 else 0.0
+        return self._buffer[self._place].at if self._place >= 0 else 0.0
 
     def _changed(self) -> None:
         self._shown_at = self._clock.monotonic()
@@ -164,36 +255,36 @@ class SessionPlayer:
 
     def _there_is_more(self) -> bool:
         """Whether a moment follows the one that is shown; it is computed then."""
-        if self._place + 1 < len(self._kept):
+        if self._place + 1 < len(self._buffer):
             return True
-        seen = self._track.next()
-        if seen is None:
+        recomputed = self._recomputation.next()
+        if recomputed is None:
             return False
-        self._kept.append(seen)
-        if len(self._kept) > KEPT:
-            cut = len(self._kept) - WINDOW
-            del self._kept[:cut]
+        self._buffer.append(recomputed)
+        if len(self._buffer) > BUFFER:
+            cut = len(self._buffer) - WINDOW
+            del self._buffer[:cut]
             self._place -= cut
         return True
 
     def _advance(self) -> None:
         self._place += 1
         self._shown_at = self._clock.monotonic()
-        self._show(self._kept[self._place].snapshot)
+        self._show(self._buffer[self._place].snapshot)
 
     async def _go_to(self, wanted: float) -> None:
         """Show the first moment at or after that time, with what was before it. The picture stands still meanwhile."""
         index = self._session.index(wanted)
-        known = bool(self._kept) and self._kept[0].at <= wanted <= self._kept[-1].at + WINDOW * self.interval_s
+        known = bool(self._buffer) and self._buffer[0].at <= wanted <= self._buffer[-1].at + WINDOW * self.interval_s
         onward = known and self._shown < wanted
-        first = self._session.index(self._kept[0].at) if known else max(1, index - WINDOW + 1)
+        first = self._session.index(self._buffer[0].at) if known else max(1, index - WINDOW + 1)
         if index - (self._session.index(self._shown) if onward else first) > NEAR:
             onward = False
             await self._glance(index)
         self.held(True)
         if not known:
-            self._track = Track(self._session, first)
-            self._kept = []
+            self._recomputation = Recomputation(self._session, first)
+            self._buffer = []
         if not onward:
             self._place = -1
             self._forget(self._session.time_of(first))
@@ -208,19 +299,18 @@ class SessionPlayer:
             if count % AT_ONCE == 0:
                 await asyncio.sleep(0)
         if self._wanted is None:
-            self._goal = None
+            self._target = None
             self.held(False)
 
     async def _glance(self, index: int) -> None:
         """Show the moment itself at once, with the verdict that was shown live; what was before it takes longer."""
         self.held(False)
-        glance = Track(self._session, max(1, index - 1), alone=True)
-        # What was before is told right after: the verdicts of a day may not have been read yet.
+        glance = Recomputation(self._session, max(1, index - 1), alone=True)
         self.restarted(self._session.time_of(max(1, index - 1)), (), ())
         for _ in range(2):
-            seen = glance.next()
-            if seen is not None:
-                self._show(seen.snapshot)
+            recomputed = glance.next()
+            if recomputed is not None:
+                self._show(recomputed.snapshot)
         await asyncio.sleep(0)
 
     def _forget(self, start: float) -> None:
@@ -229,12 +319,3 @@ class SessionPlayer:
         ends = [*(change[0] for change in changes[1:]), start][: len(changes)]
         spans = [Span(at, end, name, host) for (at, name, host), end in zip(changes, ends, strict=True)]
         self.restarted(start if changes else 0.0, spans, [mark for mark in self._session.marks() if mark[0] < start])
-
-
-async def _learn(session: Session) -> None:
-    """Read the verdicts of a long recording before they are asked for, a few at a time."""
-    with suppress(SessionError):  # whoever asks for them is told
-        more = True
-        while more:
-            more = session.learn_changes(LEARNT)
-            await asyncio.sleep(0)

@@ -1,30 +1,162 @@
-"""Writes every moment of a session to its file, from a thread of its own."""
+"""Writes every interval of a session to its file, from a thread of its own."""
 
+import json
+import os
 import queue
 import sqlite3
 import threading
 from contextlib import suppress
 from pathlib import Path
 
+from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording import file
-from loadtop.recording.meta import SessionMeta
-from loadtop.recording.writer import Writer
-
-__all__ = ["Recorder", "SessionMeta"]
+from loadtop.recording.container import CreationError, SessionMeta, checksum, connect_writer, create, reason
 
 QUEUE = 120
-"""Moments that may wait for the thread, while the disk does not answer, before the newest are dropped."""
+"""Intervals that may wait for the thread, while the disk does not answer, before the newest are dropped."""
 
 PATIENCE = 3600
-"""Moments that are kept while the file cannot be written. They are written as soon as it can be again."""
+"""Intervals that are kept while the file cannot be written. They are written as soon as it can be again."""
 
 CLOSING_S = 10.0
 """How long :meth:`Recorder.close` waits for a disk that does not answer."""
 
+Row = tuple[object, ...]
+
+
+class Writer:
+    """Writes snapshots to an empty recording, each in a transaction of its own.
+
+    What could not be written is kept, and written with the next snapshot.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = connect_writer(path)
+        self._identity = _identity(path)
+        self._number = 0
+        self._written = 0
+        self._first = 1
+        self._times: list[float] = []
+        self._messages: list[bytes] = []
+        self._rows: dict[str, list[Row]] = {}
+        self._blocks: list[tuple[int, int]] = []
+        self._shown: Row = ()
+        self._load_ended = True
+
+    @property
+    def waiting(self) -> int:
+        """Snapshots that are not in the file."""
+        return self._number - self._written
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Make rows of the snapshot; they are written with the next :meth:`write`."""
+        from loadtop.recording import codec  # what is not needed before the first interval
+
+        frame = snapshot.measured.frame
+        message = codec.encode(frame)
+        self._number += 1
+        at = float(frame.at)
+        self._times.append(at)
+        self._messages.append(message)
+        self._take_events(snapshot)
+        if len(self._messages) >= codec.BLOCK_FRAMES or sum(map(len, self._messages)) >= codec.BLOCK_BYTES:
+            self._end_block()
+        else:
+            data = codec.compress(message)
+            self._add("frame", (self._number, at, checksum(self._number, at, data=data), data))
+
+    def write(self) -> None:
+        """Write what waits, all of it or nothing. Raises sqlite3.Error, and FileNotFoundError when the file is gone."""
+        if _identity(self._path) != self._identity:
+            raise FileNotFoundError(str(self._path))
+        run = self._connection.execute
+        try:
+            run("BEGIN IMMEDIATE")
+            for bounds in self._blocks:
+                run("DELETE FROM frame WHERE number BETWEEN ? AND ?", bounds)
+            for table, rows in self._rows.items():
+                marks = ", ".join("?" * len(rows[0]))
+                self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
+            run("COMMIT")
+        except sqlite3.Error:
+            self._roll_back()
+            # Moving the journal into the file may make room for the next attempt.
+            with suppress(sqlite3.Error):
+                run("PRAGMA wal_checkpoint(TRUNCATE)")
+            raise
+        self._written = self._number
+        self._rows = {}
+        self._blocks = []
+
+    def close(self) -> None:
+        """Let go. The file is made whole in itself (no -wal beside it) where nobody else has it open."""
+        if self._written == self._number and self._messages:
+            self._end_block()
+            with suppress(OSError, sqlite3.Error):  # its frames are in the file already
+                self.write()
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA incremental_vacuum").fetchall()
+        # With a reader the journal stays in use; the file is complete all the same.
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+        self._connection.close()
+
+    def _add(self, table: str, row: Row) -> None:
+        self._rows.setdefault(table, []).append(row)
+
+    def _take_events(self, snapshot: Snapshot) -> None:
+        """Add the marks, and the verdict where it or whether load runs has changed."""
+        from loadtop.model.secrets import url_without_secrets
+
+        frame, verdict = snapshot.measured.frame, snapshot.diagnosis.verdict
+        shown = (verdict.bottleneck, verdict.host, self._is_loaded(frame.load))
+        if shown != self._shown:
+            self._shown = shown
+            name, host, loaded = shown
+            self._add_event("verdict", float(frame.at), [name, host, verdict.since_s, loaded])
+        if frame.marks:
+            self._add_event("mark", float(frame.at), list(map(url_without_secrets, frame.marks)))
+
+    def _add_event(self, kind: str, at: float, data: list[object]) -> None:
+        text = json.dumps(data)
+        self._add("event", (self._number, kind, at, checksum(self._number, kind, at, text), text))
+
+    def _is_loaded(self, load: LoadSample | None) -> bool:
+        """Whether load ran in the interval that ends now: not the warm-up, but the interval of its end."""
+        if load is None:
+            return False
+        ended_before, self._load_ended = self._load_ended, load.state.ended
+        return load.state is LoadState.RUNNING or (load.state.ended and not ended_before)
+
+    def _end_block(self) -> None:
+        """Put the frames since the last block into one."""
+        import msgspec
+
+        from loadtop.recording import codec
+
+        times = msgspec.msgpack.encode((self._times, list(map(len, self._messages))))
+        data = codec.compress(b"".join(self._messages))
+        count = len(self._times)
+        self._rows.pop("frame", None)
+        self._add("block", (self._first, count, checksum(self._first, count, times, data=data), times, data))
+        self._blocks.append((self._first, self._number))
+        self._first = self._number + 1
+        self._times, self._messages = [], []
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = os.stat(path)  # noqa: PTH116 - called for every interval
+    return status.st_dev, status.st_ino
+
 
 class Recorder:
-    """Records a session: one transaction per moment, each in the file before the next.
+    """Records a session: one transaction per interval, each in the file before the next.
 
     Nothing here raises and :meth:`record` never waits: a test goes on whatever becomes of its recording. ``problem``
     says in one line what is wrong now, or is empty.
@@ -38,24 +170,24 @@ class Recorder:
         self._dropped = 0
         self._thread: threading.Thread | None = None
         try:
-            file.create(path, meta)
+            create(path, meta)
             writer = Writer(path)
-        except file.CreationError as error:
+        except CreationError as error:
             self.problem = str(error)
         except (OSError, sqlite3.Error) as error:
-            self.problem = f"cannot record to {path}: {file.reason(error)}"
+            self.problem = f"cannot record to {path}: {reason(error)}"
         else:
             self._began = True
             self._thread = threading.Thread(target=self._run, args=(writer,), name="recorder", daemon=True)
             self._thread.start()
 
     @property
-    def kept(self) -> bool:
-        """Whether there is a file, whole or in part."""
+    def has_file(self) -> bool:
+        """Whether there is a recording, whole or in part."""
         return self._began and self.path.exists()
 
     def record(self, snapshot: Snapshot) -> None:
-        """Hand a moment to the writer."""
+        """Hand a snapshot to the writer."""
         if self._thread is None or not self._thread.is_alive():
             return
         try:
@@ -81,17 +213,10 @@ class Recorder:
         thread.join(CLOSING_S)
 
     def _run(self, writer: Writer) -> None:
-        views = False
         try:
             while (snapshot := self._queue.get()) is not None:
                 writer.take(snapshot)
                 going_on = self._write(writer)
-                if not views:
-                    # They are no part of what was measured, so they come after the first moment. What is wrong with the
-                    # file, if anything, shows there.
-                    with suppress(sqlite3.Error):
-                        writer.add_views()
-                    views = True
                 self._queue.task_done()
                 if not going_on:
                     return
@@ -106,7 +231,7 @@ class Recorder:
         finally:
             writer.close()
             with suppress(queue.Empty):
-                while True:  # whoever waits for these waits in vain
+                while True:  # a flush would wait for these for ever
                     self._queue.get_nowait()
                     self._queue.task_done()
 
@@ -118,7 +243,7 @@ class Recorder:
             self.problem = f"{self.path} was removed or replaced: the recording has ended, the test goes on"
             return False
         except (OSError, sqlite3.Error) as error:
-            missing = f"cannot write to {self.path}: {file.reason(error)}; {_intervals(writer.waiting)} not recorded"
+            missing = f"cannot write to {self.path}: {reason(error)}; {_intervals(writer.waiting)} not recorded"
             going_on = writer.waiting < PATIENCE and not last
             self.problem = f"{missing} yet" if going_on else f"{missing}, the recording has ended"
             return going_on

@@ -100,7 +100,9 @@ def test_reports_of_a_recording(apache: ApacheFactory, mark: str, tmp_path: Path
     with Session(file) as session:
         shown = [frame.load.workers for frame in session.frames() if frame.load is not None and frame.load.workers]
     assert {worker.state for workers in shown for worker in workers} >= {"running"}
-    with closing(sqlite3.connect(file)) as database:
+    tables = tmp_path / "tables.db"
+    assert loadtop("export", str(file), "--sqlite", str(tables)).returncode == 0
+    with closing(sqlite3.connect(tables)) as database:
         kept = database.execute("SELECT name, host, max(users), max(cpu_pct) FROM engine_worker GROUP BY name")
         rows = kept.fetchall()
     assert [row[:3] for row in rows] == [("local-1", "local", 3), ("local-2", "local", 3)]

@@ -21,7 +21,7 @@ from loadtop.servers.registry import KINDS, VERDICTS, DEMANDS
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.rates.measured import Measurer
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording.meta import SessionMeta
+from loadtop.recording.container import SessionMeta
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
 

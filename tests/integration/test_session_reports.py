@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from loadtop.pipeline.snapshot import snapshots
+from loadtop.recording.reader import Session
 from tests.servers.apache import ApacheFactory
 from tests.servers.php_fpm import FpmFactory
 from tests.servers.program import find_program
@@ -88,15 +90,19 @@ def test_page_that_cannot_be_written_is_said_before_the_load(folder: Path) -> No
 def test_exports_have_what_was_recorded(recording: Path, folder: Path) -> None:
     done = loadtop(
         "export", str(recording), "--csv", str(folder / "csv"), "--jsonl", str(folder / "rows.jsonl"),
-        "--cast", str(folder / "film.cast"), "--size", "80x24",
+        "--cast", str(folder / "film.cast"), "--size", "80x24", "--sqlite", str(folder / "tables.db"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    with closing(sqlite3.connect(recording)) as database:
-        (idle,) = zip(*database.execute("SELECT idle_pct FROM cpu_rates"), strict=True)
-    with (folder / "csv" / "cpu_rates.csv").open(newline="") as file:
-        assert [float(row["idle_pct"]) for row in csv.DictReader(file)] == list(idle)
+    with Session(recording) as session:
+        hosts = [host for snapshot in snapshots(session.frames()) for host in snapshot.hosts]
+    idle = [None if host.rates is None or host.rates.cpu is None else host.rates.cpu.idle for host in hosts]
+    assert any(idle)
+    with closing(sqlite3.connect(folder / "tables.db")) as database:
+        assert [cell for (cell,) in database.execute("SELECT cpu_idle FROM host")] == idle
+    with (folder / "csv" / "host.csv").open(newline="") as file:
+        assert [float(row["cpu_idle"]) if row["cpu_idle"] else None for row in csv.DictReader(file)] == idle
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
-    assert [row["idle_pct"] for row in rows if row["view"] == "cpu_rates"] == list(idle)
+    assert [row["cpu_idle"] for row in rows if row["table"] == "host"] == idle
     first = json.loads((folder / "film.cast").read_text().splitlines()[0])
     assert (first["version"], first["width"], first["height"]) == (2, 80, 24)
 
@@ -131,7 +137,7 @@ def test_export_wants_to_know_what(recording: Path, folder: Path) -> None:
     for words in ([], ["--sar", "--host", "nobody"], ["--cast", film, "--size", "9x9"]):
         done = loadtop("export", str(recording), *words)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    for words in (["--cast", film], ["--cast", "/dev/full"], ["--jsonl", "/dev/full"]):
+    for words in (["--cast", film], ["--cast", "/dev/full"], ["--jsonl", "/dev/full"], ["--sqlite", film]):
         done = loadtop("export", str(recording), *words)
         assert (done.returncode, done.stderr.count("\n")) == (4, 1), done.stderr
         assert words[1] in done.stderr

@@ -20,8 +20,9 @@ from loadtop.servers.registry import KINDS, VERDICTS, DEMANDS
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.rates.measured import Measurer
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording.meta import SessionMeta
-from loadtop.recording.reader import Session, SessionError
+from loadtop.recording.container import SessionMeta
+from loadtop.recording.reader import Session
+from loadtop.recording.container import SessionError
 from loadtop.recording.recorder import Recorder
 
 path, task = Path(sys.argv[1]), sys.argv[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadtop.model import OTHER, Frame, HostFacts, HostSample, HostState, Process
 from loadtop.pipeline.snapshot import snapshots
-from loadtop.recording.meta import SessionMeta
+from loadtop.recording.container import SessionMeta
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
 
@@ -29,10 +29,15 @@ def keep_small(recording: Path, keep: Path) -> None:
             for snapshot in snapshots(_neutral(frame, facts) for frame in session.frames()):
                 recorder.record(snapshot)
             recorder.close()
-        with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as connection:
-            for command in ("DELETE FROM digest", "PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"):
-                connection.execute(command)
-        keep.write_bytes(lzma.compress(copy.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
+        keep.write_bytes(compressed(copy))
+
+
+def compressed(recording: Path) -> bytes:
+    """Return the bytes to keep of a recording that is not being written; its file becomes smaller too."""
+    with contextlib.closing(sqlite3.connect(recording, isolation_level=None)) as connection:
+        for command in ("DELETE FROM totals", "PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"):
+            connection.execute(command)
+    return lzma.compress(recording.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
 
 
 def unpack(kept: Path, directory: Path) -> Path:

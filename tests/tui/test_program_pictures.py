@@ -13,12 +13,12 @@ from loadtop.analysis.compare.run import read
 from loadtop.analysis.experiment.plan import Cell, Level, Variant
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.analysis.tune.step import Sweep
-from loadtop.recording import file
-from loadtop.recording.listing import Recording
-from loadtop.recording.meta import SessionMeta
+from loadtop.recording import container
+from loadtop.recording.container import SessionMeta
+from loadtop.recording.library import Recording
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
-from loadtop.recording.writer import Writer
+from loadtop.recording.recorder import Writer
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
@@ -89,7 +89,7 @@ async def test_compare(keys: tuple[str, ...], any_appearance: AnyLook, pictures:
 async def test_replay(key: str, any_appearance: AnyLook, pictures: Pictures, tmp_path: Path) -> None:
     suffix, appearance = any_appearance
     path = tmp_path / "swap.loadtop"
-    file.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
+    container.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
     writer = Writer(path)
     for snapshot in SCENES["swap"]():
         writer.take(snapshot)

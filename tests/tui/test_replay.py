@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording import file
-from loadtop.recording.meta import SessionMeta
+from loadtop.recording import container
+from loadtop.recording.container import SessionMeta
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
-from loadtop.recording.writer import Writer
+from loadtop.recording.recorder import Writer
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit
@@ -31,7 +31,7 @@ def snapshots() -> list[Snapshot]:
 @pytest.fixture(scope="module")
 def path(snapshots: list[Snapshot], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("replay") / "swap.loadtop"
-    file.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
+    container.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
     writer = Writer(path)
     for snapshot in snapshots:
         writer.take(snapshot)

@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from loadtop.cli import sessions
-from loadtop.recording.listing import Recording
+from loadtop.recording.library import Recording
 from tui.apps.sessions import Chosen, SessionsApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import text_of

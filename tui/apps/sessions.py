@@ -9,7 +9,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from loadtop.i18n import Translatable, duration, pad, tr
-from loadtop.recording.listing import Recording
+from loadtop.recording.library import Recording
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, line

@@ -43,9 +43,9 @@ from loadtop.model.histogram import bounds
 from loadtop.model.server import ServerReading
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
-from loadtop.recording import file
-from loadtop.recording.meta import SessionMeta
-from loadtop.recording.writer import Writer
+from loadtop.recording import container
+from loadtop.recording.container import SessionMeta
+from loadtop.recording.recorder import Writer
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool
@@ -268,9 +268,8 @@ def record() -> Callable[[Path, Sequence[Snapshot]], None]:
     """A function: make a recording of these moments, each in a transaction of its own."""
 
     def write(path: Path, snapshots: Sequence[Snapshot]) -> None:
-        file.create(path, META)
+        container.create(path, META)
         writer = Writer(path)
-        writer.add_views()
         for snapshot in snapshots:
             writer.take(snapshot)
             writer.write()

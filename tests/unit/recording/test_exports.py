@@ -1,12 +1,14 @@
-"""Exports agree with the views of the recording, to the bit."""
+"""Exports hold what was measured and computed, to the bit."""
 
 import csv
 import io
 import json
+import math
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,13 @@ import pytest
 
 from loadtop.model import HostSample
 from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.metrics import LOAD_METRICS
 from loadtop.rates.records import HostRates
-from loadtop.recording.meta import SessionMeta
-from loadtop.reports.export.rows import csv_line, jsonl, write_csv
+from loadtop.recording.container import SessionMeta
+from loadtop.reports.export.files import csv_line, json_lines, write_csv, write_sqlite
 from loadtop.reports.export.sar import sar
+from loadtop.reports.export.tables import TABLES
+from loadtop.servers.registry import HOST_METRICS
 
 SAVED = 40
 
@@ -28,29 +33,70 @@ def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
 
 
 @pytest.fixture(scope="module")
-def path(
-    snapshots: list[Snapshot],
-    record: Callable[[Path, Sequence[Snapshot]], None],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
-    path = tmp_path_factory.mktemp("exports") / "made.loadtop"
-    record(path, snapshots)
-    return path
+def rows(snapshots: list[Snapshot]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of every table that has some."""
+    found = {table.name: [tuple(row) for each in snapshots for row in table.rows(each)] for table in TABLES}
+    return {name: rows for name, rows in found.items() if rows}
 
 
-@pytest.fixture(scope="module")
-def views(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Every view, as ``sqlite3`` shows it."""
+def of(name: str, column: str, rows: dict[str, list[tuple[Any, ...]]]) -> list[Any]:
+    """One column of a table."""
+    table = next(table for table in TABLES if table.name == name)
+    return [row[table.names.index(column)] for row in rows[name]]
+
+
+def test_counters_stand_as_measured_and_rates_as_computed(
+    snapshots: list[Snapshot], rows: dict[str, list[tuple[Any, ...]]]
+) -> None:
+    hosts = [host for snapshot in snapshots for host in snapshot.hosts]
+    fresh = [(host, host.sample) for host in hosts if host.state.fresh and host.sample is not None]
+    disks = [disk for _, sample in fresh for disk in sample.disks or ()]
+    assert of("disk", "reads", rows) == [disk.reads for disk in disks]
+    assert of("host", "host", rows) == [host.name for host in hosts]
+    for metric in HOST_METRICS:
+        found = of("host", metric.name.replace(".", "_"), rows)
+        read = [metric.read(host) for host in hosts]
+        assert [cell for cell, value in zip(found, read, strict=True) if value is not None] == [
+            value for value in read if value is not None
+        ]
+    for figure in LOAD_METRICS:
+        values = [figure.read(snapshot.measured) for snapshot in snapshots if snapshot.load is not None]
+        assert of("load", figure.name, rows) == values
+    util = [rates.util for host, _ in fresh if host.rates is not None for rates in host.rates.disks or ()]
+    assert [each for each in of("disk", "util", rows) if each is not None] == [
+        each for each in util if each is not None
+    ]
+    assert len(of("process", "cpu_pct", rows)) == sum(len(sample.processes or ()) for _, sample in fresh)
+    assert any(each is not None for each in of("apache", "busy", rows))
+
+
+def test_every_kind_of_server_has_a_table_of_its_own(rows: dict[str, list[tuple[Any, ...]]]) -> None:
+    assert {"apache", "fpm", "haproxy"} <= rows.keys()
+    for table in TABLES:
+        assert len(set(table.names)) == len(table.names)
+
+
+def test_sqlite_is_the_tables(
+    snapshots: list[Snapshot], rows: dict[str, list[tuple[Any, ...]]], meta: SessionMeta, tmp_path: Path
+) -> None:
+    path = tmp_path / "tables.db"
+    write_sqlite(snapshots, meta, path)
+    assert path.stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(path)) as database:
-        names = [row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE type = 'view'")]
-        return {
-            name: [
-                tuple(int(value) if isinstance(value, bytes) else value for value in row)  # more than 64 bits
-                for row in database.execute(f"SELECT * FROM {name}")  # noqa: S608 - names of our own
-            ]
-            for name in names
-            if name != "texts"
-        }
+        for name, found in rows.items():
+            assert database.execute(f"SELECT * FROM {name}").fetchall() == found  # noqa: S608 - names of our own
+        assert database.execute("SELECT url, interval_s FROM session").fetchall() == [(meta.url, meta.interval_s)]
+    with pytest.raises(FileExistsError):
+        write_sqlite(snapshots, meta, path)
+
+
+def test_what_sqlite_cannot_hold_is_written_as_near_as_it_can(
+    meta: SessionMeta, tmp_path: Path, snapshots: list[Snapshot]
+) -> None:
+    frame = replace(snapshots[0].frame, number=1 << 70, marks=("\udcff",), at=math.inf)
+    write_sqlite([replace(snapshots[0], measured=replace(snapshots[0].measured, frame=frame))], meta, tmp_path / "a.db")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database:
+        assert database.execute("SELECT * FROM mark").fetchall() == [(float(1 << 70), math.inf, "\\udcff")]
 
 
 def _read_csv(text: str) -> list[tuple[Any, ...]]:
@@ -70,22 +116,23 @@ def _value(cell: str) -> Any:
     return float(cell) if re.search(r"[.en]", cell) else int(cell)
 
 
-def test_csv_is_the_views(path: Path, views: dict[str, list[tuple[Any, ...]]], tmp_path: Path) -> None:
-    written = write_csv(path, tmp_path)
-    assert sorted(written) == sorted(f"{name}.csv" for name, rows in views.items() if rows)
-    for name in written:
-        text = (tmp_path / name).read_bytes().decode()
-        assert _read_csv(text) == views[name.removesuffix(".csv")], name
-        assert len(list(csv.reader(io.StringIO(text)))) == len(views[name.removesuffix(".csv")]) + 1
+def test_csv_is_the_tables(snapshots: list[Snapshot], rows: dict[str, list[tuple[Any, ...]]], tmp_path: Path) -> None:
+    assert sorted(write_csv(snapshots, tmp_path)) == sorted(f"{name}.csv" for name in rows)
+    for name, found in rows.items():
+        text = (tmp_path / f"{name}.csv").read_bytes().decode()
+        assert _read_csv(text) == found, name
+        assert len(list(csv.reader(io.StringIO(text)))) == len(found) + 1
 
 
-def test_jsonl_is_the_views(path: Path, views: dict[str, list[tuple[Any, ...]]], meta: SessionMeta) -> None:
-    first, *rows = [json.loads(line) for line in jsonl(path, meta)]
+def test_jsonl_is_the_tables(
+    snapshots: list[Snapshot], rows: dict[str, list[tuple[Any, ...]]], meta: SessionMeta
+) -> None:
+    first, *lines = [json.loads(line) for line in json_lines(snapshots, meta)]
     assert first["command_line"] == ["-c", "8"]
     found: dict[str, list[tuple[Any, ...]]] = {}
-    for row in rows:
-        found.setdefault(row.pop("view"), []).append(tuple(row.values()))
-    assert found == {name: rows for name, rows in views.items() if rows}
+    for line in lines:
+        found.setdefault(line.pop("table"), []).append(tuple(line.values()))
+    assert found == rows
 
 
 def test_hostile_cells_stay_in_their_cell() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.recording.place import default_path, directory
+from loadtop.recording.library import default_path, directory
 
 NOW = time.mktime((2026, 1, 31, 12, 0, 5, 0, 0, -1))
 

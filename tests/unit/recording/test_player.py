@@ -10,12 +10,12 @@ import pytest
 from loadtop.analysis.totals.timeline import Span
 from loadtop.diagnosis.finding import Diagnosis
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording import file
+from loadtop.recording import container
 from loadtop.recording import player as player_file
-from loadtop.recording.meta import SessionMeta
+from loadtop.recording.container import SessionMeta
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
-from loadtop.recording.writer import Writer
+from loadtop.recording.recorder import Writer
 
 Record = Callable[[Path, Sequence[Snapshot]], None]
 
@@ -70,7 +70,7 @@ async def test_faster_is_faster(snapshots: list[Snapshot], record: Record, tmp_p
 
 async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], meta: SessionMeta, tmp_path: Path) -> None:
     path = tmp_path / "a.loadtop"
-    file.create(path, meta)
+    container.create(path, meta)
     writer = Writer(path)
     for snapshot in snapshots[:5]:
         writer.take(snapshot)
@@ -114,7 +114,7 @@ async def test_far_jumps_know_what_was_before(
 ) -> None:
     window = 120
     monkeypatch.setattr(player_file, "WINDOW", window)
-    monkeypatch.setattr(player_file, "KEPT", 2 * window)
+    monkeypatch.setattr(player_file, "BUFFER", 2 * window)
     snapshots = made_moments(window + 150)
     record(tmp_path / "a.loadtop", snapshots)
     shown: list[Snapshot] = []
@@ -146,7 +146,9 @@ async def test_far_jumps_know_what_was_before(
         assert [m.measured.frame for m in frozen] == [snapshots[-1].measured.frame], (
             "the moment itself stands meanwhile"
         )
-        assert frozen[0].diagnosis == snapshots[-1].diagnosis, "with what was shown live"
+        shown_then, shown_live = frozen[0].diagnosis.verdict, snapshots[-1].diagnosis.verdict
+        assert (shown_then.bottleneck, shown_then.host) == (shown_live.bottleneck, shown_live.host)
+        assert shown_then.since_s == shown_live.since_s, "with what was shown live"
         assert [m.measured.frame for m in shown] == [m.measured.frame for m in snapshots[-window:]]
         assert shown[-1].diagnosis == snapshots[-1].diagnosis
         start, spans, marks = before[-1]

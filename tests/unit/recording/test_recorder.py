@@ -5,22 +5,20 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from loadtop.diagnosis.finding import Diagnosis, Finding
-from loadtop.model import Frame, LoadState
+from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording import recorder as recording
-from loadtop.recording.digest import Digest
-from loadtop.recording.listing import recordings
-from loadtop.recording.meta import SessionMeta
+from loadtop.recording.container import SessionMeta
+from loadtop.recording.library import recordings
 from loadtop.recording.reader import Session
-from loadtop.recording.recorder import Recorder
-from loadtop.recording.writer import Writer
+from loadtop.recording.recorder import Recorder, Writer
+from loadtop.recording.totals import totals_of
 
 Make = Callable[[int], list[Snapshot]]
 
@@ -282,13 +280,6 @@ def test_a_mistake_of_this_program_is_said_and_ends_no_test(
     assert numbers(opened.path) == [1]
 
 
-def test_the_views_are_in_the_file(opened: Recorder, made_moments: Make) -> None:
-    opened.record(made_moments(1)[0])
-    opened.close()
-    with closing(sqlite3.connect(opened.path)) as database:
-        assert database.execute("SELECT count(*) FROM process").fetchone()[0] > 5
-
-
 def test_the_list_of_recordings(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
     for name in ("b.loadtop", "a.loadtop"):
         recorder = Recorder(tmp_path / name, meta=meta)
@@ -335,21 +326,7 @@ def test_a_number_beyond_all_measure_ends_no_recording(opened: Recorder, made_mo
     opened.close()
     assert opened.problem == ""
     assert numbers(opened.path) == [each.measured.frame.number for each in made]
-
-
-def test_figures_that_cannot_be_added_up_are_recorded(
-    opened: Recorder, made_moments: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = made_moments(6)
-
-    def overflow(_: Digest, frame: Frame) -> None:
-        raise OverflowError(f"cannot count frame {frame.number}")
-
-    monkeypatch.setattr(Digest, "add", overflow)
-    for snapshot in made:
-        opened.record(snapshot)
-    opened.close()
-    assert opened.problem == ""
-    assert numbers(opened.path) == [snapshot.measured.frame.number for snapshot in made]
     with Session(opened.path) as session:
-        assert session.digest() is None
+        course = totals_of(session).course
+    assert set(course.steps) <= {0, (1 << 63) - 1, 1 - (1 << 63)}
+    assert set(course.shapes) <= set(course.steps)

@@ -4,6 +4,7 @@ import types
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast, get_args, get_origin
@@ -13,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loadtop.diagnosis.finding import Diagnosis, Finding
+from loadtop.i18n.message import Message, plural
 from loadtop.model import Distribution, Frame, HostSample, HostState, LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measured
-from loadtop.recording.meta import SessionMeta
+from loadtop.recording.container import SessionMeta
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
 
@@ -32,6 +34,7 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     str: WORDS,
     bool: st.booleans(),
     type(None): st.none(),
+    Message: st.builds(lambda text, n: plural(n, "one {text}", "{n} {text}", text=text), WORDS, st.integers(-9, 9)),
 }
 META = SessionMeta(started=1.5, command_line=("-n", "5"), url="http://h/", version="0", interval_s=1.0)
 
@@ -44,10 +47,10 @@ def some(kind: Any) -> st.SearchStrategy[Any]:
         return st.lists(some(get_args(kind)[0]), max_size=2).map(tuple)
     if kind is Distribution:
         return distributions()
-    if is_dataclass(kind):
-        return st.builds(cast("Any", kind), **{field.name: some(field.type) for field in fields(kind)})
     if kind in PLAIN:
         return PLAIN[kind]
+    if is_dataclass(kind):
+        return st.builds(cast("Any", kind), **{field.name: some(field.type) for field in fields(kind)})
     return st.sampled_from(cast("type[StrEnum]", kind))
 
 
@@ -119,7 +122,11 @@ def test_everything_comes_back(snapshots: list[Snapshot]) -> None:
         record(path, snapshots)
         with Session(path) as session:
             assert list(session.frames()) == [snapshot.measured.frame for snapshot in snapshots]
-            assert list(session.verdicts()) == [(snapshot.at, snapshot.diagnosis) for snapshot in snapshots]
+            shown = [
+                (snapshot.at, v.bottleneck, v.host) for snapshot in snapshots for v in (snapshot.diagnosis.verdict,)
+            ]
+            changes = [each for before, each in pairwise([(0.0, None, None), *shown]) if before[1:] != each[1:]]
+            assert session.verdict_changes() == changes
             assert [text for _, text in session.marks()] == [
                 mark for snapshot in snapshots for mark in snapshot.measured.frame.marks
             ]

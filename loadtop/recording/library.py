@@ -1,21 +1,76 @@
-"""Renames and removes recordings; never a file that is none, nor one that is being written."""
+"""The user's recordings: where they are kept; listing, renaming and removing them."""
 
 import fcntl
+import os
 import re
 import sqlite3
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
-from loadtop.recording.listing import Recording
-from loadtop.recording.place import SUFFIX
-from loadtop.recording.reader import Session
+from loadtop.recording.container import SessionError
+
+SUFFIX = ".loadtop"
 
 SHARED_FIRST, SHARED_SIZE = 0x40000002, 510
-"""The bytes that everybody who has a database of SQLite open holds a lock on (https://www.sqlite.org/src, os.h)."""
+"""The bytes that everybody who has an SQLite database open holds a lock on (https://www.sqlite.org/src, os.h)."""
 
 _AGE = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*([smhdw])", re.ASCII)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def directory() -> Path:
+    """``$XDG_STATE_HOME/loadtop``, or ``~/.local/state/loadtop`` (XDG Base Directory Specification 0.8)."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(given) if given.startswith("/") else Path.home() / ".local" / "state"
+    return base / "loadtop"
+
+
+def default_path(target_host: str, now: float) -> Path:
+    """Return a free name for a session that starts ``now`` (seconds since the epoch) against ``target_host``.
+
+    Local time, so that people find their recordings; the recorder itself makes sure that the name is still free.
+    """
+    stamp = time.strftime("%Y-%m-%d-%H%M%S", time.localtime(now))
+    host = re.sub(r"[^A-Za-z0-9.-]+", "-", target_host).strip("-.")[:80] or "session"
+    folder = directory()
+    path = folder / f"{stamp}-{host}{SUFFIX}"
+    number = 1
+    while os.path.lexists(path):
+        number += 1
+        path = folder / f"{stamp}-{host}-{number}{SUFFIX}"
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One recording: where, when (seconds since the epoch), how long (seconds), of what (a URL, or the
+    session's title), and the verdict that was shown longest while load ran.
+
+    ``problem`` says why a file could not be read; then the rest is empty.
+    """
+
+    path: Path
+    started: float = 0.0
+    duration_s: float = 0.0
+    what: str = ""
+    verdict: str = ""
+    problem: str = ""
+
+
+def recordings(folder: Path | None = None) -> Iterator[Recording]:
+    """Yield every recording in the folder (default: the user's state directory), oldest first by name."""
+    from loadtop.recording.reader import Session  # what starting a test need not load
+
+    for path in sorted((folder or directory()).glob(f"*{SUFFIX}")):
+        try:
+            with Session(path) as session:
+                meta = session.meta
+                yield Recording(path, meta.started, session.duration, meta.url or meta.title, session.longest_verdict())
+        except SessionError as error:
+            yield Recording(path, problem=str(error))
 
 
 class HousekeepingError(Exception):
@@ -25,7 +80,7 @@ class HousekeepingError(Exception):
 def in_use(path: Path) -> bool:
     """Whether another process has the recording open: the test that writes it, or somebody who looks at it.
 
-    Not to be asked by a process that has it open itself: its own locks would be gone afterwards.
+    A process must not ask about a file that it has open: it would lose its own locks.
     """
     with path.open("r+b") as file:
         try:
@@ -39,7 +94,7 @@ def age(text: str) -> float:
     """Seconds for ``30d``, ``12h``, ``2w``. Raises ValueError."""
     found = _AGE.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"'{text}' is no age: write 30d, 12h or 2w")
+        raise ValueError(f"'{text}' is not an age: write 30d, 12h or 2w")
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -71,8 +126,10 @@ def remove(path: Path, *, dry_run: bool = False) -> int:
 def rename(path: Path, name: str) -> Path:
     """Give a recording another name in its directory; where it is then. Raises HousekeepingError and SessionError."""
     if not name or name != Path(name).name or name.startswith("."):
-        raise HousekeepingError(f"'{name}' is no name of a file: the directory stays as it is")
+        raise HousekeepingError(f"'{name}' is not a file name: give a name without a directory")
     target = path.with_name(name if name.endswith(SUFFIX) else f"{name}{SUFFIX}")
+    from loadtop.recording.reader import Session
+
     Session(path).close()
     try:
         if target.exists():

@@ -1,0 +1,308 @@
+"""A recording as tables: one for each kind of thing, a row for each thing and interval, a column for each figure.
+
+The columns follow from the fields of the records and from the metrics. Counters stand as they were measured; what was
+computed from two of them has the same name with ``_rate`` (of cores: ``_pct``) where names meet.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from operator import attrgetter, itemgetter
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, cast, get_args, get_type_hints
+
+from loadtop.diagnosis.finding import Evidence, Finding
+from loadtop.i18n import Message
+from loadtop.model import (
+    CpuTimes,
+    Disk,
+    Distribution,
+    EngineWorker,
+    HostSample,
+    HostState,
+    Latencies,
+    Listener,
+    LoadSample,
+    Network,
+    Outcome,
+    Process,
+    StatedTimes,
+)
+from loadtop.model.histogram import bounds, mean, percentile
+from loadtop.model.server import Measure, ServerReading, columns
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import HostView
+from loadtop.rates.metrics import LOAD_METRICS, PERCENTILES
+from loadtop.rates.records import (
+    CpuShares,
+    DiskRates,
+    GroupRates,
+    HostRates,
+    LoadRates,
+    NetworkRates,
+)
+from loadtop.servers.kind import AnyKind
+from loadtop.servers.registry import HOST_METRICS, KINDS
+
+Cell = str | int | float | None
+Read = Callable[[Any], Any]
+
+
+RECORD, RATES = attrgetter("record"), attrgetter("rates")
+
+
+@dataclass(frozen=True)
+class Table:
+    """``things`` yields what each row is about; a column reads its cell from that."""
+
+    name: str
+    columns: Mapping[str, Read]
+    things: Callable[[Snapshot], Iterable[Any]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("interval", "at", *self.columns)
+
+    def rows(self, snapshot: Snapshot) -> Iterator[list[Cell]]:
+        """Yield the rows of one snapshot."""
+        for thing in self.things(snapshot):
+            yield [snapshot.frame.number, snapshot.at, *(_cell(read(thing)) for read in self.columns.values())]
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, int):
+        return value
+    return str(value.value if isinstance(value, Enum) else value)
+
+
+def _figures(record: type[Any], of: Read, *, leave: Sequence[str] = (), prefix: str = "") -> dict[str, Read]:
+    """Return a column for each field that is one figure or text, those of records within records too."""
+    columns: dict[str, Read] = {}
+    for name, hint in get_type_hints(record).items():
+        kinds = [kind for kind in (get_args(hint) if isinstance(hint, UnionType) else (hint,)) if kind is not NoneType]
+        if name in leave or not all(isinstance(kind, type) for kind in kinds):
+            continue
+        if all(issubclass(kind, (str, int, float, Message)) for kind in kinds):
+            columns[prefix + name] = _field(of, name)
+        elif len(kinds) == 1 and is_dataclass(kinds[0]):
+            columns |= _figures(cast("type[Any]", kinds[0]), _field(of, name), prefix=f"{prefix}{name}_")
+    return columns
+
+
+def _field(of: Read, name: str) -> Read:
+    def read(thing: Any) -> Any:
+        record = of(thing)
+        return None if record is None else getattr(record, name)
+
+    return read
+
+
+def _joined(measured: dict[str, Read], computed: dict[str, Read]) -> dict[str, Read]:
+    return measured | {f"{name}_rate" if name in measured else name: read for name, read in computed.items()}
+
+
+class Row(NamedTuple):
+    """What a row is about: the machine's name, the record that was measured, and its rates where there are any."""
+
+    host: str
+    record: Any
+    rates: Any = None
+
+
+def _of_hosts(name: str, things: Callable[[HostSample, HostView], Iterable[Any]], columns: dict[str, Read]) -> Table:
+    """Return a table of things that belong to a machine: records, or pairs of records and rates. Machines without a new
+    sample have no rows."""
+
+    def rows(snapshot: Snapshot) -> Iterator[Row]:
+        for host in snapshot.hosts:
+            if host.state.fresh and host.sample is not None:
+                for thing in things(host.sample, host):
+                    yield Row(host.name, *thing) if isinstance(thing, tuple) else Row(host.name, thing)
+
+    return Table(name, {"host": attrgetter("host"), **columns}, rows)
+
+
+def _with_rates(name: str, key: str) -> Callable[[HostSample, HostView], Iterator[tuple[Any, Any]]]:
+    """Pair the records of this name with the rates of this name."""
+
+    def pairs(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
+        rates = {getattr(each, key): each for each in _rates(host, name)}
+        for each in getattr(sample, name) or ():
+            yield each, rates.get(getattr(each, key))
+
+    return pairs
+
+
+def _rates(host: HostView, name: str) -> Iterable[Any]:
+    return (None if host.rates is None else getattr(host.rates, name)) or ()
+
+
+def _load_columns() -> dict[str, Read]:
+    measured = _figures(LoadSample, attrgetter("load"), leave=("latencies", "at"))
+    metrics = {metric.name: _of_measured(metric.read) for metric in LOAD_METRICS}
+    rates = _figures(LoadRates, attrgetter("load_rates"))
+    columns: dict[str, Read] = {"wall": attrgetter("frame.wall")}
+    return columns | _joined(measured | metrics, {name: read for name, read in rates.items() if name not in metrics})
+
+
+def _of_measured(read: Read) -> Read:
+    return lambda snapshot: read(snapshot.measured)
+
+
+def _host_columns() -> dict[str, Read]:
+    measured = _figures(HostSample, _fresh, leave=("host", "at")) | {"uptime_s": _field(_fresh, "at")}
+    metrics: dict[str, Read] = {metric.name.replace(".", "_"): metric.read for metric in HOST_METRICS}
+    rates = _figures(HostRates, RATES)
+    columns: dict[str, Read] = {"host": attrgetter("name"), "stale_s": attrgetter("stale_s")}
+    columns |= _figures(HostState, attrgetter("state"), leave=("name", "sample"))
+    return columns | _joined(metrics | measured, {name: read for name, read in rates.items() if name not in metrics})
+
+
+def _fresh(host: HostView) -> HostSample | None:
+    return host.sample if host.state.fresh else None
+
+
+def _cores(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
+    shares = {} if host.rates is None else {core.id: core.shares for core in host.rates.cores}
+    for core in () if sample.cpu is None else sample.cpu.cores:
+        yield core, shares.get(core.id)
+
+
+def _core_columns() -> dict[str, Read]:
+    columns: dict[str, Read] = {"id": attrgetter("record.id"), **_figures(CpuTimes, attrgetter("record.times"))}
+    return columns | {f"{name}_pct": read for name, read in _figures(CpuShares, RATES).items()}
+
+
+def _processes(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
+    rates = {rates.process.pid: rates for rates in _rates(host, "processes")}
+    for process in sample.processes or ():
+        yield process, rates.get(process.pid)
+
+
+def _servers(kind: AnyKind) -> Table:
+    """Return the table of a kind of server: its readings, what they compute of themselves, and rates per second."""
+
+    def pairs(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
+        rates = {id(each.reading): each for each in kind.rates(host.rates)}
+        for reading in kind.readings(sample):
+            yield reading, rates.get(id(reading))
+
+    measured = (
+        _figures(kind.record, RECORD, leave=("at",)) | {"clock_s": _field(RECORD, "at")} | _properties(kind.record)
+    )
+    counters = [column for column in columns(kind.record) if column.measure is Measure.COUNTER]
+    rates = {column.json: _per_second(column.field) for column in counters}
+    return _of_hosts(kind.name, pairs, _joined(measured, rates))
+
+
+def _properties(record: type[ServerReading]) -> dict[str, Read]:
+    """Return a column for each figure that a reading computes of itself."""
+    found: dict[str, Read] = {}
+    for name, value in vars(record).items():
+        if isinstance(value, property) and not hasattr(ServerReading, name):
+            hint = get_type_hints(value.fget)["return"]
+            if all(kind in (int, float, bool, NoneType) for kind in get_args(hint) or (hint,)):
+                found[name] = _field(RECORD, name)
+    return found
+
+
+def _per_second(field: str) -> Read:
+    return lambda row: None if row.rates is None else row.rates.per_second[field]
+
+
+class Latency(NamedTuple):
+    """The distribution of one part of the requests' time in an interval."""
+
+    part: str
+    values: Distribution
+
+
+def _latencies(snapshot: Snapshot) -> Iterator[Latency]:
+    latencies = None if snapshot.load is None else snapshot.load.latencies
+    for field in fields(Latencies) if latencies is not None else ():
+        values: Distribution | None = getattr(latencies, field.name)
+        if values is not None:
+            yield Latency(field.name, values)
+
+
+def _latency_columns() -> dict[str, Read]:
+    columns: dict[str, Read] = {"part": attrgetter("part")}
+    columns |= _figures(Distribution, attrgetter("values"), leave=("sum_squares_us2",))
+    columns["mean_ms"] = lambda latency: mean(latency.values) / 1e3 if latency.values.count else None
+    return columns | {f"{name}_ms": _percentile(percent) for name, percent in PERCENTILES.items()}
+
+
+def _percentile(percent: float) -> Read:
+    return lambda latency: percentile(latency.values, percent) / 1e3 if latency.values.count else None
+
+
+def _buckets(snapshot: Snapshot) -> Iterator[tuple[str, int, int, int]]:
+    for part, values in _latencies(snapshot):
+        for bucket, count in zip(values.buckets, values.counts, strict=True):
+            yield (part, *bounds(bucket), count)
+
+
+def _generator_workers(snapshot: Snapshot) -> Iterable[tuple[int, float]]:
+    generator = None if snapshot.load is None else snapshot.load.generator
+    return enumerate(() if generator is None else generator.worker_cpu_s, start=1)
+
+
+def _findings(snapshot: Snapshot) -> Iterable[tuple[int, Finding]]:
+    """Return the verdict at position 0, then the others."""
+    return enumerate((snapshot.diagnosis.verdict, *snapshot.diagnosis.findings[1:]))
+
+
+def _evidence(snapshot: Snapshot) -> Iterator[tuple[int, str, Evidence]]:
+    for position, finding in _findings(snapshot):
+        for evidence in finding.evidence:
+            yield position, finding.bottleneck, evidence
+
+
+def _items(*names: str) -> dict[str, Read]:
+    return {name: itemgetter(position) for position, name in enumerate(names)}
+
+
+def _of_load(name: str) -> Callable[[Snapshot], Iterable[Any]]:
+    return lambda snapshot: () if snapshot.load is None else getattr(snapshot.load, name)
+
+
+def _same(record: Any) -> Any:
+    return record
+
+
+TABLES = (
+    Table("load", _load_columns(), lambda snapshot: () if snapshot.load is None else (snapshot,)),
+    Table("generator_worker", _items("number", "cpu_s"), _generator_workers),
+    Table("engine_worker", _figures(EngineWorker, _same), _of_load("workers")),
+    Table("stated_times", _figures(StatedTimes, _same), _of_load("stated")),
+    Table("latency", _latency_columns(), _latencies),
+    Table("latency_bucket", _items("part", "from_us", "to_us", "count"), _buckets),
+    Table("host", _host_columns(), attrgetter("hosts")),
+    _of_hosts("core", _cores, _core_columns()),
+    _of_hosts(
+        "disk",
+        _with_rates("disks", "name"),
+        _joined(_figures(Disk, RECORD), _figures(DiskRates, RATES, leave=("name", "swap"))),
+    ),
+    _of_hosts(
+        "network",
+        _with_rates("networks", "name"),
+        _joined(_figures(Network, RECORD), _figures(NetworkRates, RATES, leave=("name", "link_mbit"))),
+    ),
+    _of_hosts(
+        "listener",
+        lambda sample, _: () if sample.tcp is None else sample.tcp.listeners,
+        _figures(Listener, RECORD),
+    ),
+    _of_hosts("process", _processes, _figures(Process, RECORD) | {"cpu_pct": _field(RATES, "cpu")}),
+    _of_hosts("process_group", lambda _, host: _rates(host, "groups"), _figures(GroupRates, RECORD)),
+    *map(_servers, KINDS),
+    _of_hosts("collector", lambda sample, _: sample.outcomes, _figures(Outcome, RECORD)),
+    Table("finding", _items("position") | _figures(Finding, itemgetter(1)), _findings),
+    Table("evidence", _items("position", "bottleneck") | _figures(Evidence, itemgetter(2)), _evidence),
+    Table("mark", {"text": _same}, attrgetter("frame.marks")),
+)
+"""Every table, in the order of the export."""
