@@ -8,7 +8,7 @@ from pathlib import Path
 from loadtop.cli.display import with_screen
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import Options
-from loadtop.engines.command import CommandLoad, OutputFiles
+from loadtop.engines.command import CommandLoad
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 from loadtop.model.secrets import BLANK, without_secrets
 
@@ -30,7 +30,7 @@ def command_load(options: Options) -> CommandLoad:
     if with_screen(options):
         return CommandLoad(options.program, plan=tested(options.program))
     # The JSON summary would have standard output for itself.
-    files = OutputFiles(2 if options.output.json == "-" else 1, 2)
+    files = (2 if options.output.json == "-" else 1, 2)
     return CommandLoad(options.program, files, plan=tested(options.program))
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.engines.output import OutputForwarder
@@ -25,26 +24,20 @@ STOP_S = 3.0
 """How long an interrupted command may take to print its results before it is terminated."""
 
 
-class OutputFiles(NamedTuple):
-    """Open files that the output of a command is passed on to."""
-
-    out: int
-    error: int
-
-
 class CommandLoad:
     """A command as a :class:`loadtop.pipeline.monitor.LoadSource`. It and all its descendants end with loadtop.
 
-    With ``files`` its output is passed on to them; without, it has a pseudo-terminal, :attr:`terminal`. A command that
-    is not a known tool gives no samples: nothing is known of its load. ``plan`` is what it seems to request.
+    With ``files``, its output and errors are passed on to these open files; without, it has a pseudo-terminal,
+    :attr:`terminal`. A command that is not a known tool gives no samples: nothing is known of its load. ``plan`` is
+    what it seems to request.
     """
 
-    def __init__(self, argv: Sequence[str], files: OutputFiles | None = None, *, plan: Plan | None = None) -> None:
+    def __init__(self, argv: Sequence[str], files: tuple[int, int] | None = None, *, plan: Plan | None = None) -> None:
         self.argv = tuple(argv)
         self.plan = plan
         self.stopped = False
         self.terminal = Terminal(self._read_line) if files is None else None
-        self._files = files or OutputFiles(1, 2)
+        self._files = files or (1, 2)
         self._process = GuardedProcess()
         self._reader = reader_of_command(self.argv)
         self._started_at = self._counted_at = self._ended_at = 0.0

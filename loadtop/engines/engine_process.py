@@ -20,9 +20,6 @@ from loadtop.i18n.message import Message, MessageError, verbatim
 HEARTBEAT_S = 2.0
 """Interval of the heartbeats; the script ends 15 s after the last one."""
 
-WRITE_S = 0.05
-"""Interval at which the input of the script is written."""
-
 PORT_S = 20.0
 """How long the connection and its forwarded port may take."""
 
@@ -48,6 +45,8 @@ class EngineProcess:
     """
 
     engine: ClassVar[str]
+    install: ClassVar[Mapping[str, Message]]
+    """How to install the programs that it needs."""
 
     def __init__(
         self,
@@ -67,8 +66,7 @@ class EngineProcess:
         self._term_s = term_s
         self._process = GuardedProcess()
         self._tool_ended = False
-        self._input = -1
-        self._unsent = b""
+        self._input: asyncio.WriteTransport | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._forwarded_port = 0
         self._port_known = asyncio.Event()
@@ -102,7 +100,12 @@ class EngineProcess:
         if self._process.problem is not None:
             return Message("{process} cannot be run: {reason}", process=self.title, reason=self._process.problem)
         if self.missing:
-            return self._missing_program(self.missing)
+            return Message(
+                "{program} is not installed on {machine}: {advice}",
+                program=self.missing,
+                machine=self.machine.name,
+                advice=self.install.get(self.missing, Message("install it there, so that it is on PATH")),
+            )
         reason = self._reason()
         if reason is None:
             return Message("{process} ended", process=self.title)
@@ -113,14 +116,13 @@ class EngineProcess:
         command = ["sh", "-c", self._script + read_resource("run_process.sh"), "loadtop", *self._arguments]
         remote = self.machine.remote
         argv = [*_ssh(self.machine.place, port), shlex.join(command)] if remote else command
-        stdin, self._input = os.pipe()
-        output, stdout = os.pipe()
-        errors, stderr = os.pipe()
-        os.set_blocking(self._input, False)
+        (stdin, commands), (output, stdout), (errors, stderr) = os.pipe(), os.pipe(), os.pipe()
         await self._process.start(argv, (stdin, stdout, stderr), term_s=self._term_s)
-        for end in (stdin, stdout, stderr):
-            os.close(end)
+        for file in (stdin, stdout, stderr):
+            os.close(file)
         self._tasks.append(asyncio.create_task(self._read(errors, output)))
+        loop = asyncio.get_running_loop()
+        self._input, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(commands, "wb", 0))
         if remote and port is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._port_known.wait(), PORT_S)
@@ -128,8 +130,8 @@ class EngineProcess:
         if self.ended or port == 0:
             return
         lines = [f"{name} {base64.b64encode(text.encode()).decode('ascii')}" for name, text in files.items()]
-        self._unsent = "\n".join([*lines, f". {port or 0}"]).encode() + b"\n"
-        self._tasks.append(asyncio.create_task(self._write()))
+        self._input.write("\n".join([*lines, f". {port or 0}\n"]).encode())
+        self._tasks.append(asyncio.create_task(self._send_heartbeats(self._input)))
 
     async def wait(self) -> None:
         """Wait until it has ended."""
@@ -137,43 +139,29 @@ class EngineProcess:
 
     def stop(self) -> None:
         """Ask the tool to end; its last results can still be read."""
-        self._unsent += b"stop\n"
+        if self._input is not None and not self._input.is_closing():
+            self._input.write(b"stop\n")
 
     async def close(self) -> None:
         """End it, and everything that it started."""
         for task in self._tasks[1:]:
             task.cancel()
-        if self._input >= 0:
-            os.close(self._input)
-            self._input = -1
+        if self._input is not None and not self._input.is_closing():
+            self._input.abort()
         if self._process.pid is not None and not self.ended:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), 2.0)
         await self._process.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _missing_program(self, program: str) -> Message:
-        return Message("{program} is not installed on {machine}", program=program, machine=self.machine.name)
-
     def _reason(self) -> Message | None:
         """Return why the tool ended, from its output."""
         return verbatim(self.lines[-1]) if self.lines else None
 
-    async def _write(self) -> None:
-        """Write the files, then a heartbeat every now and then."""
-        idle_s = 0.0
-        while self._input >= 0:
-            try:
-                if self._unsent:
-                    self._unsent = self._unsent[os.write(self._input, self._unsent) :]
-            except BlockingIOError:
-                pass
-            except OSError:
-                return
-            await asyncio.sleep(WRITE_S)
-            idle_s += WRITE_S
-            if not self._unsent and idle_s >= HEARTBEAT_S:
-                self._unsent, idle_s = b"\n", 0.0
+    async def _send_heartbeats(self, script: asyncio.WriteTransport) -> None:
+        while not script.is_closing():
+            await asyncio.sleep(HEARTBEAT_S)
+            script.write(b"\n")
 
     async def _read(self, errors: int, output: int) -> None:
         try:

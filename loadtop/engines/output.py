@@ -45,7 +45,30 @@ class LineSplitter:
         return self.feed(b"\n")
 
 
-class OutputForwarder:
+class CommandOutput:
+    """Gives each line of output to ``on_line``."""
+
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        self._on_line = on_line
+        self._lines = LineSplitter()
+        self._done = asyncio.Event()
+
+    async def drained(self, seconds: float) -> None:
+        """Wait until all output has been read, at most this long."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._done.wait(), seconds)
+
+    def _feed(self, data: bytes) -> None:
+        for line in self._lines.feed(data):
+            self._on_line(line)
+
+    def _finish(self) -> None:
+        for line in self._lines.finish():
+            self._on_line(line)
+        self._done.set()
+
+
+class OutputForwarder(CommandOutput):
     """Passes the output of a command on to the open file ``out``, and each line to ``on_line``.
 
     Output is passed on in whole lines, so that it does not cut lines of ours. A terminal gets control characters
@@ -53,12 +76,10 @@ class OutputForwarder:
     """
 
     def __init__(self, out: int, on_line: Callable[[str], None]) -> None:
+        super().__init__(on_line)
         self._out = out
         self._to_terminal = os.isatty(out)
-        self._on_line = on_line
-        self._lines = LineSplitter()
         self._loop = asyncio.get_running_loop()
-        self._done = asyncio.Event()
         self._read_end, self.command_end = os.pipe()
         self._thread = threading.Thread(target=self._run, name=f"output to {out}", daemon=True)
 
@@ -66,11 +87,6 @@ class OutputForwarder:
         """Start once the command has :attr:`command_end`; closes our copy of that."""
         os.close(self.command_end)
         self._thread.start()
-
-    async def drained(self, seconds: float) -> None:
-        """Wait until everything has been passed on, at most this long."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._done.wait(), seconds)
 
     def _run(self) -> None:
         pending = b""
@@ -100,12 +116,3 @@ class OutputForwarder:
             data = "".join(char if char in "\n\r\t" else plain(char) for char in text).encode()
         while data:
             data = data[os.write(self._out, data) :]
-
-    def _feed(self, data: bytes) -> None:
-        for line in self._lines.feed(data):
-            self._on_line(line)
-
-    def _finish(self) -> None:
-        for line in self._lines.finish():
-            self._on_line(line)
-        self._done.set()

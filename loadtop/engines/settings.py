@@ -9,6 +9,8 @@ from loadtop.i18n.message import Message
 USERS_PER_RATE = 2
 """Simulated users for each request/s of an open model: the rate holds while responses take up to two seconds."""
 
+_ADVICE = Message("leave it out, or use the built-in engine")
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -37,25 +39,26 @@ def duration_of(plan: Plan) -> float | None:
     return sum(durations) if len(durations) == len(plan.steps) else None
 
 
+def impossible(option: str | Message, engine: str, advice: Message = _ADVICE) -> PlanError:
+    """Return the error for what an engine cannot do."""
+    return PlanError(
+        Message(
+            "{option} is not possible with --engine {engine}: {advice}", option=option, engine=engine, advice=advice
+        )
+    )
+
+
 def check_options(plan: Plan, engine: str) -> None:
     """Raise PlanError for what only the built-in engine can do."""
-    impossible = {
+    options = {
         "-X": plan.proxy is not None,
         "-B": plan.bind is not None,
         "-b": plan.socket_buffer is not None,
         "-f, -Z, -E and -I": plan.tls != TlsOptions(),
         "-v": bool(plan.verbosity),
     }
-    for option, given in impossible.items():
+    for option, given in options.items():
         if given:
-            raise PlanError(
-                Message(
-                    "{option} is not possible with --engine {engine}: leave it out, or use the built-in engine",
-                    option=option,
-                    engine=engine,
-                )
-            )
+            raise impossible(option, engine)
     if any(step.targets is not None for step in plan.steps):
-        raise PlanError(
-            Message("steps with targets of their own are not possible with --engine {engine}", engine=engine)
-        )
+        raise impossible(Message("a step with targets of its own"), engine)

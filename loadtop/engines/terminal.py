@@ -9,7 +9,7 @@ import struct
 import termios
 from collections.abc import Callable
 
-from loadtop.engines.output import LineSplitter
+from loadtop.engines.output import CommandOutput
 from loadtop.engines.screen import Screen
 
 READ_BYTES = 8192
@@ -17,15 +17,13 @@ PAUSE_S = 0.02
 """Pause after a full read: a command that floods its terminal has to wait, and the cockpit stays responsive."""
 
 
-class Terminal:
-    """The controlling side. ``on_line`` gets every line that the command prints."""
+class Terminal(CommandOutput):
+    """The controlling side."""
 
     def __init__(self, on_line: Callable[[str], None], columns: int = 80, rows: int = 24) -> None:
+        super().__init__(on_line)
         self.screen = Screen(columns, rows)
-        self._on_line = on_line
-        self._lines = LineSplitter()
         self._master = self._slave = -1
-        self._done = asyncio.Event()
         self._pause: asyncio.TimerHandle | None = None
 
     def open(self) -> int:
@@ -53,11 +51,6 @@ class Terminal:
         if self._master >= 0 and not self._done.is_set():
             with contextlib.suppress(OSError):
                 os.write(self._master, keys)
-
-    async def drained(self, seconds: float) -> None:
-        """Wait until all output has been read, at most this long."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._done.wait(), seconds)
 
     def close(self) -> None:
         """Close both sides."""
@@ -88,8 +81,7 @@ class Terminal:
             self._stop()
             return
         self.screen.feed(data)
-        for line in self._lines.feed(data):
-            self._on_line(line)
+        self._feed(data)
         if len(data) == READ_BYTES:
             loop.remove_reader(self._master)
             self._pause = loop.call_later(PAUSE_S, self._listen)
@@ -100,6 +92,4 @@ class Terminal:
         if self._pause is not None:
             self._pause.cancel()
         asyncio.get_running_loop().remove_reader(self._master)
-        for line in self._lines.finish():
-            self._on_line(line)
-        self._done.set()
+        self._finish()

@@ -1,4 +1,4 @@
-"""``--engine jmeter``: the load is what the server logged, here and by SSH; nothing of it is left, however it ends."""
+"""``--engine jmeter``: the load is what the server logged, here and by SSH; no process is left, however it ends."""
 
 import json
 import os
@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import far_machine, figures, line_of, living, loadtop, mark_processes, started, until
+from tests.loads.engines import (
+    command_line,
+    live_processes,
+    loadtop,
+    mark_processes,
+    remote_machine,
+    started,
+    summary_of,
+    wait_until,
+)
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
@@ -27,12 +36,12 @@ def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def far(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
-    return far_machine(sshd, tmp_path, mark)
+def remote_place(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
+    return remote_machine(sshd, tmp_path, mark)
 
 
-def own_plan(tmp_path: Path, url: str, threads: str = "${__P(threads,2)}") -> Path:
-    """A plan as a user would have it."""
+def user_plan(tmp_path: Path, url: str, threads: str = "${__P(threads,2)}") -> Path:
+    """Return a plan such as users have."""
     from loadtop.engines.jmeter.test_plan import jmx
     from loadtop.generator.plan import Plan, Step, Target
 
@@ -42,7 +51,7 @@ def own_plan(tmp_path: Path, url: str, threads: str = "${__P(threads,2)}") -> Pa
     return plan
 
 
-def test_exactly_as_many_requests_as_asked_for(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+def test_exactly_as_many_requests_as_requested(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
     server = apache(pages={"a.html": "x" * 1000, "b.html": "y"}, workers=12)
     (tmp_path / "urls").write_text(f"{server.url}a.html 3\n{server.url}b.html 1\n")
     (tmp_path / "body").write_text("\n one\r\ntwo <&> ü")
@@ -51,7 +60,7 @@ def test_exactly_as_many_requests_as_asked_for(apache: ApacheFactory, mark: str,
         "--json", "-", "--urls", str(tmp_path / "urls"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    load, logged = figures(done.stdout)["load"], server.logged()
+    load, logged = summary_of(done.stdout)["load"], server.logged()
     assert (load["engine"], load["requests"], len(logged), load["failed"]) == ("jmeter", 301, 301, 0)
     assert (load["latency_source"], load["keepalive_requests"]) == ("measured", None)
     assert load["received_bytes"] > 100_000
@@ -59,33 +68,35 @@ def test_exactly_as_many_requests_as_asked_for(apache: ApacheFactory, mark: str,
     assert load["connect_ms"]["max"] <= load["latency_ms"]["max"]
     assert sum(request.reused > 0 for request in logged) > 250
     assert 150 < sum("a.html" in request.line for request in logged) < 280
-    assert until(lambda: not living(mark), 5)
+    assert wait_until(lambda: not live_processes(mark), 5)
     assert not list(tmp_path.glob("loadtop.*"))
 
 
-def test_steps_here_and_on_a_far_machine(apache: ApacheFactory, far: str, mark: str, tmp_path: Path) -> None:
+def test_steps_here_and_on_a_remote_machine(
+    apache: ApacheFactory, remote_place: str, mark: str, tmp_path: Path
+) -> None:
     server = apache(workers=12)
     done = loadtop(
-        "--engine", "jmeter", "--generator", f"g1={far}", "--generator", "me=local", "--steps", "2,4",
+        "--engine", "jmeter", "--generator", f"g1={remote_place}", "--generator", "me=local", "--steps", "2,4",
         "--step-time", "2", "--warmup", "1", "--json", "-", server.url,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    summary = figures(done.stdout)
+    summary = summary_of(done.stdout)
     assert [step["concurrency"] for step in summary["steps"]] == [2, 4]
     assert all(step["requests"] > 10 for step in summary["steps"])
     assert 0 < summary["load"]["requests"] < len(server.logged())
     assert {host["name"] for host in summary["hosts"]} == {"g1", "local"}
-    assert until(lambda: not living(mark), 10), [line_of(pid) for pid in living(mark)]
+    assert wait_until(lambda: not live_processes(mark), 10), [command_line(pid) for pid in live_processes(mark)]
     assert not list(tmp_path.glob("loadtop.*"))
 
 
 @pytest.mark.usefixtures("mark")
 def test_a_plan_of_the_user(apache: ApacheFactory, tmp_path: Path) -> None:
     server = apache(pages={"own.html": "mine"}, workers=12)
-    plan = own_plan(tmp_path, server.url)
+    plan = user_plan(tmp_path, server.url)
     done = loadtop("--engine", "jmeter", "--plan", str(plan), "-c", "3", "--json", "-")
     assert done.returncode == 0, done.stderr
-    summary = figures(done.stdout)
+    summary = summary_of(done.stdout)
     assert summary["url"] == f"{server.url}own.html"
     assert summary["load"]["requests"] == len(server.logged()) > 10
     assert summary["load"]["concurrency"] == 3
@@ -95,7 +106,7 @@ def test_a_plan_of_the_user(apache: ApacheFactory, tmp_path: Path) -> None:
 def test_answers_and_errors_are_told_apart(apache: ApacheFactory) -> None:
     server = apache(workers=12)
     done = loadtop("--engine", "jmeter", "-n", "20", "--json", "-", server.url, f"{server.url}none.html")
-    load, logged = figures(done.stdout)["load"], server.logged()
+    load, logged = summary_of(done.stdout)["load"], server.logged()
     missing = sum("none.html" in request.line for request in logged)
     assert (load["requests"], load["non_2xx"], load["failures"]["unclassified"]) == (20, missing, missing)
     gone = loadtop("--engine", "jmeter", "-n", "3", "http://127.0.0.1:1/")
@@ -111,38 +122,40 @@ def test_debians_package_reads_plans_too(
     server = apache(pages={"own.html": "mine"}, workers=12)
     done = loadtop("--engine", "jmeter", "-n", "41", "-c", "4", "-k", "--json", "-", server.url)
     assert done.returncode == 0, done.stderr
-    load = figures(done.stdout)["load"]
+    load = summary_of(done.stdout)["load"]
     assert (load["requests"], len(server.logged()), load["failed"], load["sent_bytes"]) == (41, 41, 0, None)
     assert load["latency_ms"]["max"] > 0
-    plan = own_plan(tmp_path, server.url)
+    plan = user_plan(tmp_path, server.url)
     assert loadtop("--engine", "jmeter", "--plan", str(plan), "-c", "3").returncode == 0
     assert len(server.logged()) > 50
-    assert until(lambda: not living(mark), 5)
+    assert wait_until(lambda: not live_processes(mark), 5)
     assert not list(tmp_path.glob("loadtop.*"))
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
-def test_nothing_is_left_on_any_machine(apache: ApacheFactory, far: str, mark: str, tmp_path: Path, name: str) -> None:
+def test_no_process_is_left_on_any_machine(
+    apache: ApacheFactory, remote_place: str, mark: str, tmp_path: Path, name: str
+) -> None:
     server = apache(workers=12)
-    words = ("--generator", f"g1={far}", "--generator", "me=local", server.url)
+    words = ("--generator", f"g1={remote_place}", "--generator", "me=local", server.url)
     with started("--engine", "jmeter", "-t", "60", "-c", "4", *words) as program:
-        assert until(lambda: len(server.access_log.read_text().splitlines()) > 50)
+        assert wait_until(lambda: len(server.access_log.read_text().splitlines()) > 50)
         program.send_signal(getattr(signal, name))
         out, told = program.communicate(timeout=30)
     assert program.returncode == (130 if name == "SIGINT" else -9), told
-    assert until(lambda: not living(mark)), [line_of(pid) for pid in living(mark)]
+    assert wait_until(lambda: not live_processes(mark)), [command_line(pid) for pid in live_processes(mark)]
     assert not list(tmp_path.glob("loadtop.*"))
     if name == "SIGINT":
-        assert figures(out)["load"]["requests"] > 0
+        assert summary_of(out)["load"]["requests"] > 0
 
 
-def test_a_lost_machine_is_told_and_the_rest_goes_on(apache: ApacheFactory, far: str, mark: str) -> None:
+def test_a_lost_machine_is_reported_and_the_rest_goes_on(apache: ApacheFactory, remote_place: str, mark: str) -> None:
     server = apache(workers=12)
-    words = ("--generator", f"g1={far}", "--generator", "me=local", server.url)
+    words = ("--generator", f"g1={remote_place}", "--generator", "me=local", server.url)
     with started("--engine", "jmeter", "-t", "8", "-c", "4", *words) as program:
         assert program.stderr is not None
         assert any("c=4" in line for line in program.stderr)  # it has begun on both
-        java = living(mark, "java", "ApacheJMeter.jar")
+        java = live_processes(mark, "java", "ApacheJMeter.jar")
         os.kill(java[0], signal.SIGKILL)
         killed = time.monotonic()
         line = ""
@@ -151,11 +164,11 @@ def test_a_lost_machine_is_told_and_the_rest_goes_on(apache: ApacheFactory, far:
         assert time.monotonic() < killed + 5
         out, told = program.communicate(timeout=60)
     assert program.returncode == 0, told
-    assert figures(out)["load"]["state"] == "done"
+    assert summary_of(out)["load"]["state"] == "done"
 
 
 @pytest.mark.usefixtures("mark")
-def test_the_concurrency_is_turned_by_tune(apache: ApacheFactory) -> None:
+def test_tune_changes_the_threads(apache: ApacheFactory) -> None:
     server = apache(workers=12)
     done = loadtop(
         "tune", "--engine", "jmeter", "-k", "-c", "2", "--finer", "0", "--step-time", "2", "-t", "30", "-q", "--json",
@@ -186,11 +199,11 @@ def test_a_cell_of_an_experiment(apache: ApacheFactory, tmp_path: Path) -> None:
     assert len(server.logged()) == 80
 
 
-def test_plans_that_are_broken(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+def test_broken_plans(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
     url = apache().url
     (tmp_path / "wrong.jmx").write_text("<x")
     (tmp_path / "other.jmx").write_text("<x/>")
-    plan = own_plan(tmp_path, url, threads="1")
+    plan = user_plan(tmp_path, url, threads="1")
     lost = tmp_path / "lost.jmx"
     lost.write_text(plan.read_text().replace("HTTPSamplerProxy", "NoSuchSampler"))
     for words, code, expected in (
@@ -205,4 +218,4 @@ def test_plans_that_are_broken(apache: ApacheFactory, mark: str, tmp_path: Path)
         done = loadtop("--engine", "jmeter", *words)
         assert done.returncode == code, done.stderr
         assert expected in done.stderr + done.stdout
-    assert until(lambda: not living(mark), 5)
+    assert wait_until(lambda: not live_processes(mark), 5)

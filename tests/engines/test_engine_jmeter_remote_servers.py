@@ -1,4 +1,4 @@
-"""``--engine jmeter -R``: jmeter-servers that run already, in network namespaces as machines. Needs root."""
+"""``--engine jmeter -R``: remote servers that run already, in network namespaces as machines. Needs root."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.machines import Machine, machines
-from tests.loads.engines import figures, line_of, living, loadtop, mark_processes, started, until
+from tests.loads.engines import command_line, live_processes, loadtop, mark_processes, started, summary_of, wait_until
 from tests.loads.waiting import PORT, WAIT_S, waiting_server
 from tests.servers.program import Program, answers, find_program
 
@@ -22,10 +22,10 @@ pytestmark = [pytest.mark.engines, pytest.mark.timeout(180)]
 
 JMETER = Path(sys.prefix) / "jmeter" / "bin"
 RMI = 1099
-TOLD_S = 5.0
+REPORTED_S = 5.0
 
 
-class Stand:
+class Setup:
     """Two jmeter-servers and the server under load."""
 
     def __init__(self, mark: str, hosts: list[Machine], servers: list[Program], url: str, log: Path) -> None:
@@ -35,24 +35,24 @@ class Stand:
     def served(self) -> int:
         return len(self._log.read_text().splitlines())
 
-    def calm(self) -> bool:
-        """Whether nothing is asked for any more."""
+    def is_idle(self) -> bool:
+        """Return whether no more requests arrive."""
         before = self.served()
         time.sleep(1)
         return self.served() == before
 
 
 @pytest.fixture
-def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
+def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Setup]:
     if not (JMETER / "jmeter").exists():
         pytest.fail("this test needs JMeter: make test-engines", pytrace=False)
-    with stand_of(JMETER, tmp_path, monkeypatch) as made:
+    with setup_of(JMETER, tmp_path, monkeypatch) as made:
         yield made
 
 
 @contextmanager
-def stand_of(programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Stand]:
-    """Servers, and a client, of the JMeter that is in ``programs``."""
+def setup_of(programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Setup]:
+    """Remote servers and a client of the JMeter in ``programs``."""
     mark = mark_processes(monkeypatch, tmp_path, programs)
     log = tmp_path / "web.log"
     with ExitStack() as tidy:
@@ -65,7 +65,7 @@ def stand_of(programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("TESTS_MARK", mark)
         for each, host in zip(servers, hosts, strict=True):
             each.wait_until(partial(answers, RMI, host.address))
-        yield Stand(mark, hosts, servers, f"http://{web.address}:{PORT}/", log)
+        yield Setup(mark, hosts, servers, f"http://{web.address}:{PORT}/", log)
 
 
 def jmeter_server(programs: Path, host: Machine, directory: Path) -> Program:
@@ -74,7 +74,7 @@ def jmeter_server(programs: Path, host: Machine, directory: Path) -> Program:
 
 
 def with_keys(directory: Path) -> Path:
-    """A JMeter like ours whose servers speak TLS, as they do unless they are told otherwise; its programs."""
+    """Copy JMeter with servers that speak TLS, its default; return its programs."""
     programs = directory / "encrypted" / "bin"
     shutil.copytree(JMETER, programs)
     (programs.parent / "lib").symlink_to(JMETER.parent / "lib")
@@ -91,110 +91,120 @@ def with_keys(directory: Path) -> Path:
     return programs
 
 
-def make_load_until(stand: Stand, end: signal.Signals) -> None:
-    """A load that is counted whole, and one that is ended in the middle, after which the servers are calm."""
-    done = loadtop(*stand.remote, "-n", "20", "-c", "2", "--json", "-", stand.url)
+def make_load_until(setup: Setup, end: signal.Signals) -> None:
+    """Run a load to its end, and another one that is ended early; the servers stop after both."""
+    done = loadtop(*setup.remote, "-n", "20", "-c", "2", "--json", "-", setup.url)
     assert done.returncode == 0, done.stderr
-    assert (figures(done.stdout)["load"]["requests"], stand.served()) == (20, 20)
-    with started(*stand.remote, "-t", "60", "-c", "4", stand.url) as program:
-        assert until(lambda: stand.served() > 60)
+    assert (summary_of(done.stdout)["load"]["requests"], setup.served()) == (20, 20)
+    with started(*setup.remote, "-t", "60", "-c", "4", setup.url) as program:
+        assert wait_until(lambda: setup.served() > 60)
         program.send_signal(end)
         program.communicate(timeout=30)
-    assert until(stand.calm, 20)
+    assert wait_until(setup.is_idle, 20)
 
 
 def test_servers_with_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = with_keys(tmp_path)
-    with stand_of(programs, tmp_path, monkeypatch) as stand:
-        make_load_until(stand, signal.SIGKILL)
+    with setup_of(programs, tmp_path, monkeypatch) as setup:
+        make_load_until(setup, signal.SIGKILL)
         (tmp_path / "rmi_keystore.jks").rename(tmp_path / "lost.jks")
-        lost = loadtop(*stand.remote, "-n", "20", "-c", "2", stand.url)
+        lost = loadtop(*setup.remote, "-n", "20", "-c", "2", setup.url)
         assert lost.returncode == 3
         assert "looks for its keys in rmi_keystore.jks" in " ".join((lost.stdout + lost.stderr).split())
-        assert until(lambda: not living(stand.mark), 20), [line_of(pid) for pid in living(stand.mark)]
+        assert wait_until(lambda: not live_processes(setup.mark), 20), [
+            command_line(pid) for pid in live_processes(setup.mark)
+        ]
 
 
 def test_debians_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = Path(find_program("jmeter", install="apt-get install jmeter jmeter-http")).parent
-    with stand_of(programs, tmp_path, monkeypatch) as stand:
-        make_load_until(stand, signal.SIGINT)
-        assert until(lambda: not living(stand.mark), 20), [line_of(pid) for pid in living(stand.mark)]
+    with setup_of(programs, tmp_path, monkeypatch) as setup:
+        make_load_until(setup, signal.SIGINT)
+        assert wait_until(lambda: not live_processes(setup.mark), 20), [
+            command_line(pid) for pid in live_processes(setup.mark)
+        ]
 
 
-def test_two_servers_share_the_load(stand: Stand) -> None:
-    done = loadtop(*stand.remote, "-n", "60", "-c", "6", "--json", "-", stand.url)
+def test_two_servers_share_the_load(setup: Setup) -> None:
+    done = loadtop(*setup.remote, "-n", "60", "-c", "6", "--json", "-", setup.url)
     assert done.returncode == 0, done.stderr
-    load = figures(done.stdout)["load"]
-    assert (load["state"], load["requests"], load["failed"], stand.served()) == ("done", 60, 0, 60)
+    load = summary_of(done.stdout)["load"]
+    assert (load["state"], load["requests"], load["failed"], setup.served()) == ("done", 60, 0, 60)
     assert [(each["name"], each["state"]) for each in load["workers"]] == [
-        (host.address, "stopped") for host in stand.hosts
+        (host.address, "stopped") for host in setup.hosts
     ]
-    done = loadtop(*stand.remote, "-t", "4", "-c", "6", "--json", "-", stand.url)
-    load = figures(done.stdout)["load"]
-    assert (load["requests"], load["failed"]) == (stand.served() - 60, 0)
+    done = loadtop(*setup.remote, "-t", "4", "-c", "6", "--json", "-", setup.url)
+    load = summary_of(done.stdout)["load"]
+    assert (load["requests"], load["failed"]) == (setup.served() - 60, 0)
     assert load["requests"] / 4 == pytest.approx(6 / WAIT_S, rel=0.2)
     assert load["latency_ms"]["p50"] == pytest.approx(1000 * WAIT_S, rel=0.2)
-    assert stand.calm()
-    assert until(lambda: not living(stand.mark), 10), [line_of(pid) for pid in living(stand.mark)]
+    assert setup.is_idle()
+    assert wait_until(lambda: not live_processes(setup.mark), 10), [
+        command_line(pid) for pid in live_processes(setup.mark)
+    ]
 
 
-def test_what_is_lost_is_told_and_the_rest_goes_on(stand: Stand) -> None:
-    with started(*stand.remote, "-t", "20", "-c", "4", stand.url) as program:
+def test_lost_servers_are_reported_and_the_rest_goes_on(setup: Setup) -> None:
+    with started(*setup.remote, "-t", "20", "-c", "4", setup.url) as program:
 
         def told(text: str, since: float) -> bool:
             line = ""
             while text not in line and time.monotonic() < since + 20:
                 line = program.stderr.readline() if program.stderr is not None else ""
-            return time.monotonic() < since + TOLD_S
+            return time.monotonic() < since + REPORTED_S
 
-        assert until(lambda: stand.served() > 40)
-        stand.hosts[1].cut()
-        assert told(f"jmeter-server {stand.hosts[1].address} is lost", time.monotonic())
-        before = stand.served()
-        assert until(lambda: stand.served() > before + 20, 10)
-        stand.servers[0].kill()
-        assert told(f"jmeter-server {stand.hosts[0].address} is lost: Connection refused", time.monotonic())
+        assert wait_until(lambda: setup.served() > 40)
+        setup.hosts[1].cut()
+        assert told(f"jmeter-server {setup.hosts[1].address} is lost", time.monotonic())
+        before = setup.served()
+        assert wait_until(lambda: setup.served() > before + 20, 10)
+        setup.servers[0].kill()
+        assert told(f"jmeter-server {setup.hosts[0].address} is lost: Connection refused", time.monotonic())
         out, _ = program.communicate(timeout=30)
     assert program.returncode == 3
-    load = figures(out)["load"]
+    load = summary_of(out)["load"]
     assert (load["state"], [each["state"] for each in load["workers"]]) == ("failed", ["missing", "missing"])
-    assert until(lambda: not living(stand.mark), 10), [line_of(pid) for pid in living(stand.mark)]
+    assert wait_until(lambda: not live_processes(setup.mark), 10), [
+        command_line(pid) for pid in live_processes(setup.mark)
+    ]
 
 
 @pytest.mark.parametrize("ended", ["SIGINT", "SIGKILL", "client"])
-def test_the_servers_stop_with_us(stand: Stand, tmp_path: Path, ended: str) -> None:
-    with started(*stand.remote, "-t", "60", "-c", "4", stand.url) as program:
-        assert until(lambda: stand.served() > 40)
+def test_the_servers_stop_with_us(setup: Setup, tmp_path: Path, ended: str) -> None:
+    with started(*setup.remote, "-t", "60", "-c", "4", setup.url) as program:
+        assert wait_until(lambda: setup.served() > 40)
         if ended == "client":
-            (client,) = living(stand.mark, "java\0", "-R\0")
+            (client,) = live_processes(setup.mark, "java\0", "-R\0")
             os.kill(client, signal.SIGKILL)
             killed = time.monotonic()
             assert any("jmeter ended" in line for line in program.stderr or ())
-            assert time.monotonic() < killed + TOLD_S
+            assert time.monotonic() < killed + REPORTED_S
         else:
             program.send_signal(getattr(signal, ended))
         out, told = program.communicate(timeout=30)
     assert program.returncode == {"SIGINT": 130, "SIGKILL": -9, "client": 3}[ended], told
-    assert until(stand.calm, 20)
-    assert until(lambda: not living(stand.mark), 20), [line_of(pid) for pid in living(stand.mark)]
+    assert wait_until(setup.is_idle, 20)
+    assert wait_until(lambda: not live_processes(setup.mark), 20), [
+        command_line(pid) for pid in live_processes(setup.mark)
+    ]
     assert not list(tmp_path.glob("loadtop.*"))
     if ended == "client":
-        assert figures(out)["load"]["state"] == "failed"
+        assert summary_of(out)["load"]["state"] == "failed"
     if ended == "SIGINT":
-        assert 0.5 * stand.served() < figures(out)["load"]["requests"] <= stand.served()
+        assert 0.5 * setup.served() < summary_of(out)["load"]["requests"] <= setup.served()
     # They are the user's: they go on, and make the next load.
-    assert loadtop(*stand.remote, "-n", "8", "-c", "2", stand.url).returncode == 0
+    assert loadtop(*setup.remote, "-n", "8", "-c", "2", setup.url).returncode == 0
 
 
-def test_servers_that_make_no_load(stand: Stand) -> None:
-    remote = ("--engine", "jmeter", "-R", f"{stand.hosts[0].address}:1")
-    gone = loadtop(*remote, "-n", "2", stand.url)
+def test_servers_that_make_no_load(setup: Setup) -> None:
+    remote = ("--engine", "jmeter", "-R", f"{setup.hosts[0].address}:1")
+    gone = loadtop(*remote, "-n", "2", setup.url)
     assert gone.returncode == 3
     assert "cannot be reached: Connection refused. Start jmeter-server there" in gone.stdout + gone.stderr
-    with started(*stand.remote, "-t", "60", "-c", "4", stand.url):
-        assert until(lambda: stand.served() > 20)
-        busy = loadtop(*stand.remote, "-n", "8", "-c", "2", stand.url)
+    with started(*setup.remote, "-t", "60", "-c", "4", setup.url):
+        assert wait_until(lambda: setup.served() > 20)
+        busy = loadtop(*setup.remote, "-n", "8", "-c", "2", setup.url)
         assert busy.returncode == 3
         assert "Engine is busy" in busy.stdout + busy.stderr
-        before = stand.served()
-        assert until(lambda: stand.served() > before + 20, 10)
+        before = setup.served()
+        assert wait_until(lambda: setup.served() > before + 20, 10)

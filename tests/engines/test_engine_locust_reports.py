@@ -1,4 +1,4 @@
-"""What is made of a load by Locust afterwards: reports of its recording, its workers in replay, an experiment."""
+"""Loads by Locust: failing locustfiles, ``tune``, reports of a recording, its workers in replay, an experiment."""
 
 import json
 import sqlite3
@@ -10,10 +10,21 @@ from typing import Any
 import pytest
 
 from loadtop.recording.reader import Session
-from tests.loads.engines import LOCUST, figures, living, loadtop, mark_processes, need_locust, until
+from tests.loads.engines import LOCUST, live_processes, loadtop, mark_processes, require_locust, summary_of, wait_until
 from tests.servers.apache import ApacheFactory
 
 pytestmark = pytest.mark.engines
+
+USER = """
+from locust import HttpUser, constant, task
+
+class Me(HttpUser):
+    wait_time = constant(0.05)
+
+    @task
+    def get(self):
+        {task}
+"""
 
 
 class Page(HTMLParser):
@@ -50,7 +61,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    need_locust()
+    require_locust()
     return mark_processes(monkeypatch, tmp_path, LOCUST)
 
 
@@ -76,7 +87,7 @@ def test_reports_of_a_recording(apache: ApacheFactory, mark: str, tmp_path: Path
         "--html", str(live), f"{server.url}a.html", f"{server.url}none.html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    load = figures(done.stdout)["load"]
+    load = summary_of(done.stdout)["load"]
     assert [worker["name"] for worker in load["workers"]] == ["local-1", "local-2"]
     assert sum(worker["users"]["max"] for worker in load["workers"]) == 6
     assert all(worker["host"] == "local" and worker["state"] != "missing" for worker in load["workers"])
@@ -90,7 +101,7 @@ def test_reports_of_a_recording(apache: ApacheFactory, mark: str, tmp_path: Path
         page.feed(path.read_text())
         check_page(page, load)
     again = loadtop("report", "--json", "-", str(file))
-    assert figures(again.stdout)["load"] == load
+    assert summary_of(again.stdout)["load"] == load
     markdown = loadtop("report", "--markdown", str(file)).stdout
     assert f"| {load['requests']} | {load['failed']} (not told apart) | - |" in markdown
     assert "## Workers of the engine" in markdown
@@ -107,7 +118,7 @@ def test_reports_of_a_recording(apache: ApacheFactory, mark: str, tmp_path: Path
         rows = kept.fetchall()
     assert [row[:3] for row in rows] == [("local-1", "local", 3), ("local-2", "local", 3)]
     assert all(row[3] > 1 for row in rows)
-    assert until(lambda: not living(mark), 5)
+    assert wait_until(lambda: not live_processes(mark), 5)
 
 
 def test_an_experiment(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
@@ -138,7 +149,7 @@ def test_an_experiment(apache: ApacheFactory, mark: str, tmp_path: Path) -> None
     refused = loadtop("experiment", "--headless", "--out", str(out), str(_with_requests(tmp_path / "plan.toml")))
     assert refused.returncode == 2
     assert "-n is not possible with --engine locust" in refused.stderr
-    assert until(lambda: not living(mark), 5)
+    assert wait_until(lambda: not live_processes(mark), 5)
 
 
 def _with_requests(plan: Path) -> Path:
@@ -146,3 +157,43 @@ def _with_requests(plan: Path) -> Path:
     other = plan.with_name("requests.toml")
     other.write_text(plan.read_text().replace("time = 1", "requests = 20"))
     return other
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1", "locust ended: No User class found!"),
+        (USER.format(task="raise ValueError('my\\n  own mistake')"), "no user made a request: my own mistake"),
+        (USER.format(task="raise KeyError"), "no user made a request: raise KeyError"),
+    ],
+    ids=["no-user", "mistake", "bare"],
+)
+def test_no_load_is_a_failure(apache: ApacheFactory, mark: str, tmp_path: Path, text: str, said: str) -> None:
+    plan = tmp_path / "plan.py"
+    plan.write_text(text)
+    done = loadtop("--engine", "locust", "--plan", str(plan), "-t", "2", apache().url)
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.startswith(f"The load failed: no verdict\n  {said}\n")
+    assert wait_until(lambda: not live_processes(mark), 5)
+
+
+def test_users_that_give_up_at_times(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+    server = apache(workers=12)
+    plan = tmp_path / "plan.py"
+    plan.write_text(USER.format(task="self.client.get('/').json()"))
+    done = loadtop("--engine", "locust", "--plan", str(plan), "-t", "2", "--json", "-", server.url)
+    assert done.returncode == 0, done.stderr
+    load = summary_of(done.stdout)["load"]
+    assert load["requests"] > 5
+    assert load["message"].startswith("users give up: ")
+    assert wait_until(lambda: not live_processes(mark), 5)
+
+
+@pytest.mark.usefixtures("mark")
+def test_tune_changes_the_users(apache: ApacheFactory) -> None:
+    words = ("-k", "-c", "2", "--finer", "0", "--step-time", "1", "-t", "20", "-q", "--json", "-")
+    done = loadtop("tune", "--engine", "locust", *words, apache(workers=12).url)
+    assert done.returncode == 0, done.stderr
+    summary = summary_of(done.stdout)
+    assert {1, 2} <= {step["concurrency"] for step in summary["steps"]}
+    assert summary["knee"] is not None

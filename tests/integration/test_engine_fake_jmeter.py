@@ -1,5 +1,5 @@
-"""``--engine jmeter`` around a stand-in that says what JMeter 5.6.3 said, and gives the rows that it gave: whatever
-needs no Java. `make test-engines` runs JMeter itself."""
+"""``--engine jmeter`` with a fake JMeter that prints what JMeter 5.6.3 printed, so that no Java is needed.
+`make test-engines` runs JMeter itself."""
 
 import os
 import signal
@@ -7,12 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import far_machine, figures, line_of, living, loadtop, mark_processes, started, until
+from tests.loads.engines import (
+    command_line,
+    live_processes,
+    loadtop,
+    mark_processes,
+    remote_machine,
+    started,
+    summary_of,
+    wait_until,
+)
 from tests.servers.sshd import SshdFactory
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "engines" / "jmeter.csv"
 URL = "http://127.0.0.1:9/"
-BEGUN = f"""
+STARTED = f"""
     while [ $# -gt 0 ]; do
         [ "$1" != -l ] || rows=$2
         shift
@@ -45,32 +54,32 @@ def put(program: Path, script: str) -> None:
 
 
 def test_rows_of_two_machines_are_one_load(jmeter: Path, mark: str, sshd: SshdFactory, tmp_path: Path) -> None:
-    put(jmeter, BEGUN + ENDED)
-    place = far_machine(sshd, tmp_path, mark)
+    put(jmeter, STARTED + ENDED)
+    place = remote_machine(sshd, tmp_path, mark)
     words = ("--generator", f"g1={place}", "--generator", "me=local", "-n", "32", "-c", "2", "--json", "-", URL)
     done = loadtop("--engine", "jmeter", *words)
     assert done.returncode == 0, done.stderr
-    load = figures(done.stdout)["load"]
+    load = summary_of(done.stdout)["load"]
     assert (load["engine"], load["state"], load["requests"], load["failed"]) == ("jmeter", "done", 32, 14)
     assert (load["failures"]["connect"], load["failures"]["unclassified"], load["non_2xx"]) == (8, 6, 16)
     assert (load["latency_source"], load["latency_ms"]["max"]) == ("measured", 25)
     assert load["message"] == "/: Connect to 127.0.0.1:1 [/127.0.0.1] failed: Connection refused"
-    assert until(lambda: not living(mark), 10), [line_of(pid) for pid in living(mark)]
+    assert wait_until(lambda: not live_processes(mark), 10), [command_line(pid) for pid in live_processes(mark)]
     assert not list(tmp_path.glob("loadtop.*"))
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
-def test_nothing_is_left(jmeter: Path, mark: str, tmp_path: Path, name: str) -> None:
-    put(jmeter, f"{BEGUN}\n touch {tmp_path}/begun\n sleep 60")
+def test_no_process_is_left(jmeter: Path, mark: str, tmp_path: Path, name: str) -> None:
+    put(jmeter, f"{STARTED}\n touch {tmp_path}/started\n sleep 60")
     with started("--engine", "jmeter", "-t", "60", URL) as program:
-        assert until((tmp_path / "begun").exists)
+        assert wait_until((tmp_path / "started").exists)
         program.send_signal(getattr(signal, name))
         out, told = program.communicate(timeout=30)
     assert program.returncode == (130 if name == "SIGINT" else -9), told
-    assert until(lambda: not living(mark)), [line_of(pid) for pid in living(mark)]
+    assert wait_until(lambda: not live_processes(mark)), [command_line(pid) for pid in live_processes(mark)]
     assert not list(tmp_path.glob("loadtop.*"))
     if name == "SIGINT":
-        assert figures(out)["load"]["state"] == "stopped"
+        assert summary_of(out)["load"]["state"] == "stopped"
 
 
 def test_it_says_why_there_is_no_load(jmeter: Path, mark: str, tmp_path: Path) -> None:
@@ -78,14 +87,14 @@ def test_it_says_why_there_is_no_load(jmeter: Path, mark: str, tmp_path: Path) -
         ("echo 'Error in NonGUIDriver java.io.Problem: odd'; exit 1", "jmeter ended: java.io.Problem: odd"),
         ("echo 'Error in NonGUIDriver x.ForbiddenClassException: y'", "Debian's JMeter 2.13 reads plans only with"),
         ("echo 'Error in NonGUIDriver x.y: Following remote engines could not be configured:[s]'", "rmi_keystore.jks"),
-        (f"{BEGUN.replace(str(ROWS), os.devnull)}{ENDED}", "ended without a request"),
+        (f"{STARTED.replace(str(ROWS), os.devnull)}{ENDED}", "ended without a request"),
     ):
         put(jmeter, script)
         done = loadtop("--engine", "jmeter", "-q", "-t", "5", URL)
         assert done.returncode == 3, done.stderr
         assert expected in " ".join((done.stderr + done.stdout).split())
     jmeter.unlink()
-    assert not living(mark)
+    assert not live_processes(mark)
     assert not list(tmp_path.glob("loadtop.*"))
 
 

@@ -1,4 +1,4 @@
-"""``--engine locust``: the load is what the server logged, here and by SSH; nothing of it is left, however it ends."""
+"""``--engine locust``: the load is what the server logged, here and by SSH; no process is left, however it ends."""
 
 import re
 import signal
@@ -9,15 +9,15 @@ import pytest
 from loadtop.cli import main
 from tests.loads.engines import (
     LOCUST,
-    far_machine,
-    figures,
-    line_of,
-    living,
+    command_line,
+    live_processes,
     loadtop,
     mark_processes,
-    need_locust,
+    remote_machine,
+    require_locust,
     started,
-    until,
+    summary_of,
+    wait_until,
 )
 from tests.servers.apache import ApacheFactory
 from tests.servers.sshd import SshdFactory
@@ -25,18 +25,18 @@ from tests.servers.sshd import SshdFactory
 
 @pytest.fixture
 def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    need_locust()
+    require_locust()
     return mark_processes(monkeypatch, tmp_path, LOCUST)
 
 
 @pytest.fixture
-def far(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
-    """The place of a far machine on which Locust is installed."""
-    return far_machine(sshd, tmp_path, mark)
+def remote_place(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
+    """The place of a remote machine on which Locust is installed."""
+    return remote_machine(sshd, tmp_path, mark)
 
 
-def let_locust_tell(tmp_path: Path) -> Path:
-    """Have Locust's master print its own figures at its end, which it is given the time for; the file they are in."""
+def print_report_at_end(tmp_path: Path) -> Path:
+    """Have Locust's master print its own report when it ends; return the file with that."""
     program = tmp_path / "locust"
     program.write_text(
         f"""#!/bin/sh
@@ -51,8 +51,10 @@ def let_locust_tell(tmp_path: Path) -> Path:
 
 
 def told_by_locust(own: Path) -> dict[str, float]:
-    """The figures of all requests together that its report has, by their places in our summary."""
-    assert until(lambda: "Error report" in own.read_text() and own.read_text().endswith("\n\n"), 10), own.read_text()
+    """Return the values of all requests in its report, by their places in our summary."""
+    assert wait_until(lambda: "Error report" in own.read_text() and own.read_text().endswith("\n\n"), 10), (
+        own.read_text()
+    )
     counts, percentiles = re.findall(r"^ +Aggregated +(.*)$", own.read_text(), re.MULTILINE)
     requests, failed, mean, least, most, _, rps, _ = re.findall(r"[\d.]+(?![\d.]*%)", counts)
     *shares, last = map(float, percentiles.split())
@@ -67,10 +69,10 @@ def told_by_locust(own: Path) -> dict[str, float]:
     }
 
 
-def test_a_plan_of_ours_on_this_machine(
+def test_our_plan_on_this_machine(
     apache: ApacheFactory, mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own = let_locust_tell(tmp_path)
+    own = print_report_at_end(tmp_path)
     server = apache(pages={"a.html": "x" * 1000, "b.html": "y" * 500}, workers=12)
     done = loadtop(
         "--engine", "locust", "-t", "1", "-c", "6", "--workers", "2", "-k", "-H", "X-Test: yes", "--json", "-",
@@ -78,7 +80,7 @@ def test_a_plan_of_ours_on_this_machine(
         server.url + "a.html", server.url + "b.html", server.url + "none.html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    summary = figures(done.stdout)
+    summary = summary_of(done.stdout)
     load, logged = summary["load"], server.logged()
     assert (load["engine"], load["model"], load["concurrency"], load["state"]) == ("locust", "closed", 6, "done")
     # Requests that the stop cut off are in the log, but Locust counts only what has ended.
@@ -96,7 +98,7 @@ def test_a_plan_of_ours_on_this_machine(
     # It prints whole ms, and throughput to two digits.
     assert ours.pop("rps") == pytest.approx(told.pop("rps"), abs=0.006)
     assert {place: int(value) for place, value in ours.items()} == told
-    assert until(lambda: not living(mark), 5)
+    assert wait_until(lambda: not live_processes(mark), 5)
     assert not list(tmp_path.glob("loadtop.*"))
 
     (recording,) = map(str, (tmp_path / "state" / "loadtop").glob("*.loadtop"))
@@ -110,8 +112,8 @@ def test_a_plan_of_ours_on_this_machine(
         assert expected in capsys.readouterr().out
 
 
-def test_a_plan_of_the_user_in_steps_on_a_far_machine(
-    apache: ApacheFactory, far: str, mark: str, tmp_path: Path
+def test_a_user_plan_in_steps_on_a_remote_machine(
+    apache: ApacheFactory, remote_place: str, mark: str, tmp_path: Path
 ) -> None:
     server = apache(pages={"own.html": "mine"}, workers=12)
     plan = tmp_path / "plan.py"
@@ -124,11 +126,11 @@ def test_a_plan_of_the_user_in_steps_on_a_far_machine(
         "        self.client.get('/own.html')\n"
     )
     done = loadtop(
-        "--engine", "locust", "--plan", str(plan), "--generator", f"g1={far}", "--steps", "2,4", "--step-time", "1",
-        "--json", "-", server.url,
+        "--engine", "locust", "--plan", str(plan), "--generator", f"g1={remote_place}", "--steps", "2,4",
+        "--step-time", "1", "--json", "-", server.url,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    summary = figures(done.stdout)
+    summary = summary_of(done.stdout)
     logged = [request for request in server.logged() if "own.html" in request.line]
     assert len(logged) - 4 <= summary["load"]["requests"] <= len(logged)
     assert [step["concurrency"] for step in summary["steps"]] == [2, 4]
@@ -137,27 +139,39 @@ def test_a_plan_of_the_user_in_steps_on_a_far_machine(
     assert roles == {"local": "other", "g1": "target+generator"}
     (worker,) = summary["load"]["workers"]
     assert (worker["name"], worker["host"], worker["users"]["max"]) == ("g1-1", "g1", 4)
-    assert until(lambda: not living(mark), 10), living(mark)
+    assert wait_until(lambda: not live_processes(mark), 10), live_processes(mark)
     assert not list(tmp_path.glob("loadtop.*"))
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
-def test_nothing_is_left_on_any_machine(apache: ApacheFactory, far: str, mark: str, tmp_path: Path, name: str) -> None:
+def test_no_process_is_left_on_any_machine(
+    apache: ApacheFactory, remote_place: str, mark: str, tmp_path: Path, name: str
+) -> None:
     server = apache(workers=12)
     with started(
-        "--engine", "locust", "-t", "60", "-c", "4", "--generator", f"g1={far}", "--generator", "me=local", server.url
+        "--engine",
+        "locust",
+        "-t",
+        "60",
+        "-c",
+        "4",
+        "--generator",
+        f"g1={remote_place}",
+        "--generator",
+        "me=local",
+        server.url,
     ) as program:
-        assert until(lambda: len(server.access_log.read_text().splitlines()) > 50)
+        assert wait_until(lambda: len(server.access_log.read_text().splitlines()) > 50)
         program.send_signal(getattr(signal, name))
         out, told = program.communicate(timeout=30)
     assert program.returncode == (130 if name == "SIGINT" else -9), told
-    assert until(lambda: not living(mark)), [line_of(pid) for pid in living(mark)]
+    assert wait_until(lambda: not live_processes(mark)), [command_line(pid) for pid in live_processes(mark)]
     assert not list(tmp_path.glob("loadtop.*"))
     if name == "SIGINT":
-        assert figures(out)["load"]["requests"] > 0
+        assert summary_of(out)["load"]["requests"] > 0
 
 
-def test_what_cannot_begin_says_why(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+def test_a_load_that_cannot_start_says_why(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
     url = apache().url
     (tmp_path / "wrong.py").write_text("def (")
     lost = tmp_path / "lost.py"
@@ -175,7 +189,7 @@ def test_what_cannot_begin_says_why(apache: ApacheFactory, mark: str, tmp_path: 
         done = loadtop("--engine", "locust", *words, url)
         assert done.returncode == code, done.stderr
         assert expected in done.stderr + done.stdout
-    assert until(lambda: not living(mark), 5)
+    assert wait_until(lambda: not live_processes(mark), 5)
 
 
 def test_without_locust(apache: ApacheFactory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""``loadtop watch -- COMMAND``: figures of real tools, exit codes, what is passed on, and what is left at the end."""
+"""``loadtop watch -- COMMAND``: results of real tools, exit codes, output, and the end of all processes."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def watch(*words: str, timeout: float = 60) -> "subprocess.CompletedProcess[str]
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
 
 
-def figures(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+def summary_of(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
     parsed: dict[str, Any] = json.loads(done.stdout)
     return parsed
 
@@ -48,15 +48,15 @@ def report_of(*words: str) -> str:
     return done.stdout
 
 
-def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
     end = time.monotonic() + seconds
     while not holds() and time.monotonic() < end:
         time.sleep(0.05)
     return holds()
 
 
-def living(mark: str) -> list[int]:
-    """Processes with that in their environment or arguments, zombies left out."""
+def live_processes(mark: str) -> list[int]:
+    """Return the processes with this text in environment or arguments, without zombies."""
     found: list[int] = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -68,7 +68,7 @@ def living(mark: str) -> list[int]:
     return found
 
 
-def test_what_a_tool_states_is_recorded(apache: ApacheFactory, state: Path) -> None:
+def test_results_of_a_tool_are_recorded(apache: ApacheFactory, state: Path) -> None:
     server = apache()
     done = watch("--", "wrk", "-t1", "-c4", "-d1s", "--latency", server.url)
     assert done.returncode == 0, done.stderr
@@ -87,7 +87,7 @@ def test_what_a_tool_states_is_recorded(apache: ApacheFactory, state: Path) -> N
     assert "as wrk states them" in report
 
 
-def test_what_a_tool_does_not_say_is_in_no_report(apache: ApacheFactory, state: Path, tmp_path: Path) -> None:
+def test_what_a_tool_does_not_print_is_in_no_report(apache: ApacheFactory, state: Path, tmp_path: Path) -> None:
     assert watch("-q", "--", "hey", "-n", "40", "-c", "2", apache().url).returncode == 0
     recording = str(next(state.glob("*.loadtop")))
     text = report_of("--text", recording)
@@ -103,7 +103,7 @@ def test_a_script_is_shown_and_its_tool_is_found(apache: ApacheFactory) -> None:
     server = apache()
     done = watch("--json", "-", "--", "sh", "-c", f"echo begins; ab -q -n 50 {server.url}; exit 7")
     assert done.returncode == 7
-    load = figures(done)["load"]
+    load = summary_of(done)["load"]
     assert (load["engine"], load["requests"]) == ("ab", 50)
     assert "exit code 7" in load["message"]
 
@@ -153,14 +153,14 @@ def test_secrets_are_not_recorded(state: Path) -> None:
         assert session.meta.command_line[:3] == ("watch", "-q", "--")
 
 
-def test_it_ends_after_the_time_that_was_given() -> None:
+def test_it_ends_after_the_given_time() -> None:
     started = time.monotonic()
     done = watch("-t", "1", "--", "sleep", "60")
     assert (done.returncode, time.monotonic() - started < 20) == (0, True)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
-def test_nothing_is_left_behind(name: str) -> None:
+def test_no_process_is_left(name: str) -> None:
     mark = f"mark-{name}-{os.getpid()}-{time.monotonic_ns()}"
     script = "trap '' INT TERM HUP; setsid sh -c 'trap \"\" TERM; sleep 98 & sleep 99' & sleep 97"
     environment = {**os.environ, "LEFT_BEHIND": mark}
@@ -169,10 +169,10 @@ def test_nothing_is_left_behind(name: str) -> None:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     ) as program:
         try:
-            assert until(lambda: len(living(mark)) >= 7)
+            assert wait_until(lambda: len(live_processes(mark)) >= 7)
             program.send_signal(getattr(signal, name))
             program.wait(20)
         finally:
             program.kill()
-    assert until(lambda: not living(mark)), living(mark)
+    assert wait_until(lambda: not live_processes(mark)), live_processes(mark)
     assert program.returncode == (-9 if name == "SIGKILL" else 130)

@@ -1,4 +1,4 @@
-"""``loadtop watch -- TOOL``: each figure that a tool prints of its load is the one in our summary."""
+"""``loadtop watch -- TOOL``: the results in our summary are those that the tool printed."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests.servers.apache import ApacheFactory
 
 Json = dict[str, Any]
 Reading = tuple[str, Callable[[str], float]]
-"""Where a figure stands in the output (the first group), and what it is in our unit."""
+"""The place of a value in the output (the first group), and the conversion to our unit."""
 
 UNITS_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0, " secs": 1000.0}
 KILO = {"": 1, "K": 1024, "M": 1024**2}
@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*command: str) -> tuple[Json, str]:
-    """Our figures of the load, with the URL, and what the tool printed."""
+    """Return our summary of the load, with the URL, and what the tool printed."""
     words = [sys.executable, "-m", "loadtop", "watch", "--no-record", "--json", "-", "--", *command]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -40,7 +40,7 @@ def number(text: str) -> float:
 
 
 def duration(text: str) -> float:
-    """Of ``1.20ms``, or ``0.0012 secs``, the milliseconds."""
+    """Parse ``1.20ms`` or ``0.0012 secs`` in milliseconds."""
     found = re.fullmatch(r"([\d.]+)(.*)", text)
     assert found is not None
     return float(found[1]) * UNITS_MS[found[2]]
@@ -51,14 +51,14 @@ def seconds(text: str) -> float:
 
 
 def kilobytes(text: str) -> float:
-    """Of ``1.20M``, the bytes, as wrk counts them."""
+    """Parse ``1.20M`` in bytes, as wrk counts them."""
     found = re.fullmatch(r"([\d.]+)([KM]?)", text)
     assert found is not None
     return round(float(found[1]) * KILO[found[2]])
 
 
 def compare(load: Json, said: str, readings: Mapping[str, Reading]) -> None:
-    """Each of these figures, by its place in the summary, is what was printed."""
+    """Assert that each of these values of the summary is the one that was printed."""
     printed: Json = {}
     ours: Json = {}
     for place, (pattern, unit) in readings.items():
@@ -71,7 +71,7 @@ def compare(load: Json, said: str, readings: Mapping[str, Reading]) -> None:
 
 
 def the_rest_is_unknown(load: Json, readings: Mapping[str, Reading]) -> None:
-    """Times of whose statistics nothing was printed are not measured."""
+    """Assert that statistics that were not printed are not measured."""
     for part in ("latency_ms", "connect_ms", "processing_ms", "waiting_ms"):
         known = {place.partition(".")[2] for place in readings if place.startswith(f"{part}.")}
         if known:
@@ -81,7 +81,7 @@ def the_rest_is_unknown(load: Json, readings: Mapping[str, Reading]) -> None:
 
 
 def row(label: str, place: int) -> str:
-    """A figure of ab's table of times."""
+    """Return the reading of a cell of ab's table of times."""
     before = r"\s+".join([r"[\d.]+"] * place + [r"([\d.]+)"])
     return rf"^{label}:\s+{before}(?:\s|$)"
 
@@ -138,7 +138,7 @@ SIEGE: dict[str, Reading] = {
 }
 
 
-def test_of_ab(apache: ApacheFactory) -> None:
+def test_ab(apache: ApacheFactory) -> None:
     # Answers of different lengths fail in ab's eyes.
     server = apache(mpm="prefork", php="mod", pages={"any.php": "<?= str_repeat('x', random_int(1, 3)) ?>"})
     load, said = run("ab", "-k", "-n", "1500", "-c", "4", f"{server.url}any.php")
@@ -150,7 +150,7 @@ def test_of_ab(apache: ApacheFactory) -> None:
     assert (load["failures"]["timeout"], load["failures"]["unclassified"]) == (None, 0)
 
 
-def test_of_wrk(apache: ApacheFactory) -> None:
+def test_wrk(apache: ApacheFactory) -> None:
     load, said = run("wrk", "-t1", "-c4", "-d1s", "--latency", f"{apache().url}none.html")
     compare(load, said, WRK)
     the_rest_is_unknown(load, WRK)
@@ -163,7 +163,7 @@ def test_of_wrk(apache: ApacheFactory) -> None:
     [(("hey", "-n", "300", "-c", "3"), HEY), (("siege", "-c", "3", "-r", "20", "-b"), SIEGE)],
     ids=["hey", "siege"],
 )
-def test_of_others(apache: ApacheFactory, words: tuple[str, ...], readings: Mapping[str, Reading]) -> None:
+def test_other_tools(apache: ApacheFactory, words: tuple[str, ...], readings: Mapping[str, Reading]) -> None:
     server = apache(pages={"a.html": "x" * 1000})
     load, said = run(*words, f"{server.url}a.html")
     compare(load, said, readings)

@@ -12,14 +12,14 @@ from tests.lab.machines import Machine, give_sshd, machines
 from tests.loads.engines import (
     LOCUST,
     children,
-    figures,
-    line_of,
-    living,
+    command_line,
+    live_processes,
     loadtop,
     mark_processes,
-    need_locust,
+    require_locust,
     started,
-    until,
+    summary_of,
+    wait_until,
 )
 from tests.loads.waiting import PORT, WAIT_S, waiting_server
 from tests.servers.program import answers
@@ -45,7 +45,7 @@ class Stand:
             *(word for each in generators for word in ("--generator", f"{each.name}={each.place}")), self.url,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        summary = figures(done.stdout)
+        summary = summary_of(done.stdout)
         roles = {host["name"]: host["role"] for host in summary["hosts"]}
         assert roles["web"] == "target"
         assert all(roles[each.name] == "generator" for each in generators)
@@ -57,7 +57,7 @@ class Stand:
 
 @pytest.fixture
 def stand(sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
-    need_locust()
+    require_locust()
     mark = mark_processes(monkeypatch, tmp_path, LOCUST)
     with machines(("g1", "g2", "web")) as (first, second, web):
         extra = f"SetEnv TESTS_MARK={mark} TMPDIR={tmp_path} PATH={os.environ['PATH']}"
@@ -85,14 +85,14 @@ def test_what_is_lost_is_told_and_nothing_stays(stand: Stand, tmp_path: Path) ->
                 line = program.stderr.readline() if program.stderr is not None else ""
             return time.monotonic() < since + TOLD_S
 
-        assert until(lambda: len(leaves(stand.mark)) >= 4)
+        assert wait_until(lambda: len(leaves(stand.mark)) >= 4)
         assert told("c=8", time.monotonic() + 20)
         time.sleep(1)
         os.kill(leaves(stand.mark)[0], signal.SIGKILL)
         assert told("3 of 4 go on", time.monotonic())
         stand.second.cut()
         assert told("on g2 ended", time.monotonic())
-        master = living(stand.mark, "--master-bind-port\0")
+        master = live_processes(stand.mark, "--master-bind-port\0")
         to_all(master, signal.SIGSTOP)
         assert told("locust's master does not answer", time.monotonic())
         to_all(master, signal.SIGCONT)
@@ -101,13 +101,15 @@ def test_what_is_lost_is_told_and_nothing_stays(stand: Stand, tmp_path: Path) ->
         assert told("locust ended", time.monotonic())
         out, _ = program.communicate(timeout=30)
     assert program.returncode == 3
-    load = figures(out)["load"]
+    load = summary_of(out)["load"]
     assert load["state"] == "failed"
     assert sorted(worker["name"] for worker in load["workers"]) == ["g1-1", "g1-2", "g2-1", "g2-2"]
     states = [worker["state"] for worker in load["workers"]]
     assert set(states) == {"missing", "unknown"}
     # The machine without a network ends what it runs by itself, 15 s after the last sign of life.
-    assert until(lambda: not living(stand.mark), 30), [line_of(pid) for pid in living(stand.mark)]
+    assert wait_until(lambda: not live_processes(stand.mark), 30), [
+        command_line(pid) for pid in live_processes(stand.mark)
+    ]
     assert not list(tmp_path.glob("loadtop.*"))
 
 
@@ -118,4 +120,4 @@ def to_all(pids: list[int], number: signal.Signals) -> None:
 
 def leaves(mark: str) -> list[int]:
     """The worker processes that make requests."""
-    return [pid for pid in living(mark, "--worker\0", "--processes\0") if not children(pid)]
+    return [pid for pid in live_processes(mark, "--worker\0", "--processes\0") if not children(pid)]

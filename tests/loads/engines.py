@@ -1,4 +1,4 @@
-"""Runs of other engines: loadtop as a program, and what of it lives on."""
+"""Runs of other engines: loadtop as a program, and its processes that are still running."""
 
 import json
 import os
@@ -16,11 +16,11 @@ from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
 
 LOCUST = Path(sys.prefix) / "engines" / "bin"
-"""Where the tests' own Locust is."""
+"""The Locust of the tests."""
 
 
-def need_locust() -> None:
-    """Fail the test with one line where there is none."""
+def require_locust() -> None:
+    """Fail the test with one line if there is none."""
     if not (LOCUST / "locust").exists():
         pytest.fail(
             "this test needs Locust: `make engines` installs it, as `make test` and `make lab` do", pytrace=False
@@ -28,7 +28,7 @@ def need_locust() -> None:
 
 
 def mark_processes(monkeypatch: "Any", tmp_path: Path, programs: Path) -> str:
-    """Put ``programs`` on PATH; the text that every process from now on has in its environment, here and over SSH."""
+    """Put ``programs`` on PATH; return a text that all later processes have in their environment, over SSH too."""
     mark = f"mark-{os.getpid()}-{time.monotonic_ns()}"
     monkeypatch.setenv("PATH", f"{tmp_path}:{programs}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -37,8 +37,8 @@ def mark_processes(monkeypatch: "Any", tmp_path: Path, programs: Path) -> str:
     return mark
 
 
-def far_machine(sshd: SshdFactory, tmp_path: Path, mark: str, alias: str = "gen1") -> str:
-    """The place of a far machine with this test's PATH; ``ssh`` finds it from now on."""
+def remote_machine(sshd: SshdFactory, tmp_path: Path, mark: str, alias: str = "gen1") -> str:
+    """Return the place of a remote machine with this test's PATH; ``ssh`` finds it from now on."""
     server = sshd(alias=alias, extra=f"SetEnv TESTS_MARK={mark} TMPDIR={tmp_path} PATH={os.environ['PATH']}")
     ssh = tmp_path / "ssh"
     ssh.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {server.config} "$@"\n')
@@ -53,7 +53,7 @@ def loadtop(*words: str) -> "subprocess.CompletedProcess[str]":
 
 @contextmanager
 def started(*words: str) -> Generator["subprocess.Popen[str]"]:
-    """loadtop in the background, its JSON summary on standard output; killed at the end where it still runs."""
+    """loadtop in the background, its JSON summary on standard output; killed at the end if it still runs."""
     command = [sys.executable, "-m", "loadtop", "--json", "-", *words]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -64,20 +64,20 @@ def started(*words: str) -> Generator["subprocess.Popen[str]"]:
             program.kill()
 
 
-def figures(text: str) -> dict[str, Any]:
+def summary_of(text: str) -> dict[str, Any]:
     parsed: dict[str, Any] = json.loads(text)
     return parsed
 
 
-def until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
+def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
     end = time.monotonic() + seconds
     while not holds() and time.monotonic() < end:
         time.sleep(0.1)
     return holds()
 
 
-def living(mark: str, *words: str) -> list[int]:
-    """The processes of another engine and of its guards in this test whose command line has all these words."""
+def live_processes(mark: str, *words: str) -> list[int]:
+    """Return the processes of another engine and their guards in this test whose command lines have all these words."""
     found: list[int] = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -102,8 +102,8 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def line_of(pid: int) -> str:
-    """Its command line, for a message."""
+def command_line(pid: int) -> str:
+    """Return the command line, for a message."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[-300:]
     except OSError:

@@ -150,9 +150,7 @@ class JmeterLoad(EngineLoad):
                 if jmeter.refused or (jmeter.ended and not jmeter.load_started):
                     raise EngineError(jmeter.failure)
             if time.monotonic() > timeout_at:
-                raise EngineError(
-                    Message("JMeter did not start on all machines within {seconds:.0f} s", seconds=READY_S)
-                )
+                raise EngineError("JMeter did not start on all machines within {seconds:.0f} s", seconds=READY_S)
             await asyncio.sleep(POLL_S)
         self._started_at = time.monotonic()
         self._state = LoadState.RUNNING
@@ -247,9 +245,9 @@ class JmeterLoad(EngineLoad):
             raise EngineError(self._servers.lost)
         results = self._results
         if results.requests and results.failures.connect == results.requests:
-            raise EngineError(Message("nothing can be connected to: {reason}", reason=results.error))
+            raise EngineError("nothing can be connected to: {reason}", reason=results.error)
         if not results.requests:
-            raise EngineError(Message("the plan ended without a request: does it have a thread group with samplers?"))
+            raise EngineError("the plan ended without a request: does it have a thread group with samplers?")
 
     async def _watch_cpu_time(self) -> None:
         """Measure the CPU time of the processes on this machine."""

@@ -1,8 +1,9 @@
 """One process of JMeter: its arguments, and what its output means."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from loadtop.engines.engine_process import EngineProcess, read_resource
 from loadtop.engines.jmeter.remote_servers import RemoteServers, local_address
@@ -44,6 +45,10 @@ class JmeterProcess(EngineProcess):
     """JMeter on one machine, or here as the client of remote servers; ``plan`` is what it runs."""
 
     engine = "jmeter"
+    install: ClassVar[Mapping[str, Message]] = {
+        "jmeter": Message("unpack Apache JMeter there, so that `jmeter` is on PATH"),
+        "java": Message("install a Java runtime there, for example default-jre-headless"),
+    }
 
     def __init__(self, machine: Machine, settings: JmeterSettings, plan: Plan, results: Results) -> None:
         self.reader = ResultReader(results)
@@ -106,19 +111,6 @@ class JmeterProcess(EngineProcess):
 
     def _has_line(self, *starts: str) -> bool:
         return any(line.startswith(starts) for line in self.lines)
-
-    def _missing_program(self, program: str) -> Message:
-        if program == "jmeter":
-            return Message(
-                "jmeter is not installed on {machine}: unpack Apache JMeter there, so that `jmeter` is on PATH",
-                machine=self.machine.name,
-            )
-        if program == "java":
-            return Message(
-                "{process} needs Java: install a Java runtime there, for example default-jre-headless",
-                process=self.title,
-            )
-        return super()._missing_program(program)
 
     def _reason(self) -> Message | None:
         line = self._reason_line()

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from loadtop.model import Failures, Latencies
@@ -41,10 +41,7 @@ class Results:
         self.error = ""
         self.counting = True
         self._failed: Counter[str] = Counter()
-        self._total: Counter[int] = Counter()
-        self._connect: Counter[int] = Counter()
-        self._waiting: Counter[int] = Counter()
-        self._processing: Counter[int] = Counter()
+        self._times: dict[str, Counter[int]] = defaultdict(Counter)
 
     @property
     def failures(self) -> Failures:
@@ -72,7 +69,7 @@ class Results:
         if row["success"] != "true":
             self._failed[_failure_class(code)] += 1
             self.error = f"{row.get('label', '')}: {message.removeprefix(_NO_RESPONSE) or code}"[:200]
-        self._total[elapsed] += 1
+        self._times["total"][elapsed] += 1
         if not code.startswith(_NO_RESPONSE_CODE):  # otherwise bytes and times are those of Java's error text
             self._count_response(row, elapsed)
 
@@ -82,22 +79,15 @@ class Results:
         if "sentBytes" in row:
             self.sent_bytes = (self.sent_bytes or 0) + int(row["sentBytes"])
         connect = min(int(row["Connect"]), elapsed)
-        self._connect[connect] += 1
-        self._processing[elapsed - connect] += 1
-        self._waiting[max(0, int(row["Latency"]) - connect)] += 1
+        self._times["connect"][connect] += 1
+        self._times["processing"][elapsed - connect] += 1
+        self._times["waiting"][max(0, int(row["Latency"]) - connect)] += 1
 
     def latencies(self) -> Latencies | None:
         """Return the response times of the rows since the last call, to the millisecond."""
-        if not self._total:
-            return None
-        parts = {"connect": self._connect, "processing": self._processing, "waiting": self._waiting}
-        found = Latencies(
-            distribution_of_milliseconds(self._total),
-            **{name: distribution_of_milliseconds(times) for name, times in parts.items() if times},
-        )
-        for times in (self._total, *parts.values()):
-            times.clear()
-        return found
+        times, self._times = self._times, defaultdict(Counter)
+        found = {part: distribution_of_milliseconds(counts) for part, counts in times.items()}
+        return Latencies(**found) if found else None
 
 
 class ResultReader:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import lcm
 
 from loadtop.engines.jmeter.user_plan import UserPlan
-from loadtop.engines.settings import Machine, check_options, duration_of, users_for_rate
+from loadtop.engines.settings import Machine, check_options, duration_of, impossible, users_for_rate
 from loadtop.generator.plan import Plan, PlanError, Step
 from loadtop.i18n.message import Message
 
@@ -60,20 +60,13 @@ def check(plan: Plan) -> None:
     """Raise PlanError for what JMeter cannot do, if the plan is not the user's own."""
     check_options(plan, "jmeter")
     if plan.more_workers or plan.workers > 1:
-        raise PlanError(
-            Message("--workers is not possible with --engine jmeter: leave it out, one process uses all cores")
-        )
+        raise impossible("--workers", "jmeter", Message("leave it out, one process uses all cores"))
     if plan.verify_tls and any(target.scheme == "https" for target in plan.targets):
         raise PlanError(Message("--engine jmeter does not check certificates: add --insecure to accept that"))
     for target in plan.targets:
         if target.method not in METHODS:
-            raise PlanError(
-                Message(
-                    "-m {method} is not possible with --engine jmeter: it knows {methods}",
-                    method=target.method,
-                    methods=", ".join(METHODS),
-                )
-            )
+            known = Message("it knows {methods}", methods=", ".join(METHODS))
+            raise impossible(f"-m {target.method}", "jmeter", known)
         if "${" in json.dumps([target.path, target.headers, _body_text(target.body)]):
             raise PlanError(
                 Message("${{ in a URL, header or body is JMeter's own syntax: use --plan PLAN.jmx for that")
@@ -166,7 +159,5 @@ def _body_text(body: bytes | None) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if any(ord(char) < 32 and char not in "\t\r\n" for char in text):
-        raise PlanError(
-            Message("a body that is not plain text is not possible with --engine jmeter: use the built-in engine")
-        )
+        raise impossible(Message("a body that is not plain text"), "jmeter")
     return text

@@ -5,8 +5,10 @@ import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from typing import ClassVar
 
 from loadtop.engines.engine_load import EngineLoad
 from loadtop.engines.engine_process import EngineError, EngineProcess, read_resource
@@ -48,17 +50,12 @@ class LocustProcess(EngineProcess):
     """Locust's master, or the workers of one machine."""
 
     engine = "locust"
+    install: ClassVar[Mapping[str, Message]] = {
+        "locust": Message("pip install locust there, so that `locust` is on PATH")
+    }
 
     def __init__(self, machine: Machine, arguments: tuple[str, ...], term_s: float = 1.0) -> None:
         super().__init__(machine, read_resource("locust/locust.sh"), arguments, term_s=term_s)
-
-    def _missing_program(self, program: str) -> Message:
-        if program != "locust":
-            return super()._missing_program(program)
-        return Message(
-            "locust is not installed on {machine}: pip install locust there, so that `locust` is on PATH",
-            machine=self.machine.name,
-        )
 
     def _reason(self) -> Message | None:
         lines = [_LOG_PREFIX.sub("", line) for line in self.lines if not line.startswith(_NOT_A_REASON)]
@@ -160,12 +157,10 @@ class LocustLoad(EngineLoad):
                 return True
             if time.monotonic() > timeout_at:
                 raise EngineError(
-                    Message(
-                        "only {ready} of {wanted} locust workers were ready within {seconds:.0f} s",
-                        ready=ready,
-                        wanted=wanted,
-                        seconds=READY_S,
-                    )
+                    "only {ready} of {wanted} locust workers were ready within {seconds:.0f} s",
+                    ready=ready,
+                    wanted=wanted,
+                    seconds=READY_S,
                 )
             await asyncio.sleep(0.1)
         return False
@@ -201,7 +196,7 @@ class LocustLoad(EngineLoad):
         """Raise EngineError if all users gave up and none made a request."""
         status = self._status
         if status is not None and status.exception and not status.requests and not self._stop.is_set():
-            raise EngineError(Message("no user made a request: {reason}", reason=status.exception))
+            raise EngineError("no user made a request: {reason}", reason=status.exception)
 
     def _users_of_step(self, number: int) -> int:
         step, rate = self._plan.steps[number - 1], rate_per_user(self._plan)
@@ -304,11 +299,6 @@ def _stated_times(status: Status) -> tuple[StatedTimes, ...]:
 
 def free_ports(number: int) -> list[int]:
     """Return different loopback ports that are free now."""
-    sockets = [socket.socket() for _ in range(number)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
         return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()

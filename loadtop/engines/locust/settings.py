@@ -3,8 +3,8 @@
 import json
 from dataclasses import dataclass
 
-from loadtop.engines.settings import Machine, check_options, users_for_rate
-from loadtop.generator.plan import Plan, PlanError, Step
+from loadtop.engines.settings import Machine, check_options, impossible, users_for_rate
+from loadtop.generator.plan import Plan, Step
 from loadtop.i18n.message import Message
 
 
@@ -27,9 +27,9 @@ class LocustSettings:
 def check(plan: Plan) -> None:
     """Raise PlanError for what Locust cannot do."""
     if any(step.requests is not None for step in plan.steps):
-        raise PlanError(Message("-n is not possible with --engine locust: give a time with -t or --step-time"))
+        raise impossible("-n", "locust", Message("give a time with -t or --step-time"))
     if plan.more_workers:
-        raise PlanError(Message("--workers auto is not possible with --engine locust: give a number of workers"))
+        raise impossible("--workers auto", "locust", Message("give a number of workers"))
     check_options(plan, "locust")
 
 

@@ -7,7 +7,6 @@ import urllib.request
 import msgspec
 
 from loadtop.engines.engine_process import EngineError
-from loadtop.i18n.message import Message
 
 TIMEOUT_S = 5.0
 PERCENTILES = ("p50_ms", "p66_ms", "p75_ms", "p80_ms", "p90_ms", "p95_ms", "p98_ms", "p99_ms", "p99_9_ms")
@@ -84,4 +83,4 @@ class MasterApi:
         try:
             return await asyncio.to_thread(fetch)
         except (OSError, ValueError) as error:  # URLError is an OSError
-            raise EngineError(Message("locust's master does not answer: {reason}", reason=str(error))) from None
+            raise EngineError("locust's master does not answer: {reason}", reason=str(error)) from None

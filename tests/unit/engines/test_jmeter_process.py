@@ -74,7 +74,7 @@ def test_what_a_client_of_servers_prints() -> None:
 def test_why_there_is_no_load() -> None:
     for lines, expected in (
         (("loadtop:missing jmeter",), "jmeter is not installed on g1: unpack Apache JMeter there"),
-        (("loadtop:missing java",), "jmeter on g1 needs Java"),
+        (("loadtop:missing java",), "java is not installed on g1: install a Java runtime there"),
         (("Cause:", "no such file", "at org.x"), "jmeter on g1 ended: no such file"),
         (("Error in NonGUIDriver java.io.Problem: odd",), "jmeter on g1 ended: java.io.Problem: odd"),
         (("Created the tree", "summary = 0"), "jmeter on g1 ended"),
