@@ -5,12 +5,13 @@ New templates are added without a translation, unused ones are removed, and a la
 
 A template is an argument of ``tr``, ``Message``, ``plural`` or a ``MessageError``, or a literal of the type
 ``Translatable``: the value of a variable (also within tuples, lists and dictionaries), what a function returns, a field
-where its class is called.
+where its class is called. Names are followed to what is assigned to them in the same function or module. The values of
+a ``TranslatableEnum`` are templates too.
 """
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -33,6 +34,8 @@ msgstr ""
 """
 
 Template = str | tuple[str, str]
+Names = dict[str, list[ast.expr]]
+"""What is assigned to each name in a function or a module."""
 Fields = dict[str, ast.expr]
 """The fields of a class in order, with their types."""
 
@@ -40,12 +43,13 @@ Fields = dict[str, ast.expr]
 def templates() -> set[Template]:
     """Return every template in the code; one for one thing and for many as a pair."""
     paths = chain.from_iterable((ROOT / package).rglob("*.py") for package in PACKAGES)
-    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
     classes = {
         node.name: fields for node in nodes if isinstance(node, ast.ClassDef) and _marked(fields := _fields(node))
     }
     functions = {"tr", "Message", *_subclasses(nodes, "MessageError")}
-    return {found for node in nodes for found in _templates(node, functions, classes)}
+    return {found for tree in trees for found in _Module(tree, functions, classes).templates()}
 
 
 def has_words(template: Template) -> bool:
@@ -89,51 +93,92 @@ def _marked(fields: Fields) -> bool:
     return any(MARK in ast.unparse(annotation) for annotation in fields.values())
 
 
-def _templates(node: ast.AST, functions: set[str], classes: dict[str, Fields]) -> Iterator[Template]:
-    match node:
-        case ast.Call(func=ast.Name(id="plural"), args=[_, one, many, *_]):
-            yield from zip(_literals(one), _literals(many), strict=True)
-        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in functions:
-            yield from _literals(first)
-        case ast.Call(func=ast.Name(id=name)) if name in classes:
-            fields = classes[name]
-            values = [*zip(fields, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
-            for field, value in values:
-                yield from _of_type(fields.get(field or ""), value)
-        case ast.AnnAssign(annotation=annotation, value=ast.expr() as value):
-            yield from _of_type(annotation, value)
-        case ast.FunctionDef(returns=ast.Name(id="Translatable")):
-            for each in ast.walk(node):
-                if isinstance(each, ast.Return) and each.value is not None:
-                    yield from _literals(each.value)
+class _Module:
+    """One file: what is called or declared in it."""
+
+    def __init__(self, tree: ast.Module, functions: set[str], classes: dict[str, Fields]) -> None:
+        self._tree = tree
+        self._functions = functions
+        self._classes = classes
+        self._names: Names = {}
+
+    def templates(self) -> Iterator[Template]:
+        constants = _assigned(self._tree.body)
+        for scope in ast.walk(self._tree):
+            if isinstance(scope, ast.Module | ast.FunctionDef):
+                self._names = constants | (_assigned(ast.walk(scope)) if scope is not self._tree else {})
+                for node in ast.walk(scope):
+                    yield from self._of_node(node)
+
+    def _of_node(self, node: ast.AST) -> Iterator[Template]:
+        match node:
+            case ast.Call(func=ast.Name(id="plural"), args=[_, one, many, *_]):
+                yield from zip(self._literals(one), self._literals(many), strict=True)
+            case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in self._functions:
+                yield from self._literals(first)
+            case ast.Call(func=ast.Name(id=name)) if name in self._classes:
+                fields = self._classes[name]
+                values = [*zip(fields, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
+                for field, value in values:
+                    yield from self._of_type(fields.get(field or ""), value)
+            case ast.AnnAssign(annotation=annotation, value=ast.expr() as value):
+                yield from self._of_type(annotation, value)
+            case ast.FunctionDef(returns=ast.Name(id="Translatable")):
+                for each in ast.walk(node):
+                    if isinstance(each, ast.Return) and each.value is not None:
+                        yield from self._literals(each.value)
+            case ast.ClassDef(bases=[ast.Name(id="TranslatableEnum")], body=body):
+                yield from chain.from_iterable(map(self._literals, chain.from_iterable(_assigned(body).values())))
+
+    def _literals(self, node: ast.expr) -> Iterator[str]:
+        match node:
+            case ast.Constant(value=str(text)) if text:
+                yield text
+            case ast.IfExp(body=first, orelse=other):
+                yield from chain(self._literals(first), self._literals(other))
+            case ast.Name(id=name):
+                for value in self._names.get(name, ()):
+                    if not isinstance(value, ast.Name):
+                        yield from self._literals(value)
+
+    def _of_type(self, kind: ast.expr | None, node: ast.expr) -> Iterator[str]:
+        """The literals in ``node`` that are translatable by its type."""
+        match kind, node:
+            case ast.Name(id="Translatable"), _:
+                yield from self._literals(node)
+            case ast.Subscript(), ast.Name(id=name):
+                for value in self._names.get(name, ()):
+                    if not isinstance(value, ast.Name):
+                        yield from self._of_type(kind, value)
+            case ast.BinOp(left=left, right=right), _:  # a union
+                yield from chain(self._of_type(left, node), self._of_type(right, node))
+            case ast.Subscript(slice=ast.Tuple(elts=[key_kind, value_kind])), ast.Dict(keys=keys, values=values):
+                for key, value in zip(keys, values, strict=True):
+                    yield from chain(self._of_type(key_kind, key or value), self._of_type(value_kind, value))
+            case ast.Subscript(slice=ast.Tuple(elts=[each_kind, ast.Constant()])), ast.Tuple(elts=each):
+                yield from self._of_each(kind, each_kind, each)
+            case ast.Subscript(slice=ast.Tuple(elts=kinds)), ast.Tuple(elts=each):
+                yield from chain.from_iterable(self._of_type(*pair) for pair in zip(kinds, each, strict=False))
+            case ast.Subscript(slice=each_kind), ast.Tuple(elts=each) | ast.List(elts=each) | ast.Set(elts=each):
+                yield from self._of_each(kind, each_kind, each)
+
+    def _of_each(self, kind: ast.expr | None, each_kind: ast.expr, each: list[ast.expr]) -> Iterator[str]:
+        for value in each:
+            if isinstance(value, ast.Starred):
+                yield from self._of_type(kind, value.value)
+            else:
+                yield from self._of_type(each_kind, value)
 
 
-def _literals(node: ast.expr) -> Iterator[str]:
-    match node:
-        case ast.Constant(value=str(text)) if text:
-            yield text
-        case ast.IfExp(body=first, orelse=other):
-            yield from chain(_literals(first), _literals(other))
-
-
-def _of_type(kind: ast.expr | None, node: ast.expr) -> Iterator[str]:
-    """The literals in ``node`` that are translatable by its type."""
-    match kind, node:
-        case ast.Name(id="Translatable"), _:
-            yield from _literals(node)
-        case ast.BinOp(left=left, right=right), _:  # a union
-            yield from chain(_of_type(left, node), _of_type(right, node))
-        case ast.Subscript(slice=ast.Tuple(elts=[key_kind, value_kind])), ast.Dict(keys=keys, values=values):
-            for key, value in zip(keys, values, strict=True):
-                yield from chain(_of_type(key_kind, key or value), _of_type(value_kind, value))
-        case ast.Subscript(slice=ast.Tuple(elts=[each_kind, ast.Constant()])), ast.Tuple(elts=each):
-            yield from chain.from_iterable(_of_type(each_kind, value) for value in each)
-        case ast.Subscript(slice=ast.Tuple(elts=kinds)), ast.Tuple(elts=each):
-            yield from chain.from_iterable(_of_type(*pair) for pair in zip(kinds, each, strict=False))
-        case ast.Subscript(slice=each_kind), ast.Tuple(elts=each) | ast.List(elts=each) | ast.Set(elts=each):
-            yield from chain.from_iterable(_of_type(each_kind, value) for value in each)
-        case ast.Subscript(value=ast.Name(id="ClassVar" | "Final"), slice=inner), _:
-            yield from _of_type(inner, node)
+def _assigned(nodes: Iterable[ast.AST]) -> Names:
+    found: Names = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found.setdefault(name, []).append(value)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                found.setdefault(name, []).append(value)
+    return found
 
 
 def read(path: Path) -> Catalog:

@@ -44,7 +44,7 @@ class Verdict:
     says all by itself. ``titles`` are the names of its evidence that no metric declares.
     """
 
-    name: str
+    name: Translatable
     letter: str
     title: Translatable
     headline: Translatable

@@ -17,6 +17,7 @@ list), or None (shown as nothing: an optional clause). A place is ``{name}`` or 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Self, TypeAlias
 
@@ -30,6 +31,7 @@ __all__ = [
     "Parameter",
     "Text",
     "Translatable",
+    "TranslatableEnum",
     "english",
     "listed",
     "plural",
@@ -137,6 +139,10 @@ class Message:
 
 Text: TypeAlias = Message | str
 """A message, or another program's text: a string is escaped where it is shown, but never translated."""
+
+
+class TranslatableEnum(StrEnum):
+    """An enumeration whose values are shown: :func:`tr` is given them."""
 
 
 class MessageError(Exception):

@@ -1,10 +1,9 @@
 """The load at one moment, as its generator counts it."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Self
 
-from loadtop.i18n import Text
+from loadtop.i18n import Text, TranslatableEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class GeneratorSample:
     quota_stops: int | None = None
 
 
-class LoadState(StrEnum):
+class LoadState(TranslatableEnum):
     """The life of a load: every load ends in ``done``, ``stopped`` (by the user) or ``failed``."""
 
     STARTING = "starting"

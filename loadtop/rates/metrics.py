@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from loadtop.i18n import Translatable
 from loadtop.model.histogram import percentile
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import CpuShares, PagingRates, PressureShares, TcpRates
@@ -17,7 +18,7 @@ class HostMetric:
     """One number of one machine per interval. ``read`` gives ``None`` where it was not measured."""
 
     name: str
-    title: str
+    title: Translatable
     unit: str
     precision: int
     better: Better
@@ -29,7 +30,7 @@ class LoadMetric:
     """One number of the load per interval. ``read`` gives ``None`` where it was not measured."""
 
     name: str
-    title: str
+    title: Translatable
     unit: str
     precision: int
     better: Better
