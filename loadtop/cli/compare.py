@@ -1,17 +1,16 @@
 """``loadtop compare``: runs side by side, with direction and significance."""
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from loadtop.analysis.compare.comparison import DEFAULT_PERCENT, By, Comparison, alignment, common, compare
+from loadtop.analysis.compare.comparison import By, Comparison, alignment, common, compare
 from loadtop.analysis.compare.course import Course
 from loadtop.analysis.compare.run import Run, told
 from loadtop.cli.display import can_draw
 from loadtop.cli.exit_codes import DONE, UsageError
-from loadtop.cli.options.command_line import Parser
-from loadtop.cli.options.load import positive
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
 from loadtop.pipeline.snapshot import snapshots
@@ -23,9 +22,8 @@ FEW = 60
 """Points of a long run within the time that all have, below which its intervals are read again: ten for each part."""
 
 
-def main(verb: str, words: list[str]) -> int:
-    """Compare the recordings; the exit code."""
-    arguments = _parser(verb).parse_args(words)
+def main(arguments: Namespace) -> int:
+    """Compare the recordings; returns the exit code."""
     if len(arguments.sessions) < 2:
         raise UsageError("compare needs two recordings or more: loadtop sessions lists them")
     runs = [_read(path) for path in arguments.sessions]
@@ -42,20 +40,6 @@ def main(verb: str, words: list[str]) -> int:
         out = sys.stderr if arguments.json == "-" else sys.stdout
         print(text(comparison, everything=arguments.all), end="", file=out)
     return DONE
-
-
-def _parser(verb: str) -> Parser:
-    parser = Parser(prog=f"loadtop {verb}", description="Runs side by side.", add_help=False, allow_abbrev=False)
-    parser.add_argument("-h", "--help", action="help", help="show this and exit")
-    parser.add_argument("sessions", nargs="*", type=Path, metavar="SESSION", help="others are held to the first")
-    parser.add_argument("--by", choices=("step", "time"), help="what to align (default: steps, where there are)")
-    parser.add_argument(
-        "--margin", type=positive, default=DEFAULT_PERCENT, metavar="PERCENT", help="the least difference that matters"
-    )
-    parser.add_argument("--all", action="store_true", help="the numbers that do not differ, too")
-    parser.add_argument("--text", action="store_true", help="as text, also on a terminal")
-    parser.add_argument("--json", metavar="FILE", help="the comparison as JSON (- for standard output)")
-    return parser
 
 
 def _read(path: Path) -> Run:

@@ -2,12 +2,13 @@
 
 import asyncio
 import shutil
+from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
-from loadtop.cli.options.command_line import HERE, Options, parse
+from loadtop.cli.options.command_line import HERE, Options, checked
 from loadtop.cli.outputs import check_writable, write_json
 from loadtop.i18n import itemised, pad, plain, rendered, tr, width
 from loadtop.model import HostSample
@@ -28,10 +29,10 @@ WIDTH = 100
 _NOT_YET = ("yet", "waiting for the page")
 
 
-def main(verb: str, words: list[str]) -> int:
-    """Examine the machines; the exit code."""
-    options = parse([verb, *words])
-    check_writable(options)
+def main(arguments: Namespace) -> int:
+    """Examine the hosts; returns the exit code."""
+    options = checked(arguments)
+    check_writable(options.output)
     reports = asyncio.run(_examine_all(options))
     if options.output.json is not None:
         write_json(
@@ -55,23 +56,11 @@ async def _examine_all(options: Options) -> list[Report]:
 
 
 def _alone(options: Options, name: str) -> Options:
-    """The same with one machine only; status pages of no machine are those of the first."""
+    """The same with one host only."""
     watching = options.watching
-    first = watching.hosts[0][0]
-
-    def own(pages: tuple[tuple[str | None, str], ...]) -> tuple[tuple[str | None, str], ...]:
-        return tuple((name, url) for owner, url in pages if (owner or first) == name)
-
-    return replace(
-        options,
-        watching=replace(
-            watching,
-            hosts=tuple(host for host in watching.hosts if host[0] == name),
-            apache=own(watching.apache),
-            fpm=own(watching.fpm),
-            haproxy=own(watching.haproxy),
-        ),
-    )
+    hosts = tuple(host for host in watching.hosts if host[0] == name)
+    urls = {kind: tuple((name, url) for url in found) for kind, found in watching.urls_on(name).items()}
+    return replace(options, watching=replace(watching, hosts=hosts, status_urls=urls))
 
 
 async def _examine(options: Options, far: "dict[str, SshTransport]", problem: str) -> Report:

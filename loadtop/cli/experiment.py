@@ -3,9 +3,9 @@
 import asyncio
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadtop.analysis.experiment.commands import CommandError
@@ -17,7 +17,7 @@ from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.cli.display import can_draw, show
 from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
 from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
-from loadtop.cli.options.command_line import Options, Parser, parse
+from loadtop.cli.options.command_line import Options, parse
 from loadtop.cli.options.experiment_plan import read_plan
 from loadtop.cli.recordings import start_recorder
 from loadtop.i18n import duration, plain, tr
@@ -31,18 +31,8 @@ if TYPE_CHECKING:
 Sink = Callable[[Snapshot], None]
 
 
-def main(verb: str, words: list[str]) -> int:
-    """Read the plan, whole, then run it; the exit code."""
-    parser = Parser(prog=f"loadtop {verb}", description="Variants of a server times load steps.", allow_abbrev=False)
-    parser.add_argument("plan", type=Path, metavar="PLAN.toml", help="what to run (loadtop help plan)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where results go (default: PLAN.results beside it)")
-    only = parser.add_mutually_exclusive_group()
-    only.add_argument("--again", action="store_true", help="measure everything again, not only what is missing")
-    only.add_argument("--check", action="store_true", help="only say whether the plan is valid")
-    only.add_argument("--table", action="store_true", help="only print the table of what is measured so far")
-    parser.add_argument("--headless", action="store_true", help="lines of progress instead of the cockpit")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress, only the table")
-    arguments = parser.parse_args(words)
+def main(arguments: Namespace) -> int:
+    """Read the whole plan, then run it; returns the exit code."""
     plan = read_plan(arguments.plan)
     if not arguments.table:
         _check_engines(plan)

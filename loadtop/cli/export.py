@@ -4,12 +4,12 @@ import asyncio
 import re
 import sqlite3
 import sys
+from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import aclosing, suppress
 from pathlib import Path
 
 from loadtop.cli.exit_codes import DONE, FileError, UsageError
-from loadtop.cli.options.command_line import SESSION_HELP, Parser, file_name
 from loadtop.cli.recordings import opened
 from loadtop.cli.standard_streams import reader_is_gone
 from loadtop.i18n import plain
@@ -21,9 +21,8 @@ SMALLEST, GREATEST = (60, 20), (400, 200)
 """Columns and rows of a film."""
 
 
-def main(verb: str, words: list[str]) -> int:
-    """Export the recording; the exit code."""
-    arguments = _parser(verb).parse_args(words)
+def main(arguments: Namespace) -> int:
+    """Export the recording; returns the exit code."""
     if not (arguments.csv or arguments.jsonl or arguments.sqlite or arguments.sar or arguments.cast):
         raise UsageError("say into what to export: --csv DIR, --jsonl FILE, --sqlite FILE, --sar or --cast FILE")
     if arguments.jsonl == "-" and arguments.sar:
@@ -47,21 +46,6 @@ def main(verb: str, words: list[str]) -> int:
             where = error.filename or arguments.cast or arguments.jsonl or arguments.csv
             raise FileError(f"cannot write the export to {where}: {error.strerror}") from None
     return DONE
-
-
-def _parser(verb: str) -> Parser:
-    about = "A recording for other tools."
-    parser = Parser(prog=f"loadtop {verb}", description=about, add_help=False, allow_abbrev=False)
-    parser.add_argument("-h", "--help", action="help", help="show this and exit")
-    parser.add_argument("session", type=Path, metavar="SESSION", help=SESSION_HELP)
-    parser.add_argument("--csv", type=Path, metavar="DIR", help="a file for each table")
-    parser.add_argument("--jsonl", metavar="FILE", help="a line for each row of each table (- for standard output)")
-    parser.add_argument("--sqlite", type=file_name, metavar="FILE", help="a new SQLite database with these tables")
-    parser.add_argument("--sar", action="store_true", help="what sar -u -P ALL -W -S -q -n DEV prints")
-    parser.add_argument("--host", metavar="NAME", help="of this machine only (--sar)")
-    parser.add_argument("--cast", type=file_name, metavar="FILE", help="the cockpit as a film for asciinema")
-    parser.add_argument("--size", default="120x40", metavar="COLUMNSxROWS", help="of the film (default 120x40)")
-    return parser
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -55,12 +55,8 @@ def watched_hosts(
         (bool(near), from_here), "other"
     )
     hosts: list[Any] = []
-    for index, (name, place) in enumerate(options.watching.hosts):
-        watching = options.watching
-        apache, fpm, haproxy = (
-            [url for owner, url in pages if owner == name or (owner is None and index == 0)]
-            for pages in (watching.apache, watching.fpm, watching.haproxy)
-        )
+    for name, place in options.watching.hosts:
+        urls = options.watching.urls_on(name)
         transport = far.get(name)
         role = "target" if plan is None or name in served else ("other" if transport else here)
         if transport is not None and name in generators:
@@ -72,24 +68,24 @@ def watched_hosts(
                     name,
                     role,
                     transport,
-                    apache_urls=apache,
-                    fpm_urls=fpm,
-                    haproxy_urls=haproxy,
+                    apache_urls=urls["apache"],
+                    fpm_urls=urls["fpm"],
+                    haproxy_urls=urls["haproxy"],
                     target_urls=target_urls,
                 )
             )
             continue
         if status is not None:
-            apache.append(status)
+            urls["apache"].append(status)
         # Beside a target elsewhere, a web server that happens to run here is no part of the test.
         find = role != "generator"
         hosts.append(
             local_host(
                 name=name,
                 role=role,
-                apache_urls=apache,
-                fpm_urls=fpm,
-                haproxy_urls=haproxy,
+                apache_urls=urls["apache"],
+                fpm_urls=urls["fpm"],
+                haproxy_urls=urls["haproxy"],
                 find_servers=find,
                 target_urls=target_urls,
                 through_psutil=place == "psutil",

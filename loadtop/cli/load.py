@@ -46,9 +46,8 @@ async def choose_load(options: Options, request_logs: "RequestLogFiles | None") 
         return ChosenLoad(RestartableLoad(engine_load(options.engine, plan)), plan)
     from loadtop.generator.pool import LoadPool
 
-    return ChosenLoad(
-        RestartableLoad(lambda: LoadPool(plan, request_logs=request_logs, print_text=partial(tell, options))), plan
-    )
+    make = partial(LoadPool, plan, request_logs=request_logs, print_text=partial(tell, options.output))
+    return ChosenLoad(RestartableLoad(make), plan)
 
 
 async def _demo() -> ChosenLoad:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.cli.exit_codes import FileError
-from loadtop.cli.options.command_line import Options
+from loadtop.cli.options.command_line import Output
 from loadtop.i18n import english
 
 if TYPE_CHECKING:
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from loadtop.reports.story import Story
 
 
-def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Options, out: TextIO) -> None:
+def print_report(summary: SummaryBuilder, figures: dict[str, Any], output: Output, out: TextIO) -> None:
     """Ours, or ab's where that was asked for."""
-    output = options.output
     if output.html_table is not None:
         from loadtop.reports.ab import ab_table
 
@@ -33,23 +32,22 @@ def print_report(summary: SummaryBuilder, figures: dict[str, Any], options: Opti
     print(text, end="", file=out, flush=True)
 
 
-def tell(options: Options, text: str) -> None:
+def tell(output: Output, text: str) -> None:
     """Print what is sent and received (-v) while the load runs."""
-    print(text, end="", file=sys.stderr if options.output.json == "-" else sys.stdout, flush=True)
+    print(text, end="", file=sys.stderr if output.json == "-" else sys.stdout, flush=True)
 
 
-def open_request_logs(options: Options) -> "RequestLogFiles | None":
+def open_request_logs(output: Output) -> "RequestLogFiles | None":
     """Where the times of single requests are kept for -g, until the load has ended."""
-    if options.output.gnuplot is None:
+    if output.gnuplot is None:
         return None
     from loadtop.generator.request_log import RequestLogFiles
 
     return RequestLogFiles()
 
 
-def write_ab_files(summary: SummaryBuilder, request_logs: "RequestLogFiles | None", options: Options) -> None:
+def write_ab_files(summary: SummaryBuilder, request_logs: "RequestLogFiles | None", output: Output) -> None:
     """ab's -e and -g."""
-    output = options.output
     if output.percentiles_csv is not None:
         from loadtop.reports.ab import percentiles_csv
 
@@ -66,9 +64,9 @@ def write_ab_files(summary: SummaryBuilder, request_logs: "RequestLogFiles | Non
             request_logs.close()
 
 
-def begin_story(options: Options, words: list[str], summary: SummaryBuilder) -> "Story | None":
+def begin_story(output: Output, words: list[str], summary: SummaryBuilder) -> "Story | None":
     """What collects the page of ``--html``, where that was asked for. ``summary`` is fed elsewhere."""
-    if options.output.html is None:
+    if output.html is None:
         return None
     from loadtop.model.secrets import without_secrets
     from loadtop.reports.story import Story
@@ -76,13 +74,13 @@ def begin_story(options: Options, words: list[str], summary: SummaryBuilder) -> 
     return Story(command_line=tuple(without_secrets(words)), summary=summary)
 
 
-def write_page(story: "Story | None", options: Options) -> None:
+def write_page(story: "Story | None", output: Output) -> None:
     """Write the page of ``--html``, where that was asked for."""
-    if story is None or options.output.html is None:
+    if story is None or output.html is None:
         return
     from loadtop.reports.html import html
 
-    write(html(story), options.output.html, "the page")
+    write(html(story), output.html, "the page")
 
 
 def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary") -> None:
@@ -100,9 +98,8 @@ def write(text: str, path: Path, what: str) -> None:
         raise FileError(f"cannot write {what} to {path}: {error.strerror}") from None
 
 
-def check_writable(options: Options) -> None:
+def check_writable(output: Output) -> None:
     """Fail before the load begins, not after it, where a file could not be written."""
-    output = options.output
     named = [(None if output.json in (None, "-") else output.json, "the JSON summary")]
     named.append((None if output.html is None else str(output.html), "the page"))
     named.append((None if output.percentiles_csv is None else str(output.percentiles_csv), "the percentiles"))

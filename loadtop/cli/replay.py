@@ -1,20 +1,20 @@
-"""``loadtop replay``: the cockpit again, from a recording."""
+"""``loadtop replay``: show a recording in the cockpit again."""
 
 import asyncio
+from argparse import Namespace
 
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE
-from loadtop.cli.options.command_line import Options, parse
+from loadtop.cli.options.command_line import Options, Output
 from loadtop.cli.recordings import opened
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
 
 
-def main(verb: str, words: list[str]) -> int:
-    """Show the recording; the exit code."""
-    options = parse([verb, *words])
-    with opened(options.session) as session:
-        asyncio.run(_replay(session, options))
+def main(arguments: Namespace) -> int:
+    """Show the recording; returns the exit code."""
+    with opened(arguments.session) as session:
+        asyncio.run(_replay(session, Options(command="replay", output=Output(headless=arguments.headless))))
     return DONE
 
 

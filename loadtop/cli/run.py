@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, ExitError
 from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
 from loadtop.cli.load import ChosenLoad, choose_load
-from loadtop.cli.options.command_line import Options, parse
+from loadtop.cli.options.command_line import Options, checked
 from loadtop.cli.outputs import (
     begin_story,
     check_writable,
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
 
 
-def main(verb: str, words: list[str]) -> int:
-    """Understand the words and run the test; the exit code."""
-    options = parse([verb, *words])
+def main(arguments: Namespace) -> int:
+    """Run the test; returns the exit code."""
+    options = checked(arguments)
+    words = list(options.words)
     if options.engine.name != "builtin" and options.plan is not None:
         from loadtop.cli.engine import engine_load
 
@@ -48,8 +50,8 @@ def main(verb: str, words: list[str]) -> int:
 
         program = command_load(options)
         words = without_more_secrets(words)
-    check_writable(options)
-    return asyncio.run(_run(options, words if verb == "run" else [verb, *words], program))
+    check_writable(options.output)
+    return asyncio.run(_run(options, words, program))
 
 
 async def _run(options: Options, words: list[str], program: "CommandLoad | None") -> int:
@@ -77,8 +79,8 @@ class LiveTest:
         self._recorder = start_recorder(options, words, self._title, url, program)
         self._summary = SummaryBuilder(url)
         self._watchdog = Watchdog(list(options.output.fail_if))
-        self._story = begin_story(options, words, self._summary)
-        self._request_logs = open_request_logs(options)
+        self._story = begin_story(options.output, words, self._summary)
+        self._request_logs = open_request_logs(options.output)
         self._marks = MarkPipe(self._title if self._recorder is None else self._recorder.path.name)
         self._closing: list[Callable[[], Awaitable[None]]] = [transport.close for transport in far.values()]
 
@@ -148,12 +150,12 @@ class LiveTest:
         # Without a screen, standard output belongs to the command that was run.
         passing = program is not None and program.terminal is None
         out = sys.stderr if options.output.json == "-" or passing else sys.stdout
-        print_report(self._summary, figures, options, out)
+        print_report(self._summary, figures, options.output, out)
         tell_recording(self._recorder)
-        write_page(self._story, options)
+        write_page(self._story, options.output)
         if options.output.json is not None:
             write_json(figures, options.output.json)
-        write_ab_files(self._summary, self._request_logs, options)
+        write_ab_files(self._summary, self._request_logs, options.output)
         for text in self._watchdog.broken(figures):
             print(f"--fail-if held: {text}", file=sys.stderr)
 

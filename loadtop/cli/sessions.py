@@ -2,47 +2,27 @@
 
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 
-from loadtop.cli import compare, replay
+from loadtop.cli import run_command
 from loadtop.cli.display import can_draw
 from loadtop.cli.exit_codes import DONE, FileError, UsageError
-from loadtop.cli.options.command_line import SESSION_HELP, Parser
-from loadtop.cli.options.load import positive
 from loadtop.cli.recordings import find
-from loadtop.i18n import pad, plain, rendered, tr
+from loadtop.i18n import language, pad, plain, rendered, tr
 from loadtop.recording.container import SessionError
 from loadtop.recording.library import HousekeepingError, age, chosen, recordings, remove, rename
 
 
-def main(verb: str, words: list[str]) -> int:
-    """List them, or do what was asked; the exit code."""
-    arguments = _parser(verb).parse_args(words)
-    if arguments.do == "rename":
+def main(arguments: Namespace) -> int:
+    """List the recordings, or do what was asked; returns the exit code."""
+    if arguments.part == "rename":
         return _rename(arguments.session, arguments.name)
-    if arguments.do == "prune":
+    if arguments.part == "prune":
         return _prune(arguments.older_than, arguments.keep, dry_run=arguments.dry_run)
-    if arguments.do == "choose" and _on_terminal():
+    if arguments.part is None and _on_terminal():
         return _choose()
     return _list()
-
-
-def _parser(verb: str) -> Parser:
-    about = "The recordings in the state directory."
-    parser = Parser(prog=f"loadtop {verb}", description=about, allow_abbrev=False)
-    parser.set_defaults(do="choose")
-    verbs = parser.add_subparsers(metavar="DO", title="what to do (default: on a terminal, choose one to replay)")
-    verbs.add_parser("list", help="list them, newest last").set_defaults(do="list")
-    renaming = verbs.add_parser("rename", help="give one another name", allow_abbrev=False)
-    renaming.add_argument("session", type=Path, metavar="SESSION", help=SESSION_HELP)
-    renaming.add_argument("name", metavar="NAME", help="the new name, with or without .loadtop")
-    renaming.set_defaults(do="rename")
-    pruning = verbs.add_parser("prune", help="remove old ones", allow_abbrev=False)
-    pruning.add_argument("--older-than", metavar="AGE", help="that ended so long ago: 30d, 12h, 2w")
-    pruning.add_argument("--keep", type=positive, metavar="N", help="but never the newest N")
-    pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
-    pruning.set_defaults(do="prune")
-    return parser
 
 
 def _choose() -> int:
@@ -55,7 +35,7 @@ def _choose() -> int:
         if chosen is None:
             return DONE
         at = chosen.paths[0]
-        VERBS[chosen.verb](chosen.verb, [str(path) for path in chosen.paths])
+        run_command([chosen.verb, "--lang", language(), *map(str, chosen.paths)])
         if not _on_terminal():  # it was closed meanwhile
             return DONE
     return _list()
@@ -63,10 +43,6 @@ def _choose() -> int:
 
 def _on_terminal() -> bool:
     return can_draw() and sys.stdin.isatty()
-
-
-VERBS = {"replay": replay.main, "compare": compare.main}
-"""What can be chosen on the page."""
 
 
 def _list() -> int:
@@ -93,18 +69,16 @@ def _rename(session: Path, name: str) -> int:
     return DONE
 
 
-def _prune(older_than: str | None, keep: float | None, *, dry_run: bool) -> int:
+def _prune(older_than: str | None, keep: int | None, *, dry_run: bool) -> int:
     if older_than is None and keep is None:
         raise UsageError("say what to remove: --older-than 30d, --keep 20, or both (--dry-run only shows it)")
-    if keep is not None and keep != int(keep):
-        raise UsageError(f"--keep {keep:g}: a whole number")
     try:
         older_s = None if older_than is None else age(older_than)
     except ValueError as error:
         raise UsageError(f"--older-than: {error}") from None
     count = size = 0
     kept = False
-    for entry in chosen(list(recordings()), time.time(), older_s=older_s, keep=None if keep is None else int(keep)):
+    for entry in chosen(list(recordings()), time.time(), older_s=older_s, keep=keep):
         try:
             freed = remove(entry.path, dry_run=dry_run)
         except HousekeepingError as error:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, ExitError, UsageError
 from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
-from loadtop.cli.options.command_line import Options, parse
+from loadtop.cli.options.command_line import Options, checked
 from loadtop.cli.outputs import begin_story, check_writable, write_json, write_page
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.i18n import rendered
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     from tui.apps.cockpit import FirstPage
 
 
-def main(verb: str, words: list[str]) -> int:
-    """Understand the words and tune; the exit code."""
-    return asyncio.run(_tune(parse([verb, *words]), [verb, *words]))
+def main(arguments: Namespace) -> int:
+    """Search the knee; returns the exit code."""
+    options = checked(arguments)
+    return asyncio.run(_tune(options, list(options.words)))
 
 
 async def _tune(options: Options, words: list[str]) -> int:
@@ -42,7 +44,7 @@ async def _tune(options: Options, words: list[str]) -> int:
 
     url = plan.targets[0].url
     source = _source(options, plan)
-    check_writable(options)
+    check_writable(options.output)
     far = await connect_far(options)
     try:
         recorder = start_recorder(options, words, url, url)
@@ -53,7 +55,7 @@ async def _tune(options: Options, words: list[str]) -> int:
     load = SteppedLoad(source)
     pilot = Pilot(settings.climb(), settings.bounds, load.command, _StepPrinter(options).show)
     watchdog = Watchdog(list(options.output.fail_if))
-    story = begin_story(options, words, summary)
+    story = begin_story(options.output, words, summary)
     sinks: list[Callable[[Snapshot], None]] = [summary.add, pilot.add, watchdog.add]
     if story is not None:
         sinks.append(story.add)
@@ -120,7 +122,7 @@ def _leave(options: Options, outcome: Outcome, figures: dict[str, Any], story: "
     """Print the report, write the page and the JSON summary."""
     out = sys.stderr if options.output.json == "-" else sys.stdout
     print(report(outcome), end="", file=out, flush=True)
-    write_page(story, options)
+    write_page(story, options.output)
     if options.output.json is not None:
         write_json(figures, options.output.json)
 

@@ -16,10 +16,11 @@ R = TypeVar("R", bound=ServerReading)
 
 @dataclass(frozen=True, slots=True)
 class StatusOption:
-    """The option that names a status page: ``--NAME [HOST:]METAVAR``."""
+    """The option that names a status page: ``--NAME [HOST:]URL``. ``forms`` shows URLs that match ``pattern``."""
 
-    metavar: str
     help: str
+    forms: str
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)

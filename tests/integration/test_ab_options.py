@@ -9,7 +9,7 @@ import pytest
 from loadtop.cli import main
 from tests.servers.program import find_program
 
-MANUAL = Path(__file__).parents[2] / "loadtop" / "manual" / "ab.md"
+MANUAL = Path(__file__).parents[2] / "docs" / "ab.md"
 NOT_OF_THE_MACHINE = {"-W", "-R", "-Q", "-D", "-o"}
 """Options of ab's next version (httpd 2.5), which loadtop does not have."""
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.cli import VERBS, main
+from loadtop.cli import main
+from loadtop.cli.options.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
@@ -61,7 +62,7 @@ def test_commands_have_the_options_that_are_shown(page: str) -> None:
             continue
         words = line.partition(" #")[0].split(" -- ")[0].split("'")[::2]  # what is quoted is no option
         first = words[0].split()[1] if len(words[0].split()) > 1 else ""
-        verb = first if first in VERBS else "run"
+        verb = first if first in COMMANDS else "run"
         known = set(OPTION.findall(help_of(verb) + everywhere))
         given = set(OPTION.findall(" ".join(words)))
         assert given <= known, (line, given - known)
@@ -69,7 +70,7 @@ def test_commands_have_the_options_that_are_shown(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_options_that_are_mentioned_exist(page: str) -> None:
-    known = set(OPTION.findall(" ".join(map(help_of, VERBS)) + "--lang --theme --ascii"))
+    known = set(OPTION.findall(" ".join(map(help_of, COMMANDS)) + "--lang --theme --ascii"))
     for span in code(page):
         if span.startswith("--"):
             name = OPTION.findall(span)[0]

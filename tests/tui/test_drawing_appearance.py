@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from rich.color import Color
 
-from loadtop.cli import THEMES as NAMES
 from loadtop.cli import main
+from loadtop.cli.options.table import THEMES as NAMES
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit
@@ -136,4 +136,4 @@ def test_verdicts_differ_for_the_colour_blind() -> None:
 @pytest.mark.parametrize("words", [["--theme", "xx", "sessions"], ["--theme=xx", "sessions"], ["sessions", "--theme"]])
 def test_a_theme_that_is_not_known(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
-    assert "give one of terminal, dark, light, safe" in capsys.readouterr().err
+    assert "one of terminal, dark, light, safe" in capsys.readouterr().err

@@ -1,11 +1,13 @@
 """The page of recordings: what is chosen by keys and by mouse."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
 from loadtop.cli import sessions
+from loadtop.cli.options.parser import read
 from loadtop.recording.library import Recording
 from tui.apps.sessions import Chosen, SessionsApp
 from tui.drawing.appearance import Appearance
@@ -72,14 +74,14 @@ def test_a_window_that_is_closed_during_a_replay_ends_it_all(monkeypatch: pytest
         shown.append("page")
         return Chosen("replay", (Path("a.loadtop"),))
 
-    def replay(verb: str, _: list[str]) -> int:
-        shown.append(verb)
+    def replay(words: Sequence[str]) -> int:
+        shown.append(words[0])
         return 0
 
     on_terminal = iter([True, False])
     monkeypatch.setattr(sessions, "recordings", lambda: [Recording(Path("a.loadtop"))])
     monkeypatch.setattr(sessions, "_on_terminal", lambda: next(on_terminal))
     monkeypatch.setattr(SessionsApp, "run", run)
-    monkeypatch.setitem(sessions.VERBS, "replay", replay)
-    assert sessions.main("sessions", []) == 0
+    monkeypatch.setattr(sessions, "run_command", replay)
+    assert sessions.main(read(["sessions"])) == 0
     assert shown == ["page", "replay"]

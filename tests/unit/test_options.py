@@ -7,7 +7,7 @@ import pytest
 
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
-from loadtop.cli.options.load import DEFAULT_CONCURRENCY, DEFAULT_TIME_S
+from loadtop.cli.options.table import DEFAULT_CONCURRENCY, DEFAULT_TIME_S
 
 URL = "http://127.0.0.1:8080/"
 
@@ -71,7 +71,7 @@ def test_machines_status_pages_and_rules() -> None:
         ["--host", "web=local", "--apache", "web:http://127.0.0.1/s", "--fail-if", "web.cpu.idle<5% for 10s", URL]
     )
     assert options.watching.hosts == (("web", "local"),)
-    assert options.watching.apache == (("web", "http://127.0.0.1/s"),)
+    assert options.watching.status_urls["apache"] == (("web", "http://127.0.0.1/s"),)
     assert options.output.fail_if[0].hold_s == 10.0
 
 
@@ -94,7 +94,7 @@ def test_pages_of_php_fpm_and_haproxy(option: str, url: str) -> None:
     for name in (None, "web"):
         given = url if name is None else f"{name}:{url}"
         watching = parse(["watch", "--host", "web=local", option, given]).watching
-        assert (watching.fpm if option == "--fpm" else watching.haproxy) == ((name, url),)
+        assert watching.status_urls[option.removeprefix("--")] == ((name, url),)
 
 
 def test_this_machine_through_psutil_by_choice() -> None:
@@ -108,8 +108,9 @@ def test_this_machine_through_psutil_by_choice() -> None:
         ([], "no URL"),
         (["ftp://x/"], "http"),
         (["http://"], "host"),
-        (["-n", "0", URL], "1 or more"),
-        (["-n", "many", URL], "whole number"),
+        (["-n", "0", URL], "-n must be a whole number of 1 or more, got '0'"),
+        (["--requests=0", URL], "--requests must be a whole number of 1 or more, got '0'"),
+        (["-n", "many", URL], "-n must be a whole number, got 'many'"),
         (["-n", "5", "-c", "6", URL], "lower -c"),
         (["-t", "0", URL], "above 0"),
         (["-s", "nan", URL], "above 0"),
@@ -131,8 +132,8 @@ def test_this_machine_through_psutil_by_choice() -> None:
         (["--fpm", "fcgi://no-port/status", URL], "fcgi://HOST:PORT/status"),
         (["--haproxy", "web:nonsense", URL], "unix:/run/haproxy/admin.sock"),
         (["--nonsense", URL], "--help"),
-        (["--interval", "-1", URL], "above 0"),
-        (["--interval", "0.01", URL], "too short to measure in: give 0.1 or more"),
+        (["--interval", "-1", URL], "--interval must be a number of 0.1 or more, got '-1'"),
+        (["--interval", "0.01", URL], "--interval must be a number of 0.1 or more, got '0.01'"),
         (["--steps", "1,x", URL], "1,2,4,8"),
         (["--steps", "1,2", "-c", "3", URL], "contradict"),
         (["--step-time", "3", URL], "--steps"),
@@ -147,8 +148,8 @@ def test_this_machine_through_psutil_by_choice() -> None:
         (["watch", "--ab"], "is about a load"),
         (["watch", "-w"], "is about a load"),
         (["watch", "-e", "x", "--", "ab", "-n1", URL], "no command tells"),
-        (["demo", "-g", "x"], "not for the demo"),
-        (["--engine", "locust", "-g", "x", URL], "which locust does not tell"),
+        (["demo", "-g", "x"], "-g is not for demo"),
+        (["--engine", "locust", "-g", "x", URL], "-g is not possible with --engine locust"),
     ],
 )
 def test_what_is_wrong_gets_one_line_with_the_fix(words: list[str], part: str) -> None:

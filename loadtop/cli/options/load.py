@@ -1,74 +1,38 @@
-"""The load part of the command line: ab's letters and ours, and the plan that they make."""
+"""The load of the command line, as a plan for the generator."""
 
-import argparse
+import ipaddress
 import re
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from loadtop.cli.exit_codes import UnreadableError, UsageError
-from loadtop.cli.options.load_checks import check_together
+from loadtop.cli.options.table import DEFAULT_CONCURRENCY, DEFAULT_STEP_S, DEFAULT_TIME_S, options_of
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
+from loadtop.i18n import Message, Translatable, plural
 
-DEFAULT_TIME_S = 30.0
-DEFAULT_STEP_S = 10.0
-DEFAULT_CONCURRENCY = 10
+_CONTRADICTION: Translatable = "{option} and {other} contradict each other: give one of them"
+
 LARGEST_FILE = 1 << 30
 """Bytes: each worker holds every body in memory."""
 
-
-def add_load(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("load (ab's letters)")
-    add = group.add_argument
-    add("-n", "--requests", type=count, metavar="N", help="end after N requests")
-    add("-c", "--concurrency", type=count, metavar="N", help="keep N requests in flight (default 10; with -n or -t 1)")
-    add("-t", "--time", type=positive, metavar="SECONDS", help="end after that time; no cap on requests")
-    add("-s", "--timeout", type=positive, default=30.0, metavar="SECONDS", help="give a request up (default 30)")
-    add("-k", "--keepalive", action="store_true", help="reuse connections")
-    add("-p", "--post", type=Path, metavar="FILE", help="POST the file's content")
-    add("-u", "--put", type=Path, metavar="FILE", help="PUT the file's content")
-    add("-T", "--content-type", metavar="TYPE", help="content type of the body (default text/plain)")
-    add("-m", "--method", metavar="NAME", help="request method")
-    add("-i", "--head", action="store_true", help="HEAD instead of GET")
-    add("-H", "--header", action="append", default=[], metavar="LINE", help="further header, repeatable")
-    add("-C", "--cookie", action="append", default=[], metavar="NAME=VALUE", help="cookie, repeatable")
-    add("-A", "--auth", metavar="USER:PASSWORD", help="Basic authentication")
-    add("-X", "--proxy", metavar="HOST:PORT", help="HTTP proxy")
-    add("-P", "--proxy-auth", metavar="USER:PASSWORD", help="Basic authentication at the proxy")
-    add("-l", "--any-length", action="store_true", help="bodies may differ in length")
-    add("-r", "--keep-going", action="store_true", help="do not stop when the server stops answering")
-    add("--warmup", type=not_negative, default=0.0, metavar="S", help="seconds left out of the statistics")
-    add("--workers", type=workers, default=1, metavar="N", help="generator processes (default 1), or auto: as it takes")
-    add(
-        "-v", "--verbosity", type=level, default=0, metavar="LEVEL", help="2 tells heads, 3 the status of each response"
-    )
-    add("--rate", type=positive, metavar="R", help="start R requests/s whatever the server does (open model)")
-    add("--steps", metavar="1,2,4", help="one step after another: connections, or requests/s with --rate")
-    add("--step-time", type=positive, metavar="S", help="seconds of each step (default 10, or -n requests)")
-    add("--urls", dest="url_file", type=Path, metavar="FILE", help="one URL a line: URL [WEIGHT [METHOD [BODYFILE]]]")
-    add("-b", "--buffer", type=count, metavar="BYTES", help="socket buffers")
-    add("-B", "--bind", metavar="ADDRESS", help="local address to connect from")
-    add("-f", "--protocol", metavar="NAME", help="TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL")
-    add("-Z", "--ciphers", metavar="SUITE", help="TLS cipher suites")
-    add("-E", "--certificate", metavar="FILE", help="client certificate and key (PEM)")
-    add("-I", "--no-sni", action="store_true", help="send no server name in the TLS handshake")
-    add("--insecure", action="store_true", help="accept any TLS certificate")
+Headers = tuple[tuple[str, str], ...]
 
 
-def build_plan(arguments: Any) -> Plan:
-    """The plan that the options make. Raises UsageError; reads bodies and URL lists from their files."""
+def build_plan(arguments: Namespace, steps: tuple[Step, ...] = ()) -> Plan:
+    """The plan that the options describe; ``steps`` replace theirs. Raises UsageError; reads bodies and URL lists."""
     if arguments.certificate is not None:
         _read(Path(arguments.certificate))
     try:
         plan = Plan(
             targets=_targets(arguments),
-            steps=_steps(arguments),
+            steps=steps or _steps(arguments),
             keepalive=arguments.keepalive,
             timeout_s=arguments.timeout,
             any_length=arguments.any_length,
             keep_going=arguments.keep_going,
             verify_tls=not arguments.insecure,
-            warmup_s=arguments.warmup,
+            warmup_s=0.0 if steps else arguments.warmup,
             workers=arguments.workers or 1,
             more_workers=arguments.workers == 0,
             verbosity=arguments.verbosity,
@@ -77,17 +41,17 @@ def build_plan(arguments: Any) -> Plan:
             socket_buffer=arguments.buffer,
             tls=TlsOptions(arguments.protocol, arguments.ciphers, arguments.certificate, not arguments.no_sni),
         )
-        check_together(arguments, plan)
+        _check_together(arguments, plan)
     except PlanError as error:
         raise UsageError(str(error)) from None
     return plan
 
 
-def _steps(arguments: Any) -> tuple[Step, ...]:
+def _steps(arguments: Namespace) -> tuple[Step, ...]:
     rate: float | None = arguments.rate
     concurrency, requests, seconds = arguments.concurrency, arguments.requests, arguments.time
     if arguments.steps is not None:
-        return _sweep(arguments)
+        return _several_steps(arguments)
     if arguments.step_time is not None:
         raise UsageError("--step-time is the time of each step: give --steps 1,2,4,... with it, or use -t")
     if requests is None and seconds is None:
@@ -99,7 +63,8 @@ def _steps(arguments: Any) -> tuple[Step, ...]:
     return (Step(concurrency=concurrency, rate=rate, duration_s=seconds, requests=requests),)
 
 
-def _sweep(arguments: Any) -> tuple[Step, ...]:
+def _several_steps(arguments: Namespace) -> tuple[Step, ...]:
+    """The steps of --steps: numbers of connections, or rates if --rate is given."""
     if arguments.concurrency is not None or arguments.time is not None:
         given = "-c" if arguments.concurrency is not None else "-t"
         raise UsageError(f"--steps and {given} contradict each other: the steps say how many, --step-time how long")
@@ -108,18 +73,18 @@ def _sweep(arguments: Any) -> tuple[Step, ...]:
     steps: list[Step] = []
     for word in arguments.steps.split(","):
         try:
-            # With --rate the steps are rates.
-            level = float(word) if arguments.rate is not None else int(word)
+            if arguments.rate is not None:
+                steps.append(Step(rate=float(word), duration_s=seconds, requests=requests))
+            else:
+                steps.append(Step(concurrency=int(word), duration_s=seconds, requests=requests))
+        except PlanError:
+            raise
         except ValueError:
-            raise UsageError(f"--steps '{arguments.steps}': '{word}' is no number; write 1,2,4,8") from None
-        if arguments.rate is not None:
-            steps.append(Step(rate=level, duration_s=seconds, requests=requests))
-        else:
-            steps.append(Step(concurrency=int(level), duration_s=seconds, requests=requests))
+            raise UsageError(f"--steps '{arguments.steps}': '{word}' is not a number; write 1,2,4,8") from None
     return tuple(steps)
 
 
-def _targets(arguments: Any) -> tuple[Target, ...]:
+def _targets(arguments: Namespace) -> tuple[Target, ...]:
     if not arguments.urls and arguments.url_file is None:
         raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
     method, body = _method_and_body(arguments)
@@ -132,7 +97,7 @@ def _targets(arguments: Any) -> tuple[Target, ...]:
                 place = f"{arguments.url_file}, line {number}"
                 targets.append(_listed(words, place, method, headers, body))
     if not targets:
-        raise UsageError(f"{arguments.url_file} holds no URL: write one a line")
+        raise UsageError(f"{arguments.url_file} contains no URL: write one per line")
     return tuple(targets) if arguments.content_type is None else _typed(targets, arguments.content_type)
 
 
@@ -169,7 +134,7 @@ def _listed(
         raise UsageError(f"{place}: {error}") from None
 
 
-def _proxy(arguments: Any) -> Proxy | None:
+def _proxy(arguments: Namespace) -> Proxy | None:
     if arguments.proxy is None:
         if arguments.proxy_auth is not None:
             raise UsageError("-P is for a proxy: name it with -X HOST:PORT")
@@ -177,7 +142,7 @@ def _proxy(arguments: Any) -> Proxy | None:
     place: str = arguments.proxy
     if "@" in place:  # not repeated: it may hold a password
         raise UsageError("-X takes HOST:PORT alone: give the proxy's user and password with -P USER:PASSWORD")
-    wrong = UsageError(f"-X '{place}' is no proxy: write HOST:PORT, without http:// and path")
+    wrong = UsageError(f"-X '{place}' is not a proxy: write HOST:PORT, without http:// and path")
     if re.search(r"[/?#\s]", place):
         raise wrong
     try:
@@ -188,29 +153,23 @@ def _proxy(arguments: Any) -> Proxy | None:
     return Proxy(origin.host, origin.port, credentials)
 
 
-def _method_and_body(arguments: Any) -> tuple[str, bytes | None]:
-    given = [name for name in ("post", "put", "head") if getattr(arguments, name)]
-    if len(given) > 1:
-        raise UsageError(f"--{given[0]} and --{given[1]} contradict each other: give one of them")
+def _method_and_body(arguments: Namespace) -> tuple[str, bytes | None]:
     file: Path | None = arguments.post or arguments.put
-    body = None
-    if file is not None:
-        body = _read(file)
-    default = {"post": "POST", "put": "PUT", "head": "HEAD"}[given[0]] if given else "GET"
-    return default if arguments.method is None else arguments.method, body
+    default = "POST" if arguments.post else "PUT" if arguments.put else "HEAD" if arguments.head else "GET"
+    return default if arguments.method is None else arguments.method, None if file is None else _read(file)
 
 
-def _headers(arguments: Any) -> tuple[tuple[str, str], ...]:
+def _headers(arguments: Namespace) -> tuple[tuple[str, str], ...]:
     headers: list[tuple[str, str]] = []
     for line in arguments.header:
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
-            raise UsageError(f"-H '{line}' is no header: write it as 'Name: value'")
+            raise UsageError(f"-H '{line}' is not a header: write it as 'Name: value'")
         headers.append((name.strip(), value.strip()))
     if arguments.cookie:
         for cookie in arguments.cookie:
             if "=" not in cookie:
-                raise UsageError(f"-C '{cookie}' is no cookie: write it as NAME=VALUE")
+                raise UsageError(f"-C '{cookie}' is not a cookie: write it as NAME=VALUE")
         headers.append(("Cookie", "; ".join(arguments.cookie)))
     if arguments.auth is not None:
         headers.append(("Authorization", _credentials("-A", arguments.auth)))
@@ -235,59 +194,122 @@ def _credentials(option: str, text: str) -> str:
     return basic_auth(user, password)
 
 
-def count(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is too few: give 1 or more")
-    return number
+def _check_together(arguments: Namespace, plan: Plan) -> None:
+    """Raise PlanError if options contradict each other."""
+    _check_headers(arguments)
+    _check_framing(plan)
+    _check_numbers(arguments, plan)
+    _check_addresses(plan)
+    _check_tls(arguments, plan)
 
 
-def workers(text: str) -> int:
-    """A number of processes; 0 stands for ``auto``."""
-    return 0 if text == "auto" else count(text)
+def _check_headers(arguments: Namespace) -> None:
+    given = {_name(line) for line in arguments.header}
+    for header, option, value in (
+        ("authorization", "-A", arguments.auth),
+        ("content-type", "-T", arguments.content_type),
+        ("proxy-authorization", "-P", arguments.proxy_auth),
+    ):
+        if value is not None and header in given:
+            raise PlanError(_CONTRADICTION, option=option, other=f"-H '{header.title()}: ...'")
+    asked = [line.partition(":")[2] for line in arguments.header if _name(line) == "connection"]
+    tokens = {token.strip().lower() for value in asked for token in value.split(",")}  # RFC 9110 section 7.6.1
+    if arguments.keepalive and "close" in tokens:
+        raise PlanError(_CONTRADICTION, option="-k", other="-H 'Connection: close'")
+    if arguments.head and arguments.method not in (None, "HEAD"):
+        raise PlanError(
+            "-i and -m {method} contradict each other: -i is -m HEAD; give one of them", method=arguments.method
+        )
 
 
-def level(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is no level: give 2 for heads, 3 for the status of each response")
-    return int(text)
+def _check_framing(plan: Plan) -> None:
+    """With a wrong length, the server waits for the rest of the body, or takes the rest for another request."""
+    for target in plan.targets:
+        size = 0 if target.body is None else len(target.body)
+        lengths = [value for name, value in target.headers if name.lower() == "content-length"]
+        if len(lengths) > 1:
+            raise PlanError("-H 'Content-Length: ...' is given twice: leave it out, the length is sent anyway")
+        if lengths and lengths[0] != str(size):
+            given = f"-H 'Content-Length: {lengths[0]}'"
+            if target.body is None:
+                raise PlanError(
+                    "{header} announces a body, and none is sent: give one with -p or -u, or leave it out", header=given
+                )
+            raise PlanError(
+                "{header} contradicts the body of {size}: leave it out, the length is sent anyway",
+                header=given,
+                size=plural(size, "{n} byte", "{n} bytes"),
+            )
+        coding = next((value for name, value in target.headers if name.lower() == "transfer-encoding"), None)
+        if coding is not None:
+            raise PlanError(
+                "-H 'Transfer-Encoding: {coding}' is not possible: bodies are sent unchanged, with their length; "
+                "leave it out{body}",
+                coding=coding,
+                body=None if target.body is not None else Message(", and give a body with -p or -u"),
+            )
 
 
-_TOO_MUCH = 1e7
-SHORTEST_INTERVAL_S = 0.1
-"""Below that the kernel's clock ticks, of 10 ms, are too coarse for shares of the processor, and watching costs more
-than it tells."""
+def _name(line: str) -> str:
+    return line.partition(":")[0].strip().lower()
 
 
-def interval(text: str) -> float:
-    """The seconds between samples."""
-    seconds = positive(text)
-    if seconds < SHORTEST_INTERVAL_S:
-        raise argparse.ArgumentTypeError(f"{text} s is too short to measure in: give {SHORTEST_INTERVAL_S:g} or more")
-    return seconds
+def _check_numbers(arguments: Namespace, plan: Plan) -> None:
+    for step in plan.steps:
+        if step.rate is None and step.requests is not None and (step.concurrency or 0) > step.requests:
+            if getattr(arguments, "steps", None) is None:
+                raise PlanError("-c {c} is more than -n {n}: raise -n or lower -c", c=step.concurrency, n=step.requests)
+            raise PlanError(
+                "a step of {c} is more than -n {n}: raise -n or lower the step", c=step.concurrency, n=step.requests
+            )
+    if all(step.rate is None for step in plan.steps):
+        most = max(step.concurrency or 0 for step in plan.steps)
+        if plan.workers > most:
+            raise PlanError(
+                "--workers {workers} have only {connections} connection(s) to share: raise -c or lower it",
+                workers=plan.workers,
+                connections=most,
+            )
 
 
-def positive(text: str) -> float:
-    number = _number(text)
-    if not 0 < number < _TOO_MUCH:
-        limits = "below 10 million" if number > 0 else "above 0"
-        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number {limits}")
-    return number
+def _check_addresses(plan: Plan) -> None:
+    if plan.bind is None:
+        return
+    version = ipaddress.ip_address(plan.bind.partition("%")[0]).version
+    for host in [target.host for target in plan.targets] if plan.proxy is None else [plan.proxy.host]:
+        try:
+            other = ipaddress.ip_address(host.partition("%")[0]).version
+        except ValueError:
+            continue
+        if other != version:
+            raise PlanError(
+                "-B {address} is IPv{version}, {host} is IPv{other}: give an address of the same kind",
+                address=plan.bind,
+                version=version,
+                host=host,
+                other=other,
+            )
 
 
-def not_negative(text: str) -> float:
-    number = _number(text)
-    if not 0 <= number < _TOO_MUCH:
-        limits = "below 10 million" if number > 0 else "of 0 or more"
-        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number {limits}")
-    return number
+def _check_tls(arguments: Namespace, plan: Plan) -> None:
+    given = [
+        option.name
+        for option in options_of("run")
+        if option.name in ("-f", "-Z", "-E", "-I", "--insecure") and option.given(arguments)
+    ]
+    if not given:
+        return
+    from loadtop.generator.tls import tls_context
 
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+    tls_context(plan)
+    if arguments.plan is not None:
+        return  # only the engine knows what a user's plan requests
+    if all(target.scheme == "http" for target in plan.targets):
+        raise PlanError(
+            plural(
+                len(given),
+                "{options} is for TLS, and no URL here is https: write https://... or leave that out",
+                "{options} are for TLS, and no URL here is https: write https://... or leave that out",
+                options=", ".join(given),
+            )
+        )

@@ -61,7 +61,7 @@ APACHE = Kind(
     role=Role.WEB,
     title="Apache",
     record=ApacheStatus,
-    option=StatusOption("URL", "page of mod_status, fetched from its host"),
+    option=StatusOption("mod_status page, fetched from its host", "http://HOST/server-status", r"https?://.+"),
     metrics=(
         HostMetric("httpd.processes", "httpd processes", "", 0, "neither", _processes(lambda group: group.processes)),
         HostMetric("httpd.running", "httpd running", "", 0, "neither", _processes(lambda group: group.running)),

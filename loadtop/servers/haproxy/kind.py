@@ -34,7 +34,11 @@ HAPROXY = Kind(
     role=Role.PROXY,
     title="HAProxy",
     record=HaproxyProxy,
-    option=StatusOption("URL", "statistics page or stats socket"),
+    option=StatusOption(
+        "statistics page or stats socket of HAProxy",
+        "http://HOST:PORT/stats or unix:/run/haproxy/admin.sock",
+        r"https?://.+|tcp://[^/]+:\d+/?|(?:unix:(?://)?)?/(?!/).+",
+    ),
     metrics=(
         HostMetric("haproxy.queue", "HAProxy queue", "", 0, "lower", _sum(BACKEND, lambda line: line.queue)),
         HostMetric(

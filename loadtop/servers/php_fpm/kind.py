@@ -31,7 +31,11 @@ PHP_FPM = Kind(
     role=Role.APPLICATION,
     title="php-fpm",
     record=FpmPool,
-    option=StatusOption("URL", "status page of a pool, over HTTP or FastCGI"),
+    option=StatusOption(
+        "status page of a php-fpm pool",
+        "http://HOST/status, fcgi://HOST:PORT/status or unix:/run/php/fpm.sock;/status",
+        r"https?://.+|(?:fcgi|tcp)://[^/]+:\d+(?:/.*)?|(?:unix|fcgi):(?://)?/(?!/).+",
+    ),
     metrics=(
         HostMetric("fpm.active", "busy php-fpm children", "", 0, "neither", _sum(lambda pool: pool.reading.active)),
         HostMetric("fpm.listen_queue", "php-fpm queue", "", 0, "lower", _sum(lambda pool: pool.reading.listen_queue)),

@@ -123,7 +123,7 @@ def test_data_files_must_be_there_on_far_machines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--plan", "p.jmx", "-n", "3"), "-n is for plans made here"),
+        (("--plan", "p.jmx", "-n", "3"), "-n has no effect with --plan"),
         (("--plan", "p.py"), "FILE.jmx"),
         (("--plan", "none.jmx"), "cannot read the plan none.jmx"),
     ],

@@ -1,7 +1,7 @@
 """What Locust gets of a plan, and what is refused."""
 
 import json
-from types import SimpleNamespace
+from argparse import Namespace
 from typing import Any
 
 import pytest
@@ -30,9 +30,7 @@ def plan(*steps: Step, **settings: Any) -> Plan:
 
 
 def chosen(**given: Any) -> Any:
-    return engine_choice(
-        SimpleNamespace(**{"engine": "locust", "generator": [], "plan": None, "remote": None, **given})
-    )
+    return engine_choice(Namespace(**{"engine": "locust", "generator": [], "plan": None, "remote": None, **given}))
 
 
 def test_the_plan_goes_over_whole() -> None:
@@ -81,8 +79,8 @@ def test_generators_are_named_once_and_placed() -> None:
 
 
 def test_other_engines_and_their_options() -> None:
-    with pytest.raises(UsageError, match="there are builtin, locust, jmeter"):
-        chosen(engine="gatling")
+    with pytest.raises(UsageError, match="--engine must be one of builtin, locust, jmeter, got"):
+        parse(["--engine", "gatling", "http://w/"])
     with pytest.raises(UsageError, match="add --engine locust"):
         chosen(engine="builtin", generator=["a=local"])
 

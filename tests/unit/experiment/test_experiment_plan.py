@@ -77,7 +77,7 @@ def test_variants_may_have_their_own(write_plan: Write, plan_text: str) -> None:
         ('ready = "test -e log"', 'host = "web1"', 19, "no host is called web1"),
         ('options = ["-k"]', 'options = ["-n", "5"]', 2, "say it with requests"),
         ('options = ["-k"]', 'options = ["--nonsense"]', 2, "--nonsense"),
-        ('options = ["-k"]', 'options = ["-H", "broken"]', 2, "is no header"),
+        ('options = ["-k"]', 'options = ["-H", "broken"]', 2, "is not a header"),
         ("repeats = 2", "repeats = 2.5", 5, "whole number"),
         ('title = "Processes"', 'title = "Processes', 1, "this is no TOML"),
     ],

@@ -174,4 +174,4 @@ def test_no_line_ends_with_an_opening_bracket_or_begins_with_a_stop(cells: int) 
 @pytest.mark.parametrize("words", [["--lang", "xx", "sessions"], ["--lang=xx", "sessions"], ["sessions", "--lang"]])
 def test_a_language_that_is_not_spoken(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
-    assert "give one of en, ja" in capsys.readouterr().err
+    assert "one of en, ja" in capsys.readouterr().err

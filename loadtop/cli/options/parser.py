@@ -1,0 +1,197 @@
+"""argparse, built from the table of options. Only the parser of the command that runs is built: start-up stays fast."""
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from loadtop import __version__
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.commands import COMMANDS, TOPICS
+from loadtop.cli.options.option import Choice, Option
+from loadtop.cli.options.table import GROUPS, options_of, refusal
+
+_SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
+
+
+def is_ssh_place(place: str) -> bool:
+    """Whether it is ``ssh://[USER@]HOST[:PORT]`` with a valid port."""
+    match = _SSH_PLACE.fullmatch(place)
+    return match is not None and 0 < int(match["port"] or 22) < 65536
+
+
+def read(words: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line. The result also has ``command`` (``run`` if none is named), ``words`` (those after the
+    command), and ``program`` (those after ``--`` of ``loadtop watch``).
+
+    Raises :class:`UsageError`, and SystemExit for ``--help`` and ``--version``.
+    """
+    end = list(words).index("--") if "--" in words else len(words)
+    everywhere = Parser("loadtop")
+    for option in GROUPS[-1].options:
+        if option.name not in ("-h", "-V"):
+            everywhere.take(option, "", everywhere.add_argument)
+    arguments, own = everywhere.parse(words[:end])
+    command = own.pop(0) if own and own[0] in COMMANDS else "run"
+    if command == "run" and own:
+        _check_spelling(own[0])
+    after = list(words[end:])
+    arguments.command, arguments.words, arguments.program = command, [*own, *after], ()
+    if command == "watch" and after:
+        if len(after) == 1:
+            raise UsageError("no command follows --: for example loadtop watch -- ab -n 1000 -c 10 http://127.0.0.1/")
+        arguments.program, after = tuple(after[1:]), []
+    parser = parser_of(command)
+    arguments, unknown = parser.parse([*own, *after], arguments)
+    if unknown:
+        parser.refuse(unknown, command)
+    _check_conflicts(arguments)
+    return arguments
+
+
+def _check_spelling(word: str) -> None:
+    """Raise UsageError for a word that is nearly a command, rather than load a host of that name."""
+    if not word.isalpha() or word == "localhost":
+        return
+    from difflib import get_close_matches
+
+    meant = get_close_matches(word, COMMANDS, n=1, cutoff=0.75)
+    if meant:
+        raise UsageError(f"unknown command '{word}': did you mean loadtop {meant[0]}? (for a host: http://{word}/)")
+
+
+def _check_conflicts(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if two options of a set are given of which one is possible."""
+    given: dict[str, str] = {}
+    for option in options_of(arguments.command):
+        if option.conflict and option.given(arguments):
+            other = given.setdefault(option.conflict, option.name)
+            if other != option.name:
+                raise UsageError(f"{other} and {option.name} contradict each other: give one of them")
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Writes ``-n, --requests N`` rather than ``-n N, --requests N``."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        return f"{', '.join(action.option_strings)} {action.metavar or ''}".rstrip()
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes options of the table. Raises a :class:`UsageError` of one line for what is wrong."""
+
+    def __init__(self, prog: str, **texts: Any) -> None:
+        super().__init__(
+            prog, formatter_class=HelpFormatter, add_help=False, allow_abbrev=False, exit_on_error=False, **texts
+        )
+        self._options: dict[str, Option] = {}
+        self._words: Sequence[str] = ()
+
+    def take(self, option: Option, command: str, add: Callable[..., object]) -> None:
+        """Add an option by a method of this parser or of a group."""
+        names = option.names.split()
+        self._options[names[0]] = option
+        given: dict[str, Any] = {"help": option.help_of(command).replace("%", "%%")}
+        if option.name == "-h":
+            given |= {"action": "help"}
+        elif option.name == "-V":
+            given |= {"action": "version", "version": f"loadtop {__version__}"}
+        elif not option.metavar:
+            given |= {"action": "store_true", "dest": option.attribute}
+        else:
+            given |= {"metavar": option.metavar, "default": option.default, "type": self._checked(option)}
+            if option.nargs:
+                given["nargs"] = option.nargs
+            if option.repeatable:
+                given |= {"action": "append", "default": []}
+            if option.name.startswith("-"):
+                given["dest"] = option.attribute
+        add(*names, **given)
+
+    def _checked(self, option: Option) -> Callable[[str], object]:
+        """The option's type, with an error that names the option as it was given, and the value."""
+
+        def convert(word: str) -> object:
+            try:
+                return option.type(word)
+            except ValueError as error:
+                names = option.names.split()
+                name = next((name for name in names if self._is_given(name)), option.name)
+                raise UsageError(f"{name} must be {error}, got '{word}'") from None
+
+        return convert
+
+    def _is_given(self, name: str) -> bool:
+        return any(word == name or word.startswith(f"{name}=") for word in self._words)
+
+    def parse(
+        self, words: Sequence[str], arguments: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """The values, and the words that are not understood."""
+        self._words = words
+        try:
+            return self.parse_known_args(list(words), arguments or argparse.Namespace())
+        except argparse.ArgumentError as error:
+            name = (error.argument_name or "").split("/")[0]
+            option = self._options.get(name)
+            if option is None or not option.metavar:
+                self.error(f"{name}: {error.message}")
+            self.error(f"{name} needs a value: {option.type if isinstance(option.type, Choice) else option.metavar}")
+
+    def refuse(self, unknown: Sequence[str], command: str) -> NoReturn:
+        """Raise UsageError for words that are not understood."""
+        place = next(filter(is_ssh_place, unknown), "")
+        if place:
+            raise UsageError(f"{place}: name the machine to watch: --host NAME={place}")
+        word = next((word for word in unknown if word.startswith("-")), unknown[0])
+        self.error((word.startswith("-") and refusal(word, command)) or f"unknown argument '{word}'")
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def parser_of(command: str) -> Parser:
+    """The parser of one command."""
+    about = COMMANDS[command]
+    parser = Parser(
+        "loadtop" if command == "run" else f"loadtop {command}",
+        usage=f"loadtop {about.usage}",
+        description=f"{_sentence(about.summary)}{_overview() if command in ('run', 'help') else ''}",
+        epilog="\n".join(["examples:", *(f"  loadtop {example}" for example in about.examples)]),
+    )
+    _fill(parser, command)
+    if about.parts:
+        parts = parser.add_subparsers(dest="part", metavar="COMMAND", title="commands")
+        for name, summary in about.parts:
+            usage = " ".join([f"loadtop {command} {name}", "[OPTIONS]", *_arguments(f"{command} {name}")])
+            part = parts.add_parser(name, help=summary, usage=usage, description=_sentence(summary))
+            _fill(part, f"{command} {name}")
+    return parser
+
+
+def _arguments(command: str) -> list[str]:
+    return [option.metavar for option in GROUPS[0].taken_by(command)]
+
+
+def _fill(parser: Parser, command: str) -> None:
+    for group in GROUPS:
+        options = group.taken_by(command)
+        heading = parser.add_argument_group(group.title) if options else parser
+        for option in options:
+            parser.take(option, command, heading.add_argument)
+
+
+def _sentence(summary: str) -> str:
+    return f"{summary[0].upper()}{summary[1:]}."
+
+
+def _overview() -> str:
+    """The list of commands."""
+    lines = [f"  loadtop {command.name:<12}{command.summary}" for command in COMMANDS.values()]
+    topics = [f"  loadtop help {topic:<12}{about}" for topic, about in TOPICS.items()]
+    return "\n".join(["\n\ncommands (loadtop COMMAND --help lists the options):", *lines, "\ntopics:", *topics])

@@ -1,0 +1,274 @@
+"""Every option of every command, declared once: parser, ``--help``, checks and the page on ab are made from this."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from loadtop.cli.options.commands import COMMANDS
+from loadtop.cli.options.option import Choice, Group, Number, Option, output_file
+from loadtop.i18n import LANGUAGES
+from loadtop.servers.registry import KINDS
+
+ENGINES = ("builtin", "locust", "jmeter")
+THEMES = ("terminal", "dark", "light", "safe")
+"""The terminal's own sixteen colours, or one of the palettes of ``tui.drawing.appearance``."""
+
+DEFAULT_TIME_S, DEFAULT_CONCURRENCY = 30.0, 10
+"""Of a load without -n, -t and -c, so that a bare URL shows something."""
+
+DEFAULT_STEP_S = 10.0
+TUNE_CONNECTIONS, TUNE_STEP_S, TUNE_TOTAL_S, TUNE_REFINEMENTS = 256, 5.0, 300.0, 5
+
+COUNT, POSITIVE = Number(least=1, whole=True), Number(above=0)
+INTERVAL = Number(least=0.1)
+"""Below 0.1 s, the kernel's clock ticks of 10 ms are too coarse for CPU shares, and watching costs too much."""
+
+LOADS, MEASURES = ("run", "tune"), ("run", "tune", "watch", "demo")
+BUILTIN_ONLY = dict.fromkeys(("locust", "jmeter"), "leave it out, or use the built-in engine")
+PLANS = ("locust", "jmeter")
+TUNE_CHOOSES = {"tune": "it chooses the steps itself; leave the option out"}
+TIMES = "it needs the time of each request, which no command tells; leave the option out"
+SESSION = "recording: a file, or a name from `loadtop sessions list`"
+JSON = "write the JSON summary (- for standard output)"
+
+
+def workers(word: str) -> float:
+    """A number of processes; 0 stands for ``auto``."""
+    try:
+        return 0 if word == "auto" else COUNT(word)
+    except ValueError as error:
+        raise ValueError(f"{error}, or auto") from None
+
+
+AB_REPORTS = Group(
+    "ab's report and files",
+    ("run", "watch", "demo"),
+    Option("--ab", "", "print ab's report instead of loadtop's", commands=("run", "watch", "demo", "report"),
+        conflict="report"),
+    Option("-d", "", "--ab without percentiles", dest="no_percentiles", ab="as in ab, with `--ab`"),
+    Option("-S", "", "--ab without medians and deviations", dest="no_spread", ab="as in ab, with `--ab`"),
+    Option("-e --percentiles-csv", "FILE", "write the percentiles as CSV", output_file, ab="as in ab",
+        refused={"watch": TIMES}),
+    Option("-g --gnuplot", "FILE", "write the times of each request", output_file, ab="as in ab",
+        refused={"watch": TIMES,
+            "demo": "leave it out, or give it with a URL", **BUILTIN_ONLY}),
+    Option("-w --html-table", "", "print ab's report as an HTML table", dest="as_html", conflict="report",
+        ab="as in ab, with the figures of loadtop"),
+    *(
+        Option(f"-{letter}", "TEXT", f"attributes of <{element}>; switches -w on", dest=f"html_{element}",
+            ab=f"as in ab: attributes of `<{element}>`; switches `-w` on")
+        for letter, element in (("x", "table"), ("y", "tr"), ("z", "td"))
+    ),
+    refused={"tune": "it has its own report; leave the option out, or see `loadtop report`"},
+)  # fmt: skip
+"""ab's reports on one load, which not every command generates."""
+
+GROUPS = (
+    Group(
+        "arguments",
+        (),
+        Option("urls", "URL", "URL to request", nargs="*", commands=LOADS),
+        Option("plan", "PLAN.toml", "what to run (see `loadtop help plan`)", Path, commands=("experiment",)),
+        Option("session", "SESSION", SESSION, Path, commands=("replay", "report", "export", "sessions rename")),
+        Option("name", "NAME", "the new name, with or without .loadtop", commands=("sessions rename",)),
+        Option("sessions", "SESSION", "recordings; the others are compared with the first", Path, nargs="*",
+            commands=("compare",)),
+        Option("text", "TEXT", "what happens now, such as 'restarted httpd'", commands=("mark",)),
+        Option("topic", "TOPIC", "a topic or a command", nargs="*", commands=("help",)),
+    ),
+    Group(
+        "load",
+        LOADS,
+        Option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
+            refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"},
+            ab="as in ab; without `-n` and `-t` the load runs for 30 s"),
+        Option("-c --concurrency", "N",
+            f"requests in flight at the same time (default {DEFAULT_CONCURRENCY}; 1 with -n or -t)", COUNT,
+            help_for={"tune": f"most connections (default {TUNE_CONNECTIONS})"},
+            ab="as in ab, up to 200 000; may change while the load runs"),
+        Option("-t --time", "SECONDS", f"stop after that time (default {DEFAULT_TIME_S:.0f}, unless -n is given)",
+            POSITIVE, commands=(*LOADS, "watch"),
+            help_for={"tune": f"stop the search after that time (default {TUNE_TOTAL_S:.0f})",
+                "watch": "stop after that time"},
+            ab="the time alone: no cap of 50 000 requests"),
+        Option("--rate", "R", "start R requests/s, however slow the server is (open model)", POSITIVE, own_plan=PLANS,
+            refused=TUNE_CHOOSES),
+        Option("--steps", "1,2,4", "run one step after another: connections, or requests/s with --rate",
+            own_plan=("jmeter",), refused=TUNE_CHOOSES),
+        Option("--step-time", "S", f"length of each step (default {DEFAULT_STEP_S:.0f}, or -n requests)", POSITIVE,
+            help_for={"tune": f"shortest step (default {TUNE_STEP_S:.0f})"}),
+        Option("--warmup", "S", "leave the first seconds out of the statistics", Number(least=0), 0.0,
+            refused={"tune": "it waits until each step is steady; leave the option out"}),
+        Option("--workers", "N", "number of generator processes; `auto` adds processes on demand", workers, 1,
+            refused={"jmeter": "leave it out, one process uses all cores"}),
+    ),
+    Group(
+        "tuning",
+        ("tune",),
+        Option("--from", "N", "start with N connections", COUNT, 1, dest="first"),
+        Option("--finer", "N", "steps near the knee", Number(whole=True, least=0), TUNE_REFINEMENTS),
+        Option("--most-step-time", "S", "longest step, steady or not (default 4 times --step-time)", POSITIVE),
+    ),
+    Group(
+        "requests",
+        LOADS,
+        Option("--urls", "FILE", "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path,
+            dest="url_file", own_plan=PLANS),
+        Option("-k --keepalive", "", "reuse connections", own_plan=PLANS, ab="as in ab, for chunked bodies too"),
+        Option("-m --method", "NAME", "request method", own_plan=PLANS, ab="as in ab"),
+        Option("-i --head", "", "send HEAD instead of GET", own_plan=PLANS, conflict="body", ab="as in ab"),
+        Option("-p --post", "FILE", "POST the contents of a file", Path, own_plan=PLANS, conflict="body",
+            ab="as in ab; `-m` beside it is the method, in any order"),
+        Option("-u --put", "FILE", "PUT the contents of a file", Path, own_plan=PLANS, conflict="body",
+            ab="as in ab; `-m` beside it is the method, in any order"),
+        Option("-T --content-type", "TYPE", "content type of the body (default text/plain)", own_plan=PLANS,
+            ab="as in ab, `text/plain` by default"),
+        Option("-H --header", "LINE", "add a header; repeatable", repeatable=True, own_plan=PLANS,
+            ab="as in ab: after the other headers; `Host`, `User-Agent`, `Accept` and others replace loadtop's own; "
+               "a `Content-Length` that is not the body's, or a `Transfer-Encoding`, is an error"),
+        Option("-C --cookie", "NAME=VALUE", "add a cookie; repeatable", repeatable=True, own_plan=PLANS,
+            ab="every one is sent, not the last alone"),
+        Option("-A --auth", "USER:PASSWORD", "use Basic authentication", own_plan=PLANS, ab="as in ab"),
+        Option("-l --any-length", "", "accept bodies that differ in length", ab="as in ab"),
+        Option("-s --timeout", "SECONDS", "give up a request after that time", POSITIVE, 30.0,
+            ab="for the whole request, not for the next byte"),
+        Option("-r --keep-going", "", "continue when the server stops answering",
+            ab="continues after failed connects too"),
+        Option("-v --verbosity", "LEVEL", "2 prints heads, 3 also the status of each response",
+            Number(whole=True, least=0), 0, refused=BUILTIN_ONLY,
+            ab="2 heads, 3 statuses too; 4 prints no more than 3: Python's OpenSSL does not report what it does"),
+    ),
+    Group(
+        "connections and TLS",
+        LOADS,
+        Option("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",), refused=BUILTIN_ONLY,
+            ab="as in ab; https goes through a tunnel (CONNECT)"),
+        Option("-P --proxy-auth", "USER:PASSWORD", "use Basic authentication at the proxy",
+            ab="as in ab; to the proxy alone, also where it tunnels"),
+        Option("-b --buffer", "BYTES", "size of the socket buffers", COUNT, refused=BUILTIN_ONLY,
+            ab="as in ab: send and receive buffer"),
+        Option("-B --bind", "ADDRESS", "connect from this local address", refused=BUILTIN_ONLY,
+            ab="as in ab; an address of the other IP version than the target's is an error before anything is sent"),
+        Option("-f --protocol", "PROTOCOL", "TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL", refused=BUILTIN_ONLY,
+            ab="TLS1, TLS1.1, TLS1.2, TLS1.3, ALL; SSL2 and SSL3 are an error: OpenSSL 3 has neither"),
+        Option("-Z --ciphers", "SUITE", "TLS cipher suites", refused=BUILTIN_ONLY,
+            ab="not the suites of TLS 1.3: Python cannot choose among them; an error says so"),
+        Option("-E --certificate", "FILE", "client certificate and key (PEM)", refused=BUILTIN_ONLY,
+            ab="as in ab: certificate chain and key, PEM"),
+        Option("-I --no-sni", "", "do not send the server's name in the TLS handshake", refused=BUILTIN_ONLY,
+            ab="as in ab: no SNI; the certificate's name is not verified then"),
+        Option("--insecure", "", "accept any TLS certificate"),
+    ),
+    Group(
+        "engine",
+        LOADS,
+        Option("--engine", "NAME", "what generates the load: builtin, locust or jmeter", Choice(ENGINES), "builtin"),
+        Option("--generator", "NAME=PLACE",
+            "generate the load on this machine: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
+            repeatable=True, refused={"builtin": "add --engine locust or --engine jmeter"}),
+        Option("--plan", "FILE", "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path,
+            refused={"builtin": "add --engine locust or --engine jmeter"}),
+        Option("-R --remote", "HOST,HOST", "generate the load on these jmeter-servers: HOST or HOST:PORT",
+            refused=dict.fromkeys(("builtin", "locust"), "add --engine jmeter")),
+    ),
+    Group(
+        "monitoring",
+        (*MEASURES, "doctor"),
+        Option("--host", "NAME=PLACE",
+            "watch this machine: NAME=local or NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
+            "configuration; repeatable",
+            repeatable=True),
+        *(
+            Option(f"--{kind.name}", "[NAME:]URL", f"{kind.option.help}: {kind.option.forms}", repeatable=True)
+            for kind in KINDS
+        ),
+        Option("--interval", "SECONDS", "time between samples", INTERVAL, 1.0),
+        Option("--link", "MBIT", "speed of network interfaces whose speed the kernel does not report", POSITIVE),
+    ),
+    Group(
+        "output",
+        MEASURES,
+        Option("--headless", "", "print a line per interval instead of the cockpit",
+            commands=(*MEASURES, "replay", "experiment"),
+            help_for={"experiment": "print lines of progress instead of the cockpit"}),
+        Option("-q --quiet", "", "do not print a line per interval", commands=(*MEASURES, "experiment"),
+            help_for={"experiment": "print the table alone"},
+            ab="no line per interval (ab: none per tenth of the requests)"),
+        Option("--text", "", "print the report (default)", commands=("report", "compare"), conflict="report",
+            help_for={"compare": "print text, on a terminal too"}),
+        Option("--markdown", "", "print the report in Markdown", commands=("report",), conflict="report"),
+        Option("--json", "FILE", JSON, commands=(*MEASURES, "report", "doctor", "compare"),
+            help_for={"doctor": "write the checks as JSON (- for standard output)",
+                "compare": "write the comparison as JSON (- for standard output)"}),
+        Option("--html", "FILE", "write the report as a page with charts", output_file, commands=(*MEASURES, "report")),
+        Option("--record", "FILE", "record to this file (default: a new one in the state directory)", output_file,
+            conflict="record"),
+        Option("--no-record", "", "do not record", conflict="record"),
+        Option("--fail-if", "EXPR", "exit with 1 if it holds, such as 'p99>500ms'; repeatable", repeatable=True),
+        Option("--strict", "", "exit with 5 if the load generator was the bottleneck"),
+    ),
+    AB_REPORTS,
+    Group(
+        "options",
+        (),
+        Option("--out", "DIR", "write results there (default: PLAN.results beside the plan)", Path,
+            commands=("experiment",)),
+        Option("--again", "", "measure everything again, not only what is missing", commands=("experiment",),
+            conflict="experiment"),
+        Option("--check", "", "only check the plan", commands=("experiment",), conflict="experiment"),
+        Option("--table", "", "only print the table of what is measured so far", commands=("experiment",),
+            conflict="experiment"),
+        Option("--by", "step|time", "what to align (default: steps, if there are any)", Choice(("step", "time")),
+            commands=("compare",)),
+        Option("--margin", "PERCENT", "smallest difference that matters", POSITIVE, 5.0, commands=("compare",)),
+        Option("--all", "", "also show the numbers that do not differ", commands=("compare",)),
+        Option("--csv", "DIR", "write a CSV file for each table", Path, commands=("export",)),
+        Option("--jsonl", "FILE", "write a JSON line for each row (- for standard output)", commands=("export",)),
+        Option("--sqlite", "FILE", "write a new SQLite database with these tables", output_file, commands=("export",)),
+        Option("--sar", "", "print what sar -u -P ALL -W -S -q -n DEV prints", commands=("export",)),
+        Option("--host", "NAME", "only this machine (with --sar)", commands=("export",)),
+        Option("--cast", "FILE", "write the cockpit as a recording of asciinema", output_file, commands=("export",)),
+        Option("--size", "COLUMNSxROWS", "size of the cockpit (with --cast)", default="120x40", commands=("export",)),
+        Option("--session", "FILE", "the test that records to FILE (default: the newest)", commands=("mark",)),
+        Option("--older-than", "AGE", "recordings that ended so long ago: 30d, 12h, 2w", commands=("sessions prune",)),
+        Option("--keep", "N", "but never the newest N", COUNT, commands=("sessions prune",)),
+        Option("--dry-run", "", "only show what would be removed", commands=("sessions prune",)),
+    ),
+    Group(
+        "every command",
+        (*COMMANDS, *(f"{command.name} {part}" for command in COMMANDS.values() for part, _ in command.parts)),
+        Option("--lang", "|".join(LANGUAGES), "language (default: that of the locale)", Choice(LANGUAGES)),
+        Option("--theme", "NAME", "colours: terminal (its own 16), dark, light, safe (for the colour-blind)",
+            Choice(THEMES)),
+        Option("--ascii", "", "draw with ASCII only"),
+        Option("-h --help", "", "show this help and exit", ab="as in ab; exit code 0, where ab's `-h` ends with 22"),
+        Option("-V --version", "", "show the version and exit", commands=("run",), ab="as in ab"),
+    ),
+)  # fmt: skip
+
+
+def options_of(command: str) -> Iterator[Option]:
+    """The options and arguments that a command takes."""
+    for group in GROUPS:
+        yield from group.taken_by(command)
+
+
+def refusal(word: str, command: str) -> str | None:
+    """Why a command does not take the option that a word begins with; None if no command has such an option."""
+    name = word.partition("=")[0] if word.startswith("--") else word[:2]
+    for group in GROUPS:
+        for option in group.options:
+            if name in option.names.split():
+                advice = option.refused.get(command) or group.refused.get(command) or "leave it out"
+                return f"{name} is not for {command}: {advice}"
+    return None
+
+
+def ab_table() -> str:
+    """The table "Every option of ab" of ``docs/ab.md``."""
+    rows = [
+        f"| `{option.name}{f' {option.metavar}' if option.metavar else ''}` | {option.ab} |"
+        for group in GROUPS
+        for option in group.options
+        if option.ab
+    ]
+    return "\n".join(["| ab | in loadtop |", "|---|---|", *rows, ""])

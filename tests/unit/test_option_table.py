@@ -1,0 +1,127 @@
+"""The table of options: ``--help`` of every command, the page on ab, and errors follow from it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from loadtop.cli import main
+from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.options.command_line import parse
+from loadtop.cli.options.commands import COMMANDS
+from loadtop.cli.options.parser import read
+from loadtop.cli.options.table import ENGINES, GROUPS, ab_table, options_of
+
+ROOT = Path(__file__).parents[2]
+URL = "http://127.0.0.1:1/"
+AB = {*"nctsbBpuTvwixyzCHAPXVkdSqlgermIZfEh"}
+"""The options of ab 2.4."""
+
+CALLS = [
+    *([command] for command in COMMANDS),
+    *([command.name, part] for command in COMMANDS.values() for part, _ in command.parts),
+]
+OPTIONS = [option for group in GROUPS for option in group.options]
+
+
+def help_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--help"])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", CALLS, ids=" ".join)
+def test_help_shows_exactly_the_options_of_the_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    listed = re.findall(r"^  (-.*?)(?:  |$)", help_of(words, capsys), re.MULTILINE)
+    shown = {name for line in listed for name in re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", line)}
+    taken = {name for option in options_of(" ".join(words)) for name in option.names.split() if name.startswith("-")}
+    assert shown == taken
+
+
+@pytest.mark.parametrize("words", CALLS, ids=" ".join)
+def test_help_fits_80_columns_and_is_whole(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = help_of(words, capsys)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.startswith(f"usage: loadtop {'[run]' if words == ['run'] else words[0]}")
+    for option in options_of(" ".join(words)):
+        assert " ".join(option.help_of(words[0]).split()[:2]) in " ".join(text.split())
+    if len(words) == 1:
+        assert f"examples:\n  loadtop {COMMANDS[words[0]].examples[0]}\n" in text
+
+
+def test_without_a_command_help_is_that_of_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert help_of([], capsys) == help_of(["run"], capsys)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_are_understood(command: str) -> None:
+    for example in COMMANDS[command].examples:
+        words = [word.strip("'") for word in re.findall(r"'[^']*'|\S+", example)]
+        assert read(words).command == command
+
+
+@pytest.mark.parametrize("page", ["docs/ab.md", "loadtop/cli/manual/ab.md"])
+def test_the_page_on_ab_has_the_table_of_its_options(page: str) -> None:
+    assert ab_table() in (ROOT / page).read_text()
+
+
+def test_every_option_of_ab_is_compared() -> None:
+    assert {option.name.lstrip("-") for option in OPTIONS if option.ab} == AB
+
+
+def test_what_is_refused_names_a_command_or_an_engine() -> None:
+    for group in GROUPS:
+        for refused in (group.refused, *(option.refused for option in group.options)):
+            assert set(refused) <= {*COMMANDS, *ENGINES}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-c", "abc", URL], "-c must be a whole number, got 'abc'"),
+        (["--concurrency", "abc", URL], "--concurrency must be a whole number, got 'abc'"),
+        (["-n", "0", URL], "-n must be a whole number of 1 or more, got '0'"),
+        (["--rate=fast", URL], "--rate must be a number, got 'fast'"),
+        (["-s", "1e8", URL], "-s must be a number below 10 million, got '1e8'"),
+        (["--workers", "many", URL], "--workers must be a whole number, or auto, got 'many'"),
+        (["--engine", "wrk", URL], "--engine must be one of builtin, locust, jmeter, got 'wrk'"),
+        (["--html", "-", URL], "--html must be the name of a file, got '-'"),
+        (["--lang", "xx", URL], "--lang must be one of en, ja, got 'xx'"),
+        ([URL, "-n"], "-n needs a value: N (see loadtop --help)"),
+        (["sessions", "prune", "--keep", "0"], "--keep must be a whole number of 1 or more, got '0'"),
+        (["compare", "--by", "day", "a", "b"], "--by must be one of step, time, got 'day'"),
+        (["experiment", "--again", "--check", "x"], "--again and --check contradict each other: give one of them"),
+        (["report", "--ab", "--text", "x"], "--text and --ab contradict each other: give one of them"),
+        (["replay", "--rate", "5", "x"], "--rate is not for replay: leave it out (see loadtop replay --help)"),
+        (["watch", "-n", "5"], "-n is not for watch: leave it out (see loadtop watch --help)"),
+        (["--frobnicate", URL], "unknown argument '--frobnicate' (see loadtop --help)"),
+        (["replay"], "SESSION"),
+    ],
+)
+def test_an_error_names_the_option_and_the_value(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+
+
+@pytest.mark.parametrize("engine", ["locust", "jmeter"])
+def test_an_engine_refuses_what_it_cannot_do(engine: str) -> None:
+    values = {"-E": str(ROOT / "README.md"), "-n": "5", "-b": "5", "-v": "2", "--workers": "2"}
+    for option in options_of("run"):
+        if engine in option.refused and option.name != "-R":
+            words = [option.name, *([values.get(option.name, "x")] if option.metavar else [])]
+            with pytest.raises(UsageError, match=rf"{option.name} is not possible with --engine {engine}"):
+                parse(["--engine", engine, *words, URL])
+
+
+def test_options_of_every_command_may_stand_anywhere() -> None:
+    for words in (["--lang", "ja", "watch"], ["watch", "--lang", "ja"], ["--lang=ja", "watch", "--", "ab", "--lang"]):
+        arguments = read(words)
+        assert (arguments.command, arguments.lang) == ("watch", "ja")
+    assert read(["watch", "--", "ab", "--lang", "xx"]).program == ("ab", "--lang", "xx")
