@@ -3,13 +3,14 @@
 import sys
 from typing import TextIO
 
-from loadtop.i18n import Text, plain, rendered, tr
+from loadtop.i18n import Text, language, plain, rendered, tr
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import swap_used
 from loadtop.reports.text import brief, figure
 from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.registry import verdict_named
 
 
 class Printer:
@@ -40,7 +41,8 @@ def line(snapshot: Snapshot) -> str:
     parts += [_host(host, named=len(measured.hosts) > 1) for host in measured.hosts]
     verdict = snapshot.diagnosis.verdict
     where = tr(" on {host}", host=plain(verdict.host)) if verdict.host else ""
-    parts.append(f"{tr(str(verdict.bottleneck).upper())}{where}")
+    name = verdict.bottleneck.upper() if language() == "en" else tr(verdict_named(verdict.bottleneck).title)
+    parts.append(f"{name}{where}")
     return "  ".join(parts)
 
 

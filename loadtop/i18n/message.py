@@ -118,10 +118,6 @@ class Message:
         """Return the text in the language that is set; ``escape`` makes its strings safe to print."""
         return self._filled(translate, escape)
 
-    def includes(self, other: "Message") -> bool:
-        """Return whether ``other`` is this message or a part of it."""
-        return self == other or any(part.includes(other) for _, value in self.params for part in _messages(value))
-
     def _filled(self, translate: _Translate, escape: _Escape) -> str:
         values = dict(self.params)
         n = values.get("n")
