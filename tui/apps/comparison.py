@@ -14,14 +14,14 @@ from loadtop.analysis.totals.settings import LOAD
 from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import Translatable, tr
 from loadtop.reports.compare import body, head, letter
-from loadtop.servers.registry import verdict_named
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import milliseconds, per_second
 from tui.drawing.text import clip, safe, width
-from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in
+from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in, notes, strip
+from tui.drawing.verdicts import letter_of
 
 _ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
 _ROWS = 3
@@ -107,31 +107,18 @@ def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float |
 
 
 def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Line:
-    calm = NONE
     stretches = [
         Stretch(max(0.0, span["from_s"] - run.course.began), span["to_s"] - run.course.began, str(span["bottleneck"]))
         for span in run.figures["timeline"]
     ]
-    spans: list[Span] = []
-    for name in names_in(stretches, cells, per_cell, calm):
-        if name is None:
-            spans.append(Span(" "))
-        elif name == calm:
-            spans.append(Span(appearance.glyphs.dot, Role.DIM))
-        else:
-            spans.append(Span(verdict_named(name).letter, Role.BAD))
-    return tuple(spans)
+    return strip(letter_of(name, appearance.glyphs) for name in names_in(stretches, cells, per_cell, NONE))
 
 
 def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> list[Line]:
-    """What was noted while the run lasted, each under its time as far as there is room."""
-    drawn = ""
-    for mark in run.figures["marks"]:
-        place = int(max(0.0, mark["at_s"] - run.course.began) / per_cell)
-        if place >= width(drawn) + bool(drawn):
-            note = f"{appearance.glyphs.mark} {safe(mark['text'])}"
-            drawn += " " * (place - width(drawn)) + clip(note, max(0, cells - place), appearance.glyphs.ellipsis)
-    return [line(Span(drawn, Role.ACCENT))] if drawn else []
+    """The marks of the run under their times."""
+    glyphs, began = appearance.glyphs, run.course.began
+    known = [(max(0.0, mark["at_s"] - began), f"{glyphs.mark} {safe(mark['text'])}") for mark in run.figures["marks"]]
+    return [line(Span(notes(known, cells, per_cell, glyphs.ellipsis), Role.ACCENT))] if known else []
 
 
 def _coloured(text: Sequence[str], cells: int) -> list[Line]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -12,6 +11,7 @@ from loadtop.i18n import Translatable, tr
 from tui.apps.terminal import TerminalDriver
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line
+from tui.widgets.lines import WheelScrolled
 from tui.widgets.page import Page
 from tui.widgets.screen import RedrawScreen
 
@@ -29,7 +29,7 @@ class _PageScreen(RedrawScreen):
         self._draw()
 
 
-class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
+class PageApp(WheelScrolled, App[Answer], Generic[Answer], inherit_bindings=False):
     """Subclasses say what ``HEADING``, ``text`` and ``footer`` are. ``Answer`` is what the page is left with."""
 
     ALLOW_SELECT = False
@@ -89,14 +89,6 @@ class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
     def action_scroll_by(self, lines: int) -> None:
         self.page.top += lines
         self.draw()
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self.action_scroll_by(3)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self.action_scroll_by(-3)
 
     def action_picture(self) -> None:
         from tui.widgets.picture import save_picture

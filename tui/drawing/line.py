@@ -102,11 +102,6 @@ def spread(left: Sequence[Span], right: Sequence[Span], cells: int, ellipsis: st
     return (*fit(left, cells - taken, ellipsis), *right)
 
 
-def columns(parts: Sequence[Line], sizes: Sequence[int]) -> Line:
-    """Lines side by side, each fitted into its size."""
-    return tuple(span for part, size in zip(parts, sizes, strict=True) for span in fit(part, size))
-
-
 def cells_of(spans: Iterable[Span]) -> list[Cell]:
     """The spans cell by cell."""
     found: list[Cell] = []

@@ -1,9 +1,12 @@
 """The time strip: the whole session in one line, a letter of the verdict per stretch of time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from loadtop.i18n import clock
+from tui.drawing.line import Line, Role, Span
+from tui.drawing.text import clip, width
 
 NICE = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 """Seconds that one cell may stand for."""
@@ -63,3 +66,19 @@ def axis(cells: int, per_cell: float, rail: str) -> str:
         drawn += rail * (place - len(drawn)) + label
         at += step
     return drawn + rail * (cells - len(drawn))
+
+
+def notes(known: Iterable[tuple[float, str]], cells: int, per_cell: float, ellipsis: str) -> str:
+    """Texts under their times, as far as there is room for each."""
+    drawn = ""
+    for at, text in known:
+        place = int(at / per_cell)
+        if place >= width(drawn) + bool(drawn):
+            drawn += " " * (place - width(drawn)) + clip(text, max(0, cells - place), ellipsis)
+    return drawn
+
+
+def strip(letters: Iterable[tuple[str, Role]]) -> Line:
+    """The letters, one per cell, in as few spans as possible."""
+    runs = groupby(letters, key=lambda cell: cell[1])
+    return tuple(Span("".join(letter for letter, _ in run), role) for role, run in runs)

@@ -4,16 +4,22 @@ from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.diagnosis.verdict import Verdict
 from loadtop.i18n import Translatable, tr
 from loadtop.servers.registry import EVIDENCE_TITLES, verdict_named
+from tui.drawing.glyphs import Glyphs
 from tui.drawing.line import Role
 from tui.drawing.numbers import quantity
 from tui.drawing.text import clip, clip_middle, width
-
-CALM = "none"
 
 
 def headline(verdict: Verdict) -> tuple[str, str]:
     """The name that is shown large, and what follows it, in the language of the reader."""
     return tr(verdict.title), tr(verdict.headline)
+
+
+def letter_of(name: str | None, glyphs: Glyphs) -> tuple[str, Role]:
+    """What a verdict's name is in a time strip; a blank for ``None``."""
+    if name is None:
+        return " ", Role.TEXT
+    return (glyphs.dot, Role.DIM) if name == NONE else (verdict_named(name).letter, Role.BAD)
 
 
 def on(host: str | None) -> str:

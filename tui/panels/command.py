@@ -10,6 +10,7 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.text import message_text, safe
 from tui.state.view import View
+from tui.widgets.lines import WheelScrolled
 from tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ KEYS = {
 """What the keys without a character send, as the Linux console does (terminfo ``linux``)."""
 
 
-class CommandPanel(Panel, can_focus=True):
+class CommandPanel(WheelScrolled, Panel, can_focus=True):
     """What the command shows. Chosen, it scrolls; ``enter`` gives it the keys, ``ctrl+]`` takes them back."""
 
     KEY = "command"
@@ -109,14 +110,8 @@ class CommandPanel(Panel, can_focus=True):
         self.typing = False
         self._draw_again()
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self._back += 3
-        self._draw_again()
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self._back = max(0, self._back - 3)
+    def action_scroll_by(self, lines: int) -> None:
+        self._back = max(0, self._back - lines)
         self._draw_again()
 
     def _type(self, event: events.Key) -> None:

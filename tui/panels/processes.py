@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from textual import events
 
 from loadtop.i18n import Translatable, tr
+from loadtop.model import Role as ServerRole
 from loadtop.rates.records import ProcessRates
-from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.registry import PROCESS_GROUPS
 from tui.drawing.appearance import Appearance
 from tui.drawing.bars import gauge
@@ -16,6 +16,7 @@ from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import percent, size
 from tui.drawing.text import safe
 from tui.state.view import View
+from tui.widgets.lines import WheelScrolled
 from tui.widgets.panel import Panel
 
 BUCKET_PCT = 5.0
@@ -63,7 +64,7 @@ CYCLE = ("cpu%", "rss", "pss", "name", "pid")
 """The columns that the key goes through."""
 
 
-class ProcessPanel(Panel):
+class ProcessPanel(WheelScrolled, Panel):
     """One row per process."""
 
     KEY = "processes"
@@ -93,10 +94,11 @@ class ProcessPanel(Panel):
         return line(Span(tr("processes"), Role.TITLE), Span(only, Role.WARN))
 
     def tag(self, view: View) -> Line:
-        group = None if view.rates is None else view.rates.group(APACHE.group)
-        if group is None:
+        groups = () if view.rates is None else view.rates.of_role(ServerRole.WEB)
+        if not groups:
             return ()
-        return line(Span(f"{group.processes} httpd {percent(group.cpu)} % cpu", Role.DIM))
+        web = max(groups, key=lambda group: group.cpu or 0.0)
+        return line(Span(f"{web.processes} {web.group} {percent(web.cpu)} % cpu", Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         known = None if view.rates is None else view.rates.processes
@@ -117,16 +119,8 @@ class ProcessPanel(Panel):
             self.order_by(column)
             self.post_message(self.Picked(self.KEY, again=False))
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self._scroll(3)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self._scroll(-3)
-
-    def _scroll(self, rows: int) -> None:
-        self.first = max(0, self.first + rows)
+    def action_scroll_by(self, lines: int) -> None:
+        self.first = max(0, self.first + lines)
         self.post_message(self.Picked(self.KEY, again=False))
 
     def _head(self, columns: Sequence[Column]) -> Line:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import Translatable, duration, tr
-from loadtop.servers.registry import verdict_named
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
-from tui.drawing.text import clip, safe, width
-from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in
+from tui.drawing.text import safe
+from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in, notes, strip
+from tui.drawing.verdicts import letter_of
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
@@ -38,15 +38,9 @@ class TimePanel(Panel):
         return (*spans[:-1], Span(spans[-1].text.rstrip(), Role.DIM)) if spans else ()
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
-        spans: list[Span] = []
-        for name in self._names(view, cells):
-            letter, role = (" ", Role.TEXT) if name is None else self._letter(name)
-            if spans and spans[-1].role is role:
-                spans[-1] = Span(spans[-1].text + letter, role)
-            else:
-                spans.append(Span(letter, role))
         per_cell = cell_seconds(_whole(view), cells, view.interval_s)
-        return [tuple(spans), *([self._notes(view, cells, per_cell)] if rows > 1 else [])]
+        letters = strip(map(self._letter, self._names(view, cells)))
+        return [letters, self._notes(view, cells, per_cell)] if rows > 1 else [letters]
 
     def _names(self, view: View, cells: int) -> list[str | None]:
         """The verdict of each cell; kept for the tag and the content of one view."""
@@ -80,26 +74,18 @@ class TimePanel(Panel):
 
     def _notes(self, view: View, cells: int, per_cell: float) -> Line:
         """Marks and steps under their times, as far as there is room."""
-        notes = [(at, f"{self.glyphs.mark} {safe(text)}") for at, text in view.history.marks]
+        known = [(at, f"{self.glyphs.mark} {safe(text)}") for at, text in view.history.marks]
         steps = list(view.history.steps)
-        notes += [(at, tr("step {step}", step=step)) for at, step in steps if len(steps) > 1]
-        drawn = ""
-        for at, text in sorted(notes):
-            place = int(at / per_cell)
-            if place >= width(drawn) + bool(drawn):
-                drawn += " " * (place - width(drawn)) + clip(text, max(0, cells - place), self.glyphs.ellipsis)
-        return line(Span(drawn, Role.ACCENT))
+        known += [(at, tr("step {step}", step=step)) for at, step in steps if len(steps) > 1]
+        return line(Span(notes(sorted(known), cells, per_cell, self.glyphs.ellipsis), Role.ACCENT))
 
     def _cells(self) -> int:
         return 1 if self.placement is None else self.placement.inner[0] - 2
 
-    def _letter(self, name: str) -> tuple[str, Role]:
-        """The letter of a verdict, and its role."""
+    def _letter(self, name: str | None) -> tuple[str, Role]:
         if name == BLIND:
             return self.glyphs.unsure, Role.WARN
-        if name == CALM:
-            return self.glyphs.dot, Role.DIM
-        return verdict_named(name).letter, Role.BAD
+        return letter_of(name, self.glyphs)
 
 
 def _whole(view: View) -> float:

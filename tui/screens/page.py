@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
@@ -11,11 +10,12 @@ from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role
 from tui.state.view import View
+from tui.widgets.lines import WheelScrolled
 from tui.widgets.page import Page
 from tui.widgets.screen import LiveScreen
 
 
-class PageScreen(LiveScreen, inherit_bindings=False):
+class PageScreen(WheelScrolled, LiveScreen, inherit_bindings=False):
     """Subclasses say what ``HEADING`` and ``text`` are."""
 
     HEADING: Translatable = ""
@@ -68,11 +68,3 @@ class PageScreen(LiveScreen, inherit_bindings=False):
     def action_scroll_by(self, lines: int) -> None:
         self._page.top += lines
         self.show_view(self._view)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self.action_scroll_by(3)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self.action_scroll_by(-3)

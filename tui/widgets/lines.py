@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rich.segment import Segment
+from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -10,6 +11,22 @@ from textual.widget import Widget
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, changed, fit
 from tui.widgets.screen import RedrawScreen
+
+
+class WheelScrolled:
+    """Scrolls by three lines at each step of the mouse wheel."""
+
+    def action_scroll_by(self, lines: int) -> None:
+        """Scroll down by ``lines``; up where it is negative."""
+        raise NotImplementedError
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.action_scroll_by(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.action_scroll_by(-3)
 
 
 class Lines(Widget, inherit_bindings=False):

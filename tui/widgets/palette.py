@@ -11,7 +11,7 @@ from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, spread
 from tui.drawing.text import clip, safe, width
-from tui.widgets.lines import Lines
+from tui.widgets.lines import Lines, WheelScrolled
 
 WIDE, HIGH = 72, 18
 """Cells and rows of the palette where there is room."""
@@ -40,7 +40,7 @@ def matching(entries: Sequence[Entry], typed: str) -> list[Entry]:
     return sorted(found, key=distance)
 
 
-class Palette(Lines):
+class Palette(WheelScrolled, Lines):
     """Lies over the panels, which go on behind it. It takes every key while it is open."""
 
     can_focus = True
@@ -137,12 +137,6 @@ class Palette(Lines):
     def on_blur(self) -> None:
         self.post_message(self.Done(""))
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self._at += 1
-        self.draw()
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self._at -= 1
+    def action_scroll_by(self, lines: int) -> None:
+        self._at += lines // abs(lines)
         self.draw()
