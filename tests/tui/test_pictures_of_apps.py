@@ -30,7 +30,7 @@ from tui.drawing.appearance import Appearance
 from tui.screens.experiment import ExperimentScreen
 from tui.screens.tune import TuneScreen
 
-AnyLook = tuple[str, Appearance]
+AnyAppearance = tuple[str, Appearance]
 pytestmark = pytest.mark.parametrize("any_appearance", ["colour", "no-colour", "japanese"], indirect=True)
 
 
@@ -45,7 +45,7 @@ def clock_of_nobody(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 
 
 @pytest.mark.parametrize("scene", ["headroom", "done"])
-async def test_tune(scene: str, any_appearance: AnyLook, pictures: Pictures) -> None:
+async def test_tune(scene: str, any_appearance: AnyAppearance, pictures: Pictures) -> None:
     suffix, appearance = any_appearance
     sweep = Sweep()
     for snapshot in SCENES["headroom"]():
@@ -64,7 +64,7 @@ async def test_tune(scene: str, any_appearance: AnyLook, pictures: Pictures) -> 
     await pictures(app, f"tune-{scene}{suffix}", appearance)
 
 
-async def test_experiment(any_appearance: AnyLook, pictures: Pictures) -> None:
+async def test_experiment(any_appearance: AnyAppearance, pictures: Pictures) -> None:
     suffix, appearance = any_appearance
     cell = Cell(Variant("10 プロセス", ("true",)), "", "http://web1/", Level(concurrency=20), 1, ("http://web1/",))
     progress = Progress(3, 12, cell, 75.0)
@@ -78,7 +78,7 @@ async def test_experiment(any_appearance: AnyLook, pictures: Pictures) -> None:
 
 
 @pytest.mark.parametrize("keys", [(), ("end",), ("a",)])
-async def test_compare(keys: tuple[str, ...], any_appearance: AnyLook, pictures: Pictures) -> None:
+async def test_compare(keys: tuple[str, ...], any_appearance: AnyAppearance, pictures: Pictures) -> None:
     suffix, appearance = any_appearance
     runs = [read(Path(f"{name}.loadtop"), "", (), SCENES[name]()) for name in ("headroom", "swap")]
     name = "-".join(("compare", *keys))
@@ -86,7 +86,7 @@ async def test_compare(keys: tuple[str, ...], any_appearance: AnyLook, pictures:
 
 
 @pytest.mark.parametrize("key", ["v", "question_mark", "t", "T"])
-async def test_replay(key: str, any_appearance: AnyLook, pictures: Pictures, tmp_path: Path) -> None:
+async def test_replay(key: str, any_appearance: AnyAppearance, pictures: Pictures, tmp_path: Path) -> None:
     suffix, appearance = any_appearance
     path = tmp_path / "swap.loadtop"
     container.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
@@ -103,7 +103,7 @@ async def test_replay(key: str, any_appearance: AnyLook, pictures: Pictures, tmp
 
 
 @pytest.mark.parametrize("keys", [("space", "space", "down"), ("end", "enter")], ids=["marked", "damaged"])
-async def test_sessions(keys: tuple[str, ...], any_appearance: AnyLook, pictures: Pictures) -> None:
+async def test_sessions(keys: tuple[str, ...], any_appearance: AnyAppearance, pictures: Pictures) -> None:
     suffix, appearance = any_appearance
     limits = ("none", "swap", "apache-workers", "cpu", "fpm-workers")
     found = [
