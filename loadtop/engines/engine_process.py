@@ -160,8 +160,8 @@ class EngineProcess:
 
     async def _send_heartbeats(self, script: asyncio.WriteTransport) -> None:
         while not script.is_closing():
-            await asyncio.sleep(HEARTBEAT_S)
             script.write(b"\n")
+            await asyncio.sleep(HEARTBEAT_S)
 
     async def _read(self, errors: int, output: int) -> None:
         try:

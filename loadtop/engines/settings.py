@@ -42,9 +42,7 @@ def duration_of(plan: Plan) -> float | None:
 def impossible(option: str | Message, engine: str, advice: Message = _ADVICE) -> PlanError:
     """Return the error for what an engine cannot do."""
     return PlanError(
-        Message(
-            "{option} is not possible with --engine {engine}: {advice}", option=option, engine=engine, advice=advice
-        )
+        "{option} is not possible with --engine {engine}: {advice}", option=option, engine=engine, advice=advice
     )
 
 

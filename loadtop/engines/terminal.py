@@ -75,7 +75,7 @@ class Terminal(CommandOutput):
             data = os.read(self._master, READ_BYTES)
         except BlockingIOError:
             return
-        except OSError:  # Linux: nobody has the other side open any more
+        except OSError:  # Linux: the other side is closed
             data = b""
         if not data:
             self._stop()

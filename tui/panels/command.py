@@ -69,7 +69,7 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         self._terminal.resize(cells, rows)
         screen = self._terminal.screen
         self._shown = screen.changes
-        self._back = min(self._back, screen.left)
+        self._back = min(self._back, screen.scrollback)
         drawn: list[list[Span]] = []
         for runs in screen.lines(self._back):
             spans = [Span(run.text, _role(bold=run.bold, reverse=run.reverse)) for run in runs]

@@ -147,7 +147,7 @@ class JmeterLoad(EngineLoad):
         timeout_at = time.monotonic() + READY_S
         while not self._stop.is_set() and not all(jmeter.load_started for jmeter in self._jmeters):
             for jmeter in self._jmeters:
-                if jmeter.refused or (jmeter.ended and not jmeter.load_started):
+                if jmeter.refused_by or (jmeter.ended and not jmeter.load_started):
                     raise EngineError(jmeter.failure)
             if time.monotonic() > timeout_at:
                 raise EngineError("JMeter did not start on all machines within {seconds:.0f} s", seconds=READY_S)
@@ -181,7 +181,7 @@ class JmeterLoad(EngineLoad):
             if self._wanted_users != self._users:
                 await (self._stop_servers() if self._settings.servers else self._stop_processes())
                 return True
-            if (refusing := next((jmeter for jmeter in self._jmeters if jmeter.refused), None)) is not None:
+            if (refusing := next((jmeter for jmeter in self._jmeters if jmeter.refused_by), None)) is not None:
                 raise EngineError(refusing.failure)
             self._note_lost()
             with contextlib.suppress(TimeoutError):

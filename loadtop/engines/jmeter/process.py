@@ -52,6 +52,11 @@ class JmeterProcess(EngineProcess):
 
     def __init__(self, machine: Machine, settings: JmeterSettings, plan: Plan, results: Results) -> None:
         self.reader = ResultReader(results)
+        self.load_started = self.load_finished = False
+        self.refused_by = ""
+        """Remote servers that do not make the load."""
+        self.stop_port: int | None = None
+        """The UDP port here for requests to stop."""
         user_plan = settings.user_plan
         arguments = (
             "jmeter" if machine.remote else settings.program,
@@ -63,54 +68,39 @@ class JmeterProcess(EngineProcess):
         super().__init__(machine, read_resource("jmeter/jmeter.sh"), arguments, self.reader.feed, term_s)
 
     @property
-    def load_started(self) -> bool:
-        return self._has_line(*_STARTED)
-
-    @property
-    def load_finished(self) -> bool:
-        """Whether the load has come to its own end."""
-        return self._has_line(_FINISHED)
-
-    @property
     def lost(self) -> bool:
         """Whether it has ended before its load was finished."""
         return self.tool_ended and not self.load_finished
 
     @property
-    def refused(self) -> bool:
-        """Whether a remote server does not make the load."""
-        return self._has_line(_REFUSED)
-
-    @property
-    def stop_port(self) -> int | None:
-        """The UDP port here for requests to stop, once it has printed that."""
-        return next((int(found[1]) for line in self.lines if (found := _STOP_PORT.match(line))), None)
-
-    @property
     def worker(self) -> EngineWorker:
         """The machine as a worker; ``users`` are its threads at the last result."""
-        name = self.machine.name
-        if self.lost:
-            return EngineWorker(name, name, MISSING)
-        if self.load_finished:
-            return EngineWorker(name, name, STOPPED)
-        return (
-            EngineWorker(name, name, RUNNING, self.reader.threads)
-            if self.load_started
-            else EngineWorker(name, name, STARTING)
-        )
+        state = RUNNING if self.load_started else STARTING
+        if self.tool_ended or self.load_finished:
+            state = STOPPED if self.load_finished else MISSING
+        users = self.reader.threads if state == RUNNING else None
+        return EngineWorker(self.machine.name, self.machine.name, state, users)
 
     @property
     def failure(self) -> Message:
-        if not self.refused:
+        if not self.refused_by:
             return super().failure
-        servers = next(line for line in self.lines if line.startswith(_REFUSED)).partition(":")[2].strip("[] ")
         if reason := next((line for line in self.lines if "busy" in line), ""):
-            return Message("jmeter-server {server} does not make the load: {reason}", server=servers, reason=reason)
-        return Message("jmeter-server {server} does not make the load", server=servers)
+            return Message(
+                "jmeter-server {server} does not make the load: {reason}", server=self.refused_by, reason=reason
+            )
+        return Message("jmeter-server {server} does not make the load", server=self.refused_by)
 
-    def _has_line(self, *starts: str) -> bool:
-        return any(line.startswith(starts) for line in self.lines)
+    def take_line(self, line: str) -> None:
+        super().take_line(line)
+        if line.startswith(_STARTED):
+            self.load_started = True
+        elif line.startswith(_FINISHED):
+            self.load_finished = True
+        elif line.startswith(_REFUSED):
+            self.refused_by = line.partition(":")[2].strip("[] ")
+        elif found := _STOP_PORT.match(line):
+            self.stop_port = int(found[1])
 
     def _reason(self) -> Message | None:
         line = self._reason_line()

@@ -62,24 +62,20 @@ def check(plan: Plan) -> None:
     if plan.more_workers or plan.workers > 1:
         raise impossible("--workers", "jmeter", Message("leave it out, one process uses all cores"))
     if plan.verify_tls and any(target.scheme == "https" for target in plan.targets):
-        raise PlanError(Message("--engine jmeter does not check certificates: add --insecure to accept that"))
+        raise PlanError("--engine jmeter does not check certificates: add --insecure to accept that")
     for target in plan.targets:
         if target.method not in METHODS:
             known = Message("it knows {methods}", methods=", ".join(METHODS))
             raise impossible(f"-m {target.method}", "jmeter", known)
         if "${" in json.dumps([target.path, target.headers, _body_text(target.body)]):
-            raise PlanError(
-                Message("${{ in a URL, header or body is JMeter's own syntax: use --plan PLAN.jmx for that")
-            )
+            raise PlanError("${{ in a URL, header or body is JMeter's own syntax: use --plan PLAN.jmx for that")
     samplers(plan)
     for step in plan.steps:
         if runs_in_turn(plan) and step.requests is not None and step.requests % threads_of(step):
             raise PlanError(
-                Message(
-                    "-n {requests}: give a multiple of each step's {threads} threads with --engine jmeter",
-                    requests=step.requests,
-                    threads=threads_of(step),
-                )
+                "-n {requests}: give a multiple of each step's {threads} threads with --engine jmeter",
+                requests=step.requests,
+                threads=threads_of(step),
             )
 
 
@@ -89,12 +85,10 @@ def check_even(plan: Plan, servers: int) -> None:
         for option, number in (("-c", step.concurrency), ("-n", step.requests)):
             if number is not None and number % servers:
                 raise PlanError(
-                    Message(
-                        "{option} {number}: give a multiple of {servers}, all servers of -R run the same plan",
-                        option=option,
-                        number=number,
-                        servers=servers,
-                    )
+                    "{option} {number}: give a multiple of {servers}, all servers of -R run the same plan",
+                    option=option,
+                    number=number,
+                    servers=servers,
                 )
 
 
@@ -112,10 +106,7 @@ def samplers(plan: Plan) -> list[int]:
     times = [int(ratio * common) for ratio in ratios]
     if not least or sum(times) > MAX_SAMPLERS:
         raise PlanError(
-            Message(
-                "these weights need more than {most} requests in JMeter's plan: give small whole numbers",
-                most=MAX_SAMPLERS,
-            )
+            "these weights need more than {most} requests in JMeter's plan: give small whole numbers", most=MAX_SAMPLERS
         )
     return [index for index, number in enumerate(times) for _ in range(number)]
 
@@ -131,12 +122,10 @@ def share_of(plan: Plan, number: int, machines: int) -> Plan:
     def share(whole: int, option: str) -> int:
         if whole < machines:
             raise PlanError(
-                Message(
-                    "{option} {number} cannot be divided among {machines} machines: give {machines} or more",
-                    option=option,
-                    number=whole,
-                    machines=machines,
-                )
+                "{option} {number} cannot be divided among {machines} machines: give {machines} or more",
+                option=option,
+                number=whole,
+                machines=machines,
             )
         return whole // machines + (number < whole % machines)
 

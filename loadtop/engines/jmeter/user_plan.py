@@ -7,7 +7,6 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from loadtop.generator.plan import PlanError
-from loadtop.i18n.message import Message
 
 _PROPERTY = r"\$\{{__(?:P|property)\(\s*{name}\s*[,)]"
 
@@ -46,18 +45,16 @@ def read_user_plan(file: Path) -> UserPlan:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise PlanError(Message("cannot read the plan {file}: {reason}", file=str(file), reason=reason)) from None
+        raise PlanError("cannot read the plan {file}: {reason}", file=str(file), reason=reason) from None
     try:
         root = ET.fromstring(text)  # noqa: S314 - as above
     except ET.ParseError as error:
-        raise PlanError(Message("the plan {file} is not XML: {reason}", file=str(file), reason=str(error))) from None
+        raise PlanError("the plan {file} is not XML: {reason}", file=str(file), reason=str(error)) from None
     if root.tag != "jmeterTestPlan":
         raise PlanError(
-            Message(
-                "the plan {file} is not a JMeter plan: it starts with <{tag}>, not with <jmeterTestPlan>",
-                file=str(file),
-                tag=root.tag,
-            )
+            "the plan {file} is not a JMeter plan: it starts with <{tag}>, not with <jmeterTestPlan>",
+            file=str(file),
+            tag=root.tag,
         )
     return UserPlan(file.resolve(), text, threads=_reads(text, "threads"), duration=_reads(text, "duration"))
 

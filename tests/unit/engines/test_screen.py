@@ -32,7 +32,7 @@ def test_text_and_colours() -> None:
 def test_what_has_left_the_screen_is_kept() -> None:
     screen = Screen(10, 3)
     screen.feed(b"\r\n".join(b"line %d" % number for number in range(10)))
-    assert (shown(screen), screen.left) == (["line 7", "line 8", "line 9"], 7)
+    assert (shown(screen), screen.scrollback) == (["line 7", "line 8", "line 9"], 7)
     assert shown(screen, 2) == ["line 5", "line 6", "line 7"]
     assert shown(screen, 100) == ["line 0", "line 1", "line 2"]
 
@@ -49,10 +49,10 @@ def test_fewer_rows_keep_the_one_with_the_cursor() -> None:
     screen = Screen(10, 6)
     screen.feed(b"a\r\nb\r\nc\r\nd")
     screen.resize(10, 3)
-    assert (shown(screen), screen.left, screen.cursor) == (["b", "c", "d"], 1, (1, 2))
+    assert (shown(screen), screen.scrollback, screen.cursor) == (["b", "c", "d"], 1, (1, 2))
     screen.feed(b"\r\ne")
     screen.resize(10, 6)
-    assert (shown(screen), screen.left) == (["c", "d", "e", "", "", ""], 2)
+    assert (shown(screen), screen.scrollback) == (["c", "d", "e", "", "", ""], 2)
 
 
 @given(st.integers(1, 30), st.integers(1, 8), st.lists(PIECES, max_size=40), st.integers(0, 5))
