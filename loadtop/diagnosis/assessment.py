@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from loadtop.diagnosis.finding import Evidence, Finding
+from loadtop.i18n import Message
 
 RAISE_OF = 3
 RAISE_COUNT = 2
@@ -34,7 +35,7 @@ class Assessment:
     over: bool
     held: bool
     evidence: tuple[Evidence, ...]
-    advice: str
+    advice: Message
     confidence: float
     certain: bool = False
 
@@ -67,7 +68,7 @@ class Latch:
         self._unknown = 0
         self._since: float | None = None
         self._newest: Assessment | None = None
-        self._advice = ""
+        self._advice: Message | None = None
         self._advised = 0
 
     def update(self, began: float, at: float, assessment: Assessment | None, *, silent: bool = False) -> Finding | None:
@@ -99,7 +100,7 @@ class Latch:
             self._over.clear()
         if self._since is None or self._newest is None:
             return None
-        if not self._advised:
+        if self._advice is None or not self._advised:
             self._advice, self._advised = self._newest.advice, ADVICE_EVERY
         self._advised -= 1
         now = self._newest

@@ -5,6 +5,8 @@ import re
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, sentences
+from loadtop.i18n.message import Parameter
 from loadtop.model import GeneratorSample, LoadSample
 from loadtop.rates.measured import Measured
 
@@ -82,10 +84,7 @@ def assess_files(measured: Measured) -> Assessment | None:
             ),
             Evidence("generator.files", "generator", generator.files_used, generator.files_limit, "files", "ulimit -n"),
         ),
-        advice=f"One generator process may open {generator.files_limit} files, enough for {room} connections"
-        + (f", and {wanted} are wanted" if wanted is not None else "")
-        + f": raise the limit (ulimit -n {max(2 * generator.files_limit, (wanted or 0) + FILES_SPARE)}) "
-        f"or use --workers {_workers(wanted, room, workers)}.",
+        advice=_files_advice(generator.files_limit, room, wanted, workers),
         confidence=agreement(short),
         certain=short,
     )
@@ -100,12 +99,41 @@ def _share(used: int | None, limit: int | None) -> float | None:
     return None if used is None or not limit else 100.0 * used / limit
 
 
-def _ports_advice(load: LoadSample, generator: GeneratorSample) -> str:
-    text = "The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT)"
+def _files_advice(limit: int, room: int, wanted: int | None, workers: int) -> Message:
+    figures: dict[str, Parameter] = {
+        "limit": limit,
+        "room": room,
+        "raised": max(2 * limit, (wanted or 0) + FILES_SPARE),
+        "workers": _workers(wanted, room, workers),
+    }
+    if wanted is None:
+        return Message(
+            "One generator process may open {limit} files, enough for {room} connections: raise the limit "
+            "(ulimit -n {raised}) or use --workers {workers}.",
+            **figures,
+        )
+    return Message(
+        "One generator process may open {limit} files, enough for {room} connections, and {wanted} are wanted: "
+        "raise the limit (ulimit -n {raised}) or use --workers {workers}.",
+        wanted=wanted,
+        **figures,
+    )
+
+
+def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
+    cause = Message("The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT).")
     if generator.ports_limit:
-        text += f", so {generator.ports_limit} ports allow about {generator.ports_limit // 60} new connections/s"
-    text += ". " + ("Use -k, or " if load.keepalive is False else "")
-    return text + "generate from more addresses or machines, or widen net.ipv4.ip_local_port_range."
+        cause = Message(
+            "The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT), so "
+            "{ports} ports allow about {rate} new connections/s.",
+            ports=generator.ports_limit,
+            rate=generator.ports_limit // 60,
+        )
+    if load.keepalive is False:
+        fix = Message("Use -k, or generate from more addresses or machines, or widen net.ipv4.ip_local_port_range.")
+    else:
+        fix = Message("Generate from more addresses or machines, or widen net.ipv4.ip_local_port_range.")
+    return sentences(cause, fix)
 
 
 CLIENT_PORTS = Verdict(

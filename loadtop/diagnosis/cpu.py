@@ -1,10 +1,11 @@
 """The processors: all of them full, or one of them while the others idle."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, sentences
 from loadtop.model import LOADTOP, OTHER, LoadSample
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates, ProcessRates
@@ -57,7 +58,9 @@ def assess_all(_: Measured, host: HostView) -> Assessment | None:
         over=busy > BUSY_PCT and wanted,
         held=busy > BUSY_CLEAR_PCT,
         evidence=tuple(evidence),
-        advice="Add CPU, or make the page cheaper; more workers will not help." + _shared(host, cores),
+        advice=sentences(
+            Message("Add CPU, or make the page cheaper; more workers will not help."), *_others(host, cores)
+        ),
         confidence=agreement(queued, stalled),
     )
 
@@ -85,15 +88,19 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
         Evidence(f"core{fullest.id}.busy_pct", host.name, fullest.shares.busy, CORE_PCT, "%", "PCP percpu/some_util"),
         Evidence("cpu.busy_pct", host.name, rates.cpu.busy, MEAN_PCT, "%", "loadtop, calibrated", below=True),
     ]
-    name = "A single-threaded part"
+    advice = Message("A single-threaded part fills one core while the others idle: let more processes share its work.")
     if process is not None:
-        name = f"{process.process.name} (pid {process.process.pid})"
+        advice = Message(
+            "{name} (pid {pid}) fills one core while the others idle: let more processes share its work.",
+            name=process.process.name,
+            pid=process.process.pid,
+        )
         evidence.append(Evidence("process.cpu_pct", host.name, share, PROCESS_PCT, "%", "loadtop, calibrated"))
-    advice = f"{name} fills one core while the others idle: let more processes share its work."
     if bound > 1 and share < PROCESS_PCT:
-        advice = (
-            f"The {bound} processes of the web server share one core while the others idle: "
-            "let them use more (cpuset, taskset, CPUAffinity)."
+        advice = Message(
+            "The {bound} processes of the web server share one core while the others idle: "
+            "let them use more (cpuset, taskset, CPUAffinity).",
+            bound=bound,
         )
     return Assessment(
         "cpu-core",
@@ -130,27 +137,37 @@ def _busiest(processes: Iterable[ProcessRates], groups: set[str]) -> ProcessRate
     return max(known, key=lambda rates: rates.cpu or 0.0, default=None)
 
 
-def _shared(host: HostView, cores: int) -> str:
-    """Sentences on who else takes a part of the machine worth naming: the load generator, or a stranger."""
+def _others(host: HostView, cores: int) -> Iterator[Message]:
+    """Who else takes a part of the machine worth naming: the load generator, or processes of no server."""
     rates = host.rates
     if rates is None:
-        return ""
-    text = ""
+        return
     group = rates.group(LOADTOP)
     if group is not None and group.cpu is not None and group.cpu >= SHARED_PCT * cores:
-        text += (
-            f" The load generator shares this machine and takes {group.cpu / cores:.0f} % of its CPU: "
-            "generate the load elsewhere for a true figure."
+        yield Message(
+            "The load generator shares this machine and takes {share:.0f} % of its CPU: "
+            "generate the load elsewhere for a true figure.",
+            share=group.cpu / cores,
         )
-    strangers = [each for each in rates.processes or () if each.process.group == OTHER and each.cpu]
-    share = sum(each.cpu or 0.0 for each in strangers) / cores
-    if rates.of_role() and share >= SHARED_PCT:
-        first, *more = sorted(strangers, key=lambda each: each.cpu or 0.0, reverse=True)
-        name = f"{first.process.name} (pid {first.process.pid})"
-        beside = [each for each in more if (each.cpu or 0.0) / cores >= SHARED_PCT / 2]
-        name += f" and {len(beside)} more" if beside else ""
-        text += f" {name}, no part of the web server, {'take' if beside else 'takes'} {share:.0f} % of it."
-    return text
+    others = [each for each in rates.processes or () if each.process.group == OTHER and each.cpu]
+    share = sum(each.cpu or 0.0 for each in others) / cores
+    if not rates.of_role() or share < SHARED_PCT:
+        return
+    first, *more = sorted(others, key=lambda each: each.cpu or 0.0, reverse=True)
+    beside = sum((each.cpu or 0.0) / cores >= SHARED_PCT / 2 for each in more)
+    name, pid = first.process.name, first.process.pid
+    if beside:
+        yield Message(
+            "{name} (pid {pid}) and {more} more, no part of the web server, take {share:.0f} % of it.",
+            name=name,
+            pid=pid,
+            more=beside,
+            share=share,
+        )
+    else:
+        yield Message(
+            "{name} (pid {pid}), no part of the web server, takes {share:.0f} % of it.", name=name, pid=pid, share=share
+        )
 
 
 def headroom(host: HostView) -> Iterable[Evidence]:

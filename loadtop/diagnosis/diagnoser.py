@@ -20,6 +20,7 @@ from loadtop.diagnosis.swap import SWAP
 from loadtop.diagnosis.throttled import THROTTLED
 from loadtop.diagnosis.verdict import Family, Verdict, Where, explains, ranked
 from loadtop.diagnosis.waiting import WAITING, Waiting
+from loadtop.i18n import Message
 from loadtop.model import LoadSample
 from loadtop.rates.measured import HostView, Measured
 
@@ -124,31 +125,44 @@ def _all_taken(load: LoadSample) -> bool:
 
 
 def _headroom(measured: Measured, evidence: tuple[Evidence, ...]) -> Finding:
-    load = measured.load
-    advice = "There is headroom: more load would be served."
     tested = [host for host in measured.hosts if "target" in host.state.role]
     silent = max(filter(_is_silent, tested), key=lambda host: host.stale_s, default=None)
     if silent is not None and silent.stale_s >= SILENT_S:
-        advice = f"{silent.name} has not answered for {silent.stale_s:.0f} s: whether there is headroom is not known."
+        advice = Message(
+            "{host} has not answered for {seconds:.0f} s: whether there is headroom is not known.",
+            host=silent.name,
+            seconds=silent.stale_s,
+        )
         return Finding(NONE, None, 0.0, measured.at, 0.0, evidence, advice)
-    if load is not None and not tested:
-        advice = (
-            "Nothing that is watched is full, but the server's machine is not watched: add it with"
-            " --host NAME=ssh://HOST."
+    if measured.load is not None and not tested:
+        advice = Message(
+            "Nothing that is watched is full, but the server's machine is not watched: add it with "
+            "--host NAME=ssh://HOST."
         )
         return Finding(NONE, None, 0.0, measured.at, 0.5, evidence, advice)
+    return Finding(NONE, None, 0.0, measured.at, 1.0 if evidence else 0.0, evidence, _next_step(measured))
+
+
+def _next_step(measured: Measured) -> Message:
+    """How to find the limit, while nothing is full."""
+    load = measured.load
     if load is not None and load.state.ended:
-        advice = (
-            "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the"
-            " concurrency."
+        return Message(
+            "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the "
+            "concurrency."
         )
-    elif load is not None and load.rate is not None and _all_taken(load) and falls_behind(measured):
-        advice = (
-            f"Requests are sent late, for each connection (-c {load.concurrency}) still waits for an answer: give it"
-            f" more connections, to get to the rate asked for ({load.rate:.4g}/s)."
+    if load is not None and load.rate is not None and _all_taken(load) and falls_behind(measured):
+        return Message(
+            "Requests are sent late, for each connection (-c {concurrency}) still waits for an answer: give it more "
+            "connections, to get to the rate asked for ({rate:.4g}/s).",
+            concurrency=load.concurrency,
+            rate=load.rate,
         )
-    elif load is not None and load.rate is not None:
-        advice = f"There is headroom: raise the rate (now {load.rate:.4g}/s) to find the limit."
-    elif load is not None and load.concurrency is not None:
-        advice = f"There is headroom: raise the concurrency (now {load.concurrency}) to find the limit."
-    return Finding(NONE, None, 0.0, measured.at, 1.0 if evidence else 0.0, evidence, advice)
+    if load is not None and load.rate is not None:
+        return Message("There is headroom: raise the rate (now {rate:.4g}/s) to find the limit.", rate=load.rate)
+    if load is not None and load.concurrency is not None:
+        return Message(
+            "There is headroom: raise the concurrency (now {concurrency}) to find the limit.",
+            concurrency=load.concurrency,
+        )
+    return Message("There is headroom: more load would be served.")

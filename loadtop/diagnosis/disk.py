@@ -8,6 +8,8 @@ then found where the time goes.
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message
+from loadtop.i18n.message import Parameter
 from loadtop.model import OTHER, HostSample, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import DiskRates, HostRates
@@ -91,11 +93,24 @@ def _blocked(rates: HostRates, sample: HostSample) -> int | None:
     return None if everywhere is None else max(0, everywhere - (0 if other is None else other.blocked))
 
 
-def _advice(disk: DiskRates, blocked: int, flying: int | None) -> str:
-    of = "" if flying is None else f" of {flying} requests in flight"
-    return (
-        f"{blocked}{of} wait for the disk {disk.name}, which reads {disk.read_kb:.0f} and writes {disk.write_kb:.0f} "
-        f"kB/s in {disk.requests:.0f} operations/s: cache what is read, write less often, or use a faster disk."
+def _advice(disk: DiskRates, blocked: int, in_flight: int | None) -> Message:
+    figures: dict[str, Parameter] = {"read": disk.read_kb, "write": disk.write_kb, "operations": disk.requests}
+    if in_flight is None:
+        return Message(
+            "{blocked} wait for the disk {disk}, which reads {read:.0f} and writes {write:.0f} kB/s in "
+            "{operations:.0f} operations/s: cache what is read, write less often, or use a faster disk.",
+            blocked=blocked,
+            disk=disk.name,
+            **figures,
+        )
+    return Message(
+        "{blocked} of {in_flight} requests in flight wait for the disk {disk}, which reads {read:.0f} and writes "
+        "{write:.0f} kB/s in {operations:.0f} operations/s: cache what is read, write less often, or use a faster "
+        "disk.",
+        blocked=blocked,
+        in_flight=in_flight,
+        disk=disk.name,
+        **figures,
     )
 
 

@@ -3,6 +3,7 @@
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, sentences, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.rates.measured import Measured
 
@@ -22,14 +23,17 @@ def assess(measured: Measured) -> Assessment | None:
     failed, wrong = rates.failed_share or 0.0, rates.non_2xx_share or 0.0
     share = max(failed, wrong)
     kind = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
-    said = "" if measured.load is None or not measured.load.message else f" {measured.load.message}"
+    said = None if measured.load is None or not measured.load.message else measured.load.message
     return Assessment(
         NAME,
         None,
         over=share > ERRORS_PCT,
         held=share > ERRORS_CLEAR_PCT,
         evidence=(Evidence(kind, "load", share, ERRORS_PCT, "%", "loadtop: most requests"),),
-        advice=f"Most answers are errors, so the figures measure failures: mend that first.{said}",
+        advice=sentences(
+            Message("Most answers are errors, so the figures measure failures: fix that first."),
+            verbatim(said) if isinstance(said, str) else said,
+        ),
         confidence=agreement(),
         certain=measured.load is not None and _failed_in_all(measured.load),
     )

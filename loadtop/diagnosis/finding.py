@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from loadtop.i18n import Message
+
 NONE = "none"
 """The name of the verdict that there is headroom."""
 
@@ -37,7 +39,7 @@ class Finding:
     held_s: float
     confidence: float
     evidence: tuple[Evidence, ...]
-    advice: str
+    advice: Message
     symptoms: tuple["Finding", ...] = ()
 
 

@@ -4,6 +4,7 @@ from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.throttled import PERIODS_CLEAR_PCT, PERIODS_PCT
 from loadtop.diagnosis.verdict import Family, Verdict, Where
+from loadtop.i18n import Message
 from loadtop.model import LOADTOP
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
@@ -52,14 +53,22 @@ def assess_process(measured: Measured) -> Assessment | None:
         )
     if late:
         evidence.append(Evidence("generator.unsent_pct", "generator", unsent, UNSENT_PCT, "%", "loadtop, calibrated"))
-    more = f"use --workers {generator.workers + 1}"
+    advice = Message(
+        "The load generator is full, the server may do more: use --workers {workers}, or generate from another "
+        "machine.",
+        workers=generator.workers + 1,
+    )
     if measured.load is not None and measured.load.engine != "builtin":
-        more = f"give {measured.load.engine} more threads or processes, where it can have them"
-    advice = f"The load generator is full, the server may do more: {more}, or generate from another machine."
+        advice = Message(
+            "The load generator is full, the server may do more: give {engine} more threads or processes, where it can "
+            "have them, or generate from another machine.",
+            engine=measured.load.engine,
+        )
     if stopped > PERIODS_PCT:
-        advice = (
-            f"The load generator's own CPU quota stops it in {stopped:.0f} % of the periods, the server may do more: "
-            "raise that quota (CPUQuota, docker --cpus), or generate from another machine."
+        advice = Message(
+            "The load generator's own CPU quota stops it in {share:.0f} % of the periods, the server may do more: "
+            "raise that quota (CPUQuota, docker --cpus), or generate from another machine.",
+            share=stopped,
         )
     return Assessment(
         NAME,
@@ -95,7 +104,10 @@ def assess_machine(measured: Measured, host: HostView) -> Assessment | None:
         over=busy > MACHINE_PCT and felt,
         held=busy > MACHINE_CLEAR_PCT and felt,
         evidence=(Evidence("cpu.busy_pct", host.name, busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
-        advice=f"{host.name}, which generates the load, is nearly full: use another or a further machine for that.",
+        advice=Message(
+            "{host}, which generates the load, is nearly full: use another or a further machine for that.",
+            host=host.name,
+        ),
         confidence=agreement(),
     )
 

@@ -3,6 +3,7 @@
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, sentences
 from loadtop.model import Listener
 from loadtop.rates.measured import HostView, Measured
 
@@ -10,6 +11,10 @@ NAME = "listen-queue"
 
 OVERFLOWS_S = 0.0
 """Connections per second that found the queue full. PCP's tcplistenoverflows: any."""
+
+
+DEFAULT_BACKLOG = 511
+"""Apache's and nginx's own default."""
 
 
 def assess(measured: Measured, host: HostView) -> Assessment | None:
@@ -55,14 +60,23 @@ def _is_full(listener: Listener) -> bool:
     return listener.backlog is not None and listener.queue >= listener.backlog > 0
 
 
-def _advice(measured: Measured, own: Listener | None) -> str:
-    text = "Connections are refused by a full accept queue, and their clients try again after 1 s"
+def _advice(measured: Measured, own: Listener | None) -> Message:
     load = measured.load
-    wanted = None if load is None or load.concurrency is None else max(511, 2 * load.concurrency)
-    number = "" if wanted is None else f" to {wanted}"
+    refused = Message("Connections are refused by a full accept queue, and their clients try again after 1 s.")
     if own is not None and own.backlog:
-        text += f" (port {own.port}: room for {own.backlog})"
-    return f"{text}: raise ListenBacklog and net.core.somaxconn{number}, or let more workers accept."
+        refused = Message(
+            "Connections are refused by the full accept queue of port {port} (room for {backlog}), and their clients "
+            "try again after 1 s.",
+            port=own.port,
+            backlog=own.backlog,
+        )
+    if load is None or load.concurrency is None:
+        return sentences(refused, Message("Raise ListenBacklog and net.core.somaxconn, or let more workers accept."))
+    raised = Message(
+        "Raise ListenBacklog and net.core.somaxconn to {wanted}, or let more workers accept.",
+        wanted=max(DEFAULT_BACKLOG, 2 * load.concurrency),
+    )
+    return sentences(refused, raised)
 
 
 LISTEN_QUEUE = Verdict(

@@ -4,6 +4,7 @@ from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.memory_room import fewer_workers
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, sentences
 from loadtop.rates.measured import HostView, Measured
 
 NAME = "memory"
@@ -79,12 +80,16 @@ def _stall(host: HostView) -> float | None:
     return whole if own is None else own
 
 
-def _advice(host: HostView) -> str:
+def _advice(host: HostView) -> Message:
     group = None if host.sample is None else host.sample.cgroup
-    text = "Memory is too small for what is read again and again"
+    cause = Message("Memory is too small for what is read again and again.")
     if group is not None and group.memory_limit_kb:
-        text += f" (the server's control group may use {group.memory_limit_kb // 1024} MB: raise that)"
-    return f"{text}. {fewer_workers(host).replace('until nothing is swapped, or add', 'or add')}"
+        cause = Message(
+            "Memory is too small for what is read again and again (the server's control group may use {limit} MB: "
+            "raise that).",
+            limit=group.memory_limit_kb // 1024,
+        )
+    return sentences(cause, fewer_workers(host, swapping=False))
 
 
 MEMORY = Verdict(

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from loadtop.i18n import Message
+from loadtop.i18n.message import Parameter
 from loadtop.model import Role
 from loadtop.model.server import WorkerLimit
 from loadtop.rates.measured import HostView
@@ -19,7 +21,7 @@ class Room:
 
     workers: int
     each_kb: float
-    basis: str
+    basis: Message
     free_kb: float
 
 
@@ -36,7 +38,7 @@ def worker_room(host: HostView, group: str) -> Room | None:
     if sample.memory.available_kb is None:
         return None
     held = float(known.pss_kb if known.pss_kb is not None else known.rss_kb)
-    basis = "PSS" if known.pss_kb is not None else "RSS, an over-estimate"
+    basis = Message("PSS") if known.pss_kb is not None else Message("RSS, an over-estimate")
     swapped = 0 if sample.swap is None else sample.swap.total_kb - sample.swap.free_kb
     each = (held + swapped) / known.processes
     if each <= 0:
@@ -48,27 +50,52 @@ def worker_room(host: HostView, group: str) -> Room | None:
     return Room(max(1, int((held + free) / each)), each, basis, max(0.0, free))
 
 
-def room_for(host: HostView, group: str, now: int) -> str:
-    """The end of an advice to have more than ``now`` workers: what memory says to that."""
+def room_for(host: HostView, group: str, now: int) -> Message:
+    """What memory says to more than ``now`` workers."""
     room = worker_room(host, group)
     if room is None:
-        return ", as far as memory allows."
-    each = f"{room.each_kb / 1024:.1f} MB each by {room.basis}"
+        return Message("Go no further than memory allows.")
+    figures: dict[str, Parameter] = {"each": room.each_kb / 1024, "free": room.free_kb / 1024}
     if room.workers > MUCH_ROOM * now:
-        return f". Memory is no obstacle ({each}, {room.free_kb / 1024:.0f} MB free)."
-    return f". Memory allows about {room.workers} ({each}, {room.free_kb / 1024:.0f} MB to be used)."
+        return Message(
+            "Memory is no obstacle ({each:.1f} MB each by {basis}, {free:.0f} MB free).", basis=room.basis, **figures
+        )
+    return Message(
+        "Memory allows about {workers} ({each:.1f} MB each by {basis}, {free:.0f} MB to be used).",
+        workers=room.workers,
+        basis=room.basis,
+        **figures,
+    )
 
 
-def fewer_workers(host: HostView) -> str:
+def fewer_workers(host: HostView, *, swapping: bool) -> Message:
     """What to do about too many workers for the memory, with the number that fits where it can be told."""
     limit = _largest(host)
     room = worker_room(host, limit.group)
-    text = f"Lower {limit.setting}" + ("" if limit.now is None else f" from {limit.now}")
     if room is None or (limit.now is not None and room.workers >= limit.now):
-        return f"{text} until nothing is swapped, or add memory."
-    return (
-        f"{text} to about {room.workers}, or add memory: {room.each_kb / 1024:.1f} MB each by {room.basis}, "
-        "with what is swapped out."
+        if limit.now is None:
+            return Message("Lower {setting}, or add memory.", setting=limit.setting)
+        if swapping:
+            return Message(
+                "Lower {setting} from {now} until nothing is swapped, or add memory.",
+                setting=limit.setting,
+                now=limit.now,
+            )
+        return Message("Lower {setting} from {now}, or add memory.", setting=limit.setting, now=limit.now)
+    figures: dict[str, Parameter] = {"workers": room.workers, "each": room.each_kb / 1024, "basis": room.basis}
+    if limit.now is None:
+        return Message(
+            "Lower {setting} to about {workers}, or add memory: {each:.1f} MB each by {basis}, with what is "
+            "swapped out.",
+            setting=limit.setting,
+            **figures,
+        )
+    return Message(
+        "Lower {setting} from {now} to about {workers}, or add memory: {each:.1f} MB each by {basis}, "
+        "with what is swapped out.",
+        setting=limit.setting,
+        now=limit.now,
+        **figures,
     )
 
 
@@ -78,7 +105,7 @@ def _largest(host: HostView) -> WorkerLimit:
     readings = [each.reading for known in rates.servers.values() for each in known] if rates is not None else []
     limits = [reading.worker_limit for reading in readings]
     web = "" if rates is None else next((group.group for group in rates.of_role(Role.WEB)), "")
-    unknown = WorkerLimit("the web server's worker limit", web, None)
+    unknown = WorkerLimit(Message("the web server's worker limit"), web, None)
     return max((limit for limit in limits if limit is not None), key=lambda limit: _held(host, limit), default=unknown)
 
 

@@ -3,6 +3,8 @@
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict, Where
+from loadtop.i18n import Message
+from loadtop.i18n.message import Parameter
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import NetworkRates
 
@@ -47,9 +49,23 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
         over=line.util > UTIL_PCT,
         held=line.util > UTIL_CLEAR_PCT,
         evidence=tuple(evidence),
-        advice=f"{line.name} {'sends' if out else 'receives'} {carried:.3g} of {line.link_mbit} Mbit/s: compress "
-        "(mod_deflate, mod_brotli), let clients cache, or use a faster line.",
+        advice=_advice(line, carried, sends=out),
         confidence=agreement(line.util > 95.0, None if again is None else again > RETRANSMITS_S),
+    )
+
+
+def _advice(line: NetworkRates, carried: float, *, sends: bool) -> Message:
+    figures: dict[str, Parameter] = {"interface": line.name, "carried": carried, "speed": line.link_mbit}
+    if sends:
+        return Message(
+            "{interface} sends {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients cache, "
+            "or use a faster line.",
+            **figures,
+        )
+    return Message(
+        "{interface} receives {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients cache, "
+        "or use a faster line.",
+        **figures,
     )
 
 

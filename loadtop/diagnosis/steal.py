@@ -3,6 +3,7 @@
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message
 from loadtop.rates.measured import HostView, Measured
 
 NAME = "steal"
@@ -34,8 +35,13 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
             Evidence("cpu.steal_pct", host.name, cpu.steal, STEAL_PCT, "%", "netdata: steal over 10 %"),
             Evidence("cpu.wanted_pct", host.name, wanted, WANTED_PCT, "%", "PCP cpu/util, with what is stolen"),
         ),
-        advice=f"The hypervisor gives {cpu.steal:.0f} % of this machine's CPU away, about "
-        f"{cpu.steal * cores / 100:.1f} of {cores} cores: move to another machine, or pay for dedicated cores.",
+        advice=Message(
+            "The hypervisor gives {share:.0f} % of this machine's CPU away, about {lost:.1f} of {cores} cores: "
+            "move to another machine, or pay for dedicated cores.",
+            share=cpu.steal,
+            lost=cpu.steal * cores / 100,
+            cores=cores,
+        ),
         confidence=agreement(None if running is None else running > cores),
     )
 

@@ -55,7 +55,7 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
         over=traffic > TRAFFIC_KB_S and (any(felt) or not felt) and not others,
         held=traffic > TRAFFIC_KB_S / 4 and not others,
         evidence=tuple(evidence),
-        advice=fewer_workers(host),
+        advice=fewer_workers(host, swapping=True),
         confidence=agreement(
             None if stall is None else stall >= STALL_PCT, None if faults is None else faults >= FAULTS_S
         ),

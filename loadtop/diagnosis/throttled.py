@@ -3,6 +3,7 @@
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, sentences
 from loadtop.model import CgroupLimits
 from loadtop.rates.measured import HostView, Measured
 
@@ -42,15 +43,22 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
     )
 
 
-def _advice(group: CgroupLimits, share: float) -> str:
-    # In version 1 the path is that of another hierarchy.
-    where = f" {group.path}" if group.version == 2 else ""
-    text = f"The server's control group{where} is stopped in {share:.0f} % of its periods"
+def _advice(group: CgroupLimits, share: float) -> Message:
+    stopped = Message("The server's control group is stopped in {share:.0f} % of its periods.", share=share)
+    if group.version == 2:  # in version 1 the path is that of another hierarchy
+        stopped = Message(
+            "The server's control group {path} is stopped in {share:.0f} % of its periods.",
+            path=group.path,
+            share=share,
+        )
     if group.cpu_quota_us is None or not group.cpu_period_us:
-        return f"{text}: raise its CPU quota."
+        return sentences(stopped, Message("Raise its CPU quota."))
     cores = group.cpu_quota_us / group.cpu_period_us
     setting = f"CPUQuota={cores * 200:.0f}%" if group.version == 2 else f"cpu.cfs_quota_us={2 * group.cpu_quota_us}"
-    return f"{text}, at a quota of {cores:.2g} cores: raise it (for example {setting}), or take it away."
+    raised = Message(
+        "Raise its quota of {cores:.2g} cores (for example {setting}), or take it away.", cores=cores, setting=setting
+    )
+    return sentences(stopped, raised)
 
 
 THROTTLED = Verdict(

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from loadtop.diagnosis.assessment import RAISE_OF, Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role, State
 from loadtop.model.histogram import bounds, percentile
 from loadtop.rates.measured import HostView, Measured
@@ -159,16 +160,24 @@ def _keeps_silent(measured: Measured, host: HostView) -> bool:
     return any(each.collector in pages and each.state is not State.ABSENT for each in host.sample.outcomes)
 
 
-def _advice(measured: Measured, flying: float, served: float, rps: float) -> str:
-    text = (
-        f"Of {flying:.0f} requests in flight {served:.1f} are being served, the others wait; more connections will "
-        f"only wait longer ({rps:.3g} requests/s). "
+def _advice(measured: Measured, flying: float, served: float, rps: float) -> Message:
+    waits = Message(
+        "Of {in_flight:.0f} requests in flight {served:.1f} are being served, the others wait; more connections will "
+        "only wait longer ({rps:.3g} requests/s).",
+        in_flight=flying,
+        served=served,
+        rps=rps,
     )
     if not any("target" in host.state.role for host in measured.hosts):
-        return text + "The server's machine is not watched: add it with --host NAME=ssh://HOST."
+        return sentences(waits, Message("The server's machine is not watched: add it with --host NAME=ssh://HOST."))
     unknown = _unknown_line(measured)
-    line = f" The speed of {unknown} is not known: tell it with --link MBIT." if unknown else ""
-    return text + "No watched machine is full: look for a database, a lock or another server, and watch it too." + line
+    return sentences(
+        waits,
+        Message("No watched machine is full: look for a database, a lock or another server, and watch it too."),
+        Message("The speed of {interface} is not known: set it with --link MBIT.", interface=unknown)
+        if unknown
+        else None,
+    )
 
 
 def _unknown_line(measured: Measured) -> str:

@@ -68,7 +68,7 @@ class Message:
     params: "tuple[tuple[str, str | int | float | Message | tuple[Message, ...] | None], ...]" = ()
     many: str = ""
 
-    def __init__(self, template: str, /, *, many: str = "", **params: Parameter) -> None:
+    def __init__(self, template: str, many: str = "", /, **params: Parameter) -> None:
         object.__setattr__(self, "template", template)
         object.__setattr__(self, "params", tuple(sorted(params.items())) if params else ())
         object.__setattr__(self, "many", many)
@@ -145,13 +145,13 @@ class MessageError(Exception):
     """An error whose text is a :class:`Message`, given as such or as its template and parameters."""
 
     def __init__(self, message: Message | str, /, **params: Parameter) -> None:
-        self.message = Message(message, many="", **params) if isinstance(message, str) else message
+        self.message = Message(message, **params) if isinstance(message, str) else message
         super().__init__(self.message)
 
 
 def plural(n: int, one: str, many: str, /, **params: Parameter) -> Message:
     """Return a message for ``n`` things; both templates may have ``{n}``."""
-    return Message(one, many=many, n=n, **params)
+    return Message(one, many, n=n, **params)
 
 
 def verbatim(text: str) -> Message:

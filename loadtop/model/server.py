@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from loadtop.i18n.message import Text
+
 
 class Role(StrEnum):
     """What a server does with a request, from the client to the data."""
@@ -78,7 +80,7 @@ def counter(json: str, **default: Any) -> Any:
 class WorkerLimit:
     """The setting that limits a server's workers: what it is called, the group of its processes, its value now."""
 
-    setting: str
+    setting: Text
     group: str
     now: int | None
 

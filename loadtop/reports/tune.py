@@ -18,7 +18,8 @@ HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy lim
 BAR = 44
 """Cells of the longest bar of the curve."""
 
-PROCESSOR = {"cpu", "cpu-core", "steal", "throttled"}
+PROCESSOR = {"cpu-core", "steal", "throttled"}
+"""Limits of the processors whose advice does not say that more workers will not help."""
 """Limits that another worker makes no better."""
 
 BINDS = {
@@ -124,7 +125,7 @@ def _limit(outcome: Outcome) -> list[str]:
         for item in limit.verdict.evidence
     )
     lines += wrapped(rendered(limit.verdict.advice), "  ")
-    if limit.bottleneck in PROCESSOR and "more workers will not help" not in limit.verdict.advice:
+    if limit.bottleneck in PROCESSOR:
         lines += wrapped(tr("There is no processor time for them: more workers will not help."), "  ")
     return lines
 

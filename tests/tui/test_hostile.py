@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from loadtop.diagnosis.finding import Diagnosis, Evidence, Finding
+from loadtop.i18n import verbatim
 from loadtop.model import Frame, HostState
 from loadtop.model.server import ServerReading
 from loadtop.pipeline.snapshot import Snapshot
@@ -54,7 +55,7 @@ def poisoned(snapshot: Snapshot) -> Snapshot:
         state = HostState(EVIL, "target", replace(sample, facts=facts, outcomes=outcomes), host.state.fresh, EVIL)
         hosts.append(HostView(state, rates, host.stale_s))
     evidence = (Evidence(EVIL, EVIL, 12.0, 3.0, EVIL, EVIL), Evidence("running", EVIL, 2.0, 3.0, "tasks", EVIL))
-    finding = Finding("swap", EVIL, 1.0, 2.0, 0.9, evidence, EVIL * 9)
+    finding = Finding("swap", EVIL, 1.0, 2.0, 0.9, evidence, verbatim(EVIL * 9))
     verdict = replace(finding, symptoms=(finding,))
     frame = Frame(
         measured.frame.number,

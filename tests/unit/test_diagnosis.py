@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from loadtop.diagnosis.assessment import Assessment, Latch
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.diagnosis.finding import Diagnosis, Finding
+from loadtop.i18n import Message
 from loadtop.model import Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
 from loadtop.rates.measured import Measurer
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICT_NAMES, VERDICTS
@@ -24,7 +25,7 @@ def test_a_calm_machine_has_headroom(course: Course) -> None:
     assert (verdict.bottleneck, verdict.host, verdict.symptoms) == ("none", None, ())
     assert {item.metric for item in verdict.evidence} == {"cpu.busy_pct", "apache.full_pct"}
     assert all(item.below and item.value < item.threshold for item in verdict.evidence)
-    assert "raise the concurrency (now 10)" in verdict.advice
+    assert "raise the concurrency (now 10)" in str(verdict.advice)
 
 
 def test_a_full_cpu_is_found_within_three_intervals_and_dated_from_its_onset(course: Course) -> None:
@@ -66,7 +67,7 @@ def test_a_busy_cpu_that_nobody_waits_for_is_not_full(course: Course) -> None:
 def test_a_full_pool_on_a_free_cpu_is_the_pool(course: Course) -> None:
     verdict = course.go_on(4, board="W" * 10).verdict
     assert verdict.bottleneck == "apache-workers"
-    assert "MaxRequestWorkers" in verdict.advice
+    assert "MaxRequestWorkers" in str(verdict.advice)
 
 
 def test_a_full_pool_on_a_full_cpu_is_the_cpu(course: Course) -> None:
@@ -80,7 +81,7 @@ def test_spare_slots_that_are_open_are_not_a_full_pool(course: Course) -> None:
 
 
 def test_the_advice_for_a_pool_names_the_memory_that_bounds_it(course: Course) -> None:
-    advice = course.go_on(4, board="W" * 10, processes={"apache2": 1.0}).verdict.advice
+    advice = str(course.go_on(4, board="W" * 10, processes={"apache2": 1.0}).verdict.advice)
     assert "8.8 MB each by RSS" in advice
     assert "about 178" in advice
     assert "to 11 or more (10 requests are in flight" in advice
@@ -125,7 +126,7 @@ def test_iowait_alone_is_no_limit(course: Course) -> None:
 def test_a_full_generator_is_said_before_anything_else(course: Course) -> None:
     diagnosis = course.go_on(4, cpu=97.0, board="W" * 10, **FULL)
     assert diagnosis.verdict.bottleneck == "generator"
-    assert "--workers 2" in diagnosis.verdict.advice
+    assert "--workers 2" in str(diagnosis.verdict.advice)
     assert [finding.bottleneck for finding in diagnosis.findings] == [
         "generator",
         "cpu",
@@ -137,7 +138,7 @@ def test_answers_that_are_mostly_errors_are_said_before_any_resource(course: Cou
     wrong = ({"non_2xx": 90 * number, "message": "404 to every request"} for number in range(1, 5))
     verdict = [course.go(load=load, **FULL).verdict for load in wrong][-1]
     assert verdict.bottleneck == "errors"
-    assert "404 to every request" in verdict.advice
+    assert "404 to every request" in str(verdict.advice)
     assert verdict.evidence[0].value == 90.0
 
 
@@ -156,7 +157,7 @@ def test_some_errors_are_not_the_limit(course: Course) -> None:
 def test_one_full_core_is_the_limit_only_while_requests_wait_for_one_process(course: Course) -> None:
     one: dict[str, Any] = {"busy": (99.0, 10.0), "processes": {"nginx": 97.0}}
     assert course.go_on(4, **one).verdict.bottleneck == "cpu-core"
-    assert "nginx" in course.go(**one).verdict.advice
+    assert "nginx" in str(course.go(**one).verdict.advice)
 
 
 def test_one_full_core_of_one_request_at_a_time_is_headroom(course: Course) -> None:
@@ -178,12 +179,12 @@ def test_a_core_that_a_stranger_fills_beside_the_web_server_is_no_limit_of_the_s
 
 
 def test_a_stranger_that_takes_the_cpu_is_named(course: Course) -> None:
-    advice = course.go_on(4, processes={"backup": 97.0, "apache2": 50.0}, **FULL).verdict.advice
+    advice = str(course.go_on(4, processes={"backup": 97.0, "apache2": 50.0}, **FULL).verdict.advice)
     assert "backup (pid 1000), no part of the web server, takes 48 % of it" in advice
 
 
 def test_a_generator_that_shares_the_machine_is_called_out(course: Course) -> None:
-    advice = course.go_on(4, processes={"loadtop": 60.0}, **FULL).verdict.advice
+    advice = str(course.go_on(4, processes={"loadtop": 60.0}, **FULL).verdict.advice)
     assert "takes 30 % of its CPU" in advice
 
 
@@ -201,7 +202,7 @@ def test_missing_samples_neither_raise_nor_drop_a_finding_at_once(
     assert [gap().bottleneck for _ in range(9)] == ["cpu"] * 9
     dropped = gap()
     assert (dropped.bottleneck, dropped.confidence) == ("none", 0.0)
-    assert dropped.advice == "web1 has not answered for 10 s: whether there is headroom is not known."
+    assert str(dropped.advice) == "web1 has not answered for 10 s: whether there is headroom is not known."
 
 
 def test_the_same_frames_give_the_same_diagnosis_again(
@@ -232,7 +233,7 @@ def test_a_latch_is_never_raised_by_one_interval_nor_cleared_by_two(course: list
     latch = Latch()
     raised = False
     for index, (over, held) in enumerate(course):
-        assessment = Assessment("cpu", "h", over, held or over, (), "", 1.0)
+        assessment = Assessment("cpu", "h", over, held or over, (), Message("Advice."), 1.0)
         finding = latch.update(index, index + 1.0, assessment)
         recent = course[max(0, index - 2) : index + 1]
         if finding is not None and not raised:

@@ -49,7 +49,7 @@ def test_requests_that_all_wait_for_a_lock_are_waiting(course: Course) -> None:
     assert low.value == pytest.approx(400.0, rel=0.02)
     assert flying.value == pytest.approx(20.0)
     assert flying.threshold == 1
-    assert "Of 20 requests in flight 1.0 are being served" in diagnosis.verdict.advice
+    assert "Of 20 requests in flight 1.0 are being served" in str(diagnosis.verdict.advice)
 
 
 def test_pages_that_merely_take_long_are_headroom(course: Course) -> None:
@@ -103,7 +103,7 @@ def test_without_the_servers_machine_the_advice_is_to_watch_it(
     course = Course(another_machine("here", "generator"), load, frame_of)
     course.go(load=served(50, *BEGINNING))
     course.go(load=served(50, *BEGINNING))
-    assert "add it with --host" in course.go_on(3, load=served(50, *[400.0] * 50)).verdict.advice
+    assert "add it with --host" in str(course.go_on(3, load=served(50, *[400.0] * 50)).verdict.advice)
 
 
 def foreseen(course: Course, times: int = LEAST_INTERVALS + 1, **settings: Any) -> Forecast | None:

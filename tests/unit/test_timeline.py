@@ -7,6 +7,7 @@ import pytest
 
 from loadtop.analysis.totals.timeline import Timeline
 from loadtop.diagnosis.finding import Diagnosis, Evidence, Finding
+from loadtop.i18n import Message
 from loadtop.model import Frame
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measured
@@ -17,7 +18,7 @@ NAMES = ("cpu", "swap", "none", "cpu", "network")
 def snapshot(at: float, name: str, since: float) -> Snapshot:
     evidence = (Evidence("m", "web1", at, 1.0, "%", "test"),)
     host = None if name == "none" else "web1"
-    found = Finding(name, host, since, at - since, 1.0, evidence, "")
+    found = Finding(name, host, since, at - since, 1.0, evidence, Message("Advice."))
     frame = Frame(round(at), at, at, None, ())
     return Snapshot(Measured(frame, None, ()), Diagnosis(found, () if name == "none" else (found,)))
 

@@ -10,6 +10,7 @@ from loadtop.analysis.totals.steps import TargetFigures, swap_traffic, targets
 from loadtop.analysis.tune.servers import Pool, pools
 from loadtop.analysis.tune.steady_state import Pulse, Window, window_of
 from loadtop.diagnosis.finding import NONE, Finding
+from loadtop.i18n import Message
 from loadtop.model import Distribution, LoadSample, LoadState
 from loadtop.model.histogram import merge
 from loadtop.pipeline.snapshot import Snapshot
@@ -203,7 +204,7 @@ def _without_swap(snapshot: Snapshot) -> Finding:
     if diagnosis.verdict.bottleneck != "swap":
         return diagnosis.verdict
     others = (finding for finding in diagnosis.findings if finding.bottleneck != "swap")
-    return next(others, Finding(NONE, None, 0.0, snapshot.at, 0.0, (), "There is headroom."))
+    return next(others, Finding(NONE, None, 0.0, snapshot.at, 0.0, (), Message("There is headroom.")))
 
 
 def _room(host: HostView) -> tuple[float, bool] | None:

@@ -7,6 +7,7 @@ from loadtop.diagnosis.backlog import backs_up
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.memory_room import room_for
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, sentences
 from loadtop.model import Role, State
 from loadtop.rates.measured import HostView, Measured
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
@@ -46,8 +47,10 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
         over=queue > QUEUE,
         held=queue > QUEUE,
         evidence=(Evidence("tcp.accept_queue", host.name, queue, QUEUE, "conn", "loadtop, calibrated"),),
-        advice="The status page cannot answer and connections wait to be accepted: raise MaxRequestWorkers "
-        "as far as memory allows.",
+        advice=Message(
+            "The status page cannot answer and connections wait to be accepted: raise MaxRequestWorkers as far as "
+            "memory allows."
+        ),
         confidence=agreement(False, True),
     )
 
@@ -90,14 +93,26 @@ def _slots(measured: Measured) -> int:
     return sum(page.slots or 0 for host in measured.hosts for page in measured.readings(host, Role.WEB))
 
 
-def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> str:
-    text = f"All {page.capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers"
-    load = measured.load
-    if load is not None and load.in_flight is not None and load.in_flight >= page.capacity:
-        text += f" to {load.in_flight + 1} or more ({load.in_flight} requests are in flight, one is the status page's)"
-    if page.keepalive > page.capacity / 2:
-        text += f", or shorten KeepAliveTimeout ({page.keepalive} slots only hold a kept-alive connection)"
-    return text + (room_for(host, GROUP, page.capacity) if page.mpm == "prefork" else ", as far as memory allows.")
+def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
+    load, capacity = measured.load, page.capacity
+    more = Message(
+        "All {capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers.", capacity=capacity
+    )
+    if load is not None and load.in_flight is not None and load.in_flight >= capacity:
+        more = Message(
+            "All {capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers to {wanted} or more "
+            "({in_flight} requests are in flight, one is the status page's).",
+            capacity=capacity,
+            wanted=load.in_flight + 1,
+            in_flight=load.in_flight,
+        )
+    idle = None
+    if page.keepalive > capacity / 2:
+        idle = Message(
+            "Or shorten KeepAliveTimeout: {slots} slots only hold a kept-alive connection.", slots=page.keepalive
+        )
+    room = Message("Go no further than memory allows.")
+    return sentences(more, idle, room_for(host, GROUP, capacity) if page.mpm == "prefork" else room)
 
 
 def _accept_queue(measured: Measured, host: HostView) -> int | None:

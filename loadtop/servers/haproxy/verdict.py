@@ -6,6 +6,7 @@ from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.backlog import backs_up
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, plural, sentences
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.servers.haproxy.record import FULL_PCT, NAME, HaproxyProxy
@@ -44,13 +45,6 @@ def _queued(measured: Measured, host: HostView, line: HaproxyProxy, lines: Seque
         evidence.append(Evidence("haproxy.sessions", host.name, busy, slots, "sessions", "HAProxy: maxconn of servers"))
     if line.queue_ms is not None:
         evidence.append(Evidence("haproxy.queue_ms", host.name, line.queue_ms, 0, "ms", "HAProxy: qtime"))
-    each = -(-(busy + queue) // max(1, len(servers)))
-    text = f"{queue} requests queue in HAProxy's backend {line.proxy}"
-    if slots:
-        text += f" ({busy} of {slots} slots of {len(servers)} server{'s' if len(servers) > 1 else ''} taken): "
-        text += f"raise their maxconn to about {each} each as far as they can serve that, or add servers."
-    else:
-        text += ": add servers."
     load = measured.load
     held = queue > QUEUE
     return Assessment(
@@ -59,11 +53,35 @@ def _queued(measured: Measured, host: HostView, line: HaproxyProxy, lines: Seque
         over=held and backs_up(measured, busy),
         held=held,
         evidence=tuple(evidence),
-        advice=text,
+        advice=_advice(line, servers, busy, slots),
         confidence=agreement(
             busy >= slots if slots else None, None if load is None or load.in_flight is None else load.in_flight > queue
         ),
     )
+
+
+def _advice(line: HaproxyProxy, servers: Sequence[HaproxyProxy], busy: int, slots: int) -> Message:
+    queue = line.queue or 0
+    waiting = plural(
+        queue,
+        "{n} request queues in HAProxy's backend {backend}.",
+        "{n} requests queue in HAProxy's backend {backend}.",
+        backend=line.proxy,
+    )
+    if not slots:
+        return sentences(waiting, Message("Add servers."))
+    taken = plural(
+        len(servers),
+        "{busy} of {slots} slots of its server are taken.",
+        "{busy} of {slots} slots of its {n} servers are taken.",
+        busy=busy,
+        slots=slots,
+    )
+    wanted = -(-(busy + queue) // max(1, len(servers)))
+    more = Message(
+        "Raise their maxconn to about {wanted} each as far as they can serve that, or add servers.", wanted=wanted
+    )
+    return sentences(waiting, taken, more)
 
 
 def _fronted(host: HostView, front: HaproxyProxy) -> Assessment:
@@ -77,8 +95,12 @@ def _fronted(host: HostView, front: HaproxyProxy) -> Assessment:
             Evidence("haproxy.full_pct", host.name, share, FULL_PCT, "%", "Linuxfabrik: 95 % of maxconn"),
             Evidence("haproxy.sessions", host.name, front.sessions, most, "sessions", "HAProxy: maxconn"),
         ),
-        advice=f"HAProxy's frontend {front.proxy} takes no more than its {most} connections: raise its maxconn "
-        f"(and the global one) above {most}.",
+        advice=Message(
+            "HAProxy's frontend {frontend} takes no more than its {most} connections: raise its maxconn (and the "
+            "global one) above {most}.",
+            frontend=front.proxy,
+            most=most,
+        ),
         confidence=agreement(front.sessions >= most),
     )
 

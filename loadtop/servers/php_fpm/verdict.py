@@ -5,6 +5,7 @@ from loadtop.diagnosis.backlog import backs_up
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.memory_room import room_for
 from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.i18n import Message, plural, sentences
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
@@ -91,21 +92,36 @@ def _callers(measured: Measured, host: HostView) -> int | None:
     return min(load.in_flight, slots) if slots else load.in_flight
 
 
-def _advice(measured: Measured, host: HostView, pool: FpmPool) -> str:
-    most = pool.most_children
-    waiting = f" and {pool.listen_queue} requests wait" if pool.listen_queue else ""
+def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
+    most, load, callers = pool.most_children, measured.load, _callers(measured, host)
+    queue = None
+    if pool.listen_queue:
+        queue = plural(pool.listen_queue, "{n} request waits.", "{n} requests wait.")
     if pool.total is not None and most is not None and pool.total < most:
-        return (
-            f"All {pool.total} children that the php-fpm pool {pool.pool} has started are busy{waiting}; it may have "
-            f"{most}, but starts them slowly: raise pm.start_servers and pm.min_spare_servers, or set pm = static."
+        started = Message(
+            "All {total} children that the php-fpm pool {pool} has started are busy.", total=pool.total, pool=pool.pool
         )
-    text = f"All {most or ''} children of the php-fpm pool {pool.pool} are busy while CPU is free".replace("  ", " ")
-    text += waiting
-    text += ": raise pm.max_children" + ("" if most is None else f" from {most}")
-    load, callers = measured.load, _callers(measured, host)
-    if load is not None and callers is not None and most is not None and callers > most:
-        text += f" to {callers} ({load.in_flight} requests are in flight)"
-    return text + room_for(host, GROUP, most or 1)
+        slow = Message(
+            "It may have {most}, but starts them slowly: raise pm.start_servers and pm.min_spare_servers, or set "
+            "pm = static.",
+            most=most,
+        )
+        return sentences(started, queue, slow)
+    if most is None:
+        busy = Message("All children of the php-fpm pool {pool} are busy while CPU is free.", pool=pool.pool)
+        return sentences(busy, queue, Message("Raise pm.max_children."), room_for(host, GROUP, 1))
+    busy = Message(
+        "All {most} children of the php-fpm pool {pool} are busy while CPU is free.", most=most, pool=pool.pool
+    )
+    more = Message("Raise pm.max_children from {most}.", most=most)
+    if load is not None and callers is not None and callers > most:
+        more = Message(
+            "Raise pm.max_children from {most} to {callers} ({in_flight} requests are in flight).",
+            most=most,
+            callers=callers,
+            in_flight=load.in_flight,
+        )
+    return sentences(busy, queue, more, room_for(host, GROUP, most))
 
 
 FPM_WORKERS = Verdict(

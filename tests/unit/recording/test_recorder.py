@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from loadtop.i18n import Message
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
@@ -305,7 +306,7 @@ def test_the_list_says_what_was_the_limit_while_load_ran(tmp_path: Path, meta: S
         name = "cpu" if state is LoadState.RUNNING else "none"
         frame = snapshot.measured.frame
         load = None if frame.load is None else replace(frame.load, state=state)
-        found = Finding(name, None, 0.0, 1.0, 1.0, (), "")
+        found = Finding(name, None, 0.0, 1.0, 1.0, (), Message("Advice."))
         return Snapshot(replace(snapshot.measured, frame=replace(frame, load=load)), Diagnosis(found, ()))
 
     recorder = Recorder(tmp_path / "a.loadtop", meta=meta)

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from loadtop.analysis.totals.settings import LOAD, Setting, Settings
+from loadtop.i18n import verbatim
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.curves import POINTS, Curve, Curves
 from loadtop.reports.html import html
@@ -48,7 +49,7 @@ def _hostile(snapshot: Snapshot) -> Snapshot:
         load = replace(load, server=replace(load.server, software=HOSTILE, path=HOSTILE), message=HOSTILE)
     hosts = tuple(replace(host, state=replace(host.state, name=HOSTILE)) for host in snapshot.measured.hosts[:1])
     frame = replace(frame, load=load, marks=(HOSTILE,) if frame.marks else ())
-    verdict = replace(snapshot.diagnosis.verdict, host=HOSTILE, advice=HOSTILE)
+    verdict = replace(snapshot.diagnosis.verdict, host=HOSTILE, advice=verbatim(HOSTILE))
     measured = replace(snapshot.measured, frame=frame, hosts=hosts)
     return Snapshot(measured, replace(snapshot.diagnosis, verdict=verdict))
 

@@ -10,6 +10,7 @@ from loadtop.analysis.tune.servers import Pool
 from loadtop.analysis.tune.sizing import Sizing, worker_memory
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Evidence, Finding
+from loadtop.i18n import Message
 from loadtop.reports.tune import report
 
 Result = Callable[..., StepResult]
@@ -178,7 +179,7 @@ def test_evidence_is_printed_as_it_stands_to_its_threshold(a_result: Result) -> 
         Evidence("apache.busy", "web1", 8.0, 8.0, "slots", "scoreboard"),
         Evidence("tcp.accept_queue", "web1", 0.0, 511.0, "conn", "ss"),
     )
-    full = Finding("apache-workers", "web1", 0.0, 5.0, 1.0, evidence, "Advice.")
+    full = Finding("apache-workers", "web1", 0.0, 5.0, 1.0, evidence, Message("Advice."))
     lines = report(Outcome.of([a_result(n, 80.0, verdict=full) for n in (8, 16)])).splitlines()
     said = {words[0]: " ".join(words[1:]) for line in lines if (words := line.split())}
     assert said["apache.full_pct"] == "100 % > 95 Linuxfabrik"
