@@ -33,6 +33,9 @@ SHARED_PCT = 10.0
 """Percent of the machine from which the load generator's own share is called out; our own."""
 
 
+MORE_CPU = Message("Add CPU, or make the page cheaper; more workers will not help.")
+
+
 def assess_all(_: Measured, host: HostView) -> Assessment | None:
     """``cpu`` for one machine: busy, and more tasks that want to run than there are cores."""
     rates, sample = host.rates, host.sample
@@ -58,9 +61,7 @@ def assess_all(_: Measured, host: HostView) -> Assessment | None:
         over=busy > BUSY_PCT and wanted,
         held=busy > BUSY_CLEAR_PCT,
         evidence=tuple(evidence),
-        advice=sentences(
-            Message("Add CPU, or make the page cheaper; more workers will not help."), *_others(host, cores)
-        ),
+        advice=sentences(MORE_CPU, *_others(host, cores)),
         confidence=agreement(queued, stalled),
     )
 

@@ -7,19 +7,21 @@ from loadtop.analysis.tune.knee import Knee, Point, points
 from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.sizing import FULL_POOL, Sizing
 from loadtop.analysis.tune.step import StepResult
+from loadtop.diagnosis.cpu import MORE_CPU
 from loadtop.diagnosis.finding import NONE
+from loadtop.diagnosis.verdict import Family
 from loadtop.i18n import plain, rendered, tr, width
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.text import TITLES, against, figure
 from loadtop.reports.text import wrapped as wrapped_wide
 from loadtop.servers.php_fpm.record import GROUP as FPM
+from loadtop.servers.registry import VERDICTS
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
 BAR = 44
 """Cells of the longest bar of the curve."""
 
-PROCESSOR = {"cpu-core", "steal", "throttled"}
-"""Limits of the processors whose advice does not say that more workers will not help."""
+PROCESSOR = {verdict.name for verdict in VERDICTS if verdict.family is Family.PROCESSOR}
 """Limits that another worker makes no better."""
 
 BINDS = {
@@ -125,7 +127,7 @@ def _limit(outcome: Outcome) -> list[str]:
         for item in limit.verdict.evidence
     )
     lines += wrapped(rendered(limit.verdict.advice), "  ")
-    if limit.bottleneck in PROCESSOR:
+    if limit.bottleneck in PROCESSOR and not limit.verdict.advice.includes(MORE_CPU):
         lines += wrapped(tr("There is no processor time for them: more workers will not help."), "  ")
     return lines
 

@@ -97,7 +97,9 @@ def test_a_pool_without_any_figure_says_nothing(course: Course) -> None:
 def test_requests_that_queue_in_haproxy_are_named_with_slots_and_servers(course: Course) -> None:
     diagnosis = course.go_on(3, changes=haproxy(6, busy=4))
     assert named(diagnosis) == "haproxy-queue"
-    assert "6 requests queue in HAProxy's backend be. 4 of 4 slots of its server are taken." in str(diagnosis.verdict.advice)
+    assert "6 requests queue in HAProxy's backend be. 4 of 4 slots of its server are taken." in str(
+        diagnosis.verdict.advice
+    )
     assert "about 10 each" in str(diagnosis.verdict.advice)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.diagnosis.diagnoser import Diagnoser
+from loadtop.i18n import english
 from loadtop.model import (
     MISSING,
     Distribution,
@@ -65,7 +66,7 @@ class Run:
             self.summary.add(ASnapshot(measured, self.diagnoser.diagnose(measured)))
 
     def json(self) -> dict[str, Any]:
-        figures: dict[str, Any] = json.loads(json.dumps(self.summary.as_json()))
+        figures: dict[str, Any] = json.loads(json.dumps(self.summary.as_json(), default=english))
         return figures
 
 
