@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.i18n import Message
 from loadtop.diagnosis.finding import Diagnosis, Finding
+from loadtop.i18n import Message
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording import recorder as recording
