@@ -9,7 +9,7 @@ from typing import Any
 
 from loadtop.analysis.totals.timeline import Span
 from loadtop.diagnosis.finding import Diagnosis, Finding
-from loadtop.i18n import tr
+from loadtop.i18n import tr, verbatim
 from loadtop.model import Frame
 from loadtop.pipeline.commands import Command
 from loadtop.pipeline.monitor import Clock, SystemClock
@@ -76,7 +76,7 @@ class Recomputation:
         if (verdict.bottleneck, verdict.host) == (live.bottleneck, live.host):
             return Recomputed(snapshot if self._whole else _since(snapshot, live))
         if self._alone:
-            finding = Finding(live.bottleneck, live.host, live.since, frame.at - live.since, 0.0, (), "")
+            finding = Finding(live.bottleneck, live.host, live.since, frame.at - live.since, 0.0, (), verbatim(""))
             return Recomputed(Snapshot(snapshot.measured, Diagnosis(finding, (finding,))))
         return Recomputed(snapshot, live.name)
 
