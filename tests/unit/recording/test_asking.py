@@ -16,8 +16,8 @@ from loadtop.pipeline.snapshot import Snapshot
     ("words", "code", "part"),
     [
         (["report", "--text", "--ab", "none"], 2, "contradict each other"),
-        (["report", "--html", "-", "none"], 2, "give the name of a file"),
-        (["export", "--cast", "-", "none"], 2, "give the name of a file"),
+        (["report", "--html", "-", "none"], 2, "must be the name of a file"),
+        (["export", "--cast", "-", "none"], 2, "must be the name of a file"),
         (["export", "--sar", "--jsonl", "-", "none"], 2, "both write to standard output"),
         (["report", "none"], 4, "none: no such file (loadtop sessions list names the recordings)"),
         (["report", "/dev/null"], 4, "not a recording of loadtop"),
