@@ -7,7 +7,7 @@ from loadtop.analysis.tune.knee import Knee, Point, points
 from loadtop.analysis.tune.outcome import Outcome
 from loadtop.analysis.tune.sizing import FULL_POOL, Sizing
 from loadtop.analysis.tune.step import StepResult
-from loadtop.diagnosis.cpu import MORE_CPU
+from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.finding import NONE
 from loadtop.diagnosis.verdict import Family
 from loadtop.i18n import plain, rendered, tr, width
@@ -127,7 +127,7 @@ def _limit(outcome: Outcome) -> list[str]:
         for item in limit.verdict.evidence
     )
     lines += wrapped(rendered(limit.verdict.advice), "  ")
-    if limit.bottleneck in PROCESSOR and not limit.verdict.advice.includes(MORE_CPU):
+    if limit.bottleneck in PROCESSOR and limit.bottleneck != CPU.name:  # whose advice says so
         lines += wrapped(tr("There is no processor time for them: more workers will not help."), "  ")
     return lines
 

@@ -7,6 +7,7 @@ import pytest
 
 from loadtop.analysis.tune.servers import Pool
 from loadtop.analysis.tune.step import StepResult
+from loadtop.diagnosis.cpu import MORE_CPU
 from loadtop.diagnosis.finding import Finding
 from loadtop.i18n import Message
 from loadtop.model.histogram import distribution
@@ -30,7 +31,7 @@ def result(concurrency: int, rps: float, **changes: Any) -> StepResult:
         "failed": 0, "non_2xx": 0, "steady": True, "drift": 0.01,
         "latency": distribution([round(1e6 * concurrency / rps)] * 10 if rps else []),
         "idle": 60.0, "iowait": 0.0, "swap_used": 0.0, "swap_kb_s": 0.0,
-        "verdict": Finding(bottleneck, None, 0.0, 5.0, 1.0, (), Message("Advice.")),
+        "verdict": Finding(bottleneck, None, 0.0, 5.0, 1.0, (), MORE_CPU if bottleneck == "cpu" else Message("Advice.")),
         "pools": (pool(min(40, concurrency)),), "room_kb": 2_000_000.0, "limited_by_cgroup": False,
     }  # fmt: skip
     fields |= changes
