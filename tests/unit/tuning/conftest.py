@@ -26,12 +26,13 @@ def pool(busy: int, **changes: Any) -> Pool:
 def result(concurrency: int, rps: float, **changes: Any) -> StepResult:
     """A steady step of 10 s, in which nothing is full and nothing is swapped."""
     bottleneck = changes.pop("bottleneck", "none")
+    advice = MORE_CPU if bottleneck == "cpu" else Message("Advice.")
     fields: dict[str, Any] = {
         "concurrency": concurrency, "at_s": 10.0 * concurrency, "seconds": 10.0, "requests": round(10 * rps),
         "failed": 0, "non_2xx": 0, "steady": True, "drift": 0.01,
         "latency": distribution([round(1e6 * concurrency / rps)] * 10 if rps else []),
         "idle": 60.0, "iowait": 0.0, "swap_used": 0.0, "swap_kb_s": 0.0,
-        "verdict": Finding(bottleneck, None, 0.0, 5.0, 1.0, (), MORE_CPU if bottleneck == "cpu" else Message("Advice.")),
+        "verdict": Finding(bottleneck, None, 0.0, 5.0, 1.0, (), advice),
         "pools": (pool(min(40, concurrency)),), "room_kb": 2_000_000.0, "limited_by_cgroup": False,
     }  # fmt: skip
     fields |= changes
