@@ -1,7 +1,7 @@
 """The command line: each command has a file here that wires load, hosts, recordings and screen together.
 
-Only this package knows all of them. A command's file is imported when the command runs, so that no command pays for
-another's imports.
+Only this package knows all of them. Imports are in functions: a command's file is imported when the command runs, and
+the processes of the demo, which live in here too, need nothing of it.
 """
 
 import importlib
@@ -10,10 +10,6 @@ import sys
 from collections.abc import Sequence
 
 from loadtop.cli.exit_codes import DONE, FILE, INTERRUPTED, ExitError, UsageError
-from loadtop.cli.options.commands import COMMANDS
-from loadtop.cli.options.parser import read
-from loadtop.cli.options.table import THEMES
-from loadtop.i18n import language_of, plain, set_language
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,6 +19,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return run_command(argv)
     except ExitError as error:
+        from loadtop.i18n import plain
+
         print(f"loadtop: {plain(str(error))}", file=sys.stderr)
         return error.code
     except KeyboardInterrupt:
@@ -31,6 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_command(words: Sequence[str]) -> int:
     """Run the command that the words name; returns its exit code. Raises ExitError."""
+    from loadtop.cli.options.commands import COMMANDS
+    from loadtop.cli.options.parser import read
+    from loadtop.cli.options.table import THEMES
+    from loadtop.i18n import language_of, set_language
+
     arguments = read(words)
     set_language(arguments.lang or language_of(os.environ))
     theme = arguments.theme or os.environ.get("LOADTOP_THEME") or THEMES[0]

@@ -4,31 +4,23 @@ import asyncio
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from loadtop.analysis.experiment.commands import CommandError
 from loadtop.analysis.experiment.feed import ExperimentFeed
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult, Ledger, cell_result
 from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
-from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.cli.display import can_draw, show
 from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
-from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
+from loadtop.cli.live_test import LiveTest, Show
+from loadtop.cli.load import Load, load_maker, plan_of
 from loadtop.cli.options.command_line import Options, parse
 from loadtop.cli.options.experiment_plan import read_plan
-from loadtop.cli.recordings import start_recorder
 from loadtop.i18n import duration, plain, tr
-from loadtop.pipeline.monitor import HostSource, LoadSource, Monitor
-from loadtop.pipeline.snapshot import Snapshot
+from loadtop.model import LoadState
+from loadtop.pipeline.feed import Feed
 from loadtop.reports import experiment as table
-
-if TYPE_CHECKING:
-    from loadtop.generator.plan import Plan
-
-Sink = Callable[[Snapshot], None]
 
 
 def main(arguments: Namespace) -> int:
@@ -69,8 +61,8 @@ async def _run(plan: ExperimentPlan, ledger: Ledger, *, screen: bool, quiet: boo
         feed.progress = now
         progress.begins(now)
 
-    async def on_screen(monitor: Monitor, _: Options) -> bool:
-        await feed.show_cell(monitor)
+    async def on_screen(cell: Feed, _: Options) -> bool:
+        await feed.show_cell(cell)
         return False
 
     async def measure(cell: Cell) -> CellResult | None:
@@ -155,69 +147,32 @@ class _Progress:
             print(plain(text), file=sys.stderr, flush=True)
 
 
-Run = Callable[[Monitor, Options], Awaitable[bool]]
-
-
-async def _measure(cell: Cell, ledger: Ledger, run: Run) -> CellResult | None:
-    """The test of one cell, recorded; ``None`` where a signal cut it short. Raises what a test raises."""
+async def _measure(cell: Cell, ledger: Ledger, display: Show) -> CellResult | None:
+    """Run the test of one cell, recorded; None if a signal cut it short. Raises ExitError."""
     recording = ledger.directory / f"{cell.key}.loadtop"
     recording.unlink(missing_ok=True)
     options = parse(["run", "--quiet", "--headless", "--record", str(recording), *cell.words])
-    plan = options.plan
-    if plan is None:
-        return None
     began = time.monotonic()
-    load = _load(options, plan)
-    far = await connect_far(options)
-    recorder = None
-    summary = SummaryBuilder(cell.url)
-    sinks: list[Callable[[Snapshot], None]] = [summary.add]
-    try:
-        recorder = start_recorder(options, list(cell.words), cell.label, cell.url)
-        if recorder is not None:
-            sinks.insert(0, recorder.record)
-        hosts = await asyncio.to_thread(watched_hosts, options, plan, None, far)
-        interrupted = await run(_monitor(options, cell, load, hosts, sinks), options)
-    finally:
-        await disconnect(far)
-        if recorder is not None:
-            await asyncio.to_thread(recorder.close)
-    last = summary.last_load
+    load = Load(load_maker(options)(), plan_of(options))
+
+    test = LiveTest(replace(options, words=cell.words), cell.label, cell.url)
+    interrupted = await test.run(load.prepared, display)
+    last = test.summary.last_load
     if interrupted or last is None:
         return None
-    if last.state == "failed":
+    if last.state is LoadState.FAILED:
         raise UnreachableError(f"{cell.label}: {last.message}")
-    return cell_result(cell, summary.as_json(), round(time.monotonic() - began, 2), recording.name)
+    return cell_result(cell, test.summary.as_json(), round(time.monotonic() - began, 2), recording.name)
 
 
 def _check_engines(plan: ExperimentPlan) -> None:
     """Raise UsageError for the first cell whose engine is not here or cannot do what the cell asks."""
     for cell in replace(plan, repeats=1).cells():
         options = parse(["run", *cell.words])
-        if options.engine.name == "builtin" or options.plan is None:
-            continue
         try:
-            _load(options, options.plan)
+            load_maker(options)
         except UsageError as error:
             raise UsageError(f"{plan.file}: {cell.label}: {error}") from None
-
-
-def _load(options: Options, plan: "Plan") -> LoadSource:
-    """The load of a cell. Raises UsageError where its engine cannot make it."""
-    if options.engine.name != "builtin":
-        from loadtop.cli.engine import engine_load
-
-        return engine_load(options.engine, plan)()
-    from loadtop.generator.pool import LoadPool
-
-    return LoadPool(plan)
-
-
-def _monitor(
-    options: Options, cell: Cell, load: LoadSource, hosts: Sequence[HostSource], sinks: Sequence[Sink]
-) -> Monitor:
-    interval = options.watching.interval_s
-    return Monitor(cell.label, load, hosts, interval_s=interval, sinks=sinks, until_load_ends=True)
 
 
 def _write(plan: ExperimentPlan, ledger: Ledger, results: dict[str, CellResult]) -> None:

@@ -1,64 +1,215 @@
-"""The load that was asked for: the built-in one, another engine's, or the demo's with a server of its own."""
+"""The load that was asked for: the built-in one, another engine's, a command's, or the demo's."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import re
+import shutil
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadtop.cli.display import with_screen
 from loadtop.cli.exit_codes import UnreachableError, UsageError
 from loadtop.cli.options.command_line import Options
-from loadtop.cli.outputs import tell
+from loadtop.model.secrets import BLANK, without_secrets
 from loadtop.pipeline.monitor import LoadSource
 
 if TYPE_CHECKING:
+    from loadtop.cli.options.engine import EngineChoice
+    from loadtop.engines.command import CommandLoad
+    from loadtop.engines.jmeter.settings import JmeterSettings
+    from loadtop.engines.locust.settings import LocustSettings
     from loadtop.generator.plan import Plan
     from loadtop.generator.request_log import RequestLogFiles
 
+_CREDENTIALS = re.compile(r"[^\s/:=]+:(?!\d+$)[^\s/].*")
+_HEADER = re.compile(r"(?P<name>[\w-]+):\s.*")
+_OPTION = re.compile(r"-{1,2}[A-Za-z]")
+
 
 @dataclass(frozen=True, slots=True)
-class ChosenLoad:
-    """A load that can be run. ``plan`` is what it asks of which server, as far as that is known; ``status_url`` the
-    status page of a server that was started for it, which ``close`` stops again."""
+class Load:
+    """A load that can be run: none if ``source`` is None. ``plan`` says what it requests, as far as that is known;
+    ``status_url`` is the status page of a server that was started for it, which ``close`` stops."""
 
-    source: LoadSource | None
+    source: LoadSource | None = None
     plan: "Plan | None" = None
     status_url: str | None = None
     close: Callable[[], Awaitable[None]] | None = None
 
+    @property
+    def url(self) -> str | None:
+        """The first URL that is requested."""
+        return None if self.plan is None else self.plan.targets[0].url
 
-async def choose_load(options: Options, request_logs: "RequestLogFiles | None") -> ChosenLoad:
-    """The load of ``loadtop URL``, ``loadtop demo`` (its server runs then) or none (``loadtop watch``).
+    async def prepared(self) -> "Load":
+        """The load itself, for where another one is still to be prepared."""
+        return self
 
-    Raises UnreachableError where the demo's server does not start, UsageError where no URL was given.
+
+def plan_of(options: Options) -> "Plan":
+    """The plan. Raises UsageError if there is none."""
+    if options.plan is None:
+        raise UsageError(f"no URL given: for example loadtop {options.command} http://127.0.0.1/")
+    return options.plan
+
+
+def load_maker(
+    options: Options, request_logs: "RequestLogFiles | None" = None, *, tuned: bool = False
+) -> Callable[[], LoadSource]:
+    """What makes the load of ``run`` or ``tune``. With ``tuned`` its concurrency is changed while it runs.
+
+    Raises UsageError if its engine is not installed or cannot do what the plan says. Nothing is imported that the first
+    screen does not need.
     """
-    if options.command == "watch":
-        return ChosenLoad(None)
-    if options.command == "demo":
-        return await _demo()
-    plan = options.plan
-    if plan is None:
-        raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
-    from loadtop.generator.restart import RestartableLoad
-
+    plan = plan_of(options)
     if options.engine.name != "builtin":
-        from loadtop.cli.engine import engine_load
+        return engine_load(options.engine, plan, tuned=tuned)
 
-        return ChosenLoad(RestartableLoad(engine_load(options.engine, plan)), plan)
-    from loadtop.generator.pool import LoadPool
+    def builtin() -> LoadSource:
+        from loadtop.generator.pool import LoadPool
 
-    make = partial(LoadPool, plan, request_logs=request_logs, print_text=partial(tell, options.output))
-    return ChosenLoad(RestartableLoad(make), plan)
+        return LoadPool(plan, request_logs=request_logs, print_text=partial(_print_transcript, options))
+
+    return builtin
 
 
-async def _demo() -> ChosenLoad:
-    from loadtop.cli.demo import demo_plan, start_target
-    from loadtop.cli.demo.server import DemoError
+def _print_transcript(options: Options, text: str) -> None:
+    """Print what is sent and received (-v) while the load runs."""
+    print(text, end="", file=sys.stderr if options.output.json == "-" else sys.stdout, flush=True)
+
+
+async def demo_load() -> Load:
+    """Start the demo's server, and the load on it. Raises UnreachableError if the server does not start."""
+    from loadtop.cli.demo.server import DemoError, demo_plan, start_server
     from loadtop.generator.pool import LoadPool
     from loadtop.generator.restart import RestartableLoad
 
     try:
-        target = await start_target()
+        server = await start_server()
     except DemoError as error:
         raise UnreachableError(str(error)) from None
-    plan = demo_plan(target)
-    return ChosenLoad(RestartableLoad(lambda: LoadPool(plan)), plan, target.status_url, target.close)
+    plan = demo_plan(server)
+    return Load(RestartableLoad(lambda: LoadPool(plan)), plan, server.status_url, server.close)
+
+
+def command_load(options: Options) -> "CommandLoad":
+    """The command of ``watch`` as a load. Raises UsageError if there is no such program."""
+    from loadtop.engines.command import CommandLoad
+
+    name = options.program[0]
+    if shutil.which(name) is None:
+        path = Path(name)
+        if "/" not in name:
+            raise UsageError(f"{name} is not installed here, or not on PATH: install it, or give its path after --")
+        if path.is_dir() or not path.exists():
+            raise UsageError(f"there is no program {name}: check the path after --")
+        raise UsageError(f"{name} is not executable: chmod +x it, or name its interpreter, as in -- sh {name}")
+    plan = _plan_of_command(options.program)
+    if with_screen(options):
+        return CommandLoad(options.program, plan=plan)
+    # Standard output is for the JSON summary alone.
+    return CommandLoad(options.program, (2 if options.output.json == "-" else 1, 2), plan=plan)
+
+
+def _plan_of_command(words: Sequence[str]) -> "Plan | None":
+    """What the command seems to load: the first URL among its words. For the roles of hosts and status pages only."""
+    from loadtop.generator.plan import Plan, PlanError, Step, Target
+
+    for word in words:
+        if word.startswith(("http://", "https://")):
+            try:
+                return Plan((Target.parse(word),), (Step(concurrency=1),))
+            except PlanError:
+                continue
+    return None
+
+
+def safe_words(options: Options) -> list[str]:
+    """The command line without secrets. After ``--``, whose options are not known, what looks like credentials or the
+    value of a header is removed too."""
+    if not options.program:
+        return without_secrets(list(options.words))
+    own = len(options.words) - len(options.program)
+    return without_secrets([*options.words[:own], *map(_without_credentials, options.program)])
+
+
+def _without_credentials(word: str) -> str:
+    if "://" in word or _OPTION.match(word):
+        return word
+    if header := _HEADER.fullmatch(word):
+        return f"{header['name']}: {BLANK}"
+    return BLANK if _CREDENTIALS.fullmatch(word) else word
+
+
+def engine_load(choice: "EngineChoice", plan: "Plan", *, tuned: bool = False) -> Callable[[], LoadSource]:
+    """What makes a load of another engine. Raises UsageError if it is not installed or cannot do what the plan says."""
+    from loadtop.generator.plan import PlanError
+
+    try:
+        if choice.name == "locust":
+            from loadtop.engines.locust.load import LocustLoad
+
+            return partial(LocustLoad, locust_settings(choice, plan))
+        from loadtop.engines.jmeter.load import JmeterLoad
+
+        if tuned:
+            if choice.servers:
+                raise UsageError("tune is not possible with -R: give the machines with --generator instead")
+            choice = replace(choice, counted=True, timed=False)
+        settings = jmeter_settings(choice, plan)
+        return partial(JmeterLoad, settings)
+    except PlanError as error:
+        raise UsageError(str(error)) from None
+
+
+def locust_settings(choice: "EngineChoice", plan: "Plan") -> "LocustSettings":
+    """What Locust is to run. Raises UsageError if it is not installed, PlanError if it cannot do that."""
+    from loadtop.engines.locust.settings import LocustSettings, check
+    from loadtop.engines.settings import Machine
+
+    program = shutil.which("locust", path=str(Path(sys.executable).parent)) or shutil.which("locust")
+    if program is None:
+        raise UsageError("locust is not installed here: pip install 'loadtop[locust]' (or: pipx inject loadtop locust)")
+    check(plan)
+    machines = tuple(Machine(name, place) for name, place in choice.generators)
+    return LocustSettings(plan, machines, program, choice.own)
+
+
+def jmeter_settings(choice: "EngineChoice", plan: "Plan") -> "JmeterSettings":
+    """What JMeter is to run. Raises UsageError if it is not installed, PlanError if it cannot do that."""
+    from loadtop.engines.jmeter.settings import JmeterSettings, check, check_even, share_of
+    from loadtop.engines.jmeter.user_plan import read_user_plan
+    from loadtop.engines.settings import LOCAL, Machine
+
+    machines = tuple(Machine(name, place) for name, place in choice.generators)
+    user_plan = None if choice.file is None else read_user_plan(choice.file)
+    program = shutil.which("jmeter")
+    if choice.servers or any(not machine.remote for machine in machines):
+        if program is None:
+            raise UsageError("jmeter is not installed here: unpack Apache JMeter and put its bin directory on PATH")
+        if shutil.which("java") is None:
+            raise UsageError("jmeter needs Java, which is not on PATH here: install default-jre-headless, for example")
+    count = len(choice.servers or machines)
+    if choice.servers:
+        check_even(plan, count)
+        machines = (LOCAL,)
+    if user_plan is None:
+        check(plan)
+        for number in range(count):
+            check(share_of(plan, number, count))
+        return JmeterSettings(plan, machines, program or "jmeter", servers=choice.servers)
+    if choice.counted and not user_plan.threads:
+        raise UsageError(
+            f"{user_plan.file} does not read the property threads, which -c and tune set: "
+            "write ${__P(threads,1)} there"
+        )
+    if choice.counted:
+        share_of(plan, 0, count)
+    data_file = next(user_plan.data_files(), None)
+    if data_file is not None and (choice.servers or any(machine.remote for machine in machines)):
+        raise UsageError(
+            f"{user_plan.file} reads {data_file}: name it with its full path, and put it there on each generator"
+        )
+    return JmeterSettings(plan, machines, program or "jmeter", user_plan, choice.timed, choice.counted, choice.servers)

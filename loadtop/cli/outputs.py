@@ -1,7 +1,6 @@
 """What a test leaves: the report, and the files that were asked for."""
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -32,11 +31,6 @@ def print_report(summary: SummaryBuilder, figures: dict[str, Any], output: Outpu
     print(text, end="", file=out, flush=True)
 
 
-def tell(output: Output, text: str) -> None:
-    """Print what is sent and received (-v) while the load runs."""
-    print(text, end="", file=sys.stderr if output.json == "-" else sys.stdout, flush=True)
-
-
 def open_request_logs(output: Output) -> "RequestLogFiles | None":
     """Where the times of single requests are kept for -g, until the load has ended."""
     if output.gnuplot is None:
@@ -62,16 +56,6 @@ def write_ab_files(summary: SummaryBuilder, request_logs: "RequestLogFiles | Non
             raise FileError(f"cannot write the times of requests to {output.gnuplot}: {error.strerror}") from None
         finally:
             request_logs.close()
-
-
-def begin_story(output: Output, words: list[str], summary: SummaryBuilder) -> "Story | None":
-    """What collects the page of ``--html``, where that was asked for. ``summary`` is fed elsewhere."""
-    if output.html is None:
-        return None
-    from loadtop.model.secrets import without_secrets
-    from loadtop.reports.story import Story
-
-    return Story(command_line=tuple(without_secrets(words)), summary=summary)
 
 
 def write_page(story: "Story | None", output: Output) -> None:

@@ -4,184 +4,86 @@ import asyncio
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
 
-from loadtop.analysis.fail_if import Watchdog
-from loadtop.analysis.totals.totals import SummaryBuilder
-from loadtop.cli.display import show, with_screen
-from loadtop.cli.exit_codes import DONE, FAILED_IF, INTERRUPTED, INVALID, UNREACHABLE, ExitError
-from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
-from loadtop.cli.load import ChosenLoad, choose_load
+from loadtop.cli.display import show
+from loadtop.cli.exit_codes import INTERRUPTED
+from loadtop.cli.live_test import LiveTest
+from loadtop.cli.load import Load, command_load, demo_load, load_maker, plan_of, safe_words
 from loadtop.cli.options.command_line import Options, checked
-from loadtop.cli.outputs import (
-    begin_story,
-    check_writable,
-    open_request_logs,
-    print_report,
-    write_ab_files,
-    write_json,
-    write_page,
-)
-from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
+from loadtop.cli.outputs import check_writable, open_request_logs, print_report, write_ab_files
 from loadtop.i18n import rendered
-from loadtop.model import LoadSample, LoadState
-from loadtop.pipeline.commands import Mark
-from loadtop.pipeline.feed import Feed, PreparedFeed
-from loadtop.pipeline.monitor import Monitor
-from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording.marks import MarkPipe
 
 if TYPE_CHECKING:
-    from collectors.transport.ssh.transport import SshTransport
     from loadtop.engines.command import CommandLoad
+    from loadtop.generator.request_log import RequestLogFiles
 
 
 def main(arguments: Namespace) -> int:
     """Run the test; returns the exit code."""
     options = checked(arguments)
-    words = list(options.words)
-    if options.engine.name != "builtin" and options.plan is not None:
-        from loadtop.cli.engine import engine_load
-
-        engine_load(options.engine, options.plan)
-    program = None
-    if options.program:
-        from loadtop.cli.command import command_load, without_more_secrets
-
-        program = command_load(options)
-        words = without_more_secrets(words)
+    program = command_load(options) if options.program else None
     check_writable(options.output)
-    return asyncio.run(_run(options, words, program))
+    request_logs = open_request_logs(options.output)
+    title, url, prepare = _load(options, program, request_logs)
+    test = LiveTest(options, title, url, program=program)
+    return asyncio.run(_run(test, prepare, program, request_logs))
 
 
-async def _run(options: Options, words: list[str], program: "CommandLoad | None") -> int:
-    far = await connect_far(options)
+def _load(
+    options: Options, program: "CommandLoad | None", request_logs: "RequestLogFiles | None"
+) -> tuple[str, str | None, Callable[[], Awaitable[Load]]]:
+    """A title for the load, its URL as far as it is known, and what prepares it."""
+    if options.command == "demo":
+        return "demo", None, demo_load
+    if options.command == "watch":
+        load = Load() if program is None else Load(program, program.plan)
+        title = "watching" if program is None else " ".join(safe_words(options)[-len(options.program) :])
+        return title, load.url, load.prepared
+    make = load_maker(options, request_logs)
+    plan = plan_of(options)
+
+    async def prepare() -> Load:
+        from loadtop.generator.restart import RestartableLoad
+
+        return Load(RestartableLoad(make), plan)
+
+    url = plan.targets[0].url
+    return url, url, prepare
+
+
+async def _run(
+    test: LiveTest,
+    prepare: Callable[[], Awaitable[Load]],
+    program: "CommandLoad | None",
+    request_logs: "RequestLogFiles | None",
+) -> int:
+    output = test.options.output
+
+    def write(figures: dict[str, Any]) -> None:
+        def report(out: TextIO) -> None:
+            print_report(test.summary, figures, output, out)
+
+        test.write(figures, report)
+        write_ab_files(test.summary, request_logs, output)
+
     try:
-        test = LiveTest(options, words, program, far)
-    except ExitError:
-        await disconnect(far)
+        interrupted = await test.run(prepare, partial(show, program=program))
+    except Exception:
+        # Whatever it was: the user gets what was measured up to then.
+        if test.summary.begun:
+            write(test.summary.as_json())
         raise
-    return await test.run()
-
-
-class LiveTest:
-    """Wires a load and machines to a recording, a summary and a screen; runs them once; leaves the report."""
-
-    def __init__(
-        self, options: Options, words: list[str], program: "CommandLoad | None", far: "dict[str, SshTransport]"
-    ) -> None:
-        self._options = options
-        self._program = program
-        self._far = far
-        plan = options.plan if program is None else program.plan
-        url = None if plan is None else plan.targets[0].url
-        self._title = _title(options, words, url, program)
-        self._recorder = start_recorder(options, words, self._title, url, program)
-        self._summary = SummaryBuilder(url)
-        self._watchdog = Watchdog(list(options.output.fail_if))
-        self._story = begin_story(options.output, words, self._summary)
-        self._request_logs = open_request_logs(options.output)
-        self._marks = MarkPipe(self._title if self._recorder is None else self._recorder.path.name)
-        self._closing: list[Callable[[], Awaitable[None]]] = [transport.close for transport in far.values()]
-
-    async def run(self) -> int:
-        """The exit code. Where the test breaks, what was measured is reported before the error is raised."""
-        try:
-            interrupted = await self._show()
-        except Exception:
-            # Whatever it was: the figures up to then are the user's.
-            if self._summary.begun:
-                self._leave(self._summary.as_json())
-            raise
-        figures = self._summary.as_json()
-        self._leave(figures)
-        return INTERRUPTED if interrupted else self._code(figures)
-
-    async def _show(self) -> bool:
-        """Run the test on the screen or line by line; True when a signal cut it short."""
-        recording = recording_name(self._recorder)
-        feed = PreparedFeed(self._title, self._options.watching.interval_s, recording, self._prepare)
-        try:
-            return await show(feed, self._options, program=self._program)
-        finally:
-            await self._close()
-
-    async def _prepare(self) -> Feed:
-        options, program = self._options, self._program
-        if program is not None:
-            chosen = ChosenLoad(program, program.plan)
-        else:
-            chosen = await choose_load(options, self._request_logs)
-        if chosen.close is not None:
-            self._closing.append(chosen.close)
-        url = None if chosen.plan is None else chosen.plan.targets[0].url
-        self._summary.url = url
-        hosts = await asyncio.to_thread(watched_hosts, options, chosen.plan, chosen.status_url, self._far)
-        monitor = Monitor(
-            self._title if program is not None else url or self._title,
-            chosen.source,
-            hosts,
-            interval_s=options.watching.interval_s,
-            sinks=self._sinks(),
-            until_load_ends=chosen.source is not None and not with_screen(options),
-            recording=recording_name(self._recorder),
-            url=url,
-        )
-        self._marks.listen(lambda text: monitor.command(Mark(text)))
-        return monitor
-
-    def _sinks(self) -> list[Callable[[Snapshot], None]]:
-        sinks: list[Callable[[Snapshot], None]] = [] if self._recorder is None else [self._recorder.record]
-        sinks += [self._summary.add, self._watchdog.add]
-        if self._story is not None:
-            sinks.append(self._story.add)
-        return sinks
-
-    async def _close(self) -> None:
-        self._marks.close()
-        for close in self._closing:
-            await close()
-        if self._recorder is not None:
-            await asyncio.to_thread(self._recorder.close)
-
-    def _leave(self, figures: dict[str, Any]) -> None:
-        """Print the report and write the files."""
-        options, program = self._options, self._program
-        # Without a screen, standard output belongs to the command that was run.
-        passing = program is not None and program.terminal is None
-        out = sys.stderr if options.output.json == "-" or passing else sys.stdout
-        print_report(self._summary, figures, options.output, out)
-        tell_recording(self._recorder)
-        write_page(self._story, options.output)
-        if options.output.json is not None:
-            write_json(figures, options.output.json)
-        write_ab_files(self._summary, self._request_logs, options.output)
-        for text in self._watchdog.broken(figures):
-            print(f"--fail-if held: {text}", file=sys.stderr)
-
-    def _code(self, figures: dict[str, Any]) -> int:
-        """The exit code of a test that nobody cut short."""
-        program, last = self._program, self._summary.last_load
-        if program is not None and (code := program.failure):
-            print(f"loadtop: {rendered(program.failure_message)}", file=sys.stderr)
-            return code
-        if last is not None and (last.state is LoadState.FAILED or _never_connected(last)):
-            output = self._options.output
-            if last.message and output.quiet and (output.ab or output.html_table is not None):
-                print(f"loadtop: {rendered(last.message)}", file=sys.stderr)  # ab's report has no place for it
-            return UNREACHABLE
-        if self._options.output.strict and figures["verdict"]["bottleneck"] == "generator":
-            print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
-            return INVALID
-        return FAILED_IF if self._watchdog.broken(figures) else DONE
-
-
-def _never_connected(load: LoadSample) -> bool:
-    """Whether no request got as far as a connection (with -r, which goes on all the same)."""
-    return bool(load.requests) and load.failures is not None and load.failures.connect == load.requests
-
-
-def _title(options: Options, words: list[str], url: str | None, program: "CommandLoad | None") -> str:
-    if program is not None:
-        return " ".join(words[words.index("--") + 1 :])
-    return {"demo": "demo", "watch": "watching"}.get(options.command) or url or ""
+    figures = test.summary.as_json()
+    write(figures)
+    if interrupted:
+        return INTERRUPTED
+    if program is not None and program.failure:
+        print(f"loadtop: {rendered(program.failure_message)}", file=sys.stderr)
+        return program.failure
+    return test.code(
+        figures,
+        generator_limited=figures["verdict"]["bottleneck"] == "generator",
+        silent=output.quiet and (output.ab or output.html_table is not None),  # ab's report has no place for it
+    )

@@ -20,8 +20,7 @@ import psutil
 import pytest
 
 from loadtop.cli.demo.apache import DemoApache, find_apache, service_user
-from loadtop.cli.demo.plan import demo_plan
-from loadtop.cli.demo.server import start_target
+from loadtop.cli.demo.server import demo_plan, start_server
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
 pytestmark = pytest.mark.servers
@@ -29,11 +28,11 @@ pytestmark = pytest.mark.servers
 KINDS = {"apache": "Apache prefork", "embedded": "embedded"}
 PARENT = """
 import asyncio
-from loadtop.cli.demo.server import start_target
+from loadtop.cli.demo.server import start_server
 
 async def main():
-    target = await start_target()
-    print(target.keeper.pid, target.url, flush=True)
+    target = await start_server()
+    print(target.supervisor.pid, target.url, flush=True)
     await asyncio.sleep(60)
 
 asyncio.run(main())
@@ -84,7 +83,7 @@ def eventually(condition: Callable[[], bool], within_s: float) -> bool:
 
 
 async def test_serves_its_pages_and_is_gone_after_close(kind: str, temporary: Path) -> None:
-    target = await start_target()
+    target = await start_server()
     try:
         assert target.kind == KINDS[kind]
         for page in ("", "light", "wait", "burn"):
@@ -97,7 +96,7 @@ async def test_serves_its_pages_and_is_gone_after_close(kind: str, temporary: Pa
 
 
 async def test_status_counts_its_own_workers(kind: str) -> None:
-    async with await start_target() as target:
+    async with await start_server() as target:
         idle = await asyncio.to_thread(status_of, target.status_url)
         waiting = [asyncio.create_task(asyncio.to_thread(fetch, target.url + "wait")) for _ in range(4)]
         await asyncio.sleep(0.15)
@@ -113,7 +112,7 @@ async def test_status_counts_its_own_workers(kind: str) -> None:
 
 
 async def test_its_load_shows_headroom_then_a_full_pool_then_a_full_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with await start_target() as target:
+    async with await start_server() as target:
         plan = demo_plan(target)
         light, wait, burn = plan.steps
         assert 50 <= sum(step.duration_s or 0 for step in plan.steps) <= 65
@@ -126,15 +125,15 @@ async def test_its_load_shows_headroom_then_a_full_pool_then_a_full_processor(mo
 
 async def test_its_own_server_is_a_web_server_in_every_process_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOADTOP_DEMO_SERVER", "embedded")
-    async with await start_target() as target:
-        server = psutil.Process(target.keeper.pid).children(recursive=True)
+    async with await start_server() as target:
+        server = psutil.Process(target.supervisor.pid).children(recursive=True)
         assert len(server) == 1 + target.cores
         assert await asyncio.to_thread(eventually, lambda: {each.name() for each in server} == {"httpd"}, 5.0)
 
 
 async def test_more_requests_than_workers_wait_in_order(kind: str) -> None:
     del kind
-    async with await start_target() as target:
+    async with await start_server() as target:
         began = time.monotonic()
         pages = [asyncio.to_thread(fetch, target.url + "wait") for _ in range(target.workers + 2)]
         await asyncio.gather(*pages)
@@ -146,8 +145,8 @@ def test_nothing_stays_however_its_parent_ends(kind: str, temporary: Path, numbe
     del kind
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as parent:
         assert parent.stdout is not None
-        keeper, url = parent.stdout.readline().decode().split()
-        family = [psutil.Process(int(keeper)), *psutil.Process(int(keeper)).children(recursive=True)]
+        supervisor, url = parent.stdout.readline().decode().split()
+        family = [psutil.Process(int(supervisor)), *psutil.Process(int(supervisor)).children(recursive=True)]
         assert len(family) >= 2
         busy = [threading.Thread(target=_try_to_fetch, args=(url + page,)) for page in ("wait", "burn") * 3]
         for thread in busy:
@@ -172,13 +171,13 @@ def _lives(process: psutil.Process) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_the_keeper_itself_can_be_asked_to_end(temporary: Path, number: signal.Signals) -> None:
+def test_the_supervisor_itself_can_be_asked_to_end(temporary: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-P", "-m", "loadtop.cli.demo.supervisor"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
-        assert keeper.stdout is not None
-        said = json.loads(keeper.stdout.readline())
-        keeper.send_signal(number)
-        assert keeper.wait(3) == 0
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as supervisor:
+        assert supervisor.stdout is not None
+        said = json.loads(supervisor.stdout.readline())
+        supervisor.send_signal(number)
+        assert supervisor.wait(3) == 0
     assert not answers(said["port"])
     assert modes(temporary) == []
 
@@ -190,7 +189,7 @@ async def test_an_apache_that_does_not_start_is_replaced(
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    async with await start_target() as target:
+    async with await start_server() as target:
         assert target.kind == "embedded"
         assert "waits" in await asyncio.to_thread(fetch, target.url + "burn")
     assert modes(temporary) == []

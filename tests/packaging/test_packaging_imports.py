@@ -58,7 +58,13 @@ def test_a_fresh_interpreter_loads_nothing_forbidden(module: str) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["loadtop.cli", "tui.apps.cockpit", "loadtop.pipeline.monitor", "loadtop.generator.plan", "loadtop.cli.demo.plan"],
+    [
+        "loadtop.cli",
+        "tui.apps.cockpit",
+        "loadtop.pipeline.monitor",
+        "loadtop.generator.plan",
+        "loadtop.cli.demo.server",
+    ],
 )
 def test_start_up_loads_nothing_slow(module: str) -> None:
     slow = SLOW if module.startswith("tui") else (*SLOW, "textual", "rich")

@@ -1,4 +1,4 @@
-"""The demo's server, as the program that shows it sees it."""
+"""The demo: a server of its own, and the load on it: headroom, then a full worker pool, then a full processor."""
 
 import asyncio
 import contextlib
@@ -11,9 +11,15 @@ from pathlib import Path
 from typing import Self
 
 import loadtop
+from loadtop.cli.demo.pages import BURN, LIGHT, WAIT
+from loadtop.generator.plan import Plan, Step, Target
 
 START_S = 30.0
 CLOSE_S = 4.0
+
+HEADROOM_S, POOL_S, CPU_S = 18.0, 18.0, 20.0
+SECONDS_VARIABLE = "LOADTOP_DEMO_SECONDS"
+LIGHT_CONNECTIONS = 2
 
 
 class DemoError(Exception):
@@ -21,11 +27,11 @@ class DemoError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class DemoTarget:
-    """A server that runs for this demo only, until :meth:`close` or the end of this process, however it comes.
+class DemoServer:
+    """A server that runs until :meth:`close` or the end of this process, even if that is killed.
 
-    ``url`` ends in a slash. ``kind`` is ``Apache prefork`` (or another MPM), or ``embedded`` for loadtop's own server.
-    ``workers`` are its worker slots, ``cores`` those of the machine.
+    ``url`` ends in a slash. ``kind`` is ``Apache prefork`` (or another MPM), or ``embedded``. ``workers`` are its
+    worker slots, ``cores`` those of the machine.
     """
 
     url: str
@@ -33,7 +39,7 @@ class DemoTarget:
     kind: str
     workers: int
     cores: int
-    keeper: Process
+    supervisor: Process
 
     async def __aenter__(self) -> Self:
         return self
@@ -42,39 +48,39 @@ class DemoTarget:
         await self.close()
 
     async def close(self) -> None:
-        """End the server and wait until it is gone (less than 2 s where Apache is in good health)."""
-        if self.keeper.stdin is not None:
-            self.keeper.stdin.close()
+        """End the server and wait until it is gone (normally less than 2 s)."""
+        if self.supervisor.stdin is not None:
+            self.supervisor.stdin.close()
         try:
-            await asyncio.wait_for(self.keeper.wait(), CLOSE_S)
+            await asyncio.wait_for(self.supervisor.wait(), CLOSE_S)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
-                self.keeper.kill()
-            await self.keeper.wait()
+                self.supervisor.kill()
+            await self.supervisor.wait()
 
 
-async def start_target() -> DemoTarget:
+async def start_server() -> DemoServer:
     """Start a server on a free loopback port and return when it serves; raises :class:`DemoError`."""
     async with contextlib.AsyncExitStack() as on_failure:
-        keeper = await asyncio.create_subprocess_exec(
+        supervisor = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "loadtop.cli.demo.supervisor",
             stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True, env=_environment(),
         )  # fmt: skip
-        on_failure.push_async_callback(_end, keeper)
+        on_failure.push_async_callback(_end, supervisor)
         try:
-            said = json.loads(await asyncio.wait_for(_first_line(keeper), START_S))
+            answer = json.loads(await asyncio.wait_for(_first_line(supervisor), START_S))
         except (TimeoutError, json.JSONDecodeError) as error:
-            raise DemoError("the demo's server does not start: its keeper said nothing") from error
-        if "error" in said:
-            raise DemoError(f"the demo's server does not start: {said['error']}")
+            raise DemoError("the demo's server did not start: its supervisor printed nothing") from error
+        if "error" in answer:
+            raise DemoError(f"the demo's server did not start: {answer['error']}")
         on_failure.pop_all()
-        return DemoTarget(
-            keeper=keeper, **{name: said[name] for name in ("url", "status_url", "kind", "workers", "cores")}
+        return DemoServer(
+            supervisor=supervisor, **{name: answer[name] for name in ("url", "status_url", "kind", "workers", "cores")}
         )
 
 
 def _environment() -> dict[str, str]:
-    """This very package goes first, whatever lies in the working directory (which -P leaves out)."""
+    """Import this copy of loadtop, whatever is in the working directory (which -P leaves out)."""
     root = str(Path(loadtop.__file__).resolve().parent.parent)
     return {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
@@ -87,3 +93,23 @@ async def _end(process: Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.terminate()
     await process.wait()
+
+
+def demo_plan(server: DemoServer, seconds: float | None = None) -> Plan:
+    """Three steps: headroom, a full worker pool with an idle processor, a full processor.
+
+    ``seconds`` is the time of all three together (by default that of ``LOADTOP_DEMO_SECONDS``, or 56 s). In the second
+    step, twice as many connections as workers wait; in the third, three times as many as cores compute, which are fewer
+    than workers (:func:`loadtop.cli.demo.pages.worker_slots`).
+    """
+    whole = HEADROOM_S + POOL_S + CPU_S
+    scale = (seconds or float(os.environ.get(SECONDS_VARIABLE) or whole)) / whole
+    return Plan(
+        targets=tuple(Target.parse(server.url + page.name) for page in (LIGHT, WAIT, BURN)),
+        steps=(
+            Step(concurrency=LIGHT_CONNECTIONS, duration_s=HEADROOM_S * scale, targets=(0,)),
+            Step(concurrency=2 * server.workers, duration_s=POOL_S * scale, targets=(1,)),
+            Step(concurrency=3 * server.cores, duration_s=CPU_S * scale, targets=(2,)),
+        ),
+        timeout_s=20.0,
+    )

@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from loadtop.cli.engine import engine_load
 from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.load import engine_load
 from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.engine import EngineChoice
 from loadtop.engines.jmeter.settings import JmeterSettings, check, samplers, share_of
