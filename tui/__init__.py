@@ -1,1 +1,1 @@
-"""What a person sees."""
+"""The cockpit: the terminal user interface."""

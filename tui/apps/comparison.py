@@ -1,4 +1,4 @@
-"""Runs side by side on the screen: their curves on one time axis, then every number with its direction."""
+"""Runs side by side: their curves on one time axis, then every number with its direction."""
 
 import re
 import textwrap
@@ -28,7 +28,7 @@ _ROWS = 3
 """Of each graph."""
 
 INDENT = " " * 6
-"""Before the second and every further line of a line that was broken."""
+"""Indent of all but the first line of a wrapped one."""
 
 FINE = (0.1, 0.2, 0.5)
 """Seconds that a cell stands for in a comparison of short runs."""
@@ -67,7 +67,7 @@ class ComparisonApp(PageApp[None], inherit_bindings=False):
 
 
 def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line]:
-    """Requests per second and p99 of each run, and its limits, all on the time since the load began."""
+    """Requests per second, p99 and limits of each run over the time since its load started."""
     if cells < 20:
         return []
     whole = max(run.duration for run in runs)
@@ -88,8 +88,8 @@ def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line
 
 
 def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float | None]:
-    """The mean of the intervals that end in each of so many equal parts of the time; before there is a new one, the
-    last."""
+    """The mean of the intervals that end in each of ``points`` equal parts of the time; the last one where none does.
+    The mean of the intervals that end in each of ``points`` equal parts of the time; the last one where none does."""
     known = run.course.series((LOAD, name))
     found: list[float | None] = [None] * points
     if known is None or not points:
@@ -122,7 +122,7 @@ def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> lis
 
 
 def _coloured(text: Sequence[str], cells: int) -> list[Line]:
-    """The text in lines of so many cells, with what it says of the direction in that direction's colour."""
+    """The text in lines of so many cells, with the words for a direction in its colour."""
     drawn: list[Line] = []
     roles = {tr(word): role for word, role in _ROLES.items()}
     known = re.compile(f"({'|'.join(map(re.escape, roles))})")
@@ -135,7 +135,7 @@ def _coloured(text: Sequence[str], cells: int) -> list[Line]:
 
 
 def _broken(words: str, cells: int) -> list[str]:
-    """A line in lines of so many cells, all but the first indented."""
+    """A line wrapped to so many cells; all but the first are indented."""
     if words.isascii():
         return textwrap.wrap(words, max(20, cells), subsequent_indent=INDENT, drop_whitespace=False) or [""]
     found: list[str] = []

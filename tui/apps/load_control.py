@@ -1,4 +1,4 @@
-"""What a person asks of the load: by which step it changes, and what to say about it."""
+"""Changes of the load by keys: by which step, and what to say about it."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -31,7 +31,7 @@ def lowered(value: int) -> int:
 
 
 MOST = 200_000
-"""Connections, or requests per second, that can be typed: more is a slip of the finger."""
+"""Most connections or requests per second that can be typed; more is a typing error."""
 
 
 LoadOwner = Literal["hand", "command", "tune", "plan"]
@@ -39,10 +39,10 @@ LoadOwner = Literal["hand", "command", "tune", "plan"]
 
 
 class LoadControl:
-    """Turns key presses into commands. Presses add up while the load has not followed the ones before yet."""
+    """Turns keys into commands. Key presses add up while the load has not followed yet."""
 
     def __init__(self, command: Callable[[Command], None], load_owner: LoadOwner = "hand") -> None:
-        """``steered``: who else has the load in hand, so that a person does not change it."""
+        """``load_owner``: who changes the load; a person only where it is ``hand``."""
         self._command = command
         self._steered: LoadOwner = load_owner
         self._wanted: int | None = None
@@ -59,7 +59,7 @@ class LoadControl:
         return self._whose()
 
     def _whose(self) -> str:
-        """Who has the load in hand, and what can be done; empty where a person has it."""
+        """Say who changes the load, and what can be done; empty where a person may change it."""
         match self._steered:
             case "command":
                 return tr("this load cannot be changed while it runs")

@@ -1,4 +1,4 @@
-"""A page that is a program of its own: text in a frame, scrolled by keys and wheel, saved as a picture."""
+"""An app that shows one page: text in a frame that can be scrolled and saved as a picture."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar

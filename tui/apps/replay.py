@@ -52,7 +52,7 @@ ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("ctrl+s", "a picture also of pages and questions"),
     ("ctrl+z", "suspend"),
 )
-"""Keys that are explained and not in the last line."""
+"""Keys that are in the help but not in the last line."""
 
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*%", re.ASCII)
 _TIME = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9}(?:\.\d+)?)", re.ASCII)

@@ -1,4 +1,4 @@
-"""The recordings on the screen: chosen to be replayed or compared."""
+"""The list of recordings, to be replayed or compared."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The terminal as something that may be gone at any moment: a window is closed, a connection is lost."""
+"""The terminal, which may disappear at any time: a window is closed, a connection is lost."""
 
 import base64
 import contextlib
@@ -17,7 +17,7 @@ SCREEN_PIECE = 500
 
 
 class Outlet:
-    """A file that swallows what it cannot write, and says so once."""
+    """A file that drops what it cannot write, and calls ``gone``."""
 
     def __init__(self, file: IO[str], gone: Callable[[], None]) -> None:
         self._file = file
@@ -41,7 +41,7 @@ class Outlet:
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, except that a terminal which is gone is told to the app's ``hang_up``, once."""
+    """Textual's driver; calls the app's ``hang_up`` once when the terminal is gone."""
 
     def __init__(
         self, app: "App[Any]", *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
@@ -51,14 +51,13 @@ class TerminalDriver(LinuxDriver):
         self._file: Any = Outlet(sys.__stderr__ or sys.stderr, self._tell)
 
     def _sigcont_application(self, *_: object) -> None:
-        """Start again only what was suspended. The kernel sends SIGCONT after SIGHUP too: a second thread that reads
-        keys, begun while the first is being ended, would outlive the app and keep the process alive."""
+        """Resume only what was suspended. The kernel sends SIGCONT after SIGHUP too; a second thread that reads keys,
+        started while the first one ends, would keep the process alive."""
         if self._must_signal_resume:
             super()._sigcont_application()  # pyright: ignore[reportUnknownMemberType]
 
     def run_input_thread(self) -> None:
-        """Read keys until there is nothing to read from. What is no terminal has none, and its end, which Textual would
-        read over and over."""
+        """Read keys while there is a terminal. At the end of any other file Textual would read forever."""
         if not os.isatty(self.fileno):
             return
         try:
@@ -76,9 +75,9 @@ class TerminalDriver(LinuxDriver):
 
 
 def clipboard(text: str, environment: Mapping[str, str]) -> str:
-    """What puts a text into the terminal's clipboard (OSC 52).
+    """The escape sequence that puts a text into the terminal's clipboard (OSC 52).
 
-    GNU screen passes nothing on that is not wrapped for it, in short pieces, and prints the rest of what is too long.
+    GNU screen passes it on only in short wrapped pieces, and prints the rest of what is too long.
     """
     sent = f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07"
     if "STY" not in environment:
@@ -87,12 +86,12 @@ def clipboard(text: str, environment: Mapping[str, str]) -> str:
 
 
 def terminals() -> tuple[int, ...]:
-    """Which of the standard files are terminals. Ask before it is gone: afterwards the kernel says no."""
+    """The standard files that are terminals; call it before the terminal is gone."""
     return tuple(number for number in (0, 1, 2) if os.isatty(number))
 
 
 def abandon(numbers: tuple[int, ...]) -> None:
-    """Let these standard files lead nowhere, so that nothing that is written or read later fails or waits."""
+    """Redirect these standard files to /dev/null, so that no later read or write fails or blocks."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in numbers:
         os.dup2(nowhere, number)

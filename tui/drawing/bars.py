@@ -7,7 +7,7 @@ from tui.drawing.line import Line, Role, Span
 
 
 def share_out(shares: Sequence[float], cells: int) -> list[int]:
-    """Whole cells for each share (percent), by largest remainder, so that together they are as many as their sum is."""
+    """Whole cells for each share (percent) by largest remainder, so that they add up to the sum of the shares."""
     if cells <= 0:
         return [0] * len(shares)
     exact = [max(0.0, share) * cells / 100.0 for share in shares]
@@ -39,7 +39,7 @@ def stacked(parts: Sequence[tuple[float, Role]], cells: int, glyphs: Glyphs) -> 
 
 
 def gauge(share: float | None, cells: int, role: Role, glyphs: Glyphs) -> Line:
-    """A thin bar that is ``share`` percent full; without a value there is no bar."""
+    """A thin bar that is ``share`` percent full; blanks where it is ``None``."""
     if cells <= 0:
         return ()
     if share is None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 class Glyphs:
     """One set of characters.
 
-    ``steps`` rise from empty to full (first and last included); with ``dots`` graphs are drawn in Braille instead, and
-    ``ground`` is a measured nothing; ``shades`` are the fillings of user, system, iowait
-    and steal, told apart without colour; ``junctions`` are indexed by the sides a frame line leaves to (up 1, right 2,
-    down 4, left 8).
+    ``steps`` rise from empty to full; with ``dots``, graphs are drawn in Braille instead, and ``ground`` is a measured
+    0. ``shades`` are the fillings of user, system, iowait and steal. ``junctions`` are indexed by the sides of a cell
+    that the frame line reaches (up 1, right 2, down 4, left 8).
     """
 
     steps: str
@@ -57,7 +56,7 @@ UNICODE = Glyphs(
 )
 
 BLOCKS = replace(UNICODE, dots=False, ground="▁", shades="█▓▒░")
-"""For looks without colour: layers of a graph are told apart by their filling."""
+"""For terminals without colour: the layers of a graph differ in their filling."""
 
 ASCII = Glyphs(
     steps=" ._-=+*%#",

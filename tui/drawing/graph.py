@@ -1,7 +1,7 @@
-"""Graphs of what was, newest at the right, with an axis that does not jump.
+"""Graphs of past values, newest at the right, with an axis that does not jump.
 
-A cell holds one interval as a block of eighths, or, where the terminal has dots, two intervals of four dots each. Two
-intervals share a cell for good: the graph moves on by whole cells, and in between only its newest cell changes.
+A cell holds one interval as a block of eighths, or two intervals of four Braille dots each. Two intervals keep sharing
+a cell: the graph moves by whole cells, and in between only its newest cell changes.
 """
 
 import math
@@ -34,7 +34,7 @@ def ceiling(value: float) -> float:
 
 
 def ceiling_of_size(kilobytes: float) -> float:
-    """The next number of kB that is round as it is written: in kB, MB or GB of 1024."""
+    """The next number of kB that is round in its unit (kB, MB or GB of 1024)."""
     unit = 1024.0 ** max(0, math.floor(math.log(kilobytes, 1024) + 1e-9)) if kilobytes > 1 else 1.0
     return ceiling(kilobytes / unit) * unit
 
@@ -59,14 +59,14 @@ def top_of(
 
 
 def plain(height: float) -> Role:
-    """The role of a row at this height (0 to 1) of a graph in which high means neither good nor bad."""
+    """The role of a row at this height (0 to 1) where high is neither good nor bad."""
     if height < 0.4:
         return Role.GRAPH_LOW
     return Role.GRAPH if height < 0.8 else Role.GRAPH_TOP
 
 
 def utilisation(height: float) -> Role:
-    """The role of a row at this height (0 to 1) of a graph in which full is bad."""
+    """The role of a row at this height (0 to 1) where full is bad."""
     if height > 0.85:
         return Role.FULL
     return Role.FILLING if height > 0.6 else Role.FREE

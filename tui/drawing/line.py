@@ -1,4 +1,4 @@
-"""A line of a picture: spans of text, each in a role. Which colour a role has is the look's business."""
+"""Lines: spans of text, each in a role. The appearance gives roles their colours."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -8,7 +8,7 @@ from tui.drawing.text import clip, narrow, safe, width
 
 
 class Role(StrEnum):
-    """What a piece of text is, so that a look can colour it."""
+    """What a piece of text is."""
 
     TEXT = "text"
     DIM = "dim"
@@ -117,7 +117,7 @@ def cells_of(spans: Iterable[Span]) -> list[Cell]:
 
 
 NEAR = 6
-"""Cells that stay the same between two changes and are sent again all the same: moving the cursor costs as much."""
+"""Unchanged cells between two changes that are sent again: moving the cursor costs as much."""
 
 
 def changed(old: Line, new: Line) -> list[tuple[int, int]]:

@@ -38,7 +38,7 @@ def per_second(value: float | None, cells: int = 0) -> str:
 
 
 def percent(value: float | None, cells: int = 3) -> str:
-    """A share without its sign, right-aligned; a share that is not quite 0 or 100 is not shown as such."""
+    """A share without its sign, right-aligned; only exact values are shown as 0 or 100."""
     if value is None:
         text = ABSENT
     elif 0 < value < 0.5:

@@ -36,7 +36,7 @@ THEME = TerminalTheme(
         (240, 243, 248),
     ],
 )
-"""The sixteen colours of the picture: a file has no terminal whose palette it could keep."""
+"""The sixteen colours of the picture: a file does not know the terminal's."""
 
 WIDE, HIGH, SIZE, MARGIN = 8.43, 18.0, 14.0, 12.0
 """Width and height of a cell, size of the characters, and the margin, in pixels."""

@@ -46,11 +46,11 @@ def _safe_character(character: str) -> str:
 
 
 _NARROW = re.compile("[\\x00-\u10ff\u2010-\u2027\u2500-\u25fc\u2800-\u28ff]*")
-"""Characters that take one cell each, as far as pictures are made of them; combining ones are not drawn."""
+"""Characters known to take one cell each; combining ones are not drawn."""
 
 
 def narrow(text: str) -> bool:
-    """Whether every character is known to take one cell, found out quickly."""
+    """Whether every character is known to take one cell (a quick check)."""
     return text.isascii() or _NARROW.fullmatch(text) is not None
 
 
@@ -76,7 +76,7 @@ def clip(text: str, cells: int, ellipsis: str = "…") -> str:
 
 
 def clip_middle(text: str, cells: int, ellipsis: str = "…") -> str:
-    """Like :func:`clip`, but the middle goes: both ends of an address tell something."""
+    """Like :func:`clip`, but the middle is cut: both ends of an address matter."""
     if width(text) <= cells:
         return text
     room = cells - width(ellipsis)
@@ -118,5 +118,5 @@ def wrap(text: str, cells: int, lines: int, ellipsis: str = "…") -> list[str]:
 _WIDE = "\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 _OPEN, _CLOSE = "\uff08\u300c", "\u3001\u3002\uff09\u300d"
 _PIECES = re.compile(rf"[{_OPEN}]*(?:[^\s{_WIDE}]+|\S)[{_CLOSE}]* ?| ")
-"""What stays together at the end of a line: words, or single characters of scripts that are written without blanks,
-with the opening brackets before and the full stop, comma or closing bracket after them."""
+"""What stays together at the end of a line: words, or single characters of scripts without blanks, with opening
+brackets before and full stops, commas or closing brackets after them."""

@@ -33,8 +33,8 @@ def cell_seconds(seconds: float, cells: int, interval_s: float = 1.0) -> float:
 
 
 def names_in(stretches: Sequence[Stretch], cells: int, per_cell: float, calm: str) -> list[str | None]:
-    """What to print in each cell: the name that holds longest in it, but anything before ``calm``: a short limit in
-    a long stretch must not vanish. ``None`` where nothing was seen."""
+    """What to print in each cell: the name that holds longest in it; ``calm`` only where nothing else holds, so that
+    short limits are seen. ``None`` where nothing was measured."""
     found: list[str | None] = []
     index = 0
     for cell in range(cells):

@@ -1,4 +1,4 @@
-"""What limits, letters and metrics are called on the screen: one place for each word."""
+"""Verdicts and evidence in words, letters and roles."""
 
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.diagnosis.verdict import Verdict
@@ -11,19 +11,19 @@ from tui.drawing.text import clip, clip_middle, width
 
 
 def headline(verdict: Verdict) -> tuple[str, str]:
-    """The name that is shown large, and what follows it, in the language of the reader."""
+    """The title of a verdict and its headline, in the reader's language."""
     return tr(verdict.title), tr(verdict.headline)
 
 
 def letter_of(name: str | None, glyphs: Glyphs) -> tuple[str, Role]:
-    """What a verdict's name is in a time strip; a blank for ``None``."""
+    """A verdict's letter in a time strip, and its role; a blank for ``None``."""
     if name is None:
         return " ", Role.TEXT
     return (glyphs.dot, Role.DIM) if name == NONE else (verdict_named(name).letter, Role.BAD)
 
 
 def on(host: str | None) -> str:
-    """Where a limit is, as it is put after its name; empty where that is not known."""
+    """The place of a limit, to be put after its name; empty where it is not known."""
     return tr(" on {host}", host=host) if host else ""
 
 
@@ -39,7 +39,7 @@ _DEVICES: dict[str, Translatable] = {
 
 
 def metric(name: str) -> str:
-    """A metric's name in words; one that has none here is shown as it is written in rules and reports."""
+    """The title of a metric; its name where none is declared."""
     if name in EVIDENCE_TITLES:
         return tr(EVIDENCE_TITLES[name])
     if name.startswith("core") and name.endswith(".busy_pct"):
@@ -51,24 +51,24 @@ def metric(name: str) -> str:
 
 
 def named(where: str, name: str, cells: int, ellipsis: str) -> str:
-    """Machine and metric in so many cells: where there is no room for both, it is the machine's name that is cut."""
+    """Machine and metric in so many cells; where there is no room for both, the machine's name is cut."""
     words = metric(name)
     return clip(clip_middle(where, max(LEAST_NAME, cells - width(words)), ellipsis) + words, cells, ellipsis)
 
 
 def threshold_of(evidence: Evidence) -> str:
-    """The threshold in words: a limit, or what the value must stay below to speak for the finding."""
+    """The threshold in words: a limit, or a value to stay below."""
     value = quantity(evidence.threshold, evidence.unit)
     return tr("below {value}" if evidence.below else "limit {value}", value=value)
 
 
 def counts(evidence: Evidence) -> bool:
-    """Whether a value is on the side of its threshold on which it speaks for the finding."""
+    """Whether a value is beyond its threshold, and so supports the finding."""
     return evidence.value <= evidence.threshold if evidence.below else evidence.value >= evidence.threshold
 
 
 def severity(finding: Finding) -> Role:
-    """How a verdict is coloured: bad, warning (the measurement or something unseen) or good."""
+    """The role of a finding: bad, good, or a warning where the measurement itself is in doubt."""
     if finding.bottleneck == NONE:
         return Role.GOOD
     return Role.WARN if verdict_named(finding.bottleneck).doubtful else Role.BAD

@@ -16,7 +16,7 @@ from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
 
 SLOT_ORDER = "WRKDCLGSI_."
-"""Slots are drawn busy ones first: their places change with every request, their numbers are what counts."""
+"""The order of drawing, busy slots first: the places change with every request."""
 
 SLOT_NAMES: dict[str, Translatable] = {
     "W": "sending",
@@ -31,7 +31,7 @@ SLOT_NAMES: dict[str, Translatable] = {
     "_": "waiting",
     ".": "open",
 }
-"""The key of mod_status, in one word each."""
+"""The states of a slot, as mod_status names them."""
 
 _ROLES = {
     "W": Role.USER,
@@ -49,7 +49,7 @@ _ROLES = {
 
 
 def role_of(letter: str) -> Role:
-    """The role of a slot's letter; letters that mod_status does not know are warned of."""
+    """The role of a slot's letter; unknown letters are warnings."""
     return _ROLES.get(letter, Role.WARN)
 
 

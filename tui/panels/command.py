@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from loadtop.engines.terminal import Terminal
 
 LEAVE = "ctrl+right_square_bracket"
-"""The key that takes keys back to the cockpit; it is telnet's."""
+"""The key that returns to the cockpit, as in telnet."""
 
 LOOK_S = 0.1
-"""How often the screen is looked at for changes."""
+"""Seconds between two checks of the screen for changes."""
 
 KEYS = {
     "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[1~", "end": "\x1b[4~",
@@ -34,7 +34,7 @@ KEYS = {
 
 
 class CommandPanel(WheelScrolled, Panel, can_focus=True):
-    """What the command shows. Chosen, it scrolls; ``enter`` gives it the keys, ``ctrl+]`` takes them back."""
+    """What the command shows. A chosen panel scrolls; ``enter`` sends keys to the command until ``ctrl+]``."""
 
     KEY = "command"
 

@@ -1,4 +1,4 @@
-"""The processors: where their time goes, each core, and what was."""
+"""The processors: where their time goes, each core, and the past."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
 
 
 class CpuPanel(Panel):
-    """User, system, iowait and steal are told apart by filling and by colour."""
+    """User, system, iowait and steal differ in filling and in colour."""
 
     KEY = "cpu"
 
@@ -89,6 +89,6 @@ class CpuPanel(Panel):
 
 
 def parts(shares: CpuShares) -> list[tuple[float, Role]]:
-    """The stacked shares, in the order of their fillings."""
+    """The shares of a stacked bar, in the order of their fillings."""
     values = (shares.user + shares.nice, shares.kernel, shares.iowait or 0.0, shares.steal or 0.0)
     return list(zip(values, ROLES, strict=True))

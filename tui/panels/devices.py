@@ -1,4 +1,4 @@
-"""Disks and networks, and what TCP complains of."""
+"""Disks, networks and TCP problems."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -17,7 +17,7 @@ FULL_PCT = 80.0
 """Percent in use from which a disk or a line is shown as nearly full."""
 
 BUCKET_PCT = 5.0
-"""Disks are chosen by their use in steps of so many percent."""
+"""Disks are ordered by their use in steps of this many percent."""
 
 NAME = 8
 """Cells of a device's name."""
@@ -37,7 +37,7 @@ def _traffic(host: HostView) -> float | None:
 
 
 class DevicePanel(Panel):
-    """The busiest ones where there is no room for all, always in the order of their names."""
+    """The busiest devices where there is no room for all, in the order of their names."""
 
     KEY = "devices"
     TAB: Translatable = "disk"

@@ -31,7 +31,7 @@ class HaproxyPanel(ServerPanel[HaproxyProxy]):
     CURVES = (("queued", _queued),)
 
     def records(self, view: View) -> Sequence[ServerRates[HaproxyProxy]]:
-        """Those with a queue first; then backends, full servers, frontends, servers, and what nobody uses."""
+        """Those with a queue first; then backends, full servers, frontends, servers, and unused frontends."""
         return sorted(HAPROXY.rates(view.rates), key=lambda each: (-(each.reading.queue or 0), _rank(each.reading)))
 
     def tag(self, view: View) -> Line:

@@ -109,7 +109,7 @@ def _told(load: LoadSample, view: View) -> bool:
 
 
 def _at_work(load: LoadSample) -> Line:
-    """What is in flight; of an engine that does not tell, how many workers it has."""
+    """The requests in flight; for an engine that does not report them, the number of its workers."""
     if load.in_flight is not None or not load.workers:
         return line(Span(count(load.in_flight, 9), Role.VALUE), tr(" in flight"))
     there = sum(not worker.missing for worker in load.workers)
@@ -118,7 +118,7 @@ def _at_work(load: LoadSample) -> Line:
 
 
 def _percentile(view: View, percent: int) -> float | None:
-    """That of the interval in ms; or, where another engine states one of the whole load only, that."""
+    """The interval's percentile in ms; that of the whole load where an engine only states that."""
     value = latency_ms(view.snapshot, percent)
     if value is not None or view.load is None:
         return value
@@ -137,8 +137,8 @@ def _latencies(view: View, cells: int) -> Line:
 
 
 def _classes(failures: Failures) -> Sequence[str]:
-    """The failure classes that occurred, in words that need less and less room: with their numbers, without, the most
-    frequent one. Where the engine tells none apart, that."""
+    """The failure classes that occurred, in texts that get shorter: with numbers, without numbers, the most frequent
+    one. An engine without classes has one text that says so."""
     if failures == Failures.undivided(failures.unclassified):
         return (tr("no class"),)
     classes: dict[Translatable, int | None] = {

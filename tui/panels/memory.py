@@ -1,4 +1,4 @@
-"""Memory and swap: what is available, what is moved to and fro, and who waits for it."""
+"""Memory and swap: what is available, swap traffic, and stalls."""
 
 from collections.abc import Sequence
 

@@ -20,7 +20,7 @@ from tui.widgets.lines import WheelScrolled
 from tui.widgets.panel import Panel
 
 BUCKET_PCT = 5.0
-"""Processes are ordered by their share of a core in steps of this size: rows do not change places for nothing."""
+"""Processes are ordered by their share of a core in steps of this many percent, so that rows seldom move."""
 
 BUCKET_KB = 256
 """The same for memory."""
@@ -34,8 +34,8 @@ _GROUPS = PROCESS_GROUPS
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the table: its head, its cells, whether it is shown in a wide table only, and how it orders (the
-    usual way; ``None``: it does not)."""
+    """A column of the table: its heading, its cells, whether only a wide table has it, and the key it orders by
+    (``None``: it does not order)."""
 
     name: str
     cells: int

@@ -55,8 +55,8 @@ class TimePanel(Panel):
         return names
 
     def rails(self, view: View, ceiling: str, floor: str) -> tuple[str, str]:
-        """The axis below; where there is no row for notes, flags where something was noted: above, or on the axis where
-        title or tag stands above."""
+        """The axis in the lower frame line. Without a row for notes, marks are flags in the upper one, or on the axis
+        where title or tag are in the way."""
         cells = len(ceiling) - 4
         per_cell = cell_seconds(_whole(view), cells, view.interval_s)
         above, below = list(ceiling), list(floor)
@@ -89,7 +89,7 @@ class TimePanel(Panel):
 
 
 def _whole(view: View) -> float:
-    """Seconds that the strip must hold: all that was and, where it is known, all that is to come."""
+    """Seconds that the strip must hold: the past and, where it is known, the rest of the load."""
     at = 0.0 if view.snapshot is None else view.snapshot.at
     load = view.load
     if load is None or load.target_s is None or load.state.ended:

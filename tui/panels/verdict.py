@@ -89,7 +89,7 @@ class VerdictPanel(Panel):
         return severity(verdict), name, rest + where
 
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
-        """Evidence, advice, symptoms. The advice is never given up for more evidence; key e shows all of that."""
+        """Evidence, advice, symptoms. The advice has precedence over more evidence, which key e shows."""
         below: list[Line] = []
         forecast = None if view.snapshot is None else view.snapshot.diagnosis.forecast
         if forecast is not None and verdict.bottleneck == NONE:
@@ -122,7 +122,7 @@ class VerdictPanel(Panel):
         return (*head, *bar, Span(pad(limit, LIMIT), Role.DIM))
 
     def _flow(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
-        """The evidence item after item, the telling ones first; no item is cut in two."""
+        """The evidence in running lines, values beyond their threshold first; no value is cut in two."""
         lines: list[Line] = [()]
         for item in sorted(verdict.evidence, key=lambda item: not counts(item)):
             drawn = _describe(item, _where(item, verdict, view))
@@ -171,7 +171,7 @@ def _where(item: Evidence, verdict: Finding, view: View) -> str:
 
 
 def _following(forecast: Forecast) -> str:
-    """What would be full first, and at how many requests/s."""
+    """The resource that would be full first, and at how many requests/s."""
     rps, low, high = (f"{float(f'{value:.3g}'):.10g}" for value in (forecast.rps, forecast.low, forecast.high))
     name, where = headline(verdict_named(forecast.resource))[0], on(safe(forecast.host or ""))
     return tr("{name}{where} at {rps} req/s ({low} to {high})", name=name, where=where, rps=rps, low=low, high=high)

@@ -1,4 +1,4 @@
-"""The workers of another engine, on whatever machine, as that engine tells of them."""
+"""The workers of another engine, as it reports them."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,8 @@ _CALM = ("ready", "starting", "spawning", "running")
 
 
 class WorkersPanel(Panel):
-    """One row per worker, in the order in which they came; where there is no room for all, those in trouble first."""
+    """One row per worker, in the order in which they started; where there is no room for all, those with problems
+    first."""
 
     KEY = "workers"
     TAB: Translatable = "workers"

@@ -1,4 +1,4 @@
-"""The cockpit: header, panels, keys. Which panel goes where is :mod:`tui.drawing.layout`."""
+"""The screen of the cockpit: header, panels, keys, placed as :mod:`tui.drawing.layout` says."""
 
 from typing import TYPE_CHECKING
 
@@ -135,7 +135,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         return [name for name in self.panels if name in self._wanted]
 
     def choose(self, panel: str) -> None:
-        """Make a panel the one that ``zoom`` is about; where it shares its place, it comes to the front."""
+        """Make a panel the one that ``zoom`` shows; where it shares its place, it comes to the front."""
         for known in self.panels.values():
             known.chosen = panel == known.KEY
         self.chosen = panel
@@ -156,7 +156,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.choose(names[at % len(names)])
 
     def action_zoom(self, panel: str = "") -> None:
-        """Give a panel (the chosen one, or the load) the whole screen, or take it back."""
+        """Give a panel (the chosen one, or the load) the whole screen, or show all again."""
         self.zoomed = not self.zoomed or bool(panel and panel != self.chosen)
         self.choose(panel or self.chosen or "load")
         if not self.zoomed:

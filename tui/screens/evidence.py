@@ -28,7 +28,7 @@ ROWS = 3
 
 
 class EvidenceScreen(PageScreen):
-    """Live: it goes on while it is read."""
+    """Updated while it is shown."""
 
     HEADING: Translatable = "evidence"
 
@@ -50,7 +50,7 @@ class EvidenceScreen(PageScreen):
         return lines
 
     def _finding(self, finding: Finding, view: View, cells: int, standing: str, *, advised: bool = True) -> list[Line]:
-        """How it stands, and its evidence. The advice of a symptom is that of a limit, which it is not."""
+        """A finding and its evidence; a symptom is shown without its advice."""
         name, rest = headline(verdict_named(finding.bottleneck))
         where = on(safe(finding.host or ""))
         sure = tr("confidence {share} %", share=f"{100 * finding.confidence:.0f}")
@@ -72,7 +72,7 @@ class EvidenceScreen(PageScreen):
         return lines
 
     def _plot(self, item: Evidence, finding: Finding, view: View, cells: int) -> list[Line]:
-        """A value, its threshold and who published that; beside it what the value was, with the threshold as a line."""
+        """A value, its threshold and the source of that; beside them the past values, with the threshold as a line."""
         glyphs, telling = self.glyphs, counts(item)
         calm = finding.bottleneck == NONE
         role = Role.FREE if calm or not telling else Role.FULL

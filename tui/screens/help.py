@@ -38,14 +38,14 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (
     ("rss, pss", "memory of a process; pss divides what several share"),
     ("knee", "the fewest connections that reach 97 % of the best throughput"),
 )
-"""What is written short on the screen."""
+"""Abbreviations and terms on the screen."""
 
 
 PROCESSOR_STATES: tuple[Translatable, ...] = ("user", "system and interrupts", "iowait", "steal")
 
 
 class HelpScreen(PageScreen):
-    """The same whatever is measured."""
+    """Does not depend on what is measured."""
 
     HEADING: Translatable = "help"
     KEYS: ClassVar[Sequence[Key]] = KEYS

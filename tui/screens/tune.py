@@ -1,4 +1,4 @@
-"""The sweep while it is made, or replayed: a row per step, the curve, and at the end what to set."""
+"""A sweep, running or replayed: a row per step, the curve, and at the end what to set."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -19,7 +19,7 @@ from tui.screens.page import PageScreen
 from tui.state.view import Phase, View
 
 LEAST_NAME = 8
-"""Cells of the address that are left of it."""
+"""Cells of the address that are always shown."""
 
 LEAST = SKIPPED + LEAST_INTERVALS
 """Intervals of a step from which it is measured."""
@@ -83,7 +83,7 @@ class TuneScreen(PageScreen):
 
 
 class StepsScreen(TuneScreen):
-    """Escape leads back. ``newest`` gives the sweep as it is now: a replay that jumps begins another."""
+    """The steps of any load. ``newest`` gives the sweep: a replay that jumps starts a new one."""
 
     HEADING: Translatable = "steps"
     CONCLUDES = False

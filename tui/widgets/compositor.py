@@ -66,7 +66,7 @@ class SpanCompositor(Compositor):
 
 
 def _in_front(row: list[Shown], stretch: Stretch) -> Iterator[tuple[int, int, Widget, Region]]:
-    """What is seen in a stretch of a row: from where to where of which widget, and where that is."""
+    """The visible parts of a stretch of a row: first and last column, widget, and the widget's region."""
     free = [stretch]
     for widget, seen, region in row:
         left: list[Stretch] = []
@@ -83,7 +83,7 @@ def _in_front(row: list[Shown], stretch: Stretch) -> Iterator[tuple[int, int, Wi
 
 
 def _cut(strip: Iterable[Segment], first: int, last: int, system: ColorSystem) -> Iterator[str]:
-    """The strip from cell ``first`` up to ``last``, as the terminal gets it. No piece becomes a strip of its own."""
+    """The strip from cell ``first`` up to ``last``, as text for the terminal."""
     x = 0
     if not all(narrow(text) for text, _, _ in strip):
         strip, first, last = Strip(strip).crop(first, last), 0, last - first

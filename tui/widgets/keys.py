@@ -1,4 +1,4 @@
-"""Every key of the cockpit once: what it does, and how the footer, the help screen and the command palette call it."""
+"""The keys of the cockpit: what they do, and their texts in the footer, the help screen and the command palette."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from loadtop.i18n import Translatable
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key: Textual's name for it, the action, what is written on the footer, and a sentence for help and palette.
+    """A key: Textual's name for it, the action, its texts in the footer, and a sentence for help and palette.
 
-    ``rank`` is who is left out of a narrow footer first (the highest); what has no ``label`` and no neighbour that
-    has one is not in the footer.
+    The keys with the highest ``rank`` are left out of a narrow footer first. A key without a ``label`` shares that of
+    the next key.
     """
 
     key: str
@@ -46,7 +46,7 @@ KEYS = (
 )
 
 INTERRUPT = Key("ctrl+c", "interrupt", "ctrl+c", "", "stop the load and quit at once", 0)
-"""Offered by name too."""
+"""Also in the command palette."""
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("tab", "the next machine; with one machine, the next panel"),
@@ -56,4 +56,4 @@ ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("ctrl+s", "a picture also of pages and questions"),
     ("ctrl+z", "suspend"),
 )
-"""Keys that are explained and not in the footer."""
+"""Keys that are in the help but not in the footer."""

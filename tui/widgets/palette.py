@@ -27,7 +27,7 @@ class Entry:
 
 
 def matching(entries: Sequence[Entry], typed: str) -> list[Entry]:
-    """The entries that contain every word typed: those that begin so first, then those in which a word does."""
+    """The entries that contain every word typed: first those that start with it, then those in which a word does."""
     wanted = typed.casefold().split()
     found = [entry for entry in entries if all(word in entry.title.casefold() or word == entry.key for word in wanted)]
     if not wanted:
@@ -41,12 +41,12 @@ def matching(entries: Sequence[Entry], typed: str) -> list[Entry]:
 
 
 class Palette(WheelScrolled, Lines):
-    """Lies over the panels, which go on behind it. It takes every key while it is open."""
+    """Lies over the panels, which are still updated. It gets every key while it is open."""
 
     can_focus = True
 
     class Done(Message):
-        """Something was chosen; an empty action: nothing was."""
+        """An action was chosen; an empty one: nothing was."""
 
         def __init__(self, action: str) -> None:
             super().__init__()
@@ -60,7 +60,7 @@ class Palette(WheelScrolled, Lines):
         self._top = 0
 
     def place(self, columns: int, rows: int) -> Region:
-        """Where it lies on a screen of this size."""
+        """Its region on a screen of this size."""
         cells, high = min(WIDE, columns - 4), max(3, min(HIGH, rows - 4))
         return Region((columns - cells) // 2, min(2, rows - high), cells, high)
 

@@ -21,10 +21,11 @@ MOST_NAME = 16
 
 
 class Panel(Lines):
-    """Draws its frame as the layout gave it. Subclasses say ``title`` and ``content``; both are pure."""
+    """Draws its content in the frame that the layout gives. Subclasses define ``title`` and ``content`` as pure
+    functions."""
 
     class Picked(Message):
-        """The panel was clicked; ``again`` says that one already chosen is to be zoomed."""
+        """The panel was clicked; with ``again``, a panel that is already chosen is zoomed."""
 
         def __init__(self, panel: str, *, again: bool = True) -> None:
             super().__init__()
@@ -35,7 +36,7 @@ class Panel(Lines):
     """The panel's name in the layout."""
 
     TAB: Translatable = ""
-    """What it is called where it shares its place with others; its name where this is empty."""
+    """Its title where it shares its place with others; ``KEY`` where this is empty."""
 
     CURVES: ClassVar[Curves] = ()
     """The names and values that the history keeps for this panel's graphs."""

@@ -63,7 +63,7 @@ class _Words(Lines):
 
 
 class Asking:
-    """Stands where the keys are; the picture above it goes on."""
+    """A question in the place of the keys; the panels above are still updated."""
 
     def __init__(
         self, screen: "Screen[None]", appearance: Appearance, purpose: str, words: str, text: str, *, number: bool
@@ -73,7 +73,7 @@ class Asking:
         self._screen = screen
 
     async def begin(self) -> None:
-        """Show both, and give the keys to the answer: the next key that was pressed is its."""
+        """Show the question, and give it the focus before the next key."""
         await self._screen.mount(self._words, self._question)
         self._question.cursor_position = len(self._question.value)
         self._screen.set_focus(self._question)
