@@ -1,7 +1,5 @@
 """The generator's own supplies: local ports and file descriptors, without which it cannot open connections."""
 
-import re
-
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Family, Verdict
@@ -17,12 +15,6 @@ PORTS_CLEAR_PCT = 70.0
 FILES_SPARE = 32
 """Descriptors that a worker process keeps for other things than connections (see loadtop.generator.runner)."""
 
-NO_PORT = "no local port is left"
-"""What the load's message says when connect(2) said EADDRNOTAVAIL (see loadtop.generator.errors)."""
-
-TOO_FEW_FILES = re.compile(r"(\d+) connections need more files than the limit of \d+")
-"""What it says of a load that is refused before it begins (see loadtop.generator.runner)."""
-
 
 def assess_ports(measured: Measured) -> Assessment | None:
     """``client-ports``: nearly all local ports are in use or in TIME_WAIT, or connect(2) has said that none is left."""
@@ -32,7 +24,7 @@ def assess_ports(measured: Measured) -> Assessment | None:
     generator = load.generator
     share = _share(generator.ports_used, generator.ports_limit)
     failed = (rates.failed if rates is not None else None) or 0.0
-    refused = NO_PORT in str(load.message) and failed > 0
+    refused = load.no_local_port and failed > 0
     if share is None and not refused:
         return None
     evidence: list[Evidence] = []
@@ -64,9 +56,8 @@ def assess_files(measured: Measured) -> Assessment | None:
         return None
     workers = max(1, len(generator.worker_cpu_s))
     room = max(0, generator.files_limit - FILES_SPARE)
-    told = TOO_FEW_FILES.match(str(load.message))
     wanted = -(-load.concurrency // workers) if load.concurrency is not None and load.rate is None else None
-    wanted = int(told[1]) if told is not None else wanted
+    wanted = load.refused_connections or wanted
     connections, flying = load.connections or 0, load.in_flight or 0
     open_now = connections / workers
     short = wanted is not None and wanted > room

@@ -148,7 +148,7 @@ def aggregate(
         latencies=None if state is LoadState.WARMUP else _take_latencies(workers),
         generator=_generator(workers, reports, counters, quota),
         server=next((report.server for report in reports if report.server is not None), None),
-        message="" if message is None else str(message),
+        message=message or "",
         target_requests=None if requests is None else int(requests),
         target_s=_total(each.duration_s for each in plan.steps),
         keepalive=plan.keepalive,

@@ -6,6 +6,7 @@ import ssl
 
 from loadtop.generator.target import Origin
 from loadtop.i18n.message import Message, MessageError
+from loadtop.model.load import NO_LOCAL_PORT
 
 _NO_ISSUER = (18, 19, 20, 21)
 """OpenSSL's X509_V_ERR codes for an unknown certificate authority."""
@@ -67,10 +68,7 @@ def connect_error(error: BaseException, origin: Origin, via: str = "", bind: str
                 address=bind,
             )
         case OSError() if error.errno == errno.EADDRNOTAVAIL:
-            return Message(
-                "no local port is left for {server}: use -k, or wait a minute, or widen net.ipv4.ip_local_port_range",
-                server=server,
-            )
+            return Message(NO_LOCAL_PORT, server=server)
         case OSError() if error.errno in (errno.EMFILE, errno.ENFILE):
             return Message("no file descriptor is left for a connection: raise the limit (ulimit -n) or lower -c")
         case _:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from loadtop.i18n.message import Message
+from loadtop.model.load import TOO_MANY_CONNECTIONS
 
 RESERVED_FILES = 32
 """Descriptors of a worker that are not for connections."""
@@ -32,8 +33,7 @@ def too_many_connections(connections: int, file_limit: int) -> Message | None:
     if connections + RESERVED_FILES <= file_limit:
         return None
     return Message(
-        "{connections} connections need more files than the limit of {limit}: "
-        "raise it (ulimit -n {needed}) or use more --workers",
+        TOO_MANY_CONNECTIONS,
         connections=connections,
         limit=file_limit,
         needed=connections + RESERVED_FILES,

@@ -1,9 +1,10 @@
 """The load at one moment, as its generator counts it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from loadtop.i18n import Text, TranslatableEnum
+from loadtop.i18n import Message, Text, Translatable, TranslatableEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,17 @@ class EngineWorker:
         return self.cpu_pct is not None and self.cpu_pct > WORKER_FULL_PCT
 
 
+NO_LOCAL_PORT: Translatable = (
+    "no local port is left for {server}: use -k, or wait a minute, or widen net.ipv4.ip_local_port_range"
+)
+"""The template of a load's message when connect(2) said EADDRNOTAVAIL."""
+
+TOO_MANY_CONNECTIONS: Translatable = (
+    "{connections} connections need more files than the limit of {limit}: "
+    "raise it (ulimit -n {needed}) or use more --workers"
+)
+"""The template of the message of a load that one process may not open enough files for."""
+
 MISSING = "missing"
 
 WORKER_FULL_PCT = 90.0
@@ -224,3 +236,25 @@ class LoadSample:
     def failed(self) -> int | None:
         """Failed requests of all classes."""
         return None if self.failures is None else self.failures.total
+
+    @property
+    def no_local_port(self) -> bool:
+        """Whether connect(2) has said that no local port is left."""
+        return any(part.template == NO_LOCAL_PORT for part in _parts(self.message))
+
+    @property
+    def refused_connections(self) -> int | None:
+        """The connections of one process for which the limit of open files is too low; ``None`` if it is not."""
+        for part in _parts(self.message):
+            if part.template == TOO_MANY_CONNECTIONS:
+                wanted = dict(part.params).get("connections")
+                return wanted if isinstance(wanted, int) else None
+        return None
+
+
+def _parts(text: object) -> Iterator[Message]:
+    """A message and those within it."""
+    if isinstance(text, Message):
+        yield text
+        for _, value in text.params:
+            yield from _parts(value)

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from loadtop.diagnosis.finding import Diagnosis, Evidence
+from loadtop.i18n import Message
 from loadtop.model import CgroupLimits, GeneratorSample, Listener, LoadState, ServerSeen, Tcp
+from loadtop.model.load import NO_LOCAL_PORT, TOO_MANY_CONNECTIONS
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.course import Course, counted
@@ -192,14 +194,14 @@ def test_the_kernels_word_that_no_port_is_left_is_enough_at_once(course: Course)
         return course.load.newest.failures.__class__(connect=50 * number)
 
     course.go_on(2)
-    no_port = {"message": "no local port is left for web1:80: use -k", "failures": failing}
+    no_port = {"message": Message(NO_LOCAL_PORT, server="web1:80"), "failures": failing}
     diagnosis = course.go(load=no_port)
     assert named(diagnosis) == "client-ports"
     assert diagnosis.verdict.confidence > 0.8
 
 
 def test_a_load_that_wants_more_connections_than_files_is_refused_for_that_reason(course: Course) -> None:
-    message = "100 connections need more files than the limit of 64: raise it"
+    message = Message(TOO_MANY_CONNECTIONS, connections=100, limit=64, needed=132)
     files = {**generator(files_used=12, files_limit=64), "concurrency": 0, "connections": 0, "message": message}
     diagnosis = course.go(load={**files, "state": LoadState.FAILED})
     assert named(diagnosis) == "client-files"

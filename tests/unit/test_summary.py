@@ -11,7 +11,7 @@ import pytest
 
 from loadtop.analysis.totals.totals import SummaryBuilder
 from loadtop.diagnosis.diagnoser import Diagnoser
-from loadtop.i18n import english
+from loadtop.i18n import Message, english
 from loadtop.model import (
     MISSING,
     Distribution,
@@ -24,6 +24,7 @@ from loadtop.model import (
     StatedTimes,
 )
 from loadtop.model.histogram import EMPTY, bucket_of
+from loadtop.model.load import TOO_MANY_CONNECTIONS
 from loadtop.pipeline.snapshot import Snapshot as ASnapshot
 from loadtop.rates.measured import Measurer
 from loadtop.reports.ab import ab_report, ab_table
@@ -285,7 +286,7 @@ def test_a_load_that_never_began_found_no_limit_but_its_own(run: Run) -> None:
 
 def test_a_load_that_was_refused_for_want_of_files_has_that_verdict(run: Run) -> None:
     files = GeneratorSample((0.0,), 0.0, files_used=12, files_limit=64)
-    message = "100 connections need more files than the limit of 64: raise it"
+    message = Message(TOO_MANY_CONNECTIONS, connections=100, limit=64, needed=132)
     refused = {"requests": 0, "latencies": None, "concurrency": 0, "connections": 0, "generator": files}
     run.go(1, load={**refused, "state": LoadState.STARTING})
     run.go(1, load={**refused, "state": LoadState.FAILED, "message": message})
