@@ -7,15 +7,15 @@ from itertools import takewhile
 from pathlib import Path
 
 from loadtop.analysis.compare.comparison import By, Comparison, alignment, common, compare
-from loadtop.analysis.compare.course import Course
-from loadtop.analysis.compare.run import Run, told
+from loadtop.analysis.compare.run import Run
+from loadtop.analysis.totals.series import Series
 from loadtop.cli.display import can_draw
 from loadtop.cli.exit_codes import DONE, UsageError
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
-from loadtop.recording.totals import totals_of
+from loadtop.recording.totals import result_of
 from loadtop.reports.compare import as_json, text
 
 FEW = 60
@@ -44,26 +44,25 @@ def main(arguments: Namespace) -> int:
 
 def _read(path: Path) -> Run:
     with opened(path) as session:
-        totals = totals_of(session)
-        story = totals.story
-        return told(session.path, story.command_line, story.summary, story.settings, totals.course)
+        return Run.of(session.path, result_of(session))
 
 
 def _refine(runs: Sequence[Run], by: By | None) -> None:
     """A long run beside a short one: what they have in common is read interval by interval."""
     end = common(runs)
     for run in runs if alignment(runs, by) == "time" else ():
-        if run.course.width > 1 and sum(at <= end for at in run.course.at) < FEW:
-            with opened(Path(run.path)) as session:
+        points = sum(at - run.series.began <= end for at in run.series.at)
+        if run.series.width > 1 and points < FEW:
+            with opened(run.path) as session:
                 run.beginning = _beginning(session, end)
 
 
-def _beginning(session: Session, end: float) -> Course:
+def _beginning(session: Session, end: float) -> Series:
     """The first ``end`` seconds of load."""
-    course = Course()
-    for snapshot in takewhile(lambda _: not course.at or course.at[-1] < end, snapshots(session.frames())):
-        course.add(snapshot)
-    return course
+    series = Series()
+    for snapshot in takewhile(lambda _: series.duration < end, snapshots(session.frames())):
+        series.add(snapshot)
+    return series
 
 
 def _on_screen(comparison: Comparison) -> None:

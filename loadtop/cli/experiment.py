@@ -9,7 +9,7 @@ from dataclasses import replace
 from loadtop.analysis.experiment.commands import CommandError
 from loadtop.analysis.experiment.feed import ExperimentFeed
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
-from loadtop.analysis.experiment.results import CellResult, Ledger, cell_result
+from loadtop.analysis.experiment.results import CellResult, ResultFile, cell_result
 from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
 from loadtop.cli.display import can_draw, show
 from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
@@ -17,7 +17,7 @@ from loadtop.cli.live_test import LiveTest, Show
 from loadtop.cli.load import Load, load_maker, plan_of
 from loadtop.cli.options.command_line import Options, parse
 from loadtop.cli.options.experiment_plan import read_plan
-from loadtop.i18n import duration, plain, tr
+from loadtop.i18n import duration, plain, rendered, tr
 from loadtop.model import LoadState
 from loadtop.pipeline.feed import Feed
 from loadtop.reports import experiment as table
@@ -28,21 +28,21 @@ def main(arguments: Namespace) -> int:
     plan = read_plan(arguments.plan)
     if not arguments.table:
         _check_engines(plan)
-    ledger = Ledger(arguments.out or plan.file.with_suffix(".results"))
+    file = ResultFile(arguments.out or plan.file.with_suffix(".results"))
     if arguments.check:
         print(f"{plan.file} is valid: {_outline(plan)}")
         return DONE
     try:
-        ledger.directory.mkdir(parents=True, exist_ok=True)
+        file.directory.mkdir(parents=True, exist_ok=True)
         if arguments.again:
-            ledger.forget()
+            file.clear()
         if arguments.table:
-            _write(plan, ledger, ledger.read())
+            _write(plan, file, file.read())
             return DONE
         screen = can_draw() and not arguments.headless
-        return asyncio.run(_run(plan, ledger, screen=screen, quiet=arguments.quiet))
+        return asyncio.run(_run(plan, file, screen=screen, quiet=arguments.quiet))
     except OSError as error:
-        raise FileError(f"cannot write to {ledger.directory}: {error.strerror}") from None
+        raise FileError(f"cannot write to {file.directory}: {error.strerror}") from None
 
 
 def _outline(plan: ExperimentPlan) -> str:
@@ -54,7 +54,7 @@ def _outline(plan: ExperimentPlan) -> str:
     return of + about
 
 
-async def _run(plan: ExperimentPlan, ledger: Ledger, *, screen: bool, quiet: bool) -> int:
+async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: bool) -> int:
     progress = _Progress(plan, quiet=quiet or screen)
 
     def tell(now: Progress) -> None:
@@ -66,11 +66,11 @@ async def _run(plan: ExperimentPlan, ledger: Ledger, *, screen: bool, quiet: boo
         return False
 
     async def measure(cell: Cell) -> CellResult | None:
-        result = await _measure(cell, ledger, on_screen if screen else show)
+        result = await _measure(cell, file, on_screen if screen else show)
         progress.ended(result)
         return result
 
-    runner = Runner(plan, ledger, measure, tell)
+    runner = Runner(plan, file, measure, tell)
     feed = ExperimentFeed(plan.title, runner.run)
     progress.known(sum(cell.key in runner.results for cell in plan.cells()))
     try:
@@ -79,18 +79,18 @@ async def _run(plan: ExperimentPlan, ledger: Ledger, *, screen: bool, quiet: boo
         else:
             await runner.run()
     except VariantError as error:
-        print(f"loadtop: {plain(str(error))}", file=sys.stderr)
+        print(f"loadtop: {rendered(error.message)}", file=sys.stderr)
         for line in error.output.splitlines():
             print(f"    {plain(line)}", file=sys.stderr)
-        print(f"loadtop: {plain(error.restored)}", file=sys.stderr)
-        _write(plan, ledger, runner.results)
+        print(f"loadtop: {rendered(error.restored)}", file=sys.stderr)
+        _write(plan, file, runner.results)
         return UNREACHABLE
     except CommandError as error:
         raise UnreachableError(f"finish: {error}") from None
     except UnreachableError:
-        _write(plan, ledger, runner.results)
+        _write(plan, file, runner.results)
         raise
-    _write(plan, ledger, runner.results)
+    _write(plan, file, runner.results)
     if not all(cell.key in runner.results for cell in plan.cells()):
         text = "interrupted: loadtop experiment {plan} goes on where it stopped"
         print(tr(text, plan=plan.file), file=sys.stderr)
@@ -147,9 +147,9 @@ class _Progress:
             print(plain(text), file=sys.stderr, flush=True)
 
 
-async def _measure(cell: Cell, ledger: Ledger, display: Show) -> CellResult | None:
+async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | None:
     """Run the test of one cell, recorded; None if a signal cut it short. Raises ExitError."""
-    recording = ledger.directory / f"{cell.key}.loadtop"
+    recording = file.directory / f"{cell.key}.loadtop"
     recording.unlink(missing_ok=True)
     options = parse(["run", "--quiet", "--headless", "--record", str(recording), *cell.words])
     began = time.monotonic()
@@ -157,12 +157,12 @@ async def _measure(cell: Cell, ledger: Ledger, display: Show) -> CellResult | No
 
     test = LiveTest(replace(options, words=cell.words), cell.label, cell.url)
     interrupted = await test.run(load.prepared, display)
-    last = test.summary.last_load
+    last = test.totals.last_load
     if interrupted or last is None:
         return None
     if last.state is LoadState.FAILED:
         raise UnreachableError(f"{cell.label}: {last.message}")
-    return cell_result(cell, test.summary.as_json(), round(time.monotonic() - began, 2), recording.name)
+    return cell_result(cell, test.totals.as_json(), round(time.monotonic() - began, 2), recording.name)
 
 
 def _check_engines(plan: ExperimentPlan) -> None:
@@ -175,7 +175,7 @@ def _check_engines(plan: ExperimentPlan) -> None:
             raise UsageError(f"{plan.file}: {cell.label}: {error}") from None
 
 
-def _write(plan: ExperimentPlan, ledger: Ledger, results: dict[str, CellResult]) -> None:
+def _write(plan: ExperimentPlan, file: ResultFile, results: dict[str, CellResult]) -> None:
     """Print the table, and leave it as files beside the recordings."""
     found = table.rows(plan, results)
     for name, content in (
@@ -184,7 +184,7 @@ def _write(plan: ExperimentPlan, ledger: Ledger, results: dict[str, CellResult])
         ("table.csv", table.as_csv(found)),
         ("table.json", table.json_text(plan, found)),
     ):
-        (ledger.directory / name).write_text(content, encoding="utf-8")
+        (file.directory / name).write_text(content, encoding="utf-8")
     print(table.text(plan, found), end="", flush=True)
-    where = tr("Recordings and tables (txt, md, csv, json) are in {directory}", directory=ledger.directory)
+    where = tr("Recordings and tables (txt, md, csv, json) are in {directory}", directory=file.directory)
     print(f"\n{where}", file=sys.stderr)

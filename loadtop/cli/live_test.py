@@ -2,13 +2,13 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from loadtop.analysis.fail_if import Watchdog
-from loadtop.analysis.totals.totals import SummaryBuilder
+from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE
 from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from collectors.transport.ssh.transport import SshTransport
     from loadtop.engines.command import CommandLoad
     from loadtop.recording.recorder import Recorder
-    from loadtop.reports.story import Story
 
 Show = Callable[[Feed, Options], Awaitable[bool]]
 
 
 class LiveTest:
-    """``sinks`` take every snapshot beside the recorder, the totals and the rules. ``program`` is a command that is the
-    load."""
+    """``sinks`` take every snapshot, in order: the recorder, the totals, the rules, and what a caller adds. ``program``
+    is a command that is the load."""
 
     def __init__(
         self,
@@ -44,27 +43,15 @@ class LiveTest:
         url: str | None = None,
         *,
         program: "CommandLoad | None" = None,
-        sinks: Sequence[Callable[[Snapshot], None]] = (),
     ) -> None:
         self.options = options
-        self.summary = SummaryBuilder(url)
         self._title = title
         self._program = program
         self._words = safe_words(options)
+        self.totals = Totals(url, tuple(self._words))
         self._watchdog = Watchdog(list(options.output.fail_if))
-        self._story = self._begin_story()
         self._recorder: Recorder | None = None
-        self._sinks = [self.summary.add, self._watchdog.add, *sinks]
-        if self._story is not None:
-            self._sinks.append(self._story.add)
-
-    def _begin_story(self) -> "Story | None":
-        """What collects the page of ``--html``."""
-        if self.options.output.html is None:
-            return None
-        from loadtop.reports.story import Story
-
-        return Story(command_line=tuple(self._words), summary=self.summary)
+        self.sinks: list[Callable[[Snapshot], None]] = [self.totals.add, self._watchdog.add]
 
     async def run(self, prepare: Callable[[], Awaitable[Load]], display: Show = show) -> bool:
         """Run the load to its end; returns whether a signal cut it short. Raises ExitError.
@@ -75,11 +62,11 @@ class LiveTest:
         async with AsyncExitStack() as closing:
             far = await connect_far(options)
             closing.push_async_callback(disconnect, far)
-            recorder = start_recorder(options, self._words, self._title, self.summary.url, self._program)
+            recorder = start_recorder(options, self._words, self._title, self.totals.url, self._program)
             if recorder is not None:
                 closing.push_async_callback(asyncio.to_thread, recorder.close)
                 self._recorder = recorder
-                self._sinks.insert(0, recorder.record)
+                self.sinks.insert(0, recorder.record)
             marks = MarkPipe(self._title if recorder is None else recorder.path.name)
             closing.callback(marks.close)
             ready = partial(self._monitor, prepare, far, marks, closing)
@@ -97,14 +84,14 @@ class LiveTest:
         load = await prepare()
         if load.close is not None:
             closing.push_async_callback(load.close)
-        self.summary.url = load.url
+        self.totals.url = load.url
         hosts = await asyncio.to_thread(watched_hosts, options, load.plan, load.status_url, far)
         monitor = Monitor(
             self._title if self._program is not None else load.url or self._title,
             load.source,
             hosts,
             interval_s=options.watching.interval_s,
-            sinks=self._sinks,
+            sinks=self.sinks,
             until_load_ends=load.source is not None and not with_screen(options),
             recording=recording_name(self._recorder),
             url=load.url,
@@ -112,14 +99,14 @@ class LiveTest:
         marks.listen(lambda text: monitor.command(Mark(text)))
         return monitor
 
-    def write(self, figures: dict[str, Any], report: Callable[[TextIO], None]) -> None:
-        """Print the report, and write the files that were asked for."""
+    def write(self, result: RunResult, figures: dict[str, Any], report: Callable[[TextIO], None]) -> None:
+        """Print the report, and write the files that were asked for; ``figures`` is the JSON summary."""
         output, program = self.options.output, self._program
         # Without a screen, standard output belongs to the command that was run.
         taken = output.json == "-" or (program is not None and program.terminal is None)
         report(sys.stderr if taken else sys.stdout)
         tell_recording(self._recorder)
-        write_page(self._story, output)
+        write_page(result, output)
         if output.json is not None:
             write_json(figures, output.json)
         for text in self._watchdog.broken(figures):
@@ -127,7 +114,7 @@ class LiveTest:
 
     def code(self, figures: dict[str, Any], *, generator_limited: bool, silent: bool = False) -> int:
         """The exit code of a test that was not cut short. ``silent``: the reason of a failed load is not shown yet."""
-        last = self.summary.last_load
+        last = self.totals.last_load
         if last is not None and (last.state is LoadState.FAILED or _never_connected(last)):
             if last.message and silent:
                 print(f"loadtop: {rendered(last.message)}", file=sys.stderr)

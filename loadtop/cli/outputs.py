@@ -4,30 +4,29 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from loadtop.analysis.totals.totals import SummaryBuilder
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options.command_line import Output
 from loadtop.i18n import english
 
 if TYPE_CHECKING:
     from loadtop.generator.request_log import RequestLogFiles
-    from loadtop.reports.story import Story
 
 
-def print_report(summary: SummaryBuilder, figures: dict[str, Any], output: Output, out: TextIO) -> None:
+def print_report(result: RunResult, output: Output, out: TextIO) -> None:
     """Ours, or ab's where that was asked for."""
     if output.html_table is not None:
         from loadtop.reports.ab import ab_table
 
-        text = ab_table(summary.load, *output.html_table, url=summary.url)
+        text = ab_table(result, *output.html_table)
     elif output.ab:
         from loadtop.reports.ab import ab_report
 
-        text = ab_report(summary.load, summary.url, percentiles=output.ab_percentiles, spread=output.ab_spread)
+        text = ab_report(result, percentiles=output.ab_percentiles, spread=output.ab_spread)
     else:
         from loadtop.reports.text import report
 
-        text = report(figures)
+        text = report(result)
     print(text, end="", file=out, flush=True)
 
 
@@ -40,12 +39,12 @@ def open_request_logs(output: Output) -> "RequestLogFiles | None":
     return RequestLogFiles()
 
 
-def write_ab_files(summary: SummaryBuilder, request_logs: "RequestLogFiles | None", output: Output) -> None:
+def write_ab_files(result: RunResult, request_logs: "RequestLogFiles | None", output: Output) -> None:
     """ab's -e and -g."""
     if output.percentiles_csv is not None:
         from loadtop.reports.ab import percentiles_csv
 
-        write(percentiles_csv(summary.load), output.percentiles_csv, "the percentiles")
+        write(percentiles_csv(result), output.percentiles_csv, "the percentiles")
     if request_logs is not None and output.gnuplot is not None:
         from loadtop.reports.ab import write_gnuplot
 
@@ -58,13 +57,12 @@ def write_ab_files(summary: SummaryBuilder, request_logs: "RequestLogFiles | Non
             request_logs.close()
 
 
-def write_page(story: "Story | None", output: Output) -> None:
+def write_page(result: RunResult, output: Output) -> None:
     """Write the page of ``--html``, where that was asked for."""
-    if story is None or output.html is None:
-        return
-    from loadtop.reports.html import html
+    if output.html is not None:
+        from loadtop.reports.html import html
 
-    write(html(story), output.html, "the page")
+        write(html(result), output.html, "the page")
 
 
 def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary") -> None:

@@ -5,8 +5,9 @@ import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.cli.display import show
 from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.live_test import LiveTest
@@ -61,29 +62,26 @@ async def _run(
 ) -> int:
     output = test.options.output
 
-    def write(figures: dict[str, Any]) -> None:
-        def report(out: TextIO) -> None:
-            print_report(test.summary, figures, output, out)
-
-        test.write(figures, report)
-        write_ab_files(test.summary, request_logs, output)
+    def write(result: RunResult) -> None:
+        test.write(result, result.summary, lambda out: print_report(result, output, out))
+        write_ab_files(result, request_logs, output)
 
     try:
         interrupted = await test.run(prepare, partial(show, program=program))
     except Exception:
         # Whatever it was: the user gets what was measured up to then.
-        if test.summary.begun:
-            write(test.summary.as_json())
+        if test.totals.has_begun:
+            write(test.totals.result())
         raise
-    figures = test.summary.as_json()
-    write(figures)
+    result = test.totals.result()
+    write(result)
     if interrupted:
         return INTERRUPTED
     if program is not None and program.failure:
         print(f"loadtop: {rendered(program.failure_message)}", file=sys.stderr)
         return program.failure
     return test.code(
-        figures,
-        generator_limited=figures["verdict"]["bottleneck"] == "generator",
+        result.summary,
+        generator_limited=result.summary["verdict"]["bottleneck"] == "generator",
         silent=output.quiet and (output.ab or output.html_table is not None),  # ab's report has no place for it
     )

@@ -6,9 +6,9 @@ from argparse import Namespace
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
-from loadtop.analysis.tune.controller import Pilot, SteppedLoad
-from loadtop.analysis.tune.outcome import Outcome
-from loadtop.analysis.tune.step import StepResult
+from loadtop.analysis.tune.controller import SteppedLoad, SweepController
+from loadtop.analysis.tune.result import TuneResult
+from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.live_test import LiveTest
@@ -32,34 +32,34 @@ async def _tune(options: Options, settings: TuneSettings) -> int:
     plan = plan_of(options)
     load = SteppedLoad(load_maker(options, tuned=True)())
     check_writable(options.output)
-    pilot = Pilot(settings.climb(), settings.bounds, load.command, _StepPrinter(options).show)
     url = plan.targets[0].url
-    test = LiveTest(options, url, url, sinks=[pilot.add])
+    test = LiveTest(options, url, url)
+    sweep, printer = test.totals.sweep, _StepPrinter(options)
+    controller = SweepController(settings.search(), settings.limits, sweep, load.command, printer.show)
+    test.sinks.append(controller.add)
 
-    interrupted = await test.run(Load(load, plan).prepared, partial(show, first=_first_page(options, pilot)))
-    outcome = Outcome.of(pilot.sweep.results, _why(pilot))
-    figures = outcome.into(test.summary.as_json())
+    interrupted = await test.run(
+        Load(load, plan).prepared, partial(show, first=_first_page(options, sweep, controller))
+    )
+    result = test.totals.result()
+    tuned = TuneResult.of(result.steps, controller.reason)
+    figures = tuned.into(result.summary)
 
     def print_report(out: TextIO) -> None:
-        print(report(outcome), end="", file=out, flush=True)
+        print(report(tuned), end="", file=out, flush=True)
 
-    test.write(figures, print_report)
-    limited = outcome.limit is not None and outcome.limit.bottleneck == "generator"
+    test.write(result, figures, print_report)
+    limited = tuned.limit is not None and tuned.limit.bottleneck == "generator"
     return INTERRUPTED if interrupted else test.code(figures, generator_limited=limited, silent=True)
 
 
-def _why(pilot: Pilot) -> str:
-    """Why the search ended."""
-    return pilot.climb.reason or ("" if pilot.over == "done" else pilot.over)
-
-
-def _first_page(options: Options, pilot: Pilot) -> "FirstPage | None":
+def _first_page(options: Options, sweep: Sweep, controller: SweepController) -> "FirstPage | None":
     """The table of steps, if there is a screen to show it on."""
     if not with_screen(options):
         return None
     from tui.screens.tune import TuneScreen
 
-    return lambda appearance, view: TuneScreen(appearance, view, pilot.sweep, lambda: _why(pilot))
+    return lambda appearance, view: TuneScreen(appearance, view, sweep, lambda: controller.reason)
 
 
 class _StepPrinter:

@@ -11,7 +11,7 @@ from html import escape
 from typing import TextIO
 
 from loadtop import __version__
-from loadtop.analysis.totals.load import LoadSummary
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.generator.request_log import ROW
 from loadtop.generator.target import PlanError, Target
 from loadtop.i18n import plain
@@ -23,16 +23,15 @@ ROWS = {"Connect:": "connect", "Processing:": "processing", "Waiting:": "waiting
 TIMES = {"initial connection": "connect", "processing": "processing", "waiting": "waiting", "total": "total"}
 
 
-def ab_report(load: LoadSummary, url: str | None = None, *, percentiles: bool = True, spread: bool = True) -> str:
+def ab_report(result: RunResult, *, percentiles: bool = True, spread: bool = True) -> str:
     """The report of the whole run; empty where no load was run.
 
-    ``url`` is what was asked for: it names host, port and path where no answer did. ``percentiles`` is off with ab's
-    -d; ``spread`` (medians, deviations and warnings) with its -S.
+    ``percentiles`` is off with ab's -d; ``spread`` (medians, deviations and warnings) with its -S.
     """
-    last = load.last
+    last = result.last_load
     if last is None:
         return ""
-    seen = server_of(load, url)
+    seen = server_of(result)
     through = f"[through {plain(seen.proxy)}] " if seen is not None and seen.proxy else ""
     lines = [
         f"This is loadtop, Version {__version__}, reporting in the format of ApacheBench 2.3",
@@ -40,43 +39,43 @@ def ab_report(load: LoadSummary, url: str | None = None, *, percentiles: bool = 
         f"Benchmarking {'' if seen is None else plain(seen.hostname)} {through}(be patient).....done",
         "",
         "",
-        *_server(seen, document_length(load)),
+        *_server(seen, document_length(result)),
         "",
-        *_totals(last, concurrency_level(load)),
+        *_totals(last, concurrency_level(result)),
     ]
-    if last.requests and load.distributions["total"].count:
+    if last.requests and result.distributions["total"].count:
         lines += ["", "Connection Times (ms)"]
-        lines += _spread(load) if spread else _short(load)
+        lines += _spread(result) if spread else _short(result)
         if percentiles and last.requests > 1:
-            lines += ["", *_percentiles(load.distributions["total"])]
+            lines += ["", *_percentiles(result.distributions["total"])]
     return "\n".join(lines) + "\n"
 
 
-def percentiles_csv(load: LoadSummary) -> str:
+def percentiles_csv(result: RunResult) -> str:
     """ab's -e: the time in ms within which each percentage of the requests was served."""
-    total = load.distributions["total"]
+    total = result.distributions["total"]
     if not total.count:
         return "Percentage served,Time in ms\n"
     rows = (f"{percent},{percentile(total, percent) / 1000:.3f}" for percent in range(101))
     return "\n".join(["Percentage served,Time in ms", *rows]) + "\n"
 
 
-def server_of(load: LoadSummary, url: str | None) -> ServerSeen | None:
+def server_of(result: RunResult) -> ServerSeen | None:
     """The server as its answers showed it; where there was none, or the engine does not show them, as ``url`` names
     it. ``None`` where nothing is known."""
-    seen = None if load.last is None else load.last.server
-    if seen is not None or url is None:
+    seen = None if result.last_load is None else result.last_load.server
+    if seen is not None or result.url is None:
         return seen
     try:
-        target = Target.parse(url)
+        target = Target.parse(result.url)
     except PlanError:
         return None
     return ServerSeen("", target.host, target.port, target.path)
 
 
-def document_length(load: LoadSummary) -> str | None:
+def document_length(result: RunResult) -> str | None:
     """The length of the first good answer, ``Variable`` with -l; ``None`` where no answer was shown."""
-    seen = None if load.last is None else load.last.server
+    seen = None if result.last_load is None else result.last_load.server
     if seen is None:
         return None
     return "Variable" if seen.document_bytes is None else f"{seen.document_bytes} bytes"
@@ -102,10 +101,10 @@ def _server(seen: ServerSeen | None, length: str | None) -> list[str]:
     ]
 
 
-def concurrency_level(load: LoadSummary) -> int | None:
+def concurrency_level(result: RunResult) -> int | None:
     """The connections that were asked for; without a number of them (open model), how many requests were under way on
     average (Little's law), at least 1."""
-    last, total = load.last, load.distributions["total"]
+    last, total = result.last_load, result.distributions["total"]
     if last is None or last.concurrency is not None or not total.count or last.elapsed_s <= 0:
         return None if last is None else last.concurrency
     return max(1, round(total.sum_us / 1e6 / last.elapsed_s))
@@ -173,29 +172,29 @@ def _speed(last: LoadSample, level: int | None, done: int, seconds: float) -> li
     return lines
 
 
-def _rows(load: LoadSummary) -> list[tuple[str, str]]:
+def _rows(result: RunResult) -> list[tuple[str, str]]:
     """The rows of the table of times, without those that the engine did not measure."""
-    return [(label, part) for label, part in ROWS.items() if load.distributions[part].count]
+    return [(label, part) for label, part in ROWS.items() if result.distributions[part].count]
 
 
-def _spread(load: LoadSummary) -> list[str]:
+def _spread(result: RunResult) -> list[str]:
     lines = ["              min  mean[+/-sd] median   max"]
-    for label, part in _rows(load):
-        times = load.distributions[part]
+    for label, part in _rows(result):
+        times = result.distributions[part]
         lines.append(
             f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):4d} {_sd(times):5.1f} "
             f"{_ms(_median(times)):6d} {_ms(times.max_us):7d}"
         )
-    measured = {part for _, part in _rows(load)}
+    measured = {part for _, part in _rows(result)}
     for name, part in TIMES.items():
-        lines += _warning(name, load.distributions[part]) if part in measured else []
+        lines += _warning(name, result.distributions[part]) if part in measured else []
     return lines
 
 
-def _short(load: LoadSummary) -> list[str]:
+def _short(result: RunResult) -> list[str]:
     lines = ["              min   avg   max"]
-    for label, part in _rows(load):
-        times = load.distributions[part]
+    for label, part in _rows(result):
+        times = result.distributions[part]
         lines.append(f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):5d}{_ms(times.max_us):5d}")
     return lines
 
@@ -248,12 +247,12 @@ def _sd(times: Distribution) -> float:
     return sd(times) / 1000.0 if times.count > 1 else 0.0
 
 
-def ab_table(load: LoadSummary, table: str, row: str, cell: str, url: str | None = None) -> str:
+def ab_table(result: RunResult, table: str, row: str, cell: str) -> str:
     """ab's -w: the report as an HTML table with fewer rows than the text, as ab has it; empty where no load was run.
 
-    ``table``, ``row`` and ``cell`` are attributes that go into the elements unchanged; ``url`` is what was asked for.
+    ``table``, ``row`` and ``cell`` are attributes that go into the elements unchanged.
     """
-    last = load.last
+    last = result.last_load
     if last is None:
         return ""
     lines = [
@@ -265,16 +264,16 @@ def ab_table(load: LoadSummary, table: str, row: str, cell: str, url: str | None
         "",
         "",
         f"<table {table}>",
-        *_html_figures(load, last, url, row, cell),
-        *_html_times(load, row, cell),
+        *_html_figures(result, last, row, cell),
+        *_html_times(result, row, cell),
         "</table>",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _html_figures(load: LoadSummary, last: LoadSample, url: str | None, row: str, cell: str) -> Iterator[str]:
+def _html_figures(result: RunResult, last: LoadSample, row: str, cell: str) -> Iterator[str]:
     """Counters; what the engine did not measure has no row."""
-    seen, seconds, received = server_of(load, url), last.elapsed_s, last.received_bytes
+    seen, seconds, received = server_of(result), last.elapsed_s, last.received_bytes
 
     def rows(*values: tuple[str, object]) -> Iterator[str]:
         for label, value in values:
@@ -286,8 +285,8 @@ def _html_figures(load: LoadSummary, last: LoadSample, url: str | None, row: str
         ("Server Hostname:", "" if seen is None else escape(plain(seen.hostname))),
         ("Server Port:", "" if seen is None else seen.port),
         ("Document Path:", "" if seen is None else escape(plain(seen.path))),
-        ("Document Length:", document_length(load)),
-        ("Concurrency Level:", concurrency_level(load)),
+        ("Document Length:", document_length(result)),
+        ("Concurrency Level:", concurrency_level(result)),
         ("Time taken for tests:", f"{seconds:.3f} seconds"),
         ("Complete requests:", last.requests),
         ("Failed requests:", last.failed),
@@ -313,17 +312,17 @@ def _html_figures(load: LoadSummary, last: LoadSample, url: str | None, row: str
             yield f"<tr {row}><td colspan=2 {cell}>&nbsp;</td><td colspan=2 {cell}>{value}</td></tr>"
 
 
-def _html_times(load: LoadSummary, row: str, cell: str) -> list[str]:
-    if not load.distributions["total"].count:
+def _html_times(result: RunResult, row: str, cell: str) -> list[str]:
+    if not result.distributions["total"].count:
         return []
     titles = "   ".join(f"<th {cell}>{title}</th>" for title in ("min", "avg", "max"))
     lines = [
         f"<tr {row}><th {cell} colspan=4>Connection Times (ms)</th></tr>",
         f"<tr {row}><th {cell}>&nbsp;</th> {titles}</tr>",
     ]
-    for label, part in _rows(load):
+    for label, part in _rows(result):
         if part != "waiting":
-            times = load.distributions[part]
+            times = result.distributions[part]
             values = "".join(f"<td {cell}>{_ms(each):5d}</td>" for each in (times.min_us, _mean(times), times.max_us))
             lines.append(f"<tr {row}><th {cell}>{label}</th>{values}</tr>")
     return lines

@@ -52,13 +52,13 @@ def body(comparison: Comparison, *, everything: bool, how: str = "--all") -> lis
 
 def _runs(runs: Sequence[Run]) -> Iterator[str]:
     for number, run in enumerate(runs):
-        load = run.figures["load"]
-        shapes = ", ".join(run.course.shapes.values())
+        load = run.summary["load"]
+        shapes = ", ".join(run.series.loads.values())
         done = tr("watched")
         if load is not None:
             done = tr("{number} requests, {rps}/s", number=figure(load["requests"]), rps=figure(load["rps"]))
-        yield f"{letter(number)}  {plain(run.name)}  {run.started}"
-        yield f"   {plain(run.figures['url'] or '')}  {shapes}  {run.duration:.0f} s  {done}"
+        yield f"{letter(number)}  {plain(run.name)}  {run.summary['started']}"
+        yield f"   {plain(run.summary['url'] or '')}  {shapes}  {run.duration:.0f} s  {done}"
 
 
 def _conclusion(comparison: Comparison) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
                 yield f"{told}, {tr(change.direction)}"
             elif change.direction == "too short to tell" and change.difference and row.metric.name in MAIN:
                 yield f"{told}: {_shortness(row, number)}"
-        limits = [(run.figures["verdict"]["bottleneck"]) for run in (comparison.runs[0], run)]
+        limits = [(run.summary["verdict"]["bottleneck"]) for run in (comparison.runs[0], run)]
         first, then = (tr(limit) for limit in limits)
         if limits[0] == limits[1]:
             yield f"   {tr('the same limit')}: {first}"
@@ -207,13 +207,13 @@ def as_json(comparison: Comparison) -> Json:
         "method": METHOD,
         "sessions": [
             {
-                "path": run.path,
-                "started": run.started,
-                "url": run.figures["url"],
+                "path": str(run.path),
+                "started": run.summary["started"],
+                "url": run.summary["url"],
                 "duration_s": round(run.duration, 3),
-                "command_line": list(run.command_line),
-                "verdict": run.figures["verdict"]["bottleneck"],
-                "host": run.figures["verdict"]["host"],
+                "command_line": list(run.result.command_line),
+                "verdict": run.summary["verdict"]["bottleneck"],
+                "host": run.summary["verdict"]["host"],
             }
             for run in comparison.runs
         ],
@@ -222,8 +222,8 @@ def as_json(comparison: Comparison) -> Json:
                 "session": number,
                 "against": 0,
                 "direction": comparison.overall(number),
-                "same_verdict": run.figures["verdict"]["bottleneck"]
-                == comparison.runs[0].figures["verdict"]["bottleneck"],
+                "same_verdict": run.summary["verdict"]["bottleneck"]
+                == comparison.runs[0].summary["verdict"]["bottleneck"],
             }
             for number, run in enumerate(comparison.runs[1:], start=1)
         ],

@@ -7,9 +7,10 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from loadtop.analysis.totals.settings import LOAD
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import language, plain, rendered, tr
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
-from loadtop.reports.story import Story
 from loadtop.reports.tables import Table, how_long, shape, tables
 from loadtop.reports.text import TITLES
 
@@ -24,11 +25,11 @@ POLICY = (
 """What the page may load: nothing. A hostile text in it would have to break out of this as well."""
 
 
-def html(story: Story) -> str:
+def html(result: RunResult) -> str:
     """The page."""
-    figures = story.summary.as_json()
+    figures = result.summary
     title = text(tr("Load test of {url}", url=figures["url"]) if figures["url"] else tr("Machines watched"))
-    charts = list(_charts(story, figures))
+    charts = list(_charts(result))
     return "\n".join(
         (
             f'<!doctype html>\n<html lang="{language()}">\n<head>\n<meta charset="utf-8">',
@@ -38,11 +39,11 @@ def html(story: Story) -> str:
             f"<style>\n{_file('report.css')}</style>\n</head>\n<body>",
             f"<h1>{title}</h1>",
             f'<div class="dim">{text(_subtitle(figures))}</div>',
-            _verdict(figures),
-            *_drawings(story, figures, charts),
-            *map(_table, tables(story, figures)),
-            _command(story.command_line),
-            f'<script type="application/json" id="data">{_data(story, figures, charts)}</script>',
+            _verdict(result),
+            *_drawings(result, charts),
+            *map(_table, tables(result)),
+            _command(result.command_line),
+            f'<script type="application/json" id="data">{_data(result, charts)}</script>',
             f"<script>\n{_file('report.js')}</script>\n</body>\n</html>\n",
         )
     )
@@ -65,60 +66,74 @@ def _subtitle(figures: Json) -> str:
     return " · ".join([*parts, f"loadtop {figures['version']}"])
 
 
-def _verdict(figures: Json) -> str:
+def _verdict(result: RunResult) -> str:
+    figures = result.summary
     verdict, load = figures["verdict"], figures["load"]
     if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
-        why = text(rendered(load["message"] or ""))
+        why = text(rendered(result.message))
         return f'<div class="verdict"><strong>{tr("The load failed: no verdict")}</strong><p>{why}</p></div>'
     where = tr(" on {host}", host=verdict["host"]) if verdict["host"] else ""
     kind = " none" if verdict["bottleneck"] == "none" else ""
     return (
         f'<div class="verdict{kind}"><strong>{text(tr(TITLES[verdict["bottleneck"]]) + where)}</strong> '
         f'<span class="dim">{text(verdict["bottleneck"])}, {text(how_long(figures))}</span>'
-        f"<p>{text(rendered(verdict['advice']))}</p></div>"
+        f"<p>{text(rendered(result.advice))}</p></div>"
     )
 
 
-def _charts(story: Story, figures: Json) -> Iterator[Chart]:
+def _charts(result: RunResult) -> Iterator[Chart]:
     """Every chart of which something was measured."""
     found: list[Chart] = []
-    if figures["load"] is not None:
-        found.append(
-            Chart(
-                tr("Requests"), tr("per second"), _inks(story, "", (("rps", "served", "a"), ("failed", "failed", "d")))
-            )
-        )
-        percentiles = (("p50", "median", "e"), ("p95", "95 %", "b"), ("p99", "99 %", "d"))
-        found.append(Chart(tr("Response time"), "ms", _inks(story, "", percentiles)))
-    for host in story.settings.roles:
-        found += _host_charts(story, host)
+    if result.summary["load"] is not None:
+        rates = (("rps", "served", "a"), ("failed_s", "failed", "d"))
+        times = (("p50_peak", "median", "e"), ("p95_peak", "95 %", "b"), ("p99_peak", "99 %", "d"))
+        found.append(Chart(tr("Requests"), tr("per second"), _inks(result, LOAD, rates)))
+        found.append(Chart(tr("Response time"), "ms", _inks(result, LOAD, times)))
+    for host in result.roles:
+        found += _host_charts(result, host)
     yield from (chart for chart in found if chart.measured)
 
 
-def _host_charts(story: Story, host: str) -> Iterator[Chart]:
-    of = tr(" of {host}", host=plain(host)) if len(story.settings.roles) > 1 else ""
-    states = (("user", "user", "a"), ("system", "system", "b"), ("iowait", "iowait", "c"), ("steal", "steal", "d"))
-    yield Chart(tr("Processors") + of, tr("% (the rest is idle)"), _inks(story, host, states), stacked=True, top=100.0)
-    traffic = (("swap_in", "in", "c"), ("swap_out", "out", "d"))
-    yield Chart(tr("Swap traffic") + of, "kB/s", _inks(story, host, traffic))
-    yield Chart(tr("Swap used") + of, "%", _inks(story, host, (("swap_used", "used", "c"),)), top=100.0)
-    workers = (("busy", "busy", "b"), ("keepalive", "of these keep-alive", "e"), ("slots", "slots", "d"))
-    yield Chart(tr("Apache workers") + of, tr("slots"), _inks(story, host, workers))
+def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:
+    of = tr(" of {host}", host=plain(host)) if len(result.roles) > 1 else ""
+    states = (
+        ("cpu.user+cpu.nice", "user", "a"),
+        ("cpu.system+cpu.irq+cpu.softirq", "system", "b"),
+        ("cpu.iowait", "iowait", "c"),
+        ("cpu.steal", "steal", "d"),
+    )
+    yield Chart(tr("Processors") + of, tr("% (the rest is idle)"), _inks(result, host, states), stacked=True, top=100.0)
+    traffic = (("swap.in_kb_s", "in", "c"), ("swap.out_kb_s", "out", "d"))
+    yield Chart(tr("Swap traffic") + of, "kB/s", _inks(result, host, traffic))
+    yield Chart(tr("Swap used") + of, "%", _inks(result, host, (("swap.used_pct", "used", "c"),)), top=100.0)
+    workers = (
+        ("workers.busy", "busy", "b"),
+        ("workers.keepalive", "of these keep-alive", "e"),
+        ("workers.slots", "slots", "d"),
+    )
+    yield Chart(tr("Apache workers") + of, tr("slots"), _inks(result, host, workers))
 
 
-def _inks(story: Story, host: str, curves: Iterable[tuple[str, str, str]]) -> list[Ink]:
-    hosts = ["", *story.settings.roles]
+def _inks(result: RunResult, subject: str, curves: Iterable[tuple[str, str, str]]) -> list[Ink]:
+    """Curves by the names of their series (several joined by ``+`` are added up), titles and colours."""
+    number = [LOAD, *result.roles].index(subject)
     found: list[Ink] = []
-    for name, title, colour in curves:
-        values = story.curves.of(host, name)
+    for names, title, colour in curves:
+        parts = [result.series.of(subject, name) for name in names.split("+")]
+        values = [_sum(point) for point in zip(*parts, strict=True)]
         if any(value is not None for value in values):
-            found.append(Ink(f"{hosts.index(host)}-{name}", tr(title), values, colour, dashed=name == "slots"))
+            found.append(Ink(f"{number}-{names}", tr(title), values, colour, dashed=names.endswith("slots")))
     return found
 
 
-def _axis(story: Story, figures: Json) -> Axis:
-    times = story.curves.times
-    marks = [(mark["at_s"], mark["text"]) for mark in figures["marks"]]
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _axis(result: RunResult) -> Axis:
+    times = result.series.at
+    marks = [(mark["at_s"], mark["text"]) for mark in result.summary["marks"]]
     return Axis(times, times[-1] if times else 0.0, marks)
 
 
@@ -133,25 +148,25 @@ def _spans(figures: Json) -> list[tuple[float, float, str]]:
     ]
 
 
-def _drawings(story: Story, figures: Json, charts: Sequence[Chart]) -> Iterator[str]:
-    axis = _axis(story, figures)
+def _drawings(result: RunResult, charts: Sequence[Chart]) -> Iterator[str]:
+    axis = _axis(result)
     yield f"<h2>{tr('Over time')}</h2>"
     yield (
         f'<div id="charts" tabindex="0" role="slider" aria-label="{tr("Snapshot of the test")}" aria-valuemin="0" '
         f'aria-valuemax="{axis.end:.1f}" aria-valuenow="0">'
     )
     yield f'<div class="readout screen" id="said" aria-live="polite">{escape(tr(HELP))}</div>'
-    yield strip(_spans(figures), axis)
+    yield strip(_spans(result.summary), axis)
     yield from (drawn(chart, axis) for chart in charts)
     yield "</div>"
-    if story.curves.intervals > 1:
+    if result.series.width > 1:
         each = "Each point stands for {number} intervals: their mean; of response times the greatest."
-        yield f'<p class="dim">{tr(each, number=story.curves.intervals)}</p>'
+        yield f'<p class="dim">{tr(each, number=result.series.width)}</p>'
 
 
-def _data(story: Story, figures: Json, charts: Sequence[Chart]) -> str:
+def _data(result: RunResult, charts: Sequence[Chart]) -> str:
     """What the cursor reads. No character in it can end the script element."""
-    axis = _axis(story, figures)
+    axis = _axis(result)
     data = {
         "times": [round(at, 3) for at in axis.times],
         "end": axis.end or 1.0,
@@ -159,7 +174,7 @@ def _data(story: Story, figures: Json, charts: Sequence[Chart]) -> str:
         "left": LEFT,
         "right": RIGHT,
         "curves": {ink.curve: [_short(value) for value in ink.values] for chart in charts for ink in chart.inks},
-        "spans": [{"from": start, "to": end, "name": name} for start, end, name in _spans(figures)],
+        "spans": [{"from": start, "to": end, "name": name} for start, end, name in _spans(result.summary)],
         "marks": [{"at": at, "text": plain(words)} for at, words in axis.marks],
     }
     return json.dumps(data, separators=(",", ":")).translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"})

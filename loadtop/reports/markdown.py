@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import plain, rendered, tr
-from loadtop.reports.story import Story
 from loadtop.reports.tables import Table, how_long, shape, tables
 from loadtop.reports.text import TITLES
 
@@ -20,15 +20,15 @@ def escaped(text: object) -> str:
     return _SPECIAL.sub(r"\\\g<0>", plain(str(text)))
 
 
-def markdown(story: Story) -> str:
+def markdown(result: RunResult) -> str:
     """The whole report, with a line end. Tables are GitHub's."""
-    figures = story.summary.as_json()
-    lines = [*_head(figures), "", *_verdict(figures)]
-    for table in tables(story, figures):
+    figures = result.summary
+    lines = [*_head(figures), "", *_verdict(result)]
+    for table in tables(result):
         lines += ["", f"## {tr(table.title)}", "", *_table(table)]
-    if story.command_line:
+    if result.command_line:
         # Four blanks make it code, in which nothing is markup.
-        lines += ["", f"## {tr('Command')}", "", f"    {plain(shlex.join(['loadtop', *story.command_line]))}"]
+        lines += ["", f"## {tr('Command')}", "", f"    {plain(shlex.join(['loadtop', *result.command_line]))}"]
     return "\n".join(lines) + "\n"
 
 
@@ -41,17 +41,18 @@ def _head(figures: Json) -> Iterator[str]:
     yield f"{figures['started']}, {figures['duration_s']:.1f} s{how}, loadtop {escaped(figures['version'])}"
 
 
-def _verdict(figures: Json) -> Iterator[str]:
+def _verdict(result: RunResult) -> Iterator[str]:
+    figures = result.summary
     verdict, load = figures["verdict"], figures["load"]
     if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
         yield f"**{tr('The load failed: no verdict')}**"
         yield ""
-        yield escaped(rendered(load["message"] or ""))
+        yield escaped(rendered(result.message))
         return
     where = tr(" on {host}", host=escaped(verdict["host"])) if verdict["host"] else ""
     yield f"**{tr(TITLES[verdict['bottleneck']])}{where}** (`{verdict['bottleneck']}`, {how_long(figures)})"
     yield ""
-    yield escaped(rendered(verdict["advice"]))
+    yield escaped(rendered(result.advice))
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadtop.analysis.totals.settings import LOAD
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import clock, tr
-from loadtop.reports.story import Story
 from loadtop.reports.text import failure_classes, figure
 
 Json = dict[str, Any]
@@ -28,8 +28,9 @@ class Table:
     numbers: bool = True
 
 
-def tables(story: Story, figures: Json) -> Iterator[Table]:
-    """Every table there is something to put into. ``figures`` is the JSON summary."""
+def tables(result: RunResult) -> Iterator[Table]:
+    """Every table that has rows."""
+    figures = result.summary
     every = (
         *_of_load(figures["load"]),
         _of_steps(figures["steps"]),
@@ -41,7 +42,7 @@ def tables(story: Story, figures: Json) -> Iterator[Table]:
             ("of", "setting", "value"),
             [
                 (tr("load") if each.subject == LOAD else each.subject, tr(each.name), tr(each.value))
-                for each in story.settings.all()
+                for each in result.settings
             ],
             numbers=False,
         ),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
 from loadtop.servers.haproxy.kind import HAPROXY
@@ -36,12 +37,12 @@ TITLES = {
 }
 
 
-def report(summary: Json) -> str:
-    """The whole report of a JSON summary, lines of at most about 78 columns, with a line end."""
-    lines: list[str] = []
-    lines += _verdict(summary)
+def report(result: RunResult) -> str:
+    """The whole report, lines of at most about 78 columns, with a line end."""
+    summary = result.summary
+    lines = _verdict(result)
     if summary["load"] is not None:
-        lines += ["", *_load(summary["load"], summary["duration_s"])]
+        lines += ["", *_load(summary["load"], summary["duration_s"], rendered(result.message))]
     if summary["steps"]:
         lines += ["", *_steps(summary["steps"])]
     for host in summary["hosts"]:
@@ -51,7 +52,8 @@ def report(summary: Json) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verdict(summary: Json) -> list[str]:
+def _verdict(result: RunResult) -> list[str]:
+    summary = result.summary
     verdict = summary["verdict"]
     where = tr(" on {host}", host=plain(verdict["host"])) if verdict["host"] else ""
     seconds = summary["duration_s"]
@@ -61,14 +63,14 @@ def _verdict(summary: Json) -> list[str]:
         held = tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
     load: Json | None = summary["load"]
     if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
-        return [tr("The load failed: no verdict"), *wrapped(rendered(load["message"] or ""), "  ")]
+        return [tr("The load failed: no verdict"), *wrapped(rendered(result.message), "  ")]
     lines = [f"{tr(TITLES[verdict['bottleneck']])}{where}{held}  [{verdict['bottleneck']}]"]
     lines.extend(
         f"  {plain(item['metric']):<24} {figure(item['value']):>7} {item['unit']:<5} "
         f"{against(item['value'], item['threshold'])} {figure(item['threshold']):<6} {item['source']}"
         for item in verdict["evidence"]
     )
-    lines += wrapped(rendered(verdict["advice"]), "  ")
+    lines += wrapped(rendered(result.advice), "  ")
     if (following := summary["forecast"]) is not None:
         lines += wrapped(next_limit(following), "  ")
     return lines
@@ -87,7 +89,7 @@ def next_limit(forecast: Json) -> str:
     return tr(text, resource=forecast["resource"], where=where, rps=rps, low=low, high=high)
 
 
-def _load(load: Json, seconds: float) -> list[str]:
+def _load(load: Json, seconds: float, message: str) -> list[str]:
     shape = f" c={load['concurrency']}" if load["concurrency"] is not None else ""
     if load["rate"] is not None:
         shape = f" rate={figure(load['rate'])}/s"
@@ -107,8 +109,8 @@ def _load(load: Json, seconds: float) -> list[str]:
         lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
     if load["late"] or load["unsent"]:
         lines.append(f"  {pad(tr('late'), 8)} {load['late']:>10}   ({tr('never sent')} {load['unsent']})")
-    if load["message"]:
-        lines += wrapped(rendered(load["message"]), "  ")
+    if message:
+        lines += wrapped(message, "  ")
     lines += _workers(load.get("workers") or ())
     if load["latency_ms"] is not None:
         lines += ["", f"{pad(tr('Times in ms'), 13)}{_heads()}"]

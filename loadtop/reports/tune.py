@@ -4,8 +4,8 @@ import textwrap
 from typing import NamedTuple
 
 from loadtop.analysis.tune.knee import Knee, Point, points
-from loadtop.analysis.tune.outcome import Outcome
-from loadtop.analysis.tune.sizing import FULL_POOL, Sizing
+from loadtop.analysis.tune.result import TuneResult
+from loadtop.analysis.tune.sizing import FULL_POOL, BoundName, Sizing
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.finding import NONE
@@ -14,7 +14,6 @@ from loadtop.i18n import plain, rendered, tr, width
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.text import TITLES, against, figure
 from loadtop.reports.text import wrapped as wrapped_wide
-from loadtop.servers.php_fpm.record import GROUP as FPM
 from loadtop.servers.registry import VERDICTS
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
@@ -25,11 +24,11 @@ PROCESSOR = {verdict.name for verdict in VERDICTS if verdict.family is Family.PR
 """Limits that another worker makes no better."""
 
 BINDS = {
-    "memory": "memory",
-    "knee": "the knee",
-    "scoreboard": "the scoreboard",
-    "cpu": "the CPU",
-    "tested": "what was tested",
+    BoundName.MEMORY: "memory",
+    BoundName.KNEE: "the knee",
+    BoundName.SCOREBOARD: "the scoreboard",
+    BoundName.CPU: "the CPU",
+    BoundName.TESTED: "what was tested",
 }
 """What each bound is called in a sentence."""
 
@@ -37,15 +36,15 @@ WIDTH = 76
 """Cells of a line of text: as many as a page of the cockpit has room for on 80."""
 
 
-def report(outcome: Outcome) -> str:
+def report(tuned: TuneResult) -> str:
     """The whole report, lines of at most about 80 columns, with a line end."""
-    if not outcome.results:
+    if not tuned.steps:
         return tr("No step was long enough to tell anything.") + "\n"
-    lines = [HEADING, *(row(result) for result in sorted(outcome.results, key=lambda result: result.concurrency))]
-    unsteady = [str(result.concurrency) for result in outcome.results if not result.steady]
+    lines = [HEADING, *(row(result) for result in sorted(tuned.steps, key=lambda result: result.concurrency))]
+    unsteady = [str(result.concurrency) for result in tuned.steps if not result.steady]
     if unsteady:
         lines += wrapped(tr("* not steady, taken as it was at the end: {steps}", steps=", ".join(unsteady)), "  ")
-    return "\n".join([*lines, "", *curve(outcome), "", *(line.text for line in conclusion(outcome))]) + "\n"
+    return "\n".join([*lines, "", *curve(tuned), "", *(line.text for line in conclusion(tuned))]) + "\n"
 
 
 class ConclusionLine(NamedTuple):
@@ -55,11 +54,11 @@ class ConclusionLine(NamedTuple):
     main: bool = False
 
 
-def conclusion(outcome: Outcome) -> list[ConclusionLine]:
+def conclusion(tuned: TuneResult) -> list[ConclusionLine]:
     """What follows from the table: the limit, the knee, and what to set."""
-    sizing = outcome.sizing
-    found = wrapped(_no_sizing(outcome), "") if sizing is None else _sizing(sizing)
-    parts = ((_limit(outcome), False), ([""], False), (_knee(outcome), outcome.knee is not None), ([""], False))
+    sizing = tuned.sizing
+    found = wrapped(_no_sizing(tuned), "") if sizing is None else _sizing(sizing)
+    parts = ((_limit(tuned), False), ([""], False), (_knee(tuned), tuned.knee is not None), ([""], False))
     return [
         ConclusionLine(text, has_main and number == 0)
         for lines, has_main in (*parts, (found, sizing is not None))
@@ -82,10 +81,10 @@ def row(result: StepResult) -> str:
     )
 
 
-def curve(outcome: Outcome) -> list[str]:
+def curve(tuned: TuneResult) -> list[str]:
     """Throughput over concurrency as bars, with the law's value as a tick."""
-    known = points(outcome.results)
-    usl = None if outcome.knee is None else outcome.knee.usl
+    known = points(tuned.steps)
+    usl = None if tuned.knee is None else tuned.knee.usl
     top = max((point.rps for point in known), default=0.0)
     if top <= 0:
         return [tr("Nothing was served.")]
@@ -96,7 +95,7 @@ def curve(outcome: Outcome) -> list[str]:
         if usl is not None:
             cells[min(BAR + 1, round(BAR * usl.throughput(point.concurrency) / top))] = "|"
         lines.append(
-            f"{point.concurrency:>4}{figure(point.rps):>9}  {''.join(cells)}{_remark(point, outcome.knee)}".rstrip()
+            f"{point.concurrency:>4}{figure(point.rps):>9}  {''.join(cells)}{_remark(point, tuned.knee)}".rstrip()
         )
     return lines
 
@@ -109,14 +108,14 @@ def _remark(point: Point, knee: Knee | None) -> str:
     return ""
 
 
-def _limit(outcome: Outcome) -> list[str]:
-    limit = outcome.limit
+def _limit(tuned: TuneResult) -> list[str]:
+    limit = tuned.limit
     if limit is None:
         return [tr("No limit can be named: nothing was measured from the knee on.")]
     if limit.bottleneck == NONE:
-        if outcome.knee is not None and not outcome.knee.bounded:
+        if tuned.knee is not None and not tuned.knee.bounded:
             text = "No limit was reached up to {c} connections: there may be more beyond (-c allows more)."
-            return wrapped(tr(text, c=outcome.knee.highest), "")
+            return wrapped(tr(text, c=tuned.knee.highest), "")
         return [tr("No watched resource was found full where throughput stopped growing.")]
     where = tr(" on {host}", host=plain(limit.verdict.host)) if limit.verdict.host else ""
     since = tr(", from {c} connections on", c=limit.concurrency)
@@ -132,8 +131,8 @@ def _limit(outcome: Outcome) -> list[str]:
     return lines
 
 
-def _knee(outcome: Outcome) -> list[str]:
-    knee = outcome.knee
+def _knee(tuned: TuneResult) -> list[str]:
+    knee = tuned.knee
     if knee is None:
         return [tr("No knee: no step served without failing or swapping.")]
     text = tr("Knee: {rps} requests/s at {c} connections", rps=figure(knee.rps), c=knee.concurrency)
@@ -148,8 +147,8 @@ def _knee(outcome: Outcome) -> list[str]:
         text += tr(" At {c} it is worse.", c=knee.worse_from)
     if not knee.bounded:
         text += tr(" It is the highest step measured: the knee may lie beyond.")
-    if outcome.reason:
-        text += tr(" The climb ended because {reason}.", reason=rendered(outcome.reason))
+    if tuned.reason:
+        text += tr(" The climb ended because {reason}.", reason=tuned.reason)
     return wrapped(text, "") + wrapped(_law(knee), "  ")
 
 
@@ -175,14 +174,14 @@ def _law(knee: Knee) -> str:
 def _sizing(sizing: Sizing) -> list[str]:
     pool = tr(" of the pool {pool}", pool=plain(sizing.pool.name)) if sizing.pool.name else ""
     now = "" if sizing.pool.capacity is None else tr(" (now {number})", number=sizing.pool.capacity)
-    binds = tr(BINDS[sizing.bounds[0].name])
+    binds = tr(BINDS[sizing.binding])
     lines = [
         tr("Set {setting}", setting=sizing.setting)
         + pool
         + tr(" to {value}{now}: {what} binds", value=sizing.value, now=now, what=binds)
     ]
     for bound in sizing.bounds:
-        lines += wrapped(f"{bound.name:<11}{bound.workers:>6}  {rendered(bound.reason)}", "  ")
+        lines += wrapped(f"{bound.name:<11}{bound.workers:>6}  {bound.reason.render()}", "  ")
     if sizing.memory is None:
         lines += wrapped(tr("memory is not known: no process of the server could be measured."), "  ")
     lines += ["", *(f"    {plain(text)}" for text in sizing.configuration.splitlines()), ""]
@@ -195,10 +194,14 @@ def _caution(sizing: Sizing) -> str:
             "The pool itself was the limit, so what more workers would do is computed, not measured: "
             "set it, and tune again to confirm."
         )
-    if sizing.pool.group == FPM:
+    if sizing.pool.kind == "fpm":
         return tr("Reload php-fpm for it to take effect.")
     text = tr("ServerLimit needs a restart, not a reload.")
-    if sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity and sizing.bounds[0].name != "memory":
+    if (
+        sizing.pool.capacity is not None
+        and sizing.value < sizing.pool.capacity
+        and sizing.binding is not BoundName.MEMORY
+    ):
         text += tr(
             " More workers than that serve no faster, but slow clients and kept-alive connections hold workers that "
             "this load does not: leave room for them, as far as memory allows."
@@ -206,9 +209,9 @@ def _caution(sizing: Sizing) -> str:
     return text
 
 
-def _no_sizing(outcome: Outcome) -> str:
-    full = outcome.limit is not None and outcome.limit.bottleneck in FULL_POOL.values()
-    if full or any(result.pools for result in outcome.results):
+def _no_sizing(tuned: TuneResult) -> str:
+    full = tuned.limit is not None and tuned.limit.bottleneck in FULL_POOL.values()
+    if full or any(result.pools for result in tuned.steps):
         return tr(
             "No setting can be given: the knee was not reached, so nothing measured bounds the number of workers."
         )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from loadtop.recording.reader import Session
-from loadtop.recording.totals import story_of
+from loadtop.recording.totals import result_of
 from loadtop.reports.html import html
 from tests.lab.keeping import unpack
 from tests.servers.program import find_program
@@ -70,7 +70,7 @@ ASK = """<script>
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a real test."""
     with Session(unpack(KEPT, tmp_path_factory.mktemp("kept"))) as session:
-        return html(story_of(session))
+        return html(result_of(session))
 
 
 def browse(page: str, folder: Path, *options: str, fragment: str = "") -> "subprocess.CompletedProcess[str]":

@@ -5,9 +5,12 @@ diagnoser, so that what is drawn is what would be drawn live.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from loadtop.analysis.compare.run import Run
+from loadtop.analysis.totals.totals import Totals
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import (
     OTHER,
@@ -394,3 +397,11 @@ def endless() -> Iterator[Snapshot]:
         )
         yield from story.play(scene)
         number += 1
+
+
+def run_of(name: str, snapshots: Iterable[Snapshot]) -> Run:
+    """A scene as a recording that is compared."""
+    totals = Totals(None)
+    for snapshot in snapshots:
+        totals.add(snapshot)
+    return Run.of(Path(f"{name}.loadtop"), totals.result())

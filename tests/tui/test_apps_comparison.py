@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadtop.analysis.compare.comparison import Comparison, compare
-from loadtop.analysis.compare.run import read
-from tests.tui.scenes import SCENES
+from tests.tui.scenes import SCENES, run_of
 from tui.apps.comparison import ComparisonApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role, text_of
@@ -15,7 +14,7 @@ from tui.drawing.line import Role, text_of
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    runs = [read(Path(f"{name}.loadtop"), "", (), SCENES[name]()) for name in ("headroom", "swap")]
+    runs = [run_of(name, SCENES[name]()) for name in ("headroom", "swap")]
     return compare(runs, 10)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from loadtop.analysis.compare.comparison import compare
-from loadtop.analysis.compare.run import read
 from loadtop.analysis.experiment.plan import Cell, Level, Variant
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.analysis.tune.step import Sweep
+from loadtop.i18n import Message
 from loadtop.recording import container
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.library import Recording
@@ -21,7 +21,7 @@ from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Writer
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import SCENES
+from tests.tui.scenes import SCENES, run_of
 from tui.apps.cockpit import Cockpit
 from tui.apps.comparison import ComparisonApp
 from tui.apps.replay import ReplayCockpit
@@ -58,7 +58,7 @@ async def test_tune(scene: str, any_appearance: AnyAppearance, pictures: Picture
         FakeFeed(SCENES[scene]()),
         appearance=appearance,
         first=lambda appearance, view: TuneScreen(
-            appearance, view, sweep, lambda: "throughput falls at 16 connections"
+            appearance, view, sweep, lambda: Message("throughput falls at {c} connections", c=16)
         ),
     )
     await pictures(app, f"tune-{scene}{suffix}", appearance)
@@ -80,7 +80,7 @@ async def test_experiment(any_appearance: AnyAppearance, pictures: Pictures) -> 
 @pytest.mark.parametrize("keys", [(), ("end",), ("a",)])
 async def test_compare(keys: tuple[str, ...], any_appearance: AnyAppearance, pictures: Pictures) -> None:
     suffix, appearance = any_appearance
-    runs = [read(Path(f"{name}.loadtop"), "", (), SCENES[name]()) for name in ("headroom", "swap")]
+    runs = [run_of(name, SCENES[name]()) for name in ("headroom", "swap")]
     name = "-".join(("compare", *keys))
     await pictures(ComparisonApp(compare(runs, 10), appearance=appearance), f"{name}{suffix}", appearance, *keys)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.totals.totals import SummaryBuilder
+from loadtop.analysis.totals.totals import Totals
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
 from loadtop.servers.registry import VERDICT_NAMES
@@ -30,7 +30,7 @@ def test_there_are_recordings_of_most_limits() -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.removesuffix(SUFFIX))
 def test_names_the_limit_that_was_proven(path: Path, tmp_path: Path) -> None:
-    summary = SummaryBuilder("http://lab/")
+    summary = Totals("http://lab/")
     with Session(unpack(path, tmp_path)) as session:
         for snapshot in snapshots(session.frames()):
             summary.add(snapshot)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.totals.totals import SummaryBuilder
+from loadtop.analysis.totals.totals import Totals
 from loadtop.model import HostSample, LoadSample, LoadState
 from loadtop.pipeline.commands import Command, Mark, SetConcurrency, StopLoad
 from loadtop.pipeline.monitor import Monitor
@@ -112,7 +112,7 @@ async def test_what_ended_between_two_frames_gets_frames_at_once(machine: Any, l
             sample = super().take()
             return sample and replace(sample, more=self._left in (4, 3))
 
-    host, snapshots, summary = FakeHost(machine, clock), list[Snapshot](), SummaryBuilder("u")
+    host, snapshots, summary = FakeHost(machine, clock), list[Snapshot](), Totals("u")
     await Monitor("u", Quick(load, 6), [host], until_load_ends=True, clock=clock, sinks=[summary.add]).run(
         snapshots.append
     )

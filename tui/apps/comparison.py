@@ -88,13 +88,13 @@ def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line
 
 
 def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float | None]:
-    """The mean of the intervals that end in each of ``points`` equal parts of the time; the last one where none does.
-    The mean of the intervals that end in each of ``points`` equal parts of the time; the last one where none does."""
-    known = run.course.series((LOAD, name))
+    """The means of the intervals that end in each of ``points`` equal parts of the time; where none does, the last."""
+    series = run.series
     found: list[float | None] = [None] * points
-    if known is None or not points:
+    loaded = np.asarray(series.loaded, dtype=np.bool_)
+    if not points or not loaded.any():
         return found
-    at, values = np.asarray(run.course.at), np.asarray(known)
+    at, values = np.asarray(series.at)[loaded] - series.began, np.asarray(series.of(LOAD, name))[loaded]
     places = np.minimum((at / seconds * points).astype(int), points - 1)
     for place in np.unique(places):
         here = values[places == place]
@@ -108,16 +108,16 @@ def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float |
 
 def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Line:
     stretches = [
-        Stretch(max(0.0, span["from_s"] - run.course.began), span["to_s"] - run.course.began, str(span["bottleneck"]))
-        for span in run.figures["timeline"]
+        Stretch(max(0.0, span["from_s"] - run.series.began), span["to_s"] - run.series.began, str(span["bottleneck"]))
+        for span in run.summary["timeline"]
     ]
     return strip(letter_of(name, appearance.glyphs) for name in names_in(stretches, cells, per_cell, NONE))
 
 
 def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> list[Line]:
     """The marks of the run under their times."""
-    glyphs, began = appearance.glyphs, run.course.began
-    known = [(max(0.0, mark["at_s"] - began), f"{glyphs.mark} {safe(mark['text'])}") for mark in run.figures["marks"]]
+    glyphs, began = appearance.glyphs, run.series.began
+    known = [(max(0.0, mark["at_s"] - began), f"{glyphs.mark} {safe(mark['text'])}") for mark in run.summary["marks"]]
     return [line(Span(notes(known, cells, per_cell, glyphs.ellipsis), Role.ACCENT))] if known else []
 
 

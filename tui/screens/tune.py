@@ -6,10 +6,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.analysis.tune.knee import find_knee
-from loadtop.analysis.tune.outcome import Outcome
+from loadtop.analysis.tune.result import TuneResult
 from loadtop.analysis.tune.steady_state import LEAST_INTERVALS, SKIPPED
 from loadtop.analysis.tune.step import Sweep
-from loadtop.i18n import Translatable, duration, tr
+from loadtop.i18n import Message, Translatable, duration, tr
 from loadtop.reports.tune import conclusion
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, line
@@ -37,7 +37,7 @@ class TuneScreen(PageScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
 
-    def __init__(self, appearance: Appearance, view: View, sweep: Sweep, why: Callable[[], str]) -> None:
+    def __init__(self, appearance: Appearance, view: View, sweep: Sweep, why: Callable[[], Message | None]) -> None:
         super().__init__(appearance, view)
         self._sweep = sweep
         self._why = why
@@ -53,9 +53,9 @@ class TuneScreen(PageScreen):
         if results or running is not None:
             lines += table(results, running, find_knee(results), cells, self.glyphs)
         if over and results and self.CONCLUDES:
-            outcome = Outcome.of(results, self._why())
+            tuned = TuneResult.of(results, self._why())
             lines.append(())
-            for text, is_main in conclusion(outcome):
+            for text, is_main in conclusion(tuned):
                 lines.append(line(Span(safe(text), Role.TITLE if is_main else Role.TEXT)))
         return lines
 
@@ -73,9 +73,9 @@ class TuneScreen(PageScreen):
         if over:
             message = "" if view.load is None else message_text(view.load.message)
             return line(measured, Span(f"  {message}", Role.WARN))
-        if view.load is None or not self._sweep.beats:
+        if view.load is None or view.snapshot is None or not self._sweep.intervals:
             return line(tr("starting") if not done else f"{measured}{tr(', the next one begins')}")
-        spent = view.load.at - self._sweep.beats[0].load.at
+        spent = view.snapshot.at - self._sweep.step_at
         return line(
             f"{measured}{tr(', now ')}", Span(tr("{c} connections", c=view.load.concurrency), Role.VALUE),
             f" {tr('for {time}', time=duration(spent))}",
@@ -91,7 +91,7 @@ class StepsScreen(TuneScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("T", "close", "cockpit")]
 
     def __init__(self, appearance: Appearance, view: View, newest: Callable[[], Sweep]) -> None:
-        super().__init__(appearance, view, newest(), lambda: "")
+        super().__init__(appearance, view, newest(), lambda: None)
         self._newest = newest
 
     def footer(self) -> Translatable:

@@ -13,11 +13,8 @@ from tui.state.history import Curves, History
 from tui.state.view import Phase, View
 
 if TYPE_CHECKING:
-    from loadtop.analysis.totals.totals import SummaryBuilder
+    from loadtop.analysis.totals.totals import Totals
     from loadtop.analysis.tune.step import Sweep
-
-STEP_INTERVALS = 60
-"""Intervals of a step that are kept; of a longer step, only the newest ones count."""
 
 
 class FeedReader:
@@ -38,17 +35,12 @@ class FeedReader:
         self._host = ""
         self._held: View | None = None
         self._task: asyncio.Task[None] | None = None
-        self._summary: SummaryBuilder | None = None
-        self._sweep: Sweep | None = None
+        self._totals: Totals | None = None
 
     @property
     def sweep(self) -> "Sweep":
         """The steps of the load so far."""
-        if self._sweep is None:
-            from loadtop.analysis.tune.step import Sweep
-
-            self._sweep = Sweep(STEP_INTERVALS)
-        return self._sweep
+        return self._added_up().sweep
 
     @property
     def load(self) -> LoadSample | None:
@@ -109,7 +101,7 @@ class FeedReader:
         self._history = History(self.feed.interval_s, start, curves=self._curves)
         self._history.timeline.spans.extend(spans)
         self._history.marks.extend(marks)
-        self._summary = self._sweep = None
+        self._totals = None
 
     def next_host(self, step: int = 1) -> bool:
         """Show the next machine; return False where there is only one."""
@@ -129,27 +121,27 @@ class FeedReader:
 
     def report(self) -> str:
         """The report of what was measured so far; empty where nothing was."""
-        if self._summary is None:
+        if self._totals is None or not self._totals.has_begun:
             return ""
         from loadtop.reports.text import report
 
-        return report(self._summary.as_json())
+        return report(self._totals.result())
 
     def _receive(self, snapshot: Snapshot) -> None:
         self._history.add(snapshot)
-        self._sum_up(snapshot)
+        self._added_up().add(snapshot)
         self._snapshot = snapshot
         self._phase = Phase.LIVE
         if self._held is None:
             self._changed()
 
-    def _sum_up(self, snapshot: Snapshot) -> None:
-        if self._summary is None:
-            from loadtop.analysis.totals.totals import SummaryBuilder
+    def _added_up(self) -> "Totals":
+        """Everything since the feed began, or was restarted."""
+        if self._totals is None:
+            from loadtop.analysis.totals.totals import Totals
 
-            self._summary = SummaryBuilder(self.feed.url)
-        self._summary.add(snapshot)
-        self.sweep.add(snapshot)
+            self._totals = Totals(self.feed.url)
+        return self._totals
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if task.cancelled():

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadtop.analysis.compare.course import JUDGED, Key
 from loadtop.analysis.compare.run import Run
 from loadtop.analysis.compare.significance import LEVEL, Sample, holm, needed, p_value
+from loadtop.analysis.totals.series import COMPARED, Key
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.rates.metrics import LOAD_METRICS, HostMetric, LoadMetric
 from loadtop.servers.registry import HOST_METRICS
@@ -146,7 +146,7 @@ def compare(runs: Sequence[Run], percent: float, by: By | None = None) -> Compar
         raise ValueError(
             "these runs have no step in common: compare them with --by time"
             if chosen == "step"
-            else f"{next((run.path for run in runs if not run.course.at), 'one of these runs')}: no interval with load"
+            else f"{next((run.path for run in runs if not run.duration), 'one of these runs')}: no interval with load"
         )
     tables = tuple(_table(runs, period, percent) for period in periods)
     return Comparison(tuple(runs), chosen, percent, tuple(_differing(runs)), tables)
@@ -169,19 +169,19 @@ def _align_machines(runs: Sequence[Run]) -> None:
     targets = [[host for host, role in run.roles.items() if "target" in role] for run in runs]
     if all(len(found) == 1 for found in targets) and not any("target" in run.roles for run in runs):
         for run, (name,) in zip(runs, targets, strict=True):
-            run.renamed({name: "target"})
+            run.rename({name: "target"})
 
 
 def _common_steps(runs: Sequence[Run]) -> list[str]:
-    first, *others = [list(dict.fromkeys(run.course.shapes.values())) for run in runs]
-    return [shape for shape in first if all(shape in other for other in others)]
+    first, *others = [list(dict.fromkeys(run.series.loads.values())) for run in runs]
+    return [load for load in first if all(load in other for other in others)]
 
 
 def _steps(runs: Sequence[Run]) -> Iterator[Period]:
     """The same load in all runs, in the order of the first."""
-    for shape in _common_steps(runs):
-        numbers = [next(step for step, known in run.course.shapes.items() if known == shape) for run in runs]
-        yield Period(shape, tuple((-1.0, float("inf"), number) for number in numbers))
+    for load in _common_steps(runs):
+        numbers = [next(step for step, known in run.series.loads.items() if known == load) for run in runs]
+        yield Period(load, tuple((-1.0, float("inf"), number) for number in numbers))
 
 
 def _times(runs: Sequence[Run]) -> Iterator[Period]:
@@ -221,7 +221,7 @@ def _table(runs: Sequence[Run], period: Period, percent: float) -> Table:
 
 def _metrics(runs: Sequence[Run]) -> Iterator[tuple[Key, HostMetric | LoadMetric]]:
     for metric in LOAD_METRICS:
-        if metric.name in JUDGED:
+        if metric.name in COMPARED:
             yield (LOAD, metric.name), metric
     for host in dict.fromkeys(host for run in runs for host in run.roles):
         for known in HOST_METRICS:
@@ -267,13 +267,13 @@ def _limit(run: Run, stretch: tuple[float, float, int | None]) -> str | None:
     """The verdict that held longest there."""
     first, last, step = stretch
     if step is not None:
-        shape = run.course.shapes[step]
-        order = list(run.course.shapes.values()).index(shape)
-        steps = run.figures["steps"]
+        load = run.series.loads[step]
+        order = list(run.series.loads.values()).index(load)
+        steps = run.summary["steps"]
         return str(steps[order]["bottleneck"]) if order < len(steps) and steps[order]["bottleneck"] else None
     held: dict[str, float] = {}
-    began = run.course.began
-    for span in run.figures["timeline"]:
+    began = run.series.began
+    for span in run.summary["timeline"]:
         seconds = min(span["to_s"] - began, last) - max(span["from_s"] - began, first, 0.0)
         name = span["bottleneck"] + (f" on {span['host']}" if span["host"] else "")
         if seconds > 0:

@@ -1,4 +1,4 @@
-"""Runs the commands of a PLAN, here or on a far machine, bounded in time, their output kept in case one fails."""
+"""Runs the commands of a PLAN, locally or over SSH, within a time limit; keeps the output of one that fails."""
 
 import asyncio
 import os
@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from loadtop.i18n import Message, MessageError
+
 MOST_SHOWN = 4_000
 """Characters of the end of the output that are shown when a command fails."""
 
 
-class CommandError(Exception):
-    """A command failed or took too long; ``output`` is the end of what it said."""
+class CommandError(MessageError):
+    """A command failed or took too long; ``output`` is the end of its output."""
 
-    def __init__(self, message: str, output: str) -> None:
+    def __init__(self, message: Message, output: str) -> None:
         super().__init__(message)
         self.output = output
 
@@ -24,12 +26,12 @@ def command_line(command: str, place: str | None) -> list[str]:
     """How a shell command is run: ``place`` is ``None``, ``local`` or ``ssh://[USER@]HOST[:PORT]``."""
     if place is None or place == "local":
         return ["sh", "-c", command]
-    # The far shell gets the command as one word; host keys are checked, and nobody is asked for a password.
+    # The far shell gets the command as one word; host keys are checked, and there is no prompt for a password.
     return ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T", "--", place, command]
 
 
 async def run_commands(commands: Sequence[str], *, place: str | None, directory: Path, seconds: float) -> None:
-    """Run them one after another, each in a session of its own; raises :class:`CommandError` at the first that fails.
+    """Run them one after another, each in its own session; raises :class:`CommandError` at the first that fails.
 
     Output goes to a file, not through a pipe: a server that a command starts may keep it open for as long as it runs.
     """
@@ -45,18 +47,21 @@ async def run_commands(commands: Sequence[str], *, place: str | None, directory:
             )
             try:
                 code = await asyncio.wait_for(process.wait(), seconds)
-                message = f"ended with {code}" if code else ""
+                message = Message("ended with {code}", code=code) if code else None
             except TimeoutError:
-                message = f"did not end within {seconds:g} s"
+                message = Message("did not end within {seconds} s", seconds=f"{seconds:g}")
             finally:
                 if process.returncode is None:
                     with suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
                     await process.wait()
-            if message:
+            if message is not None:
                 output.seek(max(0, output.seek(0, os.SEEK_END) - MOST_SHOWN))
-                where = "" if place in (None, "local") else f" on {place}"
-                raise CommandError(f"'{command}'{where} {message}", output.read().decode("utf-8", "replace"))
+                said = output.read().decode("utf-8", "replace")
+                if place in (None, "local"):
+                    raise CommandError(Message("'{command}' {message}", command=command, message=message), said)
+                failure = Message("'{command}' on {place} {message}", command=command, place=place, message=message)
+                raise CommandError(failure, said)
 
 
 async def wait_until_ready(ready: str, *, place: str | None, directory: Path, seconds: float) -> None:
@@ -78,7 +83,8 @@ async def wait_until_ready(ready: str, *, place: str | None, directory: Path, se
         if not said:
             return
         if asyncio.get_running_loop().time() >= deadline:
-            raise CommandError(f"the server is not ready after {seconds:g} s: {ready}", said)
+            text = "the server is not ready after {seconds} s: {ready}"
+            raise CommandError(Message(text, seconds=f"{seconds:g}", ready=ready), said)
         await asyncio.sleep(0.1)
 
 

@@ -1,4 +1,4 @@
-"""The results of an experiment as they come, a line of JSON each: what is in it need not be measured again."""
+"""The results of an experiment in a file, a line of JSON each: a cell that is in it is not measured again."""
 
 import json
 import os
@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from loadtop.analysis.experiment.plan import Cell
-
-LEDGER = "cells.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +99,15 @@ def _mean(tree: Any, *names: str) -> float | None:
     return tree if isinstance(tree, int | float) else None
 
 
-class Ledger:
-    """The file of results in a directory of its own. A line that was cut off by a crash is left out."""
+class ResultFile:
+    """``cells.jsonl`` in the directory of an experiment. A line that was cut off by a crash is left out."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.file = directory / LEDGER
+        self.file = directory / "cells.jsonl"
 
     def read(self) -> dict[str, CellResult]:
-        """What was measured before, by the cells' keys."""
+        """The results so far, by the keys of their cells."""
         try:
             lines = self.file.read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
@@ -124,7 +122,7 @@ class Ledger:
         return found
 
     def add(self, result: CellResult) -> None:
-        """Write one down, safely before the next begins. Raises OSError."""
+        """Append a result, and wait until it is on the disk. Raises OSError."""
         self.directory.mkdir(parents=True, exist_ok=True)
         cut = self.file.exists() and not self.file.read_bytes().endswith(b"\n") and self.file.stat().st_size > 0
         with self.file.open("a", encoding="utf-8") as file:
@@ -132,6 +130,6 @@ class Ledger:
             file.flush()
             os.fsync(file.fileno())
 
-    def forget(self) -> None:
-        """Begin anew."""
+    def clear(self) -> None:
+        """Delete all results."""
         self.file.unlink(missing_ok=True)

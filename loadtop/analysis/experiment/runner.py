@@ -1,4 +1,4 @@
-"""Goes through the cells of an experiment: brings the variant about, has it measured, writes the result down."""
+"""Goes through the cells of an experiment: applies the variant, has it measured, stores the result."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from loadtop.analysis.experiment.commands import CommandError, run_commands, wait_until_ready
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan, Variant
-from loadtop.analysis.experiment.results import CellResult, Ledger
+from loadtop.analysis.experiment.results import CellResult, ResultFile
+from loadtop.i18n import Message, MessageError
 
 Measure = Callable[[Cell], Awaitable[CellResult | None]]
 """Runs the test of a cell; ``None`` where it was cut short."""
@@ -14,7 +15,7 @@ Measure = Callable[[Cell], Awaitable[CellResult | None]]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Which cell comes, of how many, and about how many seconds are left (``None`` where nobody knows)."""
+    """The next cell, its number of how many, and about how many seconds are left (``None``: not known)."""
 
     number: int
     of: int
@@ -22,31 +23,31 @@ class Progress:
     left_s: float | None
 
 
-class VariantError(Exception):
-    """A variant could not be brought about. ``restored`` says what became of the first one."""
+class VariantError(MessageError):
+    """A variant could not be applied. ``restored`` says whether the first one is in place again."""
 
-    def __init__(self, variant: Variant, error: CommandError, restored: str) -> None:
-        super().__init__(f"variant {variant.name}: {error}")
+    def __init__(self, variant: Variant, error: CommandError, restored: Message) -> None:
+        super().__init__(Message("variant {name}: {error}", name=variant.name, error=error.message))
         self.output = error.output
         self.restored = restored
 
 
 class Runner:
-    """``measure`` runs a cell, ``told`` hears of each before it begins."""
+    """``measure`` runs a cell; ``on_progress`` is called before each. ``results`` are by the keys of their cells."""
 
     def __init__(
         self,
         plan: ExperimentPlan,
-        ledger: Ledger,
+        file: ResultFile,
         measure: Measure,
-        told: Callable[[Progress], None],
+        on_progress: Callable[[Progress], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.results = {key: result for key, result in ledger.read().items() if result.state == "done"}
+        self.results = {key: result for key, result in file.read().items() if result.state == "done"}
         self._plan = plan
-        self._ledger = ledger
+        self._file = file
         self._measure = measure
-        self._told = told
+        self._on_progress = on_progress
         self._clock = clock
         self._applied: Variant | None = None
 
@@ -59,21 +60,21 @@ class Runner:
             for index, cell in enumerate(missing):
                 each = self._plan.seconds(took)
                 left = None if each is None else each * (len(missing) - index)
-                self._told(Progress(len(cells) - len(missing) + index + 1, len(cells), cell, left))
+                self._on_progress(Progress(len(cells) - len(missing) + index + 1, len(cells), cell, left))
                 began = self._clock()
-                await self._bring_about(cell.variant)
+                await self._switch_to(cell.variant)
                 result = await self._measure(cell)
                 if result is None:
                     return False
                 took.append(self._clock() - began)
                 self.results[cell.key] = result
-                self._ledger.add(result)
+                self._file.add(result)
         finally:
             if self._plan.finish:
-                await self._run(self._plan.finish, None)
+                await run_commands(self._plan.finish, place=None, directory=self._plan.file.parent, seconds=60.0)
         return True
 
-    async def _bring_about(self, variant: Variant) -> None:
+    async def _switch_to(self, variant: Variant) -> None:
         """Apply a variant, unless the cell before had it too; raises :class:`VariantError`."""
         if self._applied is variant:
             return
@@ -86,20 +87,18 @@ class Runner:
 
     async def _apply(self, variant: Variant) -> None:
         place = None if variant.host is None else self._plan.hosts[variant.host]
-        await run_commands(variant.apply, place=place, directory=self._plan.file.parent, seconds=variant.command_s)
-        await wait_until_ready(variant.ready, place=place, directory=self._plan.file.parent, seconds=variant.ready_s)
+        directory = self._plan.file.parent
+        await run_commands(variant.apply, place=place, directory=directory, seconds=variant.command_s)
+        await wait_until_ready(variant.ready, place=place, directory=directory, seconds=variant.ready_s)
 
-    async def _restore(self, failed: Variant) -> str:
-        """Bring the first variant about again; what to say of it."""
+    async def _restore(self, failed: Variant) -> Message:
+        """Apply the first variant again; what to say of it."""
         first = self._plan.variants[0]
         if failed is first:
-            return f"{first.name} is the first variant: there is nothing to go back to"
+            return Message("{name} is the first variant: there is nothing to go back to", name=first.name)
         try:
             await self._apply(first)
         except CommandError as error:
-            return f"the first variant, {first.name}, could NOT be restored: {error}"
-        return f"the first variant, {first.name}, is restored"
-
-    async def _run(self, commands: tuple[str, ...], host: str | None) -> None:
-        place = None if host is None else self._plan.hosts[host]
-        await run_commands(commands, place=place, directory=self._plan.file.parent, seconds=60.0)
+            text = "the first variant, {name}, could NOT be restored: {error}"
+            return Message(text, name=first.name, error=error.message)
+        return Message("the first variant, {name}, is restored", name=first.name)

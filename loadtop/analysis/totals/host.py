@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from loadtop.analysis.totals.servers import ServerSummary
-from loadtop.analysis.totals.statistic import Statistic
+from loadtop.analysis.statistic import Statistic
+from loadtop.analysis.totals.servers import ServerTotals
 from loadtop.model import LOADTOP, OTHER, Process
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import GroupRates
@@ -16,7 +16,7 @@ from loadtop.servers.registry import HOST_METRICS
 Json = dict[str, Any]
 
 
-class HostSummary:
+class HostTotals:
     """Adds up every interval of one machine into its part of the JSON summary."""
 
     def __init__(self, name: str) -> None:
@@ -27,8 +27,8 @@ class HostSummary:
         self._items: dict[tuple[str, str], dict[str, Statistic]] = {}
         self._rss_kb = Statistic()
         self._pss_kb = Statistic()
-        self._servers = ServerSummary()
-        self._processes = ProcessSummary()
+        self._servers = ServerTotals()
+        self._processes = ProcessTotals()
         self._page: ApacheStatus | None = None
         self._newest: HostView | None = None
 
@@ -156,7 +156,7 @@ KEPT = 200
 _COUNTS = ("processes", "running", "blocked", "threads", "cpu_pct")
 
 
-class ProcessSummary:
+class ProcessTotals:
     """Adds up every interval. A process that was not among the busiest of an interval counts 0 for it at the end."""
 
     def __init__(self) -> None:

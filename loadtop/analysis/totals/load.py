@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
-from loadtop.analysis.totals.statistic import Statistic
+from loadtop.analysis.statistic import Statistic, latency_json, times_json
 from loadtop.model import Distribution, EngineWorker, Failures, LoadSample, LoadState, StatedTimes
-from loadtop.model.histogram import EMPTY, mean, median, merge, percentile, sd
+from loadtop.model.histogram import EMPTY, merge
 from loadtop.rates.metrics import PERCENTILES
 
 Json = dict[str, Any]
@@ -22,20 +22,20 @@ def counts(load: LoadSample | None, before: LoadSample | None) -> bool:
     return not load.state.ended or (before is not None and not before.state.ended)
 
 
-class LoadSummary:
+class LoadTotals:
     """Adds up the intervals of the load that are not warm-up."""
 
     def __init__(self) -> None:
         self.last: LoadSample | None = None
         self.distributions: dict[str, Distribution] = dict.fromkeys(PARTS, EMPTY)
         self.corrected: Distribution | None = None
-        self._workers: dict[str, WorkerSummary] = {}
+        self._workers: dict[str, WorkerTotals] = {}
 
     def add(self, sample: LoadSample) -> None:
         """Count one interval."""
         self.last = sample
         for worker in sample.workers:
-            known = self._workers.setdefault(worker.name, WorkerSummary(worker))
+            known = self._workers.setdefault(worker.name, WorkerTotals(worker))
             known.add(worker, running=sample.state is LoadState.RUNNING)
         if sample.latencies is None or sample.state in (LoadState.WARMUP, LoadState.STARTING):
             return
@@ -83,7 +83,7 @@ class LoadSummary:
             **{f"{part}_ms": self._times(part, stated.get(part)) for part in PARTS[1:]},
             "workers": [worker.as_json() for worker in self._workers.values()] or None,
             "state": str(last.state),
-            "message": last.message or None,
+            "message": str(last.message) or None,
         }
 
     def _times(self, part: str, stated: StatedTimes | None) -> Json | None:
@@ -116,33 +116,7 @@ def _stated_latency(stated: StatedTimes) -> Json:
     return {name: getattr(stated, f"{name}_ms") for name in ("min", "mean", "sd", *PERCENTILES, "max")}
 
 
-def latency_json(distribution: Distribution) -> Json | None:
-    """Extremes, mean, sd and percentiles in ms; ``None`` where nothing was measured."""
-    if distribution.count == 0:
-        return None
-    times = times_json(distribution) or {}
-    percentiles = {name: _ms(percentile(distribution, percent)) for name, percent in PERCENTILES.items()}
-    return {"min": times["min"], "mean": times["mean"], "sd": times["sd"], **percentiles, "max": times["max"]}
-
-
-def times_json(distribution: Distribution) -> Json | None:
-    """Min, mean, sd, median and max in ms; ``None`` where nothing was measured."""
-    if distribution.count == 0:
-        return None
-    return {
-        "min": _ms(distribution.min_us),
-        "mean": _ms(mean(distribution)),
-        "sd": _ms(sd(distribution)),
-        "median": _ms(median(distribution)),
-        "max": _ms(distribution.max_us),
-    }
-
-
-def _ms(microseconds: float) -> float:
-    return round(microseconds / 1000.0, 3)
-
-
-class WorkerSummary:
+class WorkerTotals:
     """One worker: its state at the end, and figures of the intervals in which load ran."""
 
     def __init__(self, worker: EngineWorker) -> None:

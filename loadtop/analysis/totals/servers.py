@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from loadtop.analysis.totals.statistic import Statistic
+from loadtop.analysis.statistic import Statistic
 from loadtop.rates.measured import HostView
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.haproxy.record import HaproxyProxy
@@ -15,7 +15,7 @@ _POOL = ("active", "idle", "total", "listen_queue", "requests_s", "max_children_
 _LINE = ("queue", "sessions", "sessions_s", "requests_s", "http_5xx_s", "queue_ms", "response_ms")
 
 
-class ServerSummary:
+class ServerTotals:
     """Adds up every interval of the servers behind or before Apache. One that comes later is there from then on."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import itemgetter
 
-from loadtop.analysis.totals.statistic import Statistic
+from loadtop.analysis.statistic import Statistic
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.pipeline.snapshot import Snapshot
 

@@ -1,42 +1,104 @@
-"""Adds a test up moment by moment; gives the JSON summary of the contract."""
+"""Adds a test up, snapshot by snapshot, once: every report, comparison and sweep takes its result."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from loadtop import __version__
-from loadtop.analysis.totals.host import HostSummary
-from loadtop.analysis.totals.load import LoadSummary, counts
-from loadtop.analysis.totals.steps import StepSummary
+from loadtop.analysis.totals.host import HostTotals
+from loadtop.analysis.totals.load import LoadTotals, counts
+from loadtop.analysis.totals.series import Series, SeriesData
+from loadtop.analysis.totals.settings import Setting, Settings
+from loadtop.analysis.totals.steps import StepTotals
 from loadtop.analysis.totals.timeline import Timeline
-from loadtop.analysis.tune.step import Sweep
-from loadtop.diagnosis.finding import NONE, Forecast
-from loadtop.model import LoadSample, LoadState
+from loadtop.analysis.tune.step import StepResult, Sweep
+from loadtop.diagnosis.finding import NONE, Finding, Forecast
+from loadtop.i18n import Message, Text
+from loadtop.model import Distribution, LoadSample, LoadState
 from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
 
 SCHEMA = "loadtop.summary/1"
 Json = dict[str, Any]
 
-OF_THE_GENERATOR = ("generator", "client-ports", "client-files")
+INVALID = ("generator", "client-ports", "client-files")
+"""Limits of the load generator, which stop a load before its first request."""
 
-SWEPT = 60
-"""Intervals of a step that are kept to look for the knee: the newest."""
+TUNE = ("tune",)
+"""How the command line of a sweep begins."""
+
+STEP_INTERVALS = 60
+"""Intervals of a step that are kept to look for the knee: the newest. ``tune`` bounds its steps itself."""
 
 
-class SummaryBuilder:
-    """Takes every moment once, in order, in constant memory. ``url`` is what was tested (``None``: only watched).
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """All that is reported of a test, as plain data: :meth:`as_data` gives JSON, :meth:`from_data` reads it.
+
+    ``summary`` is the JSON summary of the contract, which is in English; ``advice`` and the message of ``last_load``
+    are for people. ``last_load`` is the load's last sample, ``distributions`` the response times by part, merged.
+    ``roles`` are those of the machines, ``steps`` the steps of a sweep while they were steady.
+    """
+
+    url: str | None
+    summary: Json
+    advice: Text
+    last_load: LoadSample | None
+    distributions: dict[str, Distribution]
+    roles: dict[str, str]
+    settings: tuple[Setting, ...]
+    series: SeriesData
+    steps: tuple[StepResult, ...]
+    command_line: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> Text:
+        """What went wrong with the load; empty where nothing did."""
+        return "" if self.last_load is None else self.last_load.message
+
+    @property
+    def is_tune(self) -> bool:
+        """Whether the test is a sweep made by ``loadtop tune``."""
+        return self.command_line[:1] == TUNE
+
+    def as_data(self) -> Json:
+        """The result as dictionaries, lists, strings and numbers."""
+        import msgspec
+
+        data: Json = msgspec.to_builtins(self, str_keys=True)
+        return data
+
+    @classmethod
+    def from_data(cls, data: object) -> "RunResult":
+        """The result that :meth:`as_data` gave; raises ValueError where it is another thing."""
+        import msgspec
+
+        try:
+            found = msgspec.convert(data, cls, str_keys=True)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise ValueError(f"not the result of a test: {error}") from None
+        if not found.series.is_whole:
+            raise ValueError("not the result of a test: series of different lengths")
+        return found
+
+
+class Totals:
+    """Takes every snapshot once, in order, in bounded memory. ``url`` is what is tested (``None``: only watched).
 
     Only intervals in which load ran count (all of them where there is none): not the warm-up, not what came after.
     """
 
-    def __init__(self, url: str | None) -> None:
+    def __init__(self, url: str | None, command_line: tuple[str, ...] = ()) -> None:
         self.url = url
-        self.load = LoadSummary()
-        self.hosts: dict[str, HostSummary] = {}
+        self.command_line = command_line
+        self.load = LoadTotals()
+        self.hosts: dict[str, HostTotals] = {}
         self.timeline = Timeline()
         self.marks: list[tuple[float, str]] = []
-        self._steps: dict[int, StepSummary] = {}
-        self._sweep = Sweep(most_beats=SWEPT)
+        self.settings = Settings()
+        self.series = Series()
+        self.sweep = Sweep(None if command_line[:1] == TUNE else STEP_INTERVALS)
+        self._steps: dict[int, StepTotals] = {}
         self._forecast: Forecast | None = None
         self._started: float | None = None
         self._before: LoadSample | None = None
@@ -45,31 +107,33 @@ class SummaryBuilder:
         self._end = 0.0
 
     def add(self, snapshot: Snapshot) -> None:
-        """Count one moment."""
-        frame = snapshot.measured.frame
+        """Count one interval."""
+        frame, load = snapshot.frame, snapshot.load
         if self._started is None:
             self._started = frame.wall - frame.at
         self.marks += [(frame.at, text) for text in frame.marks]
-        counted = counts(frame.load, self._before)
+        self.settings.add(snapshot)
+        self.series.add(snapshot)
+        counted = counts(load, self._before)
         self.timeline.add(snapshot, counted)
         if counted:
             self._end = frame.at
             self._forecast = snapshot.diagnosis.forecast or self._forecast
-            whole = frame.load is None or not (frame.load.state.ended or (self._before and self._before.more))
-            for host in snapshot.measured.hosts:
-                self.hosts.setdefault(host.name, HostSummary(host.name)).add(host, whole=whole)
-        if frame.load is not None:
+            whole = load is None or not (load.state.ended or (self._before and self._before.more))
+            for host in snapshot.hosts:
+                self.hosts.setdefault(host.name, HostTotals(host.name)).add(host, whole=whole)
+        if load is not None:
             if counted:
-                self._add_step(snapshot, frame.load)
-            if frame.load.rate is None:
-                self._sweep.add(snapshot)
-            self.load.add(frame.load)
-            self._before = frame.load
+                self._add_step(snapshot, load)
+            if load.rate is None:
+                self.sweep.add(snapshot)
+            self.load.add(load)
+            self._before = load
         self._at = frame.at
 
     @property
-    def begun(self) -> bool:
-        """Whether there was anything to add up."""
+    def has_begun(self) -> bool:
+        """Whether a snapshot was counted."""
         return self._started is not None
 
     @property
@@ -77,8 +141,24 @@ class SummaryBuilder:
         """The newest sample of the load."""
         return self.load.last
 
+    def result(self) -> RunResult:
+        """What was added up so far."""
+        summary = self.as_json()
+        return RunResult(
+            url=self.url,
+            summary=summary,
+            advice=self._main_finding()[0].advice,
+            last_load=self.load.last,
+            distributions=self.load.distributions,
+            roles=self.settings.roles,
+            settings=tuple(self.settings.all()),
+            series=self.series.as_data(),
+            steps=tuple(self.sweep.results),
+            command_line=self.command_line,
+        )
+
     def as_json(self) -> Json:
-        """The whole summary in the contract's schema ``loadtop.summary/1``."""
+        """The summary in the contract's schema ``loadtop.summary/1``."""
         last = self.load.last
         seconds = self._end if last is None else last.elapsed_s
         steps = [step.as_json() for step in self._steps.values()]
@@ -102,18 +182,17 @@ class SummaryBuilder:
             ],
             "steps": [step for step in steps if step is not None] if len(steps) > 1 else [],
             "marks": [{"at_s": round(at, 3), "text": text} for at, text in self.marks],
-            **self._swept(),
+            **self._knee_and_sizing(),
             "forecast": self._next_limit(),
         }
 
-    def _swept(self) -> Json:
-        """``knee`` and ``sizing``, where connections were stepped and each step was long enough to tell something."""
-        results = self._sweep.results
-        if len({result.concurrency for result in results}) < 2:
+    def _knee_and_sizing(self) -> Json:
+        """``knee`` and ``sizing``, where connections were stepped and each step was long enough to be measured."""
+        if len({step.concurrency for step in self.sweep.results}) < 2:
             return {"knee": None, "sizing": None}
-        from loadtop.analysis.tune.outcome import Outcome  # what a test without steps need not load
+        from loadtop.analysis.tune.result import TuneResult  # what a test without steps need not load
 
-        return Outcome.of(results).found()
+        return TuneResult.of(self.sweep.results).as_json()
 
     def _next_limit(self) -> Json | None:
         """What would be full first, as last forecast while load ran; ``None`` where a limit was reached."""
@@ -127,29 +206,25 @@ class SummaryBuilder:
     def _add_step(self, snapshot: Snapshot, load: LoadSample) -> None:
         step = self._steps.get(load.step)
         if step is None:
-            step = self._steps[load.step] = StepSummary(self._counted, self._at)
+            step = self._steps[load.step] = StepTotals(self._counted, self._at)
         self._counted = load
         step.add(snapshot, load)
 
     @property
     def _never_began(self) -> bool:
-        """Whether the load failed without a request: a machine that is full then is not full of it."""
+        """Whether the load failed without a request: a machine that is full then is not full because of it."""
         last = self.load.last
         return last is not None and last.state is LoadState.FAILED and not last.requests and not last.failed
 
-    def _verdict(self) -> Json:
+    def _main_finding(self) -> tuple[Finding, float, float]:
+        """The verdict that held longest, when it began and for how long, in seconds."""
         longest = self.timeline.longest()
-        if longest is None or (self._never_began and longest[0].bottleneck not in OF_THE_GENERATOR):
-            return {
-                "bottleneck": "none",
-                "host": None,
-                "confidence": 0.0,
-                "since_s": 0.0,
-                "held_s": 0.0,
-                "evidence": [],
-                "advice": "Nothing was measured.",
-            }
-        finding, since, held = longest
+        if longest is None or (self._never_began and longest[0].bottleneck not in INVALID):
+            return Finding(NONE, None, 0.0, 0.0, 0.0, (), Message("Nothing was measured.")), 0.0, 0.0
+        return longest
+
+    def _verdict(self) -> Json:
+        finding, since, held = self._main_finding()
         return {
             "bottleneck": str(finding.bottleneck),
             "host": finding.host,
@@ -168,6 +243,6 @@ class SummaryBuilder:
                 }
                 for item in finding.evidence
             ],
-            "advice": finding.advice,
+            "advice": str(finding.advice),
             "symptoms": [str(symptom.bottleneck) for symptom in finding.symptoms],
         }

@@ -1,20 +1,20 @@
-"""The steps of a sweep: what the load and the machines under test did while each was steady."""
+"""The steps of a sweep over concurrencies: what the load and the machines under test did while each was steady."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
-from loadtop.analysis.totals.load import latency_json
-from loadtop.analysis.totals.steps import TargetFigures, swap_traffic, targets
-from loadtop.analysis.tune.servers import Pool, pools
-from loadtop.analysis.tune.steady_state import Pulse, Window, window_of
+from loadtop.analysis.statistic import latency_json
+from loadtop.analysis.targets import TargetMeans, TargetValues, target_values, targets
+from loadtop.analysis.tune.pools import Pool, pools
+from loadtop.analysis.tune.steady_state import Window, steady_window
 from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import Message
-from loadtop.model import Distribution, LoadSample, LoadState
+from loadtop.model import Distribution, HostSample, LoadSample, LoadState
 from loadtop.model.histogram import merge
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.measured import HostView
 
 Json = dict[str, Any]
 
@@ -26,43 +26,67 @@ FAILING = 0.10
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
-    """One interval of a step: the moment at its end, and how many requests ended in it."""
+class Interval:
+    """One interval of a step, which ended at ``at`` on the session's axis: the requests that ended in it, and what the
+    machines under test did. ``pools`` and ``room_kb`` are those of the first machine. ``seconds`` is its length."""
 
-    snapshot: Snapshot
-    load: LoadSample
+    at: float
+    concurrency: int
     requests: int
     failed: int
     non_2xx: int
     seconds: float
+    latency: Distribution | None
+    findings: tuple[Finding, ...]
+    targets: dict[str, TargetValues]
+    pools: tuple[Pool, ...]
+    room_kb: float | None
 
     @classmethod
-    def between(cls, before: LoadSample, load: LoadSample, snapshot: Snapshot) -> "Beat | None":
-        """The interval between two samples; ``None`` where requests were not counted, or anew."""
+    def between(cls, before: LoadSample, load: LoadSample, snapshot: Snapshot) -> "Interval | None":
+        """The interval between two samples; ``None`` where requests were not counted, or counted from 0 again."""
         if load.requests is None or before.requests is None or load.requests < before.requests:
             return None
+        first = next(iter(targets(snapshot)), None)
+        found = () if first is None else pools(first)
+        diagnosis = snapshot.diagnosis
         return cls(
-            snapshot,
-            load,
+            snapshot.at,
+            load.concurrency or 0,
             load.requests - before.requests,
             (load.failed or 0) - (before.failed or 0),
             (load.non_2xx or 0) - (before.non_2xx or 0),
             load.elapsed_s - before.elapsed_s,
+            None if load.latencies is None else load.latencies.total,
+            (diagnosis.verdict, *(each for each in diagnosis.findings if each != diagnosis.verdict)),
+            target_values(snapshot),
+            found,
+            None if first is None or first.sample is None else _room(first.sample, found),
         )
 
     @property
-    def pulse(self) -> Pulse:
-        return Pulse(self.requests, self.seconds)
+    def swaps(self) -> bool:
+        """Whether a machine under test swaps."""
+        return any((values.swap_kb_s or 0.0) > SWAP_KB_S for values in self.targets.values())
+
+    @property
+    def verdict_without_swap(self) -> Finding:
+        """The verdict if swapping is disregarded."""
+        verdict = self.findings[0]
+        if verdict.bottleneck != "swap":
+            return verdict
+        others = (finding for finding in self.findings if finding.bottleneck != "swap")
+        return next(others, Finding(NONE, None, 0.0, self.at, 0.0, (), Message("There is headroom.")))
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """A step while it was steady. Times in seconds, shares of time in percent, ``swap_kb_s`` in and out together.
 
-    Where several machines serve the load, ``idle``, ``iowait`` and what concerns swap are the worst of them
-    (:class:`TargetFigures`). What the sizing needs is of one machine, the first: ``pools`` hold means over the step;
-    ``room_kb`` is the memory that the servers have together: what they take and what is free, or the limit of their
-    control group; ``used`` is the share of the processors. What was not measured is ``None``.
+    Where several machines serve the load, ``idle``, ``iowait`` and swap are those of the worst. What the sizing
+    needs is of the first machine: ``pools`` hold means over the step; ``room_kb`` is the memory that servers can
+    have there: what they take and what is free, or the limit of their control group; ``used`` is the share of the
+    processors. What was not measured is ``None``.
     """
 
     concurrency: int
@@ -81,7 +105,6 @@ class StepResult:
     verdict: Finding
     pools: tuple[Pool, ...]
     room_kb: float | None
-    limited_by_cgroup: bool
     used: float | None = None
 
     @property
@@ -98,12 +121,12 @@ class StepResult:
 
     @property
     def swaps(self) -> bool:
-        """Whether it is felt: the traffic alone may be that of something else on the machine."""
+        """Whether swapping limits the step: the traffic alone may be that of something else on the machine."""
         return self.bottleneck == "swap" and (self.swap_kb_s is None or self.swap_kb_s > SWAP_KB_S)
 
     @property
     def busy(self) -> int | None:
-        """Busy slots of the first Apache."""
+        """Busy slots of the first web server."""
         return next((pool.busy for pool in self.pools if not pool.name), None)
 
     def as_json(self) -> Json:
@@ -126,180 +149,145 @@ class StepResult:
         }
 
 
-def window(beats: Sequence[Beat], *, aftermath: bool = False) -> Window | None:
-    """Which of the beats count; ``None`` while there are too few.
-
-    In the ``aftermath`` of a step that swapped, what was swapped out must come back first: that traffic is not this
-    step's, unless it never ends.
-    """
-    if not beats:
-        return None
-    swapping = [index for index, beat in enumerate(beats) if _swaps(beat.snapshot)]
-    settled = swapping[-1] if aftermath and swapping else 0
-    still = settled == len(beats) - 1
-    pulses = [beat.pulse for beat in beats]
-    found = window_of(pulses if still else pulses[settled:], beats[-1].load.concurrency or 1)
-    if found is not None:
-        return found if still else replace(found, first=found.first + settled)
-    found = window_of(pulses, beats[-1].load.concurrency or 1)
-    return None if found is None else replace(found, steady=False)
-
-
-def measure(beats: Sequence[Beat], *, aftermath: bool = False) -> StepResult | None:
-    """The result of a step from all its beats; ``None`` where it was too short to tell anything."""
-    found = window(beats, aftermath=aftermath)
-    if found is None:
-        return None
-    part = beats[found.first :]
-    figures = TargetFigures()
-    for beat in part:
-        figures.add(beat.snapshot)
-    worst, first = figures.worst, figures.first
-    hosts = [host for beat in part for host in targets(beat.snapshot)[:1]]
-    rooms = [room for host in hosts if (room := _room(host)) is not None]
-    return StepResult(
-        concurrency=part[-1].load.concurrency or 0,
-        at_s=part[-1].snapshot.at,
-        seconds=sum(beat.seconds for beat in part),
-        requests=sum(beat.requests for beat in part),
-        failed=sum(beat.failed for beat in part),
-        non_2xx=sum(beat.non_2xx for beat in part),
-        steady=found.steady,
-        drift=found.drift,
-        latency=merge(beat.load.latencies.total for beat in part if beat.load.latencies is not None),
-        idle=worst.idle,
-        iowait=worst.iowait,
-        swap_used=worst.swap_used,
-        swap_kb_s=worst.swap_kb_s,
-        verdict=_verdict(part, worst.swap_kb_s),
-        pools=_mean_pools([pools(host) for host in hosts]),
-        room_kb=min((room for room, _ in rooms), default=None),
-        limited_by_cgroup=any(limited for _, limited in rooms),
-        used=None if first is None or first.idle is None else 100.0 - first.idle - (first.iowait or 0.0),
-    )
-
-
-def _swaps(snapshot: Snapshot) -> bool:
-    """Whether a machine under test swaps."""
-    return any((swap_traffic(host) or 0.0) > SWAP_KB_S for host in targets(snapshot))
-
-
-def _verdict(part: Sequence[Beat], swap_kb_s: float | None) -> Finding:
-    """What held most often in the later half: a finding is raised, and dropped, a few intervals late.
-
-    A ``swap`` that is only not cleared yet, by the rest of a step before, is passed over.
-    """
-    over = swap_kb_s is not None and swap_kb_s <= SWAP_KB_S
-    later = [
-        _without_swap(beat.snapshot) if over else beat.snapshot.diagnosis.verdict for beat in part[len(part) // 2 :]
-    ]
-    counts = Counter((finding.bottleneck, finding.host) for finding in later)
-    most = max(counts.values())
-    return next(f for f in reversed(later) if counts[f.bottleneck, f.host] == most)
-
-
-def _without_swap(snapshot: Snapshot) -> Finding:
-    """The verdict were it not for ``swap``."""
-    diagnosis = snapshot.diagnosis
-    if diagnosis.verdict.bottleneck != "swap":
-        return diagnosis.verdict
-    others = (finding for finding in diagnosis.findings if finding.bottleneck != "swap")
-    return next(others, Finding(NONE, None, 0.0, snapshot.at, 0.0, (), Message("There is headroom.")))
-
-
-def _room(host: HostView) -> tuple[float, bool] | None:
-    """Memory in kB that the servers of a machine have, and whether a control group sets it."""
-    sample = host.sample
-    if sample is None:
-        return None
-    known = [pool.memory_kb for pool in pools(host)]
-    taken = sum(memory for memory in known if memory is not None)
-    available = None if sample.memory is None else sample.memory.available_kb
-    free = None if available is None or not taken else available + taken
-    limit = None if sample.cgroup is None else sample.cgroup.memory_limit_kb
-    if limit is not None and (free is None or limit < free):
-        return float(limit), True
-    return None if free is None else (float(free), False)
-
-
-def _mean_pools(seen: Sequence[tuple[Pool, ...]]) -> tuple[Pool, ...]:
-    """Each pool with the means of what changes; the newest of what does not."""
-    found: dict[str, list[Pool]] = {}
-    for each in seen:
-        for pool in each:
-            found.setdefault(f"{pool.group} {pool.name}", []).append(pool)
-    return tuple(_mean_pool(part) for part in found.values())
-
-
-def _mean_pool(part: Sequence[Pool]) -> Pool:
-    newest = part[-1]
-    rss = [pool.rss_kb for pool in part if pool.rss_kb is not None]
-    shared = [pool.shared_kb for pool in part if pool.shared_kb is not None]
-    return Pool(
-        newest.group,
-        newest.name,
-        newest.manager,
-        newest.capacity,
-        round(_mean([pool.started for pool in part])),
-        round(_mean([pool.busy for pool in part])),
-        max(pool.busy_most for pool in part),
-        newest.threads_per_child,
-        newest.processes,
-        round(_mean(rss)) if rss else None,
-        _mean(shared) if rss and 2 * len(shared) >= len(rss) else None,
-    )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
 class Sweep:
-    """Takes every moment once, in order. Only the step that runs is kept in full.
+    """Takes every snapshot once, in order, live or from a recording. Only the running step is kept in full.
 
-    A step begins where the sample's ``step`` changes. ``results`` are those of steps that ended.
+    A step begins where the sample's ``step`` or its concurrency changes. ``results`` are those of steps that ended.
+    ``most_intervals`` bounds the running step to its newest intervals.
     """
 
-    def __init__(self, most_beats: int | None = None) -> None:
-        """``most_beats`` bounds what is kept of the step that runs to its newest intervals."""
-        self._most_beats = most_beats
+    def __init__(self, most_intervals: int | None = None) -> None:
+        self._most_intervals = most_intervals
         self.results: list[StepResult] = []
-        self.beats: list[Beat] = []
+        self.intervals: list[Interval] = []
+        self.step_at = 0.0
+        """When the first interval of the running step ended, in seconds of the session."""
         self._before: LoadSample | None = None
 
     def add(self, snapshot: Snapshot) -> None:
-        """Count one moment."""
-        load = snapshot.measured.load
+        """Count one interval."""
+        load = snapshot.load
         if load is None or load.state in (LoadState.STARTING, LoadState.WARMUP):
             return
         before, self._before = self._before, load
         if before is None or before.state.ended:
             return
-        beat = Beat.between(before, load, snapshot)
-        if beat is None:
-            return
-        if load.step != before.step or load.concurrency != before.concurrency:
+        if load.step != before.step or load.concurrency != before.concurrency or load.state.ended:
             self.end_step()
-        if load.state.ended:
-            self.end_step()
-        else:
-            self.beats.append(beat)
-            if self._most_beats is not None and len(self.beats) > self._most_beats:
-                del self.beats[0]
+        interval = None if load.state.ended else Interval.between(before, load, snapshot)
+        if interval is not None:
+            if not self.intervals:
+                self.step_at = interval.at
+            self.intervals.append(interval)
+            if len(self.intervals) == (self._most_intervals or -1) + 1:
+                del self.intervals[0]
 
     def end_step(self) -> None:
-        """Book the step that ran, if it was long enough to tell anything."""
-        result = measure(self.beats, aftermath=self.aftermath)
+        """Finish the running step, and keep its result where it was long enough to measure anything."""
+        result = self.running
         if result is not None:
             self.results.append(result)
-        self.beats = []
+        self.intervals = []
 
     @property
     def running(self) -> StepResult | None:
-        """The step that runs, as far as it is measured."""
-        return measure(self.beats, aftermath=self.aftermath)
+        """The running step, as far as it is measured."""
+        return measure(self.intervals, after_swapping=self.after_swapping)
 
     @property
-    def aftermath(self) -> bool:
-        """Whether the step before the one that runs swapped."""
+    def after_swapping(self) -> bool:
+        """Whether the step before the running one swapped."""
         return bool(self.results) and self.results[-1].swaps
+
+
+def window(intervals: Sequence[Interval], *, after_swapping: bool = False) -> Window | None:
+    """The intervals that count; ``None`` while there are too few.
+
+    After a step that swapped, what was swapped out must come back first: that traffic is not this step's, unless it
+    never ends.
+    """
+    if not intervals:
+        return None
+    connections = intervals[-1].concurrency or 1
+    swapping = [index for index, interval in enumerate(intervals) if interval.swaps]
+    settled = swapping[-1] if after_swapping and swapping else 0
+    never_ends = settled == len(intervals) - 1
+    found = steady_window(intervals if never_ends else intervals[settled:], connections)
+    if found is not None:
+        return found if never_ends else replace(found, first=found.first + settled)
+    found = steady_window(intervals, connections)
+    return None if found is None else replace(found, steady=False)
+
+
+def measure(intervals: Sequence[Interval], *, after_swapping: bool = False) -> StepResult | None:
+    """The result of a step from all its intervals; ``None`` where it was too short to measure anything."""
+    found = window(intervals, after_swapping=after_swapping)
+    if found is None:
+        return None
+    part = intervals[found.first :]
+    means = TargetMeans()
+    for interval in part:
+        means.add(interval.targets)
+    worst, first = means.worst, means.first
+    return StepResult(
+        concurrency=part[-1].concurrency,
+        at_s=part[-1].at,
+        seconds=sum(interval.seconds for interval in part),
+        requests=sum(interval.requests for interval in part),
+        failed=sum(interval.failed for interval in part),
+        non_2xx=sum(interval.non_2xx for interval in part),
+        steady=found.steady,
+        drift=found.drift,
+        latency=merge(interval.latency for interval in part if interval.latency is not None),
+        idle=worst.idle,
+        iowait=worst.iowait,
+        swap_used=worst.swap_used,
+        swap_kb_s=worst.swap_kb_s,
+        verdict=_verdict(part, worst.swap_kb_s),
+        pools=_mean_pools(interval.pools for interval in part),
+        room_kb=min((interval.room_kb for interval in part if interval.room_kb is not None), default=None),
+        used=None if first is None or first.idle is None else 100.0 - first.idle - (first.iowait or 0.0),
+    )
+
+
+def _verdict(part: Sequence[Interval], swap_kb_s: float | None) -> Finding:
+    """The verdict of most intervals in the later half: a finding is raised, and cleared, a few intervals late. A
+    ``swap`` left over from the step before is disregarded."""
+    over = swap_kb_s is not None and swap_kb_s <= SWAP_KB_S
+    later = [each.verdict_without_swap if over else each.findings[0] for each in part[len(part) // 2 :]]
+    counts = Counter((finding.bottleneck, finding.host) for finding in later)
+    most = max(counts.values())
+    return next(f for f in reversed(later) if counts[f.bottleneck, f.host] == most)
+
+
+def _room(sample: HostSample, found: Iterable[Pool]) -> float | None:
+    """Memory in kB that the servers of a machine can have."""
+    taken = sum(pool.memory_kb for pool in found if pool.memory_kb is not None)
+    available = None if sample.memory is None else sample.memory.available_kb
+    free = None if available is None or not taken else available + taken
+    limit = None if sample.cgroup is None else sample.cgroup.memory_limit_kb
+    if limit is None or (free is not None and free <= limit):
+        return free
+    return float(limit)
+
+
+def _mean_pools(seen: Iterable[tuple[Pool, ...]]) -> tuple[Pool, ...]:
+    """Each pool with the means of what changes, and the newest of what does not."""
+    found: dict[tuple[str, str], list[Pool]] = {}
+    for each in seen:
+        for pool in each:
+            found.setdefault((pool.kind, pool.name), []).append(pool)
+    return tuple(_mean_pool(part) for part in found.values())
+
+
+def _mean_pool(part: Sequence[Pool]) -> Pool:
+    rss = [pool.rss_kb for pool in part if pool.rss_kb is not None]
+    shared = [pool.shared_kb for pool in part if pool.shared_kb is not None]
+    return replace(
+        part[-1],
+        started=round(fmean(pool.started for pool in part)),
+        busy=round(fmean(pool.busy for pool in part)),
+        busy_most=max(pool.busy_most for pool in part),
+        rss_kb=round(fmean(rss)) if rss else None,
+        shared_kb=fmean(shared) if rss and 2 * len(shared) >= len(rss) else None,
+    )

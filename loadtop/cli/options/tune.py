@@ -3,7 +3,7 @@
 from argparse import Namespace
 from dataclasses import dataclass, field
 
-from loadtop.analysis.tune.controller import Bounds, Climb
+from loadtop.analysis.tune.controller import StepSearch, TimeLimits
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.load import build_plan
 from loadtop.cli.options.table import TUNE_CONNECTIONS, TUNE_REFINEMENTS, TUNE_STEP_S, TUNE_TOTAL_S
@@ -20,11 +20,11 @@ class TuneSettings:
     first: int = 1
     most: int = TUNE_CONNECTIONS
     finer: int = TUNE_REFINEMENTS
-    bounds: Bounds = field(default_factory=Bounds)
+    limits: TimeLimits = field(default_factory=TimeLimits)
 
-    def climb(self) -> Climb:
+    def search(self) -> StepSearch:
         """A search from the start."""
-        return Climb(first=self.first, most=self.most, finer=self.finer)
+        return StepSearch(first=self.first, most=self.most, finer=self.finer)
 
 
 def tune_settings(arguments: Namespace) -> TuneSettings:
@@ -46,12 +46,12 @@ def tune_settings(arguments: Namespace) -> TuneSettings:
     total_s = arguments.time or TUNE_TOTAL_S
     if total_s < 2 * step_s:
         raise UsageError(f"-t {total_s:g} is too short for steps of {step_s:g} s: raise it or lower --step-time")
-    return TuneSettings(arguments.first, most, arguments.finer, Bounds(step_s, most_step_s, total_s))
+    return TuneSettings(arguments.first, most, arguments.finer, TimeLimits(step_s, most_step_s, total_s))
 
 
 def tune_plan(arguments: Namespace, settings: TuneSettings) -> Plan:
     """The load whose concurrency is changed. It ends by itself only after the search would have."""
-    last = settings.bounds.total_s + settings.bounds.most_step_s
+    last = settings.limits.total_s + settings.limits.most_step_s
     try:
         step = Step(concurrency=settings.first, duration_s=last)
     except PlanError as error:

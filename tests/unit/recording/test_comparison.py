@@ -9,21 +9,20 @@ from pathlib import Path
 import pytest
 
 from loadtop.analysis.compare.comparison import Comparison, compare
-from loadtop.analysis.compare.run import Run, read
+from loadtop.analysis.compare.run import Run
 from loadtop.analysis.totals.settings import LOAD
+from loadtop.analysis.totals.totals import Totals
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.compare import as_json, text
 
 
 def _run(name: str, snapshots: list[Snapshot], *, slower: float = 1.0, step_s: int = 0) -> Run:
-    """A run of these moments at one speed, or in steps of so many intervals."""
-    return read(
-        Path(f"{name}.loadtop"),
-        "http://web1/",
-        (),
-        [_at(snapshot, i, slower, step_s) for i, snapshot in enumerate(snapshots)],
-    )
+    """A run of these snapshots at one speed, or in steps of so many intervals."""
+    totals = Totals("http://web1/")
+    for i, snapshot in enumerate(snapshots):
+        totals.add(_at(snapshot, i, slower, step_s))
+    return Run.of(Path(f"{name}.loadtop"), totals.result())
 
 
 def _at(snapshot: Snapshot, i: int, slower: float, step_s: int) -> Snapshot:
@@ -67,7 +66,7 @@ def test_slower_run_is_worse_and_the_faster_better(snapshots: list[Snapshot]) ->
 def test_a_great_difference_in_few_intervals_is_not_called_none(snapshots: list[Snapshot]) -> None:
     runs = [_run("a", snapshots[:4]), _run("b", snapshots[:4])]
     for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
-        run.course.values[LOAD, "rps"] = array("d", speeds)
+        run.series.values[LOAD, "rps"] = array("d", speeds)
     comparison = compare(runs, 10)
     (row,) = [row for row in comparison.tables[0].rows if (row.of, row.metric.name) == (LOAD, "rps")]
     (change,) = row.changes
@@ -82,9 +81,10 @@ def test_a_great_difference_in_few_intervals_is_not_called_none(snapshots: list[
     # As many intervals as it asks for, of the same kind, do tell.
     times = -(-change.needed // 4)
     for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
-        run.course.at, run.course.steps = array("d", range(1, 4 * times + 3)), array("q", [1] * (4 * times + 2))
-        run.course.values = {(LOAD, "rps"): array("d", [0.0, *(speeds * times), 0.0])}
-        run.course.ended = True
+        run.series.at, run.series.steps = array("d", range(1, 4 * times + 3)), array("q", [1] * (4 * times + 2))
+        run.series.values = {(LOAD, "rps"): array("d", [0.0, *(speeds * times), 0.0])}
+        run.series.loaded = array("b", [True] * (4 * times + 2))
+        run.series.ended = True
     assert compare(runs, 10).overall(1) == "better"
 
 
@@ -104,7 +104,7 @@ def test_steps_are_compared_with_their_like(snapshots: list[Snapshot]) -> None:
 
 def test_nothing_in_common_is_said(snapshots: list[Snapshot]) -> None:
     other = _run("b", snapshots[:20], step_s=30)
-    other.course.shapes = {1: "c=77"}
+    other.series.loads = {1: "c=77"}
     with pytest.raises(ValueError, match="no step in common"):
         compare([_run("a", snapshots, step_s=15), other], 10, "step")
     with pytest.raises(ValueError, match=r"b\.loadtop: no interval with load"):
@@ -122,7 +122,7 @@ def test_settings_that_differ_come_first(snapshots: list[Snapshot]) -> None:
 
 def test_the_target_is_the_same_machine_whatever_it_is_called(snapshots: list[Snapshot]) -> None:
     other = _run("b", snapshots)
-    other.renamed({"web1": "web-new"})
+    other.rename({"web1": "web-new"})
     comparison = compare([_run("a", snapshots), other], 10)
     (row,) = [row for row in comparison.tables[0].rows if row.of == "target" and row.metric.name == "cpu.idle"]
     assert None not in row.samples

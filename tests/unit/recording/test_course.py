@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.compare import course
 from loadtop.analysis.compare.comparison import compare
-from loadtop.analysis.compare.course import Course
-from loadtop.analysis.compare.run import Run, read
+from loadtop.analysis.compare.run import Run
+from loadtop.analysis.totals import series
+from loadtop.analysis.totals.series import Series
 from loadtop.analysis.totals.settings import LOAD
+from loadtop.analysis.totals.totals import Totals
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 
@@ -43,23 +44,23 @@ def _moments(snapshot: Snapshot, count: int, speed: Speed, step_s: int = 10**6) 
     return found
 
 
-def _course(snapshots: list[Snapshot]) -> Course:
-    found = Course()
+def _series(snapshots: list[Snapshot]) -> Series:
+    found = Series()
     for each in snapshots:
         found.add(each)
     return found
 
 
 def test_a_short_test_is_kept_as_it_is(snapshot: Snapshot) -> None:
-    found = _course(_moments(snapshot, 100, float))
-    assert (found.width, list(found.series(RPS) or ())) == (1, list(range(100)))
+    found = _series(_moments(snapshot, 100, float))
+    assert (found.width, list(found.of(*RPS))) == (1, list(range(100)))
 
 
 @pytest.mark.parametrize("count", [16, 17, 64, 1000, 1001])
 def test_a_long_one_keeps_the_mean(snapshot: Snapshot, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(course, "POINTS", 16)
-    found = _course(_moments(snapshot, count, float))
-    values = list(found.series(RPS) or ())
+    monkeypatch.setattr(series, "POINTS", 16)
+    found = _series(_moments(snapshot, count, float))
+    values = list(found.of(*RPS))
     assert len(values) == len(found.at) <= 16
     assert values[0] == 0.0
     assert found.at[-1] == count
@@ -71,48 +72,51 @@ def test_a_long_one_keeps_the_mean(snapshot: Snapshot, count: int, monkeypatch: 
 
 
 def test_what_was_not_measured_counts_for_nothing(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(course, "POINTS", 8)
-    found = _course(_moments(snapshot, 200, lambda i: 5.0 if i % 3 == 0 and i < 150 else None))
-    values = list(found.series(RPS) or ())
+    monkeypatch.setattr(series, "POINTS", 8)
+    found = _series(_moments(snapshot, 200, lambda i: 5.0 if i % 3 == 0 and i < 150 else None))
+    values = list(found.of(*RPS))
     assert len(values) == len(found.at)
     assert {value for value in values if not isnan(value)} == {5.0}
     assert isnan(values[-1])
 
 
 def test_steps_stay_apart(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(course, "POINTS", 16)
-    found = _course(_moments(snapshot, 400, lambda i: float(i // 100), step_s=100))
+    monkeypatch.setattr(series, "POINTS", 16)
+    found = _series(_moments(snapshot, 400, lambda i: float(i // 100), step_s=100))
     assert len(found.at) <= 16 + 4
-    assert found.shapes == {1: "c=2", 2: "c=4", 3: "c=8", 4: "c=16"}
-    assert [value + 1 for value in found.series(RPS) or ()] == list(found.steps)
+    assert found.loads == {1: "c=2", 2: "c=4", 3: "c=8", 4: "c=16"}
+    assert [value + 1 for value in found.of(*RPS)] == list(found.steps)
     # The first interval of a step is left out of comparisons, so nothing may be added to it.
     starts = [at for at, step, before in zip(found.at, found.steps, [0, *found.steps], strict=False) if step != before]
     assert starts == [1.0, 101.0, 201.0, 301.0]
 
 
 def test_very_many_steps_take_no_time(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(course, "POINTS", 8)
-    found = _course(_moments(snapshot, 300, float, step_s=2))
+    monkeypatch.setattr(series, "POINTS", 8)
+    found = _series(_moments(snapshot, 300, float, step_s=2))
     assert len(found.at) == 300
     assert found.width <= 64
 
 
 def _run(snapshots: list[Snapshot]) -> Run:
-    return read(Path("a.loadtop"), "http://web1/", (), snapshots)
+    totals = Totals("http://web1/")
+    for each in snapshots:
+        totals.add(each)
+    return Run.of(Path("a.loadtop"), totals.result())
 
 
 @pytest.mark.parametrize(("slower", "said"), [(1.0, "no difference"), (0.7, "worse")])
 def test_a_day_is_judged_as_an_hour_is(
     snapshot: Snapshot, slower: float, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(course, "POINTS", 64)
+    monkeypatch.setattr(series, "POINTS", 64)
     first = _run(_moments(snapshot, 1000, lambda i: 100.0 + i % 7))
     other = _run(_moments(snapshot, 900, lambda i: slower * (100.0 + i % 5)))
     found = compare([first, other], 10)
     assert found.overall(1) == said
     (row,) = [row for row in found.tables[0].rows if (row.of, row.metric.name) == RPS]
     assert row.samples[0] is not None
-    assert row.samples[0].intervals == pytest.approx(900, abs=2 * first.course.width)
+    assert row.samples[0].intervals == pytest.approx(900, abs=2 * first.series.width)
 
 
 def test_a_short_run_is_held_to_the_beginning_of_a_long_one(
@@ -122,10 +126,10 @@ def test_a_short_run_is_held_to_the_beginning_of_a_long_one(
         return 100.0 + i % 3 if i < 40 else 500.0
 
     short = _run(_moments(snapshot, 40, speed))
-    monkeypatch.setattr(course, "POINTS", 16)
+    monkeypatch.setattr(series, "POINTS", 16)
     day = _run(_moments(snapshot, 1000, speed))
     monkeypatch.undo()
-    day.beginning = _course(_moments(snapshot, 40, speed))
+    day.beginning = _series(_moments(snapshot, 40, speed))
     found = compare([day, short], 10)
     assert found.overall(1) == "no difference"
     samples = [row.samples for row in found.tables[0].rows if (row.of, row.metric.name) == RPS]

@@ -19,7 +19,7 @@ from loadtop.recording.container import SessionMeta
 from loadtop.recording.library import recordings
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder, Writer
-from loadtop.recording.totals import totals_of
+from loadtop.recording.totals import result_of
 
 Make = Callable[[int], list[Snapshot]]
 
@@ -328,6 +328,6 @@ def test_a_number_beyond_all_measure_ends_no_recording(opened: Recorder, made_mo
     assert opened.problem == ""
     assert numbers(opened.path) == [each.measured.frame.number for each in made]
     with Session(opened.path) as session:
-        course = totals_of(session).course
-    assert set(course.steps) <= {0, (1 << 63) - 1, 1 - (1 << 63)}
-    assert set(course.shapes) <= set(course.steps)
+        series = result_of(session).series
+    assert set(series.steps) <= {0, (1 << 63) - 1, 1 - (1 << 63)}
+    assert set(series.loads) <= set(series.steps)

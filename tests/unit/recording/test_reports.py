@@ -8,13 +8,16 @@ from html.parser import HTMLParser
 
 import pytest
 
+from loadtop.analysis.totals import series as series_module
+from loadtop.analysis.totals.series import POINTS, Series
 from loadtop.analysis.totals.settings import LOAD, Setting, Settings
+from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.i18n import verbatim
+from loadtop.model import Latencies
+from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.reports.curves import POINTS, Curve, Curves
 from loadtop.reports.html import html
 from loadtop.reports.markdown import markdown
-from loadtop.reports.story import Story
 
 HOSTILE = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x\u202e"
 
@@ -60,23 +63,23 @@ def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
 
 
 @pytest.fixture(scope="module")
-def story(snapshots: list[Snapshot]) -> Story:
-    story = Story("http://web1/", ("-c", "8", "http://web1/"))
+def result(snapshots: list[Snapshot]) -> RunResult:
+    totals = Totals("http://web1/", ("-c", "8", "http://web1/"))
     for snapshot in snapshots:
-        story.add(snapshot)
-    return story
+        totals.add(snapshot)
+    return totals.result()
 
 
 @pytest.fixture(scope="module")
-def hostile(snapshots: list[Snapshot]) -> Story:
-    story = Story(f"http://web1/{HOSTILE}", ("-c", "8", HOSTILE))
+def hostile(snapshots: list[Snapshot]) -> RunResult:
+    totals = Totals(f"http://web1/{HOSTILE}", ("-c", "8", HOSTILE))
     for snapshot in snapshots:
-        story.add(_hostile(snapshot))
-    return story
+        totals.add(_hostile(snapshot))
+    return totals.result()
 
 
-def test_page_is_whole_and_alone(story: Story) -> None:
-    text = html(story)
+def test_page_is_whole_and_alone(result: RunResult) -> None:
+    text = html(result)
     page = Page()
     page.feed(text)
     assert page.open == []
@@ -86,19 +89,19 @@ def test_page_is_whole_and_alone(story: Story) -> None:
     assert "default-src 'none'" in text
 
 
-def test_page_holds_what_was_measured(story: Story) -> None:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html(story))
+def test_page_holds_what_was_measured(result: RunResult) -> None:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html(result))
     assert found
     data = json.loads(found[1])
     assert len(data["times"]) == 60
     assert data["curves"]["0-rps"][0] is None  # there is no rate before the second sample
     assert {len(values) for values in data["curves"].values()} == {60}
     assert [mark["text"] for mark in data["marks"]] == ["first", "second \u2713"] * 2
-    figures = story.summary.as_json()
+    figures = result.summary
     assert [span["name"].split()[0] for span in data["spans"]] == [span["bottleneck"] for span in figures["timeline"]]
 
 
-def test_hostile_names_stay_names_in_the_page(hostile: Story) -> None:
+def test_hostile_names_stay_names_in_the_page(hostile: RunResult) -> None:
     text = html(hostile)
     page = Page()
     page.feed(text)
@@ -108,7 +111,7 @@ def test_hostile_names_stay_names_in_the_page(hostile: Story) -> None:
     assert not set(text) & {"\x1b", "\u202e"}
 
 
-def test_hostile_names_stay_names_in_markdown(hostile: Story) -> None:
+def test_hostile_names_stay_names_in_markdown(hostile: RunResult) -> None:
     text = markdown(hostile)
     assert not set(text) & {"\x1b", "\u202e"}
     for line in text.splitlines():
@@ -120,8 +123,8 @@ def test_hostile_names_stay_names_in_markdown(hostile: Story) -> None:
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} == rules
 
 
-def test_markdown_says_what_the_summary_says(story: Story) -> None:
-    text, figures = markdown(story), story.summary.as_json()
+def test_markdown_says_what_the_summary_says(result: RunResult) -> None:
+    text, figures = markdown(result), result.summary
     assert text.startswith("# Load test of http://web1/\n")
     assert f"`{figures['verdict']['bottleneck']}`" in text
     assert "## Steps" in text
@@ -139,31 +142,37 @@ def test_settings_are_those_seen_last(snapshots: list[Snapshot]) -> None:
     assert Setting("web1", "worker slots", "100") in found
 
 
-def test_curves_stay_small(snapshots: list[Snapshot]) -> None:
-    curves = Curves()
+def test_a_long_test_is_drawn_in_few_points(snapshots: list[Snapshot]) -> None:
+    series, snapshot = Series(), snapshots[2]
     for number in range(2 * POINTS + 3):
-        snapshot = snapshots[2]
-        frame = replace(snapshot.measured.frame, at=float(number))
-        curves.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
-    assert POINTS / 2 < len(curves.times) <= POINTS
-    assert curves.intervals == 4
-    assert curves.times == sorted(curves.times)
-    assert len(curves.of("", "p99")) == len(curves.times)
+        frame = replace(snapshot.frame, at=float(number))
+        series.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
+    data = series.as_data()
+    assert POINTS / 2 < len(data.at) <= POINTS
+    assert data.width == 4
+    assert data.at == sorted(data.at)
+    assert len(data.of(LOAD, "p99_peak")) == len(data.at)
+    assert Series.from_data(data).as_data() == data
 
 
-def test_points_that_become_one_keep_mean_and_peak() -> None:
-    mean, peak = Curve(), Curve(peak=True)
-    for curve in (mean, peak):
-        for point, value in enumerate((1.0, 3.0, None, 5.0, None)):
-            curve.put(point, value)
-        curve.halve()
-    assert mean.values(3) == [2.0, 5.0, None]
-    assert peak.values(3) == [3.0, 5.0, None]
+def test_points_that_become_one_keep_mean_and_peak(snapshots: list[Snapshot], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series_module, "POINTS", 4)
+    series, snapshot = Series(), snapshots[2]
+    load = snapshot.load
+    assert load is not None
+    for number, milliseconds in enumerate((1, 1, 3, None, 5, None)):
+        times = None if milliseconds is None else Latencies(distribution([1000 * milliseconds]))
+        frame = replace(snapshot.frame, at=float(number), load=replace(load, latencies=times))
+        series.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
+    data = series.as_data()
+    assert data.counts == [1, 2, 2, 1]
+    assert data.of(LOAD, "p50") == [1.0, 2.0, 5.0, None]
+    assert data.of(LOAD, "p50_peak") == [1.0, 3.0, 5.0, None]
 
 
-def test_reports_are_in_the_language_spoken(story: Story, japanese: None) -> None:  # noqa: ARG001 (the language)
-    figures = story.summary.as_json()
-    page, text = html(story), markdown(story)
+def test_reports_are_in_the_language_spoken(result: RunResult, japanese: None) -> None:  # noqa: ARG001 (the language)
+    figures = result.summary
+    page, text = html(result), markdown(result)
     assert '<html lang="ja">' in page
     assert text.startswith("# http://web1/ の負荷試験\n")
     for report in (page, text):

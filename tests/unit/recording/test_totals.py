@@ -1,18 +1,19 @@
 """What a recording adds up to is what its snapshots add up to."""
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loadtop.analysis.compare.course import Course
+from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.pipeline.snapshot import Snapshot, snapshots
 from loadtop.recording.reader import Session
-from loadtop.recording.totals import totals_of
+from loadtop.recording.totals import result_of
 from loadtop.reports.html import html
 from loadtop.reports.markdown import markdown
-from loadtop.reports.story import Story
 from tests.lab.keeping import SUFFIX, unpack
 
 Record = Callable[[Path, Sequence[Snapshot]], None]
@@ -20,33 +21,21 @@ Make = Callable[[int], list[Snapshot]]
 LAB = sorted((Path(__file__).parents[2] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
 
 
-def read_through(session: Session) -> Story:
-    """What the frames say, one after the other."""
-    story = Story(session.meta.url or None, session.meta.command_line)
-    for snapshot in snapshots(session.frames()):
-        story.add(snapshot)
-    return story
-
-
-def told(story: Story) -> tuple[Any, ...]:
-    """All that a report can say, to the bit."""
-    figures = story.summary.as_json()
-    return figures, story.settings.all(), story.curves.times, html(story), markdown(story)
-
-
-def numbers(course: Course) -> tuple[Any, ...]:
-    """All that a comparison reads, NaN as words."""
-    values = {key: repr(course.series(key)) for key in course.values}
-    return course.began, course.ended, course.width, course.at, course.steps, course.shapes, values
+def told(result: RunResult) -> tuple[Any, ...]:
+    """All that reports and comparisons can say, to the bit."""
+    return result.as_data(), html(result), markdown(result)
 
 
 @pytest.mark.parametrize("kept", LAB, ids=lambda path: path.name.removesuffix(SUFFIX))
 def test_real_recordings_are_told_the_same_both_ways(kept: Path, tmp_path: Path, record: Record) -> None:
     with Session(unpack(kept, tmp_path)) as session:
-        record(tmp_path / "again.loadtop", list(snapshots(session.frames())))
+        made = list(snapshots(session.frames()))
+        totals = Totals(session.meta.url or None, session.meta.command_line)
+    record(tmp_path / "again.loadtop", made)
+    for snapshot in made:
+        totals.add(snapshot)
     with Session(tmp_path / "again.loadtop") as session:
-        assert told(totals_of(session).story) == told(read_through(session))
-        course = Course()
-        for snapshot in snapshots(session.frames()):
-            course.add(snapshot)
-        assert numbers(totals_of(session).course) == numbers(course)
+        result = replace(result_of(session), url=totals.url, command_line=totals.command_line)
+    result.summary["url"] = totals.as_json()["url"]
+    assert told(result) == told(totals.result())
+    assert told(RunResult.from_data(json.loads(json.dumps(result.as_data())))) == told(result)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.tune.servers import Pool
+from loadtop.analysis.tune.pools import Pool
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.cpu import MORE_CPU
 from loadtop.diagnosis.finding import Finding
@@ -16,7 +16,7 @@ from loadtop.model.histogram import distribution
 def pool(busy: int, **changes: Any) -> Pool:
     """A prefork Apache with 40 slots: 8 MB for each process and 12 MB more for a busy one, 2 MB of it shared."""
     fields: dict[str, Any] = {
-        "group": "httpd", "name": "", "manager": "prefork", "capacity": 40, "started": 40, "busy": busy,
+        "kind": "apache", "name": "", "manager": "prefork", "capacity": 40, "started": 40, "busy": busy,
         "busy_most": busy, "threads_per_child": None, "processes": 40,
         "rss_kb": 41 * 10_240 + busy * 12_288, "shared_kb": 41 * 2_048.0,
     }  # fmt: skip
@@ -33,7 +33,7 @@ def result(concurrency: int, rps: float, **changes: Any) -> StepResult:
         "latency": distribution([round(1e6 * concurrency / rps)] * 10 if rps else []),
         "idle": 60.0, "iowait": 0.0, "swap_used": 0.0, "swap_kb_s": 0.0,
         "verdict": Finding(bottleneck, None, 0.0, 5.0, 1.0, (), advice),
-        "pools": (pool(min(40, concurrency)),), "room_kb": 2_000_000.0, "limited_by_cgroup": False,
+        "pools": (pool(min(40, concurrency)),), "room_kb": 2_000_000.0,
     }  # fmt: skip
     fields |= changes
     fields.setdefault("used", None if fields["idle"] is None else 100.0 - fields["idle"] - (fields["iowait"] or 0.0))
@@ -61,5 +61,5 @@ def flattening() -> Sequence[StepResult]:
 def swapping() -> Sequence[StepResult]:
     """A server with memory for seven busy workers."""
     rates = {1: 10.0, 2: 20.0, 4: 40.0, 6: 60.0, 7: 69.0}
-    calm = [result(n, x, room_kb=96 * 1024.0, limited_by_cgroup=True) for n, x in rates.items()]
+    calm = [result(n, x, room_kb=96 * 1024.0) for n, x in rates.items()]
     return [*calm, result(8, 30.0, swap_kb_s=90_000.0, bottleneck="swap", iowait=30.0, swap_used=12.0)]

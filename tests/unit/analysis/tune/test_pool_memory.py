@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.tune.servers import Pool, pools
+from loadtop.analysis.tune.pools import Pool, pools
 from loadtop.model import HostState, Process
 from loadtop.rates.compute import host_rates
 from loadtop.rates.measured import HostView

@@ -5,14 +5,11 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.tune.controller import Bounds, Climb, Pilot
+from loadtop.analysis.tune.controller import StepSearch, SweepController, TimeLimits
 from loadtop.analysis.tune.step import StepResult, Sweep
-from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Frame, LoadState
 from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
-from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.measured import Measurer
-from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
+from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 
 class Stage:
@@ -24,13 +21,15 @@ class Stage:
         self.commands: list[Command] = []
         self.results: list[StepResult] = []
         self.snapshots: list[Snapshot] = []
-        self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-        self.pilot = Pilot(Climb(), Bounds(**bounds), self.obey, self.results.append)
+        self.pipeline = Pipeline()
+        self.sweep = Sweep()
+        limits = TimeLimits(**bounds)
+        self.controller = SweepController(StepSearch(), limits, self.sweep, self.obey, self.results.append)
         self.drift = 0.0
 
     def obey(self, command: Command) -> None:
         self.commands.append(command)
-        if isinstance(command, SetConcurrency) and command.connections != self.concurrency:
+        if isinstance(command, SetConcurrency):
             self.concurrency = command.connections
             self.step += 1
 
@@ -47,10 +46,10 @@ class Stage:
             )
             board = "W" * (busy + 1) + "_" * (20 - busy - 1)
             frame = self.frame_of(self.number, sample, self.machine.state(board=board))
-            measured = self.measurer.measure(frame)
-            snapshot = Snapshot(measured, self.diagnoser.diagnose(measured))
+            snapshot = self.pipeline.snapshot(frame)
             self.snapshots.append(snapshot)
-            self.pilot.add(snapshot)
+            self.sweep.add(snapshot)
+            self.controller.add(snapshot)
             if ended:
                 return
         pytest.fail("the sweep does not end")
@@ -73,7 +72,7 @@ def test_a_sweep_finds_the_slots(stage: Callable[..., Stage]) -> None:
     assert all(result.steady for result in play.results)
     assert play.results[2].rps == pytest.approx(40.0)
     assert play.results[2].busy == 4
-    assert play.pilot.over == "done"
+    assert play.controller.over
     assert play.number < 100
 
 
@@ -99,7 +98,7 @@ def test_the_time_is_kept(stage: Callable[..., Stage]) -> None:
     play = stage(slots=1000, total_s=20.0)
     play.run()
     assert play.number <= 23
-    assert play.pilot.over.startswith("the time is over (20 s")
+    assert str(play.controller.reason).startswith("the time is over (20 s")
 
 
 def test_a_load_turned_by_hand_ends_too(stage: Callable[..., Stage]) -> None:

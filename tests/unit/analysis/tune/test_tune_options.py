@@ -19,7 +19,7 @@ def test_defaults_are_bounded() -> None:
     step = options.plan.steps[0]
     assert (step.concurrency, step.requests) == (1, None)
     assert step.duration_s == 320.0
-    assert (options.tune.most, options.tune.bounds.step_s, options.tune.bounds.total_s) == (256, 5.0, 300.0)
+    assert (options.tune.most, options.tune.limits.step_s, options.tune.limits.total_s) == (256, 5.0, 300.0)
 
 
 def test_the_loads_letters_have_a_meaning_here() -> None:
@@ -29,7 +29,7 @@ def test_the_loads_letters_have_a_meaning_here() -> None:
     assert options.plan.keepalive
     assert options.plan.steps[0].concurrency == 2
     assert (options.tune.first, options.tune.most) == (2, 64)
-    assert (options.tune.bounds.step_s, options.tune.bounds.most_step_s, options.tune.bounds.total_s) == (
+    assert (options.tune.limits.step_s, options.tune.limits.most_step_s, options.tune.limits.total_s) == (
         3.0,
         12.0,
         90.0,
@@ -62,7 +62,7 @@ def test_what_makes_no_sense_is_said(words: list[str], said: str) -> None:
 def test_a_shorter_interval_allows_shorter_steps() -> None:
     options = tune("--step-time", "0.5", "--interval", "0.5")
     assert options.tune is not None
-    assert options.tune.bounds.most_step_s == 2.0
+    assert options.tune.limits.most_step_s == 2.0
 
 
 def test_a_url_is_needed() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from loadtop.analysis.experiment.commands import CommandError, command_line, run_commands, wait_until_ready
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
-from loadtop.analysis.experiment.results import CellResult, Ledger
+from loadtop.analysis.experiment.results import CellResult, ResultFile
 from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
 
 AResult = Callable[..., CellResult]
@@ -19,9 +19,9 @@ class Lab:
     def __init__(self, plan: ExperimentPlan, a_result: AResult, until: int = 1000) -> None:
         self.cells: list[Cell] = []
         self.progress: list[Progress] = []
-        self.ledger = Ledger(plan.file.parent / "results")
+        self.results_file = ResultFile(plan.file.parent / "results")
         self._a_result, self._until = a_result, until
-        self.runner = Runner(plan, self.ledger, self.measure, self.progress.append)
+        self.runner = Runner(plan, self.results_file, self.measure, self.progress.append)
 
     async def measure(self, cell: Cell) -> CellResult | None:
         if len(self.cells) == self._until:
@@ -62,12 +62,12 @@ async def test_an_interrupted_one_goes_on_where_it_stopped(plan: ExperimentPlan,
 async def test_a_line_that_was_cut_off_is_measured_again(plan: ExperimentPlan, a_result: AResult) -> None:
     lab = Lab(plan, a_result)
     assert await lab.runner.run()
-    text = lab.ledger.file.read_text()
-    lab.ledger.file.write_text(text[:-40])
+    text = lab.results_file.file.read_text()
+    lab.results_file.file.write_text(text[:-40])
     again = Lab(plan, a_result)
     assert await again.runner.run()
     assert again.cells == [plan.cells()[-1]]
-    assert len(again.ledger.read()) == 8
+    assert len(again.results_file.read()) == 8
 
 
 async def test_a_variant_that_fails_stops_it_and_the_first_is_restored(plan: ExperimentPlan, a_result: AResult) -> None:
@@ -76,7 +76,7 @@ async def test_a_variant_that_fails_stops_it_and_the_first_is_restored(plan: Exp
     with pytest.raises(VariantError) as error:
         await lab.runner.run()
     assert "variant two: 'test ! -e broken' ended with 1" in str(error.value)
-    assert error.value.restored == "the first variant, one, is restored"
+    assert str(error.value.restored) == "the first variant, one, is restored"
     assert log(plan)[:3] == ["one", "two", "one"]
     assert len(lab.cells) == 2
 

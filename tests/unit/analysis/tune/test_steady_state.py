@@ -1,31 +1,41 @@
 """When a step is steady: noise is, a drift is not, and a start that drifts is left out."""
 
-from loadtop.analysis.tune.steady_state import Pulse, window_of
+from dataclasses import dataclass
+
+from loadtop.analysis.tune.steady_state import steady_window
 
 
-def pulses(*requests: int) -> list[Pulse]:
-    return [Pulse(count, 1.0) for count in requests]
+@dataclass(frozen=True)
+class Second:
+    """One second of load."""
+
+    requests: int
+    seconds: float = 1.0
+
+
+def seconds(*requests: int) -> list[Second]:
+    return [Second(count) for count in requests]
 
 
 def test_too_few_intervals_say_nothing() -> None:
-    assert window_of(pulses(100, 100, 100, 100), 4) is None
+    assert steady_window(seconds(100, 100, 100, 100), 4) is None
 
 
 def test_noise_is_steady() -> None:
-    found = window_of(pulses(60, 100, 104, 98, 101, 99), 4)
+    found = steady_window(seconds(60, 100, 104, 98, 101, 99), 4)
     assert found is not None
     assert (found.first, found.steady) == (1, True)
 
 
 def test_a_drift_is_not_steady() -> None:
-    found = window_of(pulses(10, 100, 200, 300, 400, 500, 600), 4)
+    found = steady_window(seconds(10, 100, 200, 300, 400, 500, 600), 4)
     assert found is not None
     assert not found.steady
     assert found.drift > 0.1
 
 
 def test_the_start_of_a_step_that_settles_is_left_out() -> None:
-    found = window_of(pulses(500, 900, 700, 400, 200, 200, 201, 199, 200, 200), 4)
+    found = steady_window(seconds(500, 900, 700, 400, 200, 200, 201, 199, 200, 200), 4)
     assert found is not None
     assert found.steady
     assert found.first >= 3
@@ -33,12 +43,12 @@ def test_the_start_of_a_step_that_settles_is_left_out() -> None:
 
 def test_connections_answered_together_are_steady() -> None:
     """A page that sleeps for a second: all connections end in one interval, none in the other."""
-    found = window_of(pulses(0, 20, 20, 0, 40, 20, 0, 20, 40), 20)
+    found = steady_window(seconds(0, 20, 20, 0, 40, 20, 0, 20, 40), 20)
     assert found is not None
     assert found.steady
 
 
 def test_few_requests_per_connection_are_not_enough() -> None:
-    found = window_of(pulses(1, 1, 1, 1, 1, 1), 50)
+    found = steady_window(seconds(1, 1, 1, 1, 1, 1), 50)
     assert found is not None
     assert not found.steady

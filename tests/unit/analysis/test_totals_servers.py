@@ -7,17 +7,14 @@ from typing import Any
 import pytest
 
 from loadtop.analysis.fail_if import Condition, Watchdog
-from loadtop.analysis.totals.totals import SummaryBuilder
+from loadtop.analysis.totals.totals import Totals
 from loadtop.cli.printer import line
-from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Failures, Frame, LoadState
-from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.measured import Measurer
+from loadtop.pipeline.snapshot import Pipeline, Snapshot
 from loadtop.reports.text import report
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool
-from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 POOL = FpmPool("www", "static", 100, 0, 511, 3, 2, 5, 0, 0, 5, "/run/php/fpm.sock", 60, 0.01, 100.0)
 SILENT = FpmPool("www", "static", None, 9, 511, None, None, None, None, None, 5, "/run/php/fpm.sock", silent_s=2.0)
@@ -32,15 +29,14 @@ class Run:
 
     def __init__(self, machine: Any, frame_of: FrameOf) -> None:
         self.machine, self.frame_of = machine, frame_of
-        self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-        self.summary = SummaryBuilder("http://web1/")
+        self.pipeline = Pipeline()
+        self.summary = Totals("http://web1/")
         self.number = 0
 
     def go(self, **changes: Any) -> Snapshot:
         frame = self.frame_of(self.number, None, self.machine.state(changes=changes))
         self.number += 1
-        measured = self.measurer.measure(frame)
-        snapshot = Snapshot(measured, self.diagnoser.diagnose(measured))
+        snapshot = self.pipeline.snapshot(frame)
         self.summary.add(snapshot)
         return snapshot
 
@@ -61,7 +57,7 @@ def test_pools_and_lines_are_added_up(machine: Any, frame_of: FrameOf) -> None:
     assert (be["proxy"], be["server"], be["session_limit"]) == ("be", "BACKEND", 200)
     assert be["queue"] == {"mean": 7.0, "min": 6.0, "max": 8.0}
     assert be["sessions_s"] == {"mean": 25.0, "min": 0.0, "max": 50.0}
-    text = report(run.summary.as_json())
+    text = report(run.summary.result())
     assert "php-fpm  www  active 5 of 5 children  queue 6  10 requests/s" in text
     assert "haproxy  be/BACKEND  queue 7  sessions 10 of 200  25 sessions/s" in text
     assert line(snapshot).partition("  ")[2].count("www silent/5 queue 9 haproxy queue 8") == 1
@@ -78,12 +74,11 @@ def test_in_japanese_figures_stay_in_their_columns(machine: Any, load: Any, fram
         told
         == "   2.0 秒  アイドル  95 % 稼働 1/10 www 無応答/5 待ち 9 haproxy 待ち 8  HAProxy の待ち行列\uff08web1\uff09"
     )
-    text = report(run.summary.as_json())
+    text = report(run.summary.result())
     assert "php-fpm  www  稼働 2 / 5 子プロセス  待ち 4.5  - 要求/s" in text
     assert "haproxy  be/BACKEND  待ち 6  セッション 10 / 200" in text
     sample = load.sample(failures=Failures(timeout=3), non_2xx=7, state=LoadState.WARMUP)
-    measured = Measurer(KINDS).measure(frame_of(5, sample))
-    said = line(Snapshot(measured, run.diagnoser.diagnose(measured)))
+    said = line(Pipeline().snapshot(frame_of(5, sample)))
     assert "p99     - ms 失敗 3 2xx以外 7 暖機運転  " in said
 
 
@@ -93,7 +88,7 @@ def test_none_of_them_is_an_empty_list(machine: Any, frame_of: FrameOf) -> None:
     run.go()
     host = run.summary.as_json()["hosts"][0]
     assert (host["fpm"], host["haproxy"]) == ([], [])
-    assert "php-fpm" not in report(run.summary.as_json())
+    assert "php-fpm" not in report(run.summary.result())
 
 
 def test_a_page_that_falls_silent_at_the_end_is_kept(machine: Any, frame_of: FrameOf) -> None:
@@ -113,7 +108,7 @@ def test_names_of_servers_are_made_safe(machine: Any, frame_of: FrameOf) -> None
     }
     run.go(**odd)
     snapshot = run.go(**odd)
-    assert "\x1b" not in report(run.summary.as_json()) + line(snapshot)
+    assert "\x1b" not in report(run.summary.result()) + line(snapshot)
 
 
 def test_a_restarted_master_has_no_rate(machine: Any, frame_of: FrameOf) -> None:
@@ -129,8 +124,7 @@ def test_the_busiest_others_and_the_groups(machine: Any, frame_of: FrameOf) -> N
     for _ in range(5):
         frame = frame_of(run.number, None, machine.state(processes=names))
         run.number += 1
-        measured = run.measurer.measure(frame)
-        run.summary.add(Snapshot(measured, run.diagnoser.diagnose(measured)))
+        run.summary.add(run.pipeline.snapshot(frame))
     processes = run.summary.as_json()["hosts"][0]["processes"]
     others = processes["busiest_others"]
     assert [other["name"] for other in others] == ["backup", "small7", "small6", "small5", "small4"]
@@ -138,7 +132,7 @@ def test_the_busiest_others_and_the_groups(machine: Any, frame_of: FrameOf) -> N
     (group,) = processes["groups"]
     assert (group["group"], group["processes"]["mean"], group["running"]["mean"]) == ("httpd", 1.0, 0.0)
     assert (group["cpu_pct"]["mean"], group["rss_kb_each"]["mean"], group["pss_kb_each"]) == (30.0, 9000.0, None)
-    assert "others   backup (pid 1001) 80 % of a core" in report(run.summary.as_json())
+    assert "others   backup (pid 1001) 80 % of a core" in report(run.summary.result())
 
 
 def test_sums_over_pools_and_backends_can_be_rules(machine: Any, frame_of: FrameOf) -> None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.analysis.tune.outcome import Outcome
-from loadtop.analysis.tune.servers import Pool
-from loadtop.analysis.tune.sizing import Sizing, worker_memory
+from loadtop.analysis.tune.pools import Pool, configuration
+from loadtop.analysis.tune.result import TuneResult
+from loadtop.analysis.tune.sizing import BoundName, Sizing, worker_memory
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message
@@ -18,7 +18,7 @@ APool = Callable[..., Pool]
 
 
 def sized(results: Sequence[StepResult]) -> Sizing:
-    found = Outcome.of(results).sizing
+    found = TuneResult.of(results).sizing
     assert found is not None
     return found
 
@@ -33,7 +33,7 @@ def test_memory_binds_where_it_swaps(swapping: Sequence[StepResult]) -> None:
 
 
 def test_a_worker_takes_what_it_has_at_rest_and_what_a_request_adds(swapping: Sequence[StepResult]) -> None:
-    found = worker_memory(swapping, "httpd", "")
+    found = worker_memory(swapping, swapping[-1].pools[0])
     assert found is not None
     assert found.worker_kb == pytest.approx(8_192 * 41 / 40 + 12_288, rel=0.001)
 
@@ -44,7 +44,7 @@ def test_without_pss_the_basis_is_rss(swapping: Sequence[StepResult]) -> None:
     ]
     found = sized(results)
     assert found.as_json()["basis"] == "rss"
-    assert "RSS, an over-estimate" in report(Outcome.of(results))
+    assert "RSS, an over-estimate" in report(TuneResult.of(results))
 
 
 def test_on_a_full_cpu_more_workers_do_not_help(flattening: Sequence[StepResult]) -> None:
@@ -52,7 +52,7 @@ def test_on_a_full_cpu_more_workers_do_not_help(flattening: Sequence[StepResult]
     assert found.bounds[0].name in ("knee", "scoreboard")
     assert found.value == 16
     assert not found.pool_was_full
-    text = report(Outcome.of(flattening))
+    text = report(TuneResult.of(flattening))
     assert "The CPU is the limit" in text
     assert "more workers will not help" in text
 
@@ -72,12 +72,12 @@ def test_a_full_pool_is_raised_as_far_as_memory_and_cpu_go(a_result: Result, a_p
     assert found.pool_was_full
     assert found.bounds[0].name == "tested"
     assert found.value == 33
-    assert {bound.name: bound.workers for bound in found.bounds}["cpu"] == 72
-    assert "tune again to confirm" in report(Outcome.of(results))
+    assert {bound.name: bound.workers for bound in found.bounds}[BoundName.CPU] == 72
+    assert "tune again to confirm" in report(TuneResult.of(results))
 
 
 def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> None:
-    fpm = a_pool(5, group="php-fpm", name="shop", manager="dynamic", capacity=5, started=5)
+    fpm = a_pool(5, kind="fpm", name="shop", manager="dynamic", capacity=5, started=5)
     results = [
         a_result(
             n,
@@ -93,7 +93,7 @@ def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> N
     figures = found.as_json()
     assert figures["max_request_workers"] is None
     assert figures["pool"] == "shop"
-    assert "of the pool shop" in report(Outcome.of(results))
+    assert "of the pool shop" in report(TuneResult.of(results))
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,7 @@ def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> N
 def test_threads_come_in_whole_processes(
     workers: int, threads: int | None, expected: tuple[int, int, int], a_pool: APool
 ) -> None:
-    from loadtop.analysis.tune.block import block
-
-    text = block(a_pool(1, manager="event", threads_per_child=threads), workers)
+    text = configuration(a_pool(1, manager="event", threads_per_child=threads), workers)
     each, servers, limit = expected
     assert text.split() == [
         "<IfModule", "mpm_event_module>", "ServerLimit", str(servers), "ThreadsPerChild", str(each),
@@ -122,17 +120,17 @@ def test_what_is_said_is_what_the_block_sets(flattening: Sequence[StepResult]) -
     assert (found.bounds[0].workers, found.value) == (16, 15)
     assert found.as_json()["max_request_workers"] == 15
     assert "MaxRequestWorkers   15" in found.configuration
-    assert "Set MaxRequestWorkers to 15" in report(Outcome.of(results))
+    assert "Set MaxRequestWorkers to 15" in report(TuneResult.of(results))
 
 
 def test_no_status_page_no_setting(a_result: Result) -> None:
-    outcome = Outcome.of([a_result(n, 10.0 * min(n, 4), pools=()) for n in (1, 2, 4, 8, 16)])
-    assert outcome.sizing is None
-    assert "mod_status" in report(outcome)
+    tuned = TuneResult.of([a_result(n, 10.0 * min(n, 4), pools=()) for n in (1, 2, 4, 8, 16)])
+    assert tuned.sizing is None
+    assert "mod_status" in report(tuned)
 
 
 def test_the_contracts_keys(swapping: Sequence[StepResult]) -> None:
-    figures = Outcome.of(swapping).into({"schema": "loadtop.summary/1"})
+    figures = TuneResult.of(swapping).into({"schema": "loadtop.summary/1"})
     assert {"max_request_workers", "binding", "per_process_kb", "basis"} <= figures["sizing"].keys()
     assert {"concurrency", "rps", "usl"} <= figures["knee"].keys()
     assert {"gamma", "alpha", "beta", "peak"} <= figures["knee"]["usl"].keys()
@@ -151,26 +149,26 @@ def test_the_contracts_keys(swapping: Sequence[StepResult]) -> None:
 
 
 def test_the_report_has_every_column_and_fits(swapping: Sequence[StepResult]) -> None:
-    text = report(Outcome.of(swapping, "memory is swapped at 8 connections"))
+    text = report(TuneResult.of(swapping, Message("memory is swapped at {c} connections", c=8)))
     assert all(len(line) <= 80 for line in text.splitlines())
     for word in ("%iowait", "%swpused", "p99", "busy", "knee", "swaps", "Swapping is the limit", "Gunther 2007"):
         assert word in text
 
 
 def test_hostile_names_do_not_reach_the_terminal(a_result: Result, a_pool: APool) -> None:
-    fpm = a_pool(5, group="php-fpm", name="a\x1b[31m", capacity=5, started=5)
+    fpm = a_pool(5, kind="fpm", name="a\x1b[31m", capacity=5, started=5)
     results = [a_result(n, 5.0, bottleneck="fpm-workers", pools=(fpm,)) for n in (1, 2, 4, 8)]
-    assert "\x1b" not in report(Outcome.of(results))
+    assert "\x1b" not in report(TuneResult.of(results))
 
 
 def test_nothing_measured_is_said() -> None:
-    assert "No step" in report(Outcome.of([]))
+    assert "No step" in report(TuneResult.of([]))
 
 
 def test_a_knee_that_was_not_reached_gives_no_setting(a_result: Result) -> None:
-    outcome = Outcome.of([a_result(n, 10.0 * n) for n in (1, 2, 4, 8)])
-    assert outcome.sizing is None
-    assert "the knee was not reached" in " ".join(report(outcome).split())
+    tuned = TuneResult.of([a_result(n, 10.0 * n) for n in (1, 2, 4, 8)])
+    assert tuned.sizing is None
+    assert "the knee was not reached" in " ".join(report(tuned).split())
 
 
 def test_evidence_is_printed_as_it_stands_to_its_threshold(a_result: Result) -> None:
@@ -180,7 +178,7 @@ def test_evidence_is_printed_as_it_stands_to_its_threshold(a_result: Result) -> 
         Evidence("tcp.accept_queue", "web1", 0.0, 511.0, "conn", "ss"),
     )
     full = Finding("apache-workers", "web1", 0.0, 5.0, 1.0, evidence, Message("Advice."))
-    lines = report(Outcome.of([a_result(n, 80.0, verdict=full) for n in (8, 16)])).splitlines()
+    lines = report(TuneResult.of([a_result(n, 80.0, verdict=full) for n in (8, 16)])).splitlines()
     said = {words[0]: " ".join(words[1:]) for line in lines if (words := line.split())}
     assert said["apache.full_pct"] == "100 % > 95 Linuxfabrik"
     assert said["apache.busy"] == "8 slots = 8 scoreboard"

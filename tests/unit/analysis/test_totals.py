@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.totals.totals import SummaryBuilder
-from loadtop.diagnosis.diagnoser import Diagnoser
-from loadtop.i18n import Message, english
+from loadtop.analysis.totals.totals import RunResult, Totals
+from loadtop.i18n import Message
 from loadtop.model import (
     MISSING,
     Distribution,
@@ -25,14 +24,11 @@ from loadtop.model import (
 )
 from loadtop.model.histogram import EMPTY, bucket_of
 from loadtop.model.load import TOO_MANY_CONNECTIONS
-from loadtop.pipeline.snapshot import Snapshot as ASnapshot
-from loadtop.rates.measured import Measurer
+from loadtop.pipeline.snapshot import Pipeline
 from loadtop.reports.ab import ab_report, ab_table
-from loadtop.reports.story import Story
 from loadtop.reports.tables import tables
 from loadtop.reports.text import report
 from loadtop.servers.apache.record import ApacheStatus
-from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
 
@@ -53,8 +49,8 @@ class Run:
 
     def __init__(self, machine: Any, load: Any, frame_of: Callable[..., Frame]) -> None:
         self.machine, self.load, self.frame_of = machine, load, frame_of
-        self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-        self.summary = SummaryBuilder("http://web1/")
+        self.pipeline = Pipeline()
+        self.totals = Totals("http://web1/")
         self.number = -1
 
     def go(self, times: int = 1, *, load: dict[str, Any] | None = None, **settings: Any) -> None:
@@ -63,12 +59,15 @@ class Run:
             marks = settings.pop("marks", ())
             sample = self.load.sample(**({"latencies": latencies(1000, 2000, 3000)} | (load or {})))
             frame = self.frame_of(self.number, sample, self.machine.state(**settings), marks=marks)
-            measured = self.measurer.measure(frame)
-            self.summary.add(ASnapshot(measured, self.diagnoser.diagnose(measured)))
+            self.totals.add(self.pipeline.snapshot(frame))
 
     def json(self) -> dict[str, Any]:
-        figures: dict[str, Any] = json.loads(json.dumps(self.summary.as_json(), default=english))
+        figures: dict[str, Any] = json.loads(json.dumps(self.totals.as_json()))
         return figures
+
+    def result(self) -> RunResult:
+        """What reports read, as it comes back from JSON."""
+        return RunResult.from_data(json.loads(json.dumps(self.totals.result().as_data())))
 
 
 @pytest.fixture
@@ -120,8 +119,8 @@ def test_requests_that_missed_their_time_are_told(run: Run) -> None:
     run.go(3, load=behind)
     figures = run.json()
     assert (figures["load"]["late"], figures["load"]["unsent"]) == (18, 12)
-    assert "late             18   (never sent 12)" in report(figures)
-    (told,) = [each for each in tables(Story("http://web1/", ()), figures) if each.title == "Load"]
+    assert "late             18   (never sent 12)" in report(run.result())
+    (told,) = [each for each in tables(run.result()) if each.title == "Load"]
     assert (told.head[-2:], told.rows[0][-2:]) == (("late", "never sent"), ("18", "12"))
 
 
@@ -129,7 +128,7 @@ def test_no_request_misses_its_time_where_there_is_none(run: Run) -> None:
     run.go(3)
     figures = run.json()
     assert (figures["load"]["late"], figures["load"]["unsent"]) == (None, None)
-    assert "never sent" not in report(figures)
+    assert "never sent" not in report(run.result())
 
 
 def test_the_verdict_is_the_one_that_held_longest_while_load_ran(run: Run) -> None:
@@ -183,11 +182,12 @@ def test_steps_are_told_apart(run: Run) -> None:
 def test_the_table_of_steps_fits_into_80_columns(run: Run) -> None:
     run.go(5, load={"step": 1, "steps": 2, "concurrency": 10_000})
     run.go(5, load={"step": 2, "steps": 2, "concurrency": 20_000}, **FULL)
-    figures = run.json()
+    result = run.result()
+    figures = result.summary
     for step in figures["steps"]:
         step.update(rps=123456.0, failed=123456, iowait_pct=99.9, swap_used_pct=99.9, bottleneck="apache-workers")
         step["latency_ms"] = {"mean": 12345.0, "p50": 12345.0, "p99": 12345.0}
-    head, *rows = (line for line in report(figures).splitlines() if "%swpused" in line or "apache-workers" in line)
+    head, *rows = (line for line in report(result).splitlines() if "%swpused" in line or "apache-workers" in line)
     assert len(rows) == 2
     assert all(len(row.split()) == 10 and len(row) <= 80 for row in rows)
     assert head.index("limit") == rows[0].index("apache-workers")
@@ -218,17 +218,16 @@ def test_a_host_that_was_never_there_is_not_measured(run: Run, load: Any, frame_
 
     for number in range(4):
         frame = frame_of(number, load.sample(), HostState("web1", "target", None, False, "no answer"))
-        measured = run.measurer.measure(frame)
-        run.summary.add(ASnapshot(measured, run.diagnoser.diagnose(measured)))
+        run.totals.add(run.pipeline.snapshot(frame))
     host = run.json()["hosts"][0]
     assert (host["samples"], host["stale"], host["cpu"]["idle"]) == (0, 4, None)
-    assert "web1" in report(run.json())
+    assert "web1" in report(run.result())
 
 
 def test_the_report_fits_a_terminal_and_holds_what_matters(run: Run) -> None:
     run.go(3, marks=("restarted \x1b[31mhttpd",))
     run.go(6, **FULL, processes={"apache2": 50.0})
-    text = report(run.json())
+    text = report(run.result())
     assert text.startswith("The CPU is the limit on web1")
     assert "Add CPU" in text
     assert "restarted \\x1b[31mhttpd" in text
@@ -238,24 +237,25 @@ def test_the_report_fits_a_terminal_and_holds_what_matters(run: Run) -> None:
 
 def test_shares_of_the_processors_are_told_until_they_add_up(run: Run) -> None:
     run.go(3)
-    figures = run.json()
+    result = run.result()
+    figures = result.summary
     cpu = figures["hosts"][0]["cpu"]
     cpu.update(nice={"mean": 41.5}, irq={"mean": 0.1}, softirq={"mean": 2.5})
-    shown = report(figures)
+    shown = report(result)
     assert "\n           nice  41.5  softirq   2.5\n" in shown
     cpu.update(nice={"mean": 0.0}, irq=None, softirq=None)
-    assert "nice" not in report(figures)
+    assert "nice" not in report(result)
 
 
 def test_a_token_in_the_url_is_in_no_report() -> None:
-    url = SummaryBuilder("http://web1/page?a=1&token=opensesame").as_json()["url"]
+    url = Totals("http://web1/page?a=1&token=opensesame").as_json()["url"]
     assert url == "http://web1/page?a=1&token=***"
 
 
 def test_evidence_stands_to_its_threshold_as_it_is(run: Run) -> None:
     full: dict[str, Any] = {**FULL, "cpu_stall": 3.0}
     run.go(6, **full, processes={"apache2": 50.0})
-    lines = {line.split()[0]: line for line in report(run.json()).splitlines() if line.startswith("  ")}
+    lines = {line.split()[0]: line for line in report(run.result()).splitlines() if line.startswith("  ")}
     assert " > 90 " in lines["cpu.busy_pct"]
     assert " < 10 " in lines["pressure.cpu_some_pct"]
 
@@ -263,7 +263,7 @@ def test_evidence_stands_to_its_threshold_as_it_is(run: Run) -> None:
 def test_names_of_processes_and_servers_are_made_safe_in_the_report(run: Run) -> None:
     page = ApacheStatus("http://x/server-status?auto", "pre\x1b[2Jfork", "Apache", "W___", 10)
     run.go(6, **FULL, processes={"back\x1b[2Jup": 97.0, "apache2": 50.0}, changes={"apache": (page,)})
-    text = report(run.json())
+    text = report(run.result())
     assert "back\\x1b[2Jup (pid 1000), no part of the web server" in " ".join(text.split())
     assert "pre\\x1b[2Jfork" in text
     assert "\x1b" not in text
@@ -272,7 +272,7 @@ def test_names_of_processes_and_servers_are_made_safe_in_the_report(run: Run) ->
 def test_a_load_that_failed_has_no_verdict_in_the_report(run: Run) -> None:
     run.go(2)
     run.go(1, load={"state": LoadState.FAILED, "message": "connection refused by web1:80"})
-    assert report(run.json()).startswith("The load failed: no verdict\n  connection refused by web1:80\n")
+    assert report(run.result()).startswith("The load failed: no verdict\n  connection refused by web1:80\n")
 
 
 def test_a_load_that_never_began_found_no_limit_but_its_own(run: Run) -> None:
@@ -281,7 +281,7 @@ def test_a_load_that_never_began_found_no_limit_but_its_own(run: Run) -> None:
     assert run.json()["verdict"]["bottleneck"] == "cpu"
     run.go(1, load={**never, "state": LoadState.FAILED, "message": "no User class found"})
     assert run.json()["verdict"]["bottleneck"] == "none"
-    assert report(run.json()).startswith("The load failed: no verdict\n  no User class found\n")
+    assert report(run.result()).startswith("The load failed: no verdict\n  no User class found\n")
 
 
 def test_a_load_that_was_refused_for_want_of_files_has_that_verdict(run: Run) -> None:
@@ -290,12 +290,12 @@ def test_a_load_that_was_refused_for_want_of_files_has_that_verdict(run: Run) ->
     refused = {"requests": 0, "latencies": None, "concurrency": 0, "connections": 0, "generator": files}
     run.go(1, load={**refused, "state": LoadState.STARTING})
     run.go(1, load={**refused, "state": LoadState.FAILED, "message": message})
-    assert report(run.json()).startswith("The generator's file descriptors are the limit")
+    assert report(run.result()).startswith("The generator's file descriptors are the limit")
 
 
 def test_constant_memory(run: Run) -> None:
     run.go(200)
-    assert len(run.summary.timeline.spans) == 1
+    assert len(run.totals.timeline.spans) == 1
     assert len(run.json()["timeline"]) == 1
 
 
@@ -304,26 +304,26 @@ def test_failures_that_an_engine_does_not_tell_apart(run: Run) -> None:
     summary = run.json()
     classes = dict.fromkeys(("connect", "receive", "length", "exceptions", "timeout"))
     assert (summary["load"]["failed"], summary["load"]["failures"]) == (7, {**classes, "unclassified": 7})
-    assert re.search(r"failed +7 +\(not told apart\)", report(summary))
-    assert "Connect: " not in ab_report(run.summary.load).partition("Total transferred")[0]
+    assert re.search(r"failed +7 +\(not told apart\)", report(run.result()))
+    assert "Connect: " not in ab_report(run.result()).partition("Total transferred")[0]
     run.go(1, load={"engine": "wrk", "failures": Failures(connect=3, length=None)})
-    assert re.search(r"failed +3 +\(connect 3, length -\)", report(run.json()))
-    assert "(Connect: 3, Receive: 0, Length: -, Exceptions: 0)" in ab_report(run.summary.load)
+    assert re.search(r"failed +3 +\(connect 3, length -\)", report(run.result()))
+    assert "(Connect: 3, Receive: 0, Length: -, Exceptions: 0)" in ab_report(run.result())
     run.go(1, load={"engine": "wrk", "failures": Failures(length=None)})
     assert run.json()["load"]["failures"] == {**dict.fromkeys(classes, 0), "length": None, "unclassified": 0}
 
 
 def test_a_server_that_an_engine_does_not_show(run: Run) -> None:
     run.go(3, load={"engine": "wrk", "server": None})
-    lines = ab_report(run.summary.load, "http://web1:81/a?b").splitlines()
+    lines = ab_report(replace(run.result(), url="http://web1:81/a?b")).splitlines()
     assert "Benchmarking web1 (be patient).....done" in lines
     for line in ("Server Hostname:        web1", "Server Port:            81", "Document Path:          /a?b"):
         assert line in lines
     assert not any(line.startswith("Document Length") for line in lines)
-    table = ab_table(run.summary.load, "", "", "", url="http://web1:81/a?b")
+    table = ab_table(replace(run.result(), url="http://web1:81/a?b"), "", "", "")
     assert "/a?b" in table
     assert "Document Length" not in table
-    assert "Server Hostname:        \n" in ab_report(run.summary.load)
+    assert "Server Hostname:        \n" in ab_report(replace(run.result(), url=None))
 
 
 def test_workers_of_another_engine(run: Run) -> None:
@@ -345,17 +345,17 @@ def test_workers_of_another_engine(run: Run) -> None:
         "memory_kb": {"mean": 61440.0, "min": 61440.0, "max": 61440.0},
     }
     assert (second["state"], second["cpu_pct"]["max"]) == ("missing", 50.0)
-    text = report(run.json())
+    text = report(run.result())
     assert "  worker   g1-1  ready     users 6  cpu 97 % (at most 97)  60 MB\n" in text
     assert "  worker   g2-1  missing   users 5  cpu 50 % (at most 50)  50 MB\n" in text
-    found = {table.title: table for table in tables(Story("http://web1/", ()), run.json())}
+    found = {table.title: table for table in tables(run.result())}
     assert found["Workers of the engine"].rows[0] == ("g1-1 (ready)", "5 (4 to 6)", "97", "60")
 
 
 def test_an_engine_that_tells_of_no_workers(run: Run) -> None:
     run.go(2)
     assert run.json()["load"]["workers"] is None
-    assert "  worker " not in report(run.json())
+    assert "  worker " not in report(run.result())
 
 
 def test_what_another_engine_does_not_measure_is_not_zero(run: Run) -> None:
@@ -371,8 +371,8 @@ def test_what_another_engine_does_not_measure_is_not_zero(run: Run) -> None:
     assert {name: value for name, value in load["latency_ms"].items() if value is not None} == {
         "mean": 4.2, "p50": 4.0, "p99": 9.5,
     }  # fmt: skip
-    text = report(run.json())
+    text = report(run.result())
     assert "Load by wrk" in text
     assert "as wrk states them" in text
     assert "not measured" in text
-    assert "Failed requests" not in ab_report(run.summary.load)
+    assert "Failed requests" not in ab_report(run.result())

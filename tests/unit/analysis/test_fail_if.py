@@ -178,5 +178,5 @@ def test_what_another_engine_does_not_measure_holds_no_rule(text: str) -> None:
 
 @pytest.mark.parametrize("metric", sorted({*LOAD_READERS, *HOST_READERS}))
 def test_every_metric_is_in_the_manual(metric: str) -> None:
-    manual = Path(__file__).parents[2] / "docs" / "scripts.md"
+    manual = Path(__file__).parents[3] / "docs" / "scripts.md"
     assert f"`{metric}`" in manual.read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from loadtop.analysis.tune.controller import Climb
+from loadtop.analysis.tune.controller import StepSearch
 from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.step import StepResult
 
@@ -12,9 +12,9 @@ Server = Callable[[int], StepResult]
 Result = Callable[..., StepResult]
 
 
-def climb(server: Server, found: Climb | None = None) -> tuple[list[StepResult], Climb]:
+def searched(server: Server, found: StepSearch | None = None) -> tuple[list[StepResult], StepSearch]:
     """All steps on a server; it must come to an end by itself."""
-    found, results = found or Climb(), list[StepResult]()
+    found, results = found or StepSearch(), list[StepResult]()
     while (wanted := found.next(results)) is not None:
         results.append(server(wanted))
         assert len(results) < 40
@@ -22,7 +22,7 @@ def climb(server: Server, found: Climb | None = None) -> tuple[list[StepResult],
 
 
 def test_a_plateau_is_found_and_its_knee_confirmed(a_result: Result) -> None:
-    results, climbed = climb(lambda n: a_result(n, 100.0 * min(n, 6)))
+    results, search = searched(lambda n: a_result(n, 100.0 * min(n, 6)))
     steps = [result.concurrency for result in results]
     assert steps[:5] == [1, 2, 4, 8, 16]
     assert 6 in steps
@@ -31,7 +31,7 @@ def test_a_plateau_is_found_and_its_knee_confirmed(a_result: Result) -> None:
     assert knee is not None
     assert (knee.concurrency, knee.rps, knee.confirmed, knee.worse_from) == (6, 600.0, True, None)
     assert knee.until >= 16
-    assert climbed.reason == "more connections give no more"
+    assert str(search.reason) == "more connections give no more"
 
 
 def test_a_cliff_is_closed_in_on(a_result: Result) -> None:
@@ -40,47 +40,47 @@ def test_a_cliff_is_closed_in_on(a_result: Result) -> None:
     def server(n: int) -> StepResult:
         return a_result(n, 10.0 * n) if n < 14 else a_result(n, 20.0, swap_kb_s=50_000.0, bottleneck="swap")
 
-    results, climbed = climb(server)
+    results, search = searched(server)
     assert max(result.concurrency for result in results) == 16
     knee = find_knee(results)
     assert knee is not None
     assert (knee.concurrency, knee.until, knee.worse_from) == (13, 13, 14)
-    assert climbed.reason == "memory is swapped at 16 connections"
+    assert str(search.reason) == "memory is swapped at 16 connections"
 
 
-def test_failing_ends_the_climb(a_result: Result) -> None:
-    results, climbed = climb(lambda n: a_result(n, 10.0 * n, failed=90 * n if n > 20 else 0))
+def test_failing_ends_the_search(a_result: Result) -> None:
+    results, search = searched(lambda n: a_result(n, 10.0 * n, failed=90 * n if n > 20 else 0))
     assert max(result.concurrency for result in results) == 32
-    assert climbed.reason == "requests fail at 32 connections"
+    assert str(search.reason) == "requests fail at 32 connections"
     knee = find_knee(results)
     assert knee is not None
     assert 16 <= knee.concurrency <= 20
 
 
 def test_a_server_that_only_fails_has_no_knee(a_result: Result) -> None:
-    results, _ = climb(lambda n: a_result(n, 100.0, failed=1000))
+    results, _ = searched(lambda n: a_result(n, 100.0, failed=1000))
     assert len(results) == 1
     assert find_knee(results) is None
 
 
 def test_the_bounds_are_kept(a_result: Result) -> None:
-    results, climbed = climb(lambda n: a_result(n, 10.0 * n), Climb(first=3, most=20, finer=0))
+    results, search = searched(lambda n: a_result(n, 10.0 * n), StepSearch(first=3, most=20, finer=0))
     assert [result.concurrency for result in results] == [3, 6, 12, 20, 20]
-    assert climbed.reason == "20 connections are the most allowed"
+    assert str(search.reason) == "20 connections are the most allowed"
     knee = find_knee(results)
     assert knee is not None
     assert not knee.bounded
 
 
-def test_a_full_generator_ends_the_climb(a_result: Result) -> None:
-    results, climbed = climb(lambda n: a_result(n, 100.0 * n, bottleneck="generator" if n > 3 else "none"))
+def test_a_full_generator_ends_the_search(a_result: Result) -> None:
+    results, search = searched(lambda n: a_result(n, 100.0 * n, bottleneck="generator" if n > 3 else "none"))
     assert max(result.concurrency for result in results) == 4
-    assert climbed.reason == "the load generator is full"
+    assert str(search.reason) == "the load generator is full"
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 3, 5, 9, 21, 50, 100])
 def test_the_knee_of_a_queue_is_near_its_capacity(capacity: int, a_result: Result) -> None:
-    results, _ = climb(lambda n: a_result(n, 10.0 * min(n, capacity)))
+    results, _ = searched(lambda n: a_result(n, 10.0 * min(n, capacity)))
     knee = find_knee(results)
     assert knee is not None
     assert 0.97 * capacity <= knee.concurrency <= 1.26 * capacity
@@ -97,7 +97,7 @@ def test_a_knee_that_does_not_repeat_is_not_confirmed(a_result: Result) -> None:
     assert again.confirmed is False
 
 
-def test_what_swaps_below_a_calm_step_is_an_aftermath(a_result: Result) -> None:
+def test_what_swaps_below_a_calm_step_is_left_over(a_result: Result) -> None:
     results = [a_result(n, 10.0 * n) for n in (1, 2, 4, 6)]
     swapping = a_result(8, 20.0, swap_kb_s=9_000.0, bottleneck="swap")
     knee = find_knee([*results, swapping, a_result(5, 50.0, swap_kb_s=300.0, bottleneck="swap")])

@@ -7,15 +7,12 @@ from typing import Any
 import pytest
 
 from collectors.transport.ssh.transport import SshTransport
-from loadtop.analysis.totals.totals import SummaryBuilder
+from loadtop.analysis.totals.totals import Totals
 from loadtop.analysis.tune.step import Sweep
 from loadtop.cli.hosts import watched_hosts
 from loadtop.cli.options.command_line import parse
-from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Frame, LoadState
-from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.measured import Measurer
-from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
+from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 
 class Far(SshTransport):
@@ -57,8 +54,8 @@ class TwoTargets:
     def __init__(self, machine: Callable[..., Any], load: Any, frame_of: Callable[..., Frame]) -> None:
         self.machines = (machine("db", "other"), machine("one"), machine("two"))
         self.load, self.frame_of = load, frame_of
-        self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-        self.summary, self.sweep = SummaryBuilder("http://one/"), Sweep()
+        self.pipeline = Pipeline()
+        self.summary, self.sweep = Totals("http://one/"), Sweep()
         self.number = -1
 
     def go(self, times: int, *settings: dict[str, Any], **load: Any) -> Snapshot:
@@ -70,8 +67,7 @@ class TwoTargets:
         return self.last
 
     def add(self, frame: Frame) -> None:
-        measured = self.measurer.measure(frame)
-        self.last = Snapshot(measured, self.diagnoser.diagnose(measured))
+        self.last = self.pipeline.snapshot(frame)
         self.summary.add(self.last)
         self.sweep.add(self.last)
 
