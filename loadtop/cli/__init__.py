@@ -19,9 +19,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return run_command(argv)
     except ExitError as error:
-        from loadtop.i18n import plain
+        from loadtop.i18n import rendered
 
-        print(f"loadtop: {plain(str(error))}", file=sys.stderr)
+        print(f"loadtop: {rendered(error.text)}", file=sys.stderr)
         return error.code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -49,9 +49,9 @@ def run_command(words: Sequence[str]) -> int:
 
 def _run_program() -> int:
     """Run loadtop with the standard streams of this process."""
-    from loadtop.cli.standard_streams import keep_streams
+    from loadtop.cli.standard_streams import robust_streams
 
-    out = keep_streams()
+    out = robust_streams()
     try:
         code = main(sys.argv[1:])
     except SystemExit as end:  # --help and --version

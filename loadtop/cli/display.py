@@ -1,4 +1,4 @@
-"""Shows a feed to its end: in the cockpit, or line by line."""
+"""Show a feed to its end: in the cockpit, or line by line."""
 
 import asyncio
 import os
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INSISTENT_S = 2.0
-"""How long after the first signal another one means that even the last figures are not wanted. Sooner it is the same
-one again: timeout(1) sends its signal to the program and then to its process group."""
+"""A signal that comes later than this after the first one also stops the last figures. An earlier one is the same
+signal twice: timeout(1) signals the program and then its process group."""
 
 
 CANNOT_DRAW = ("", "dumb", "unknown")
-"""What ``TERM`` says of a terminal that only takes lines: a shell in an editor, a plain console."""
+"""Values of ``TERM`` for terminals that only take lines, such as a shell in an editor."""
 
 
 def can_draw() -> bool:
-    """Whether standard output is a terminal that pages can be drawn on."""
+    """Whether standard output is a terminal that can show the cockpit."""
     return sys.stdout.isatty() and os.environ.get("TERM", "") not in CANNOT_DRAW
 
 
@@ -37,7 +37,7 @@ def with_screen(options: Options) -> bool:
 async def show(
     feed: Feed, options: Options, first: "FirstPage | None" = None, program: "CommandLoad | None" = None
 ) -> bool:
-    """Show the feed to its end, on the screen or line by line; True when a signal cut it short. ``program`` is a
+    """Show the feed to its end, in the cockpit or line by line; returns whether a signal cut it short. ``program`` is a
     command that the feed runs."""
     seconds = options.duration_s if options.command == "watch" else None
     if with_screen(options):
@@ -50,7 +50,7 @@ async def show(
 
 
 async def _print(feed: Feed, options: Options, seconds: float | None) -> bool:
-    """Run the feed to its end, or so many seconds, a line per interval; True when a signal cut it short."""
+    """Run the feed to its end, or that many seconds, a line per interval; returns whether a signal cut it short."""
     from loadtop.cli.printer import Printer
 
     quiet = options.output.quiet or options.command == "tune"
@@ -63,7 +63,7 @@ async def _print(feed: Feed, options: Options, seconds: float | None) -> bool:
         if len(interrupted) == 1 or interrupted[-1] - interrupted[0] >= INSISTENT_S:
             task.cancel()
 
-    # nohup ignores the hang-up on the user's behalf.
+    # Under nohup, the hang-up stays ignored.
     heard = [each for each in SIGNALS if each is not signal.SIGHUP or signal.getsignal(each) is not signal.SIG_IGN]
     for number in heard:
         loop.add_signal_handler(number, interrupt)

@@ -1,4 +1,4 @@
-"""``loadtop doctor``: for each machine and panel what can be read, what cannot, and the line to paste that fixes it."""
+"""``loadtop doctor``: check access to each host and suggest fixes."""
 
 import asyncio
 import shutil
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 INTERVAL_S = 0.5
 LEAST_S = 2.0
-"""A machine is watched that long at least: what is read in turn, and servers that are looked for, come in it."""
+"""The shortest time to watch a host: long enough for what is read in turn, and to look for servers."""
 
 MOST_S = 8.0
 WIDTH = 100
-"""Lines are no longer than that, nor than the terminal is wide."""
+"""Longest line, if the terminal is wide enough."""
 
 _NOT_YET = ("yet", "waiting for the page")
 
@@ -44,14 +44,14 @@ def main(arguments: Namespace) -> int:
 
 
 async def _examine_all(options: Options) -> list[Report]:
-    """Connections one after another, because ssh may ask something; then all machines at once."""
+    """Connect one after another, because ssh may ask for something; then examine all hosts at once."""
     connected: list[tuple[Options, dict[str, SshTransport], str]] = []
     for name, _ in options.watching.hosts:
         alone = _alone(options, name)
         try:
             connected.append((alone, await connect_far(alone), ""))
         except UnreachableError as error:
-            connected.append((alone, {}, str(error).removeprefix(f"--host {name}: ")))
+            connected.append((alone, {}, str(error.__cause__)))
     return list(await asyncio.gather(*(_examine(*each) for each in connected)))
 
 
@@ -79,7 +79,7 @@ async def _examine(options: Options, far: "dict[str, SshTransport]", problem: st
     finally:
         await host.close()
     if sample is None:
-        return Report(name, place, problem=problem or "no sample came")
+        return Report(name, place, problem=problem or "no sample was received")
     facts = sample.facts
     system = f"{facts.hostname}, {facts.system}, {facts.kernel}"
     checks = list(examine(sample))
@@ -89,7 +89,7 @@ async def _examine(options: Options, far: "dict[str, SshTransport]", problem: st
 
 
 def _own_limits() -> tuple[int | None, int | None]:
-    """Descriptors that a process here may have, and local ports."""
+    """How many open files a process may have here, and how many local ports there are."""
     import resource
 
     from loadtop.generator.limits import LocalPorts
@@ -104,7 +104,7 @@ def _unsettled(sample: HostSample) -> bool:
 
 
 def text(report: Report) -> str:
-    """One machine, a few lines for each panel, safe for a terminal."""
+    """One host, a few lines for each panel, safe for a terminal."""
     head = f"{plain(report.name)}  {plain(report.source)}"
     if report.problem:
         return "\n".join((head, _row("no", _CONNECTION, rendered(report.problem)), *_fix(report.fix)))
@@ -134,7 +134,7 @@ def _fix(fix: str) -> list[str]:
 
 
 def _to_paste(line: str) -> str:
-    """A line as it is; only what is said beside it is translated."""
+    """A line to paste, as it is; only the note beside it is translated."""
     command, gap, note = line.partition("   (")
     return f"{command}   {itemised(gap.strip() + note)}" if gap else line
 

@@ -1,12 +1,21 @@
 """Exit codes of loadtop, and the errors that end it with one of them."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loadtop.i18n import Text
+
 DONE, FAILED_IF, USAGE, UNREACHABLE, FILE, INVALID, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 
 class ExitError(Exception):
-    """Ends the program with ``code``; the message says what happened and what to do."""
+    """Ends the program with ``code``; ``text`` says what happened and what to do."""
 
     code = USAGE
+
+    def __init__(self, text: "Text") -> None:
+        super().__init__(text)
+        self.text = text
 
 
 class UsageError(ExitError):

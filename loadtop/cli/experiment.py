@@ -1,4 +1,4 @@
-"""``loadtop experiment PLAN.toml``: every variant under every load, recorded; the table at the end."""
+"""``loadtop experiment PLAN.toml``: measure every variant under every load; print the table."""
 
 import asyncio
 import sys
@@ -99,7 +99,7 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
 
 
 async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner) -> None:
-    """The experiment in the cockpit, which begins with the table."""
+    """Show the experiment in the cockpit, the table first."""
     from tui.apps.cockpit import run_cockpit
     from tui.screens.experiment import ExperimentScreen
 
@@ -114,21 +114,21 @@ async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner)
 
 
 class _Progress:
-    """Tells on standard error how far it is."""
+    """Prints the progress on standard error."""
 
     def __init__(self, plan: ExperimentPlan, *, quiet: bool) -> None:
         self._plan = plan
         self._quiet = quiet
 
     def known(self, count: int) -> None:
-        """How many cells are measured already."""
+        """Print how many cells are measured already."""
         if count == 1:
             self._say(tr("1 cell is measured already (--again measures it again)"))
         elif count:
             self._say(tr("{count} cells are measured already (--again measures them again)", count=count))
 
     def begins(self, progress: Progress) -> None:
-        """The next cell."""
+        """Print the next cell."""
         left = "" if progress.left_s is None else tr(", about {time} left", time=duration(progress.left_s))
         times = {"number": progress.cell.repeat, "of": self._plan.repeats}
         repeat = tr(" ({number} of {of})", **times) if self._plan.repeats > 1 else ""
@@ -136,7 +136,7 @@ class _Progress:
         self._say(tr("cell {number} of {of}{left}: {cell}", **place, left=left, cell=progress.cell.label) + repeat)
 
     def ended(self, result: CellResult | None) -> None:
-        """What it gave."""
+        """Print the result of a cell."""
         if result is not None:
             rps = "-" if result.rps is None else f"{result.rps:.1f}"
             failed = tr(", {number} failed", number=result.failed) if result.failed else ""
@@ -166,7 +166,7 @@ async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | 
 
 
 def _check_engines(plan: ExperimentPlan) -> None:
-    """Raise UsageError for the first cell whose engine is not here or cannot do what the cell asks."""
+    """Raise UsageError for the first cell whose engine is not installed or cannot do what the cell asks for."""
     for cell in replace(plan, repeats=1).cells():
         options = parse(["run", *cell.words])
         try:
@@ -176,7 +176,7 @@ def _check_engines(plan: ExperimentPlan) -> None:
 
 
 def _write(plan: ExperimentPlan, file: ResultFile, results: dict[str, CellResult]) -> None:
-    """Print the table, and leave it as files beside the recordings."""
+    """Print the table, and write it to files beside the recordings."""
     found = table.rows(plan, results)
     for name, content in (
         ("table.txt", table.text(plan, found)),

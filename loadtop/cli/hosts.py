@@ -1,4 +1,4 @@
-"""The machines that are watched: connections to the far ones, and which part each plays in the test."""
+"""The hosts that are watched: connections to remote ones, and the role of each in the test."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def connect_far(options: Options) -> "dict[str, SshTransport]":
-    """Connections to the far machines, by name, made before the screen is taken and before any load is sent."""
+    """Connect to the remote hosts; returns the connections by name. Raises UnreachableError."""
     places = {name: place for name, place in options.watching.hosts if place not in HERE}
     if not places:
         return {}
@@ -31,20 +31,20 @@ async def connect_far(options: Options) -> "dict[str, SshTransport]":
         if isinstance(outcome, BaseException):
             await disconnect(far)
             if isinstance(outcome, TransportError):
-                raise UnreachableError(f"--host {name}: {outcome}")
+                raise UnreachableError(f"--host {name}: {outcome}") from outcome
             raise outcome
     return far
 
 
 async def disconnect(far: "dict[str, SshTransport]") -> None:
-    """Close the connections to the far machines."""
+    """Close the connections."""
     await asyncio.gather(*(transport.close() for transport in far.values()))
 
 
 def watched_hosts(
     options: Options, plan: "Plan | None", status: str | None, far: "dict[str, SshTransport]"
 ) -> Sequence[Any]:
-    """The machines to watch. Blocks while names are looked up and libraries load: not for the event loop."""
+    """The hosts to watch. Blocks while names are looked up and libraries load: call it in a thread."""
     from collectors.host import far_host, local_host
 
     near, served = _served(plan, far)
@@ -77,7 +77,7 @@ def watched_hosts(
             continue
         if status is not None:
             urls["apache"].append(status)
-        # Beside a target elsewhere, a web server that happens to run here is no part of the test.
+        # If the target is elsewhere, a web server that happens to run here is not part of the test.
         find = role != "generator"
         hosts.append(
             local_host(
@@ -97,8 +97,8 @@ def watched_hosts(
 
 
 def _served(plan: "Plan | None", far: "dict[str, SshTransport]") -> tuple[list[str], dict[str, list[str]]]:
-    """The URLs under load that this machine serves, the first for each port, and those of each far machine that serves
-    any. One that leads to a far machine is that one's, even where this machine has the same address."""
+    """The requested URLs that this machine serves, one per port, and those that each remote host serves. A URL that
+    leads to a remote host belongs to it, even if this machine has the same address."""
     near: list[str] = []
     served: dict[str, list[str]] = {}
     if plan is None:
@@ -121,8 +121,8 @@ def _served(plan: "Plan | None", far: "dict[str, SshTransport]") -> tuple[list[s
 
 
 def _addresses(host: str) -> frozenset[str]:
-    """The addresses of a machine as far as they are known here: two names with one in common are the same machine. A
-    name that leads nowhere stands for itself."""
+    """The addresses of a host as known here; names with one in common are the same host. A name without addresses
+    stands for itself."""
     import socket
 
     try:
@@ -133,7 +133,7 @@ def _addresses(host: str) -> frozenset[str]:
 
 
 def _is_here(host: str) -> bool:
-    """Whether an address of this machine answers to that name (so the load shares the machine with the server)."""
+    """Whether the name leads to this machine, so that the load shares it with the server."""
     import socket
 
     try:
@@ -141,7 +141,7 @@ def _is_here(host: str) -> bool:
     except OSError:
         return False
     for family, kind, protocol, _, address in found:
-        # A connected datagram socket sends nothing; its own address is the target's exactly if that is here.
+        # Connecting a datagram socket sends nothing; its own address is the target's only if that is here.
         with suppress(OSError), socket.socket(family, kind, protocol) as probe:
             probe.connect(address)
             if probe.getsockname()[0] == address[0]:

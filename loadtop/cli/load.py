@@ -161,7 +161,7 @@ def engine_load(choice: "EngineChoice", plan: "Plan", *, tuned: bool = False) ->
         settings = jmeter_settings(choice, plan)
         return partial(JmeterLoad, settings)
     except PlanError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(error.message) from None
 
 
 def locust_settings(choice: "EngineChoice", plan: "Plan") -> "LocustSettings":

@@ -1,4 +1,4 @@
-"""What a test leaves: the report, and the files that were asked for."""
+"""What a test writes: the report, and the files that were asked for."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_report(result: RunResult, output: Output, out: TextIO) -> None:
-    """Ours, or ab's where that was asked for."""
+    """Print the report: loadtop's, or ab's if asked for."""
     if output.html_table is not None:
         from loadtop.reports.ab import ab_table
 
@@ -31,7 +31,7 @@ def print_report(result: RunResult, output: Output, out: TextIO) -> None:
 
 
 def open_request_logs(output: Output) -> "RequestLogFiles | None":
-    """Where the times of single requests are kept for -g, until the load has ended."""
+    """The files that hold the times of single requests for -g until the load has ended."""
     if output.gnuplot is None:
         return None
     from loadtop.generator.request_log import RequestLogFiles
@@ -40,7 +40,7 @@ def open_request_logs(output: Output) -> "RequestLogFiles | None":
 
 
 def write_ab_files(result: RunResult, request_logs: "RequestLogFiles | None", output: Output) -> None:
-    """ab's -e and -g."""
+    """Write the files of -e and -g."""
     if output.percentiles_csv is not None:
         from loadtop.reports.ab import percentiles_csv
 
@@ -58,7 +58,7 @@ def write_ab_files(result: RunResult, request_logs: "RequestLogFiles | None", ou
 
 
 def write_page(result: RunResult, output: Output) -> None:
-    """Write the page of ``--html``, where that was asked for."""
+    """Write the page of ``--html`` if asked for."""
     if output.html is not None:
         from loadtop.reports.html import html
 
@@ -81,7 +81,7 @@ def write(text: str, path: Path, what: str) -> None:
 
 
 def check_writable(output: Output) -> None:
-    """Fail before the load begins, not after it, where a file could not be written."""
+    """Raise FileError before the load starts if a file cannot be written."""
     named = [(None if output.json in (None, "-") else output.json, "the JSON summary")]
     named.append((None if output.html is None else str(output.html), "the page"))
     named.append((None if output.percentiles_csv is None else str(output.percentiles_csv), "the percentiles"))

@@ -1,4 +1,4 @@
-"""A test without a screen: a line per interval, for logs and pipes."""
+"""A line per interval, for tests without a screen."""
 
 import sys
 from typing import TextIO
@@ -14,14 +14,14 @@ from loadtop.servers.registry import verdict_named
 
 
 class Printer:
-    """Prints each snapshot as one line to ``out`` (standard error, so that standard output holds the report alone)."""
+    """Prints each snapshot as one line to ``out``: standard error, because standard output is for the report."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr
         self._message: Text = ""
 
     def show(self, snapshot: Snapshot) -> None:
-        """Print the snapshot's line; marks; a message of the load once, when it changes."""
+        """Print the snapshot's line, marks, and the load's message when it changes."""
         if snapshot.measured.frame.number > 1:
             print(line(snapshot), file=self._out, flush=True)
         for text in snapshot.measured.frame.marks:

@@ -1,13 +1,13 @@
-"""Standard streams that last as long as the program, whatever their other end does."""
+"""Standard streams that keep working when their other end is closed."""
 
 import os
 import sys
 from typing import Any, TextIO, cast
 
 
-class Lasting:
-    """Standard output or error. A reader that goes away (``| head``) ends neither a test nor its recording: what is
-    printed then is lost, and ``gone`` says so. Any other trouble, such as a full disk, is kept in ``problem``."""
+class RobustStream:
+    """Standard output or error. If the reader ends (``| head``), the test and its recording continue, and later output
+    is lost (``gone``). ``problem`` is any other error, such as a full disk."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -15,7 +15,7 @@ class Lasting:
         self.gone = False
 
     def write(self, text: str) -> int:
-        """Write as far as it goes."""
+        """Write, unless the stream is broken."""
         try:
             return self._stream.write(text)
         except OSError as error:
@@ -23,7 +23,7 @@ class Lasting:
             return len(text)
 
     def flush(self) -> None:
-        """Flush as far as it goes."""
+        """Flush, unless the stream is broken."""
         try:
             self._stream.flush()
         except OSError as error:
@@ -33,7 +33,7 @@ class Lasting:
         self.gone = True
         if not isinstance(error, BrokenPipeError):
             self.problem = error.strerror or str(error)
-        # What is left in the stream's buffer must have somewhere to go.
+        # The rest of the stream's buffer must go somewhere.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)
@@ -43,21 +43,21 @@ class Lasting:
 
 
 def reader_is_gone() -> bool:
-    """Whether nobody takes what is printed any more."""
+    """Whether the reader of standard output has ended."""
     return bool(getattr(sys.stdout, "gone", False))
 
 
-def keep_streams() -> Lasting:
-    """Open standard streams that were closed, and make output and error last; the new standard output."""
+def robust_streams() -> RobustStream:
+    """Open standard streams that are closed and replace output and error; returns the new standard output."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
-    # Python has None for a stream that was closed, whatever its type says.
+    # Python sets a closed stream to None, whatever its type says.
     given: tuple[TextIO | None, ...] = (sys.stdin, sys.stdout, sys.stderr)
     if given[0] is None:
         sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for as long as the program runs
     out, told = (
-        Lasting(stream or open(number, "w", closefd=False))  # noqa: SIM115
+        RobustStream(stream or open(number, "w", closefd=False))  # noqa: SIM115
         for number, stream in enumerate(given[1:], 1)
     )
     sys.stdout, sys.stderr = cast("TextIO", out), cast("TextIO", told)

@@ -1,4 +1,4 @@
-"""An Apache with a private configuration, for any user and any layout: Debian's, Red Hat's, Homebrew's, macOS's."""
+"""An Apache with a configuration of its own, for any user and any layout: Debian, Red Hat, Homebrew, macOS."""
 
 import os
 import pwd
@@ -36,7 +36,7 @@ class ApacheInstallation:
         return (self.modules / f"mod_{module}.so").exists()
 
     def load(self, *names: str) -> str:
-        """Configuration that loads these modules, but for those that are built in: every distribution differs."""
+        """Configuration that loads these modules unless they are built in, which differs between distributions."""
         return "\n".join(
             f"<IfModule !{name}_module>\nLoadModule {name}_module {self.modules}/mod_{name}.so\n</IfModule>"
             for name in names
@@ -45,14 +45,14 @@ class ApacheInstallation:
 
 
 def find_apache() -> ApacheInstallation | None:
-    """The installed Apache, or ``None`` where there is none with loadable modules."""
+    """The installed Apache, or None if there is none with loadable modules."""
     binary = next((found for name in BINARIES if (found := shutil.which(name, path=SEARCH_PATH))), None)
     modules = next((Path(name) for name in MODULE_DIRECTORIES if Path(name, "mod_status.so").exists()), None)
     return ApacheInstallation(binary, modules) if binary and modules else None
 
 
 def service_user() -> pwd.struct_passwd | None:
-    """The unprivileged user that a server started by root serves as; ``None`` where we are not root."""
+    """The unprivileged user of a server that root starts; None for other users."""
     if os.geteuid() != 0:
         return None
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
@@ -61,7 +61,7 @@ def service_user() -> pwd.struct_passwd | None:
 
 @dataclass(frozen=True, slots=True)
 class DemoApache:
-    """What the demo asks of Apache: prefork with CGI, or a threaded MPM where prefork is missing."""
+    """Apache as the demo needs it: prefork with CGI, or a threaded MPM if there is no prefork."""
 
     installation: ApacheInstallation
     directory: Path
@@ -75,7 +75,7 @@ class DemoApache:
         )
 
     def command(self) -> list[str]:
-        """Write pages and configuration into the directory, and say how to start the server in the foreground."""
+        """Write pages and configuration to the directory; returns the command of the server in the foreground."""
         documents = self.directory / "pages"
         documents.mkdir(mode=0o755, exist_ok=True)
         (documents / "index.html").write_text(INDEX)

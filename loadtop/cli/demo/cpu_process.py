@@ -1,6 +1,6 @@
-"""Computes for a fixed processor time for each byte on standard input, and answers with a byte.
+"""Uses a fixed CPU time for each byte on standard input, and answers with a byte.
 
-Run as ``python -m loadtop.cli.demo.cpu_process``; ends with its input.
+Run as ``python -m loadtop.cli.demo.cpu_process`` until its input ends.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from loadtop.cli.demo.pages import BURN_S
 
 
 def call_it_httpd() -> None:
-    """Let process tables show this process as the web server that it is part of, where the system can (Linux)."""
+    """Name this process httpd, as part of the web server, in process tables (on Linux)."""
     with contextlib.suppress(OSError):
         Path("/proc/self/comm").write_text("httpd")
 

@@ -26,7 +26,7 @@ IDLE, WORKING = "_", "W"
 
 
 class Scoreboard:
-    """The worker slots, in Apache's letters, and what they have served since the start."""
+    """The worker slots, in Apache's letters, and totals since the start."""
 
     def __init__(self, workers: int) -> None:
         self._slots = [IDLE] * workers
@@ -38,7 +38,7 @@ class Scoreboard:
 
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncGenerator[None]:
-        """Hold a worker slot, waiting in order for one that is free."""
+        """Occupy a worker slot; wait in order until one is free."""
         async with self._free:
             number = self._slots.index(IDLE)
             self._slots[number] = WORKING
@@ -51,7 +51,7 @@ class Scoreboard:
                 self.duration_s += time.monotonic() - began
 
     def text(self) -> str:
-        """The page that Apache's mod_status serves for ``?auto``, with this server's own figures."""
+        """The page ``?auto`` of Apache's mod_status, with the figures of this server."""
         uptime = max(time.monotonic() - self._started, 1e-6)
         times = os.times()
         busy = self._slots.count(WORKING)
@@ -82,7 +82,7 @@ class Scoreboard:
 
 
 class Burners:
-    """Processes that compute on request, one request each at a time. They end when this process does."""
+    """Processes that each compute one request at a time. They end when this process does."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -96,7 +96,7 @@ class Burners:
             )
 
     async def burn(self) -> None:
-        """Wait for an idle process, and for it to have computed."""
+        """Compute in the next idle process."""
         process = await self._idle.get()
         try:
             if process.stdin is not None and process.stdout is not None:

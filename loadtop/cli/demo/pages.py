@@ -1,4 +1,4 @@
-"""The demo's pages: what each costs the server is what each shows."""
+"""The demo's pages, and what each costs the server."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ BURN_S = 0.035
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that holds a worker for ``wait_ms`` (up to ``spread_ms`` longer) or computes for about ``BURN_S``."""
+    """A page that occupies a worker for ``wait_ms``, up to ``spread_ms`` longer, or computes for about ``BURN_S``."""
 
     name: str
     text: str
@@ -28,12 +28,12 @@ class Page:
 
 INDEX = "<!doctype html><title>loadtop demo</title><p>This page costs next to nothing.\n"
 LIGHT = Page("light", "This page takes 40 ms and hardly computes.", wait_ms=40)
-# Waits of one length would end together and leave the pool empty for a moment.
+# Waits of equal length would end together and empty the pool.
 WAIT = Page("wait", "This page holds a worker for some 300 ms without computing.", wait_ms=250, spread_ms=100)
 BURN = Page("burn", "This page computes and never waits.", burns=True)
 PAGES = (LIGHT, WAIT, BURN)
 
 
 def worker_slots(cores: int) -> int:
-    """Few enough that waiting pages fill them, enough that computing pages fill every core first."""
+    """Few enough that waiting pages fill them; enough that computing pages use every core first."""
     return max(8, 4 * cores)

@@ -28,6 +28,7 @@ from loadtop.cli.demo.pages import LIGHT, worker_slots
 READY_S = 8.0
 TERM_S = 1.5
 PARENT_CHECK_S = 0.25
+CORES = os.cpu_count() or 1
 
 
 class StartError(Exception):
@@ -47,7 +48,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def wait_until_it_serves(self, log: Path) -> None:
-        """Return when a page that runs a program was served; raises :class:`StartError`."""
+        """Return when a page that runs a program was served. Raises StartError."""
         deadline = time.monotonic() + READY_S
         problem = "no answer"
         while time.monotonic() < deadline:
@@ -97,14 +98,14 @@ def _leave(_number: int, _frame: FrameType | None) -> None:
 
 
 def _ignore_signals() -> None:
-    """Cleaning up is short and must not be cut off by a second signal."""
+    """Ignore signals while cleaning up, which is short."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
 def _private_directory() -> Generator[Path]:
-    """A directory that only the server's user can enter, gone afterwards."""
+    """A directory that only the server's user can enter, removed at the end."""
     directory = Path(tempfile.mkdtemp(prefix="loadtop-demo-"))
     try:
         user = service_user()
@@ -117,7 +118,7 @@ def _private_directory() -> Generator[Path]:
 
 
 def _start(directory: Path, servers: contextlib.ExitStack) -> Server:
-    """Apache where it is installed and works here (its port may be taken: twice), otherwise loadtop's own server."""
+    """Start Apache if it is installed and works (tried twice: its port may be taken), else the embedded server."""
     installation = None if os.environ.get("LOADTOP_DEMO_SERVER") == "embedded" else find_apache()
     for choice in (installation, installation):
         if choice is not None:
@@ -132,7 +133,7 @@ def _start(directory: Path, servers: contextlib.ExitStack) -> Server:
 
 
 def _launch(directory: Path, servers: contextlib.ExitStack, installation: ApacheInstallation | None) -> Server:
-    workers = _workers()
+    workers = worker_slots(CORES)
     port = _free_port()
     if installation is None:
         kind = "embedded"
@@ -143,29 +144,21 @@ def _launch(directory: Path, servers: contextlib.ExitStack, installation: Apache
             "loadtop.cli.demo.embedded_server",
             str(port),
             str(workers),
-            str(_cores()),
+            str(CORES),
         ]
     else:
         apache = DemoApache(installation, directory, port, workers)
         kind = f"Apache {apache.mpm}"
         command = apache.command()
-    setpriv = shutil.which("setpriv")  # where it exists, the kernel ends the server should this process be killed
-    leash = [setpriv, "--pdeathsig", "TERM"] if setpriv else []
+    setpriv = shutil.which("setpriv")  # if it exists, the kernel ends the server when this process is killed
+    prefix = [setpriv, "--pdeathsig", "TERM"] if setpriv else []
     with (directory / "error.log").open("ab") as log:
         process = subprocess.Popen(
-            [*leash, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            [*prefix, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
     server = Server(process, port, kind)
     servers.callback(server.end)
     return server
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1
-
-
-def _workers() -> int:
-    return worker_slots(_cores())
 
 
 def _free_port() -> int:
@@ -177,7 +170,7 @@ def _free_port() -> int:
 
 def _end_of(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    return " / ".join(lines[-3:]) or "it wrote no log"
+    return " / ".join(lines[-3:]) or "its log is empty"
 
 
 def _announce(server: Server) -> None:
@@ -186,10 +179,10 @@ def _announce(server: Server) -> None:
         "url": f"{server.url}/",
         "port": server.port,
         "status_url": f"{server.url}/server-status",
-        "workers": _workers(),
-        "cores": _cores(),
+        "workers": worker_slots(CORES),
+        "cores": CORES,
     }
-    with contextlib.suppress(BrokenPipeError):  # nobody listens any more: standard input will say so too
+    with contextlib.suppress(BrokenPipeError):  # the reader is gone: standard input ends too
         print(json.dumps(line), flush=True)
 
 

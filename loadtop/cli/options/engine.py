@@ -74,7 +74,7 @@ def take_url_of_plan(arguments: Namespace) -> None:
     try:
         url = read_user_plan(file).url()
     except PlanError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(error.message) from None
     if url is None:
         raise UsageError(f"the plan {file} names its server by variables: give the URL of the server that it loads")
     arguments.urls = [url]

@@ -1,4 +1,4 @@
-"""From the text of a PLAN to an :class:`ExperimentPlan`; every mistake is told with file, line and the fix."""
+"""Read the plan of an experiment; every error names file, line and fix."""
 
 import difflib
 import re
@@ -20,32 +20,32 @@ TOP = (
 OF_VARIANT = (
     "name", "apply", "ready", "host", "ready_time", "command_time", "urls", "concurrencies", "rates", "options"
 )  # fmt: skip
-OWN_OPTIONS = {
+REPLACED_OPTIONS = {
     "-c": "concurrencies", "--concurrency": "concurrencies", "--rate": "rates", "-t": "time", "--time": "time",
     "-n": "requests", "--requests": "requests", "--warmup": "warmup", "--steps": "concurrencies",
     "--json": "--out", "--record": "--out", "--no-record": "--out", "--html": "--out", "--urls": "[urls]",
 }  # fmt: skip
-"""Options of a load test that a PLAN says in another way."""
+"""Options of a load test that have a key in the plan, or cannot be used there."""
 
 
 class PlanFileError(UsageError):
-    """A PLAN has a mistake; the message names file and line, and how to put it right."""
+    """A plan is wrong; the message names file, line and fix."""
 
 
 class Table:
-    """One table of the file: takes values out, checked, and knows where they stand."""
+    """One table of the file: returns checked values, and knows the line of each key."""
 
     def __init__(self, file: Path, text: str, name: str, index: int, values: Mapping[str, Any]) -> None:
         self._file, self._text, self._name, self._index = file, text, name, index
         self._values = values
 
     def wrong(self, key: str, message: str) -> PlanFileError:
-        """The mistake at a key."""
+        """The error for a key."""
         line = line_of(self._text, self._name, self._index, key)
         return PlanFileError(f"{self._file}, line {line}: {message}")
 
     def known(self, keys: tuple[str, ...]) -> None:
-        """Raises for the first key that means nothing here."""
+        """Raise PlanFileError for the first unknown key."""
         for key in self._values:
             if key not in keys:
                 near = difflib.get_close_matches(key, keys, 1)
@@ -58,7 +58,7 @@ class Table:
     def text(self, key: str, default: str | None = None) -> str:
         value = self._values.get(key, default)
         if not isinstance(value, str) or (default is None and not value.strip()):
-            raise self.wrong(key, f'{key} must be a text: write {key} = "..."')
+            raise self.wrong(key, f'{key} must be a string: write {key} = "..."')
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Table:
             return (value,)
         listed = _listed(value)
         if listed is None or not all(isinstance(each, str) for each in listed):
-            raise self.wrong(key, f'{key} must be a list of texts: write {key} = ["...", "..."]')
+            raise self.wrong(key, f'{key} must be a list of strings: write {key} = ["...", "..."]')
         return tuple(listed)
 
     def number(self, key: str, default: float, least: float, most: float) -> float:
@@ -104,11 +104,11 @@ class Table:
         for each in listed:
             fits = isinstance(each, int | float) and not isinstance(each, bool) and 0 < each <= 1e6
             if not fits or (whole and (each != int(each) or each > 200_000)):
-                raise self.wrong(key, f"{key} must be a list of {kind}, and {each!r} is none")
+                raise self.wrong(key, f"{key} must be a list of {kind}, got {each!r}")
         return [float(each) for each in listed]
 
     def urls(self, key: str = "urls") -> tuple[tuple[str, str], ...]:
-        """The named URLs of a table, or of one URL alone."""
+        """The named URLs of a table, or a single URL."""
         value = self._values.get(key, {})
         if isinstance(value, str):
             value = {"": value}
@@ -116,7 +116,7 @@ class Table:
             raise self.wrong(key, f'{key} must be a table of names and URLs: write [{key}] and page = "http://..."')
         for name, url in cast("dict[str, Any]", value).items():
             if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-                raise self._wrong_url(key, name, f'{url!r} is no URL: write {name or key} = "http://HOST/path"')
+                raise self._wrong_url(key, name, f'{url!r} is not a URL: write {name or key} = "http://HOST/path"')
             try:
                 Target.parse(url)
             except PlanError as error:
@@ -124,14 +124,14 @@ class Table:
         return tuple(cast("dict[str, str]", value).items())
 
     def _wrong_url(self, key: str, name: str, message: str) -> PlanFileError:
-        """The mistake at a URL, which stands in a table below this one or, where that is not there, at its key."""
+        """The error for a URL, which is in a table below this one, or at its key."""
         within = f"{self._name}.{key}".strip(".")
         line = max(line_of(self._text, within, self._index, name), line_of(self._text, self._name, self._index, key))
         return PlanFileError(f"{self._file}, line {line}: {message}")
 
 
 def _listed(value: object) -> list[Any] | None:
-    """The value where it is a list."""
+    """The value if it is a list."""
     if isinstance(value, list):
         found: list[Any] = [*value]  # pyright: ignore[reportUnknownVariableType]
         return found
@@ -139,19 +139,19 @@ def _listed(value: object) -> list[Any] | None:
 
 
 def read_plan(file: Path) -> ExperimentPlan:
-    """The whole plan, checked. Raises :class:`PlanFileError`; nothing is run and nothing is sent."""
+    """The whole plan, checked. Raises PlanFileError; nothing is run and nothing is sent."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableError(
-            f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is no UTF-8 text'}"
+            f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
         ) from None
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = found[1] if found else len(text.splitlines())
-        raise PlanFileError(f"{file}, line {line}: this is no TOML: {error}") from None
+        raise PlanFileError(f"{file}, line {line}: this is not TOML: {error}") from None
     plan = _plan(file, text, values)
     _check_cells(plan, text)
     return plan
@@ -221,13 +221,13 @@ def _variants(file: Path, text: str, top: Table, values: dict[str, Any]) -> tupl
 
 def _check_options(table: Table, options: tuple[str, ...]) -> None:
     for word in options:
-        instead = OWN_OPTIONS.get(word.split("=")[0])
+        instead = REPLACED_OPTIONS.get(word.split("=")[0])
         if instead is not None:
-            raise table.wrong("options", f"{word} does not belong into options: say it with {instead}")
+            raise table.wrong("options", f"{word} does not belong in options: use {instead}")
 
 
 def _check_cells(plan: ExperimentPlan, text: str) -> None:
-    """Every cell's command line must be one that a load test would take, and its variant's host be known."""
+    """Raise PlanFileError unless every cell's command line is valid and its variant's host is known."""
     from loadtop.cli.options.command_line import parse
 
     hosts: dict[str, str] = {}
@@ -241,6 +241,6 @@ def _check_cells(plan: ExperimentPlan, text: str) -> None:
                 raise whose.wrong("options", f"{cell.label}: {error}") from None
             hosts.update(options.watching.hosts)
         if variant.host is not None and variant.host not in hosts:
-            named = f"add options = ['--host', '{variant.host}=ssh://...'] at the top"
-            raise table.wrong("host", f"no host is called {variant.host}: {named}")
+            fix = f"add options = ['--host', '{variant.host}=ssh://...'] at the top"
+            raise table.wrong("host", f"no host is called {variant.host}: {fix}")
     plan.hosts.update(hosts)

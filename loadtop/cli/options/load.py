@@ -43,7 +43,7 @@ def build_plan(arguments: Namespace, steps: tuple[Step, ...] = ()) -> Plan:
         )
         _check_together(arguments, plan)
     except PlanError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(error.message) from None
     return plan
 
 

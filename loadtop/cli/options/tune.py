@@ -55,5 +55,5 @@ def tune_plan(arguments: Namespace, settings: TuneSettings) -> Plan:
     try:
         step = Step(concurrency=settings.first, duration_s=last)
     except PlanError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(error.message) from None
     return build_plan(arguments, (step,))
