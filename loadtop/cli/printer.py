@@ -4,12 +4,12 @@ import sys
 from typing import TextIO
 
 from loadtop.i18n import Text, language, plain, rendered, tr
+from loadtop.i18n.figures import figure
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import swap_used
-from loadtop.reports.text import brief, figure
-from loadtop.servers.apache.kind import APACHE
+from loadtop.reports.text import brief
 from loadtop.servers.registry import verdict_named
 
 
@@ -83,6 +83,4 @@ def _host(host: HostView, *, named: bool) -> str:
     used = swap_used(host)
     if used is not None and used >= 1:
         text += tr(" swap {share} %", share=f"{used:.0f}")
-    for page in APACHE.rates(rates):
-        text += tr(" busy {busy}/{all}", busy=page.reading.busy, all=page.reading.capacity)
     return text + brief(rates)

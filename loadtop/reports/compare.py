@@ -8,7 +8,8 @@ from loadtop.analysis.compare.run import Run
 from loadtop.analysis.compare.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.i18n import pad, plain, tr
-from loadtop.reports.text import figure, wrapped
+from loadtop.i18n.figures import figure
+from loadtop.reports.text import wrapped
 
 Json = dict[str, Any]
 

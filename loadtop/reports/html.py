@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -13,6 +13,7 @@ from loadtop.i18n import language, plain, rendered, tr
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
 from loadtop.reports.tables import Table, how_long, shape, tables
 from loadtop.reports.text import TITLES
+from loadtop.servers.registry import KINDS
 
 Json = dict[str, Any]
 
@@ -106,15 +107,16 @@ def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:
     traffic = (("swap.in_kb_s", "in", "c"), ("swap.out_kb_s", "out", "d"))
     yield Chart(tr("Swap traffic") + of, "kB/s", _inks(result, host, traffic))
     yield Chart(tr("Swap used") + of, "%", _inks(result, host, (("swap.used_pct", "used", "c"),)), top=100.0)
-    workers = (
-        ("workers.busy", "busy", "b"),
-        ("workers.keepalive", "of these keep-alive", "e"),
-        ("workers.slots", "slots", "d"),
-    )
-    yield Chart(tr("Apache workers") + of, tr("slots"), _inks(result, host, workers))
+    for kind in KINDS:
+        for chart in kind.report.charts:
+            lines = [(line.name, line.title, line.colour) for line in chart.lines]
+            dashed = frozenset(line.name for line in chart.lines if line.dashed)
+            yield Chart(tr(chart.title) + of, tr(chart.unit), _inks(result, host, lines, dashed))
 
 
-def _inks(result: RunResult, subject: str, curves: Iterable[tuple[str, str, str]]) -> list[Ink]:
+def _inks(
+    result: RunResult, subject: str, curves: Iterable[tuple[str, str, str]], dashed: Collection[str] = ()
+) -> list[Ink]:
     """Curves by the names of their series (several joined by ``+`` are added up), titles and colours."""
     number = [LOAD, *result.roles].index(subject)
     found: list[Ink] = []
@@ -122,7 +124,7 @@ def _inks(result: RunResult, subject: str, curves: Iterable[tuple[str, str, str]
         parts = [result.series.of(subject, name) for name in names.split("+")]
         values = [_sum(point) for point in zip(*parts, strict=True)]
         if any(value is not None for value in values):
-            found.append(Ink(f"{number}-{names}", tr(title), values, colour, dashed=names.endswith("slots")))
+            found.append(Ink(f"{number}-{names}", tr(title), values, colour, dashed=names in dashed))
     return found
 
 

@@ -7,7 +7,9 @@ from typing import Any
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import clock, tr
-from loadtop.reports.text import failure_classes, figure
+from loadtop.i18n.figures import figure
+from loadtop.reports.text import failure_classes
+from loadtop.servers.registry import KINDS
 
 Json = dict[str, Any]
 Row = Sequence[str]
@@ -147,6 +149,7 @@ def _of_workers(load: Json | None) -> Table:
 
 def _of_machines(hosts: Iterable[Json]) -> Table:
     """Means, and the extremes in brackets."""
+    columns = [column for kind in KINDS for column in kind.report.columns]
     rows = [
         (
             f"{host['name']} ({tr(host['role'] or '-')})",
@@ -154,15 +157,12 @@ def _of_machines(hosts: Iterable[Json]) -> Table:
             _cell(host["load1"]),
             _cell(host["memory"]["available_kb"], 1024),
             *(_cell(host["swap"][name]) for name in ("used_pct", "in_kb_s", "out_kb_s")),
-            _cell(host["httpd"]["processes"]),
-            "-"
-            if host["apache"] is None
-            else tr("{done} of {all}", done=_cell(host["apache"]["busy"]), all=host["apache"]["capacity"]),
+            *(_server_cell(*column.cell(host)) for column in columns),
         )
         for host in hosts
     ]
     names = ("% user", "% system", "% iowait", "% steal", "% idle", "load 1 min", "MB available", "% swap used")
-    head = ("mean (least to greatest)", *names, "swap in kB/s", "swap out kB/s", "httpd", "busy workers")
+    head = ("mean (least to greatest)", *names, "swap in kB/s", "swap out kB/s", *(column.title for column in columns))
     return Table("Machines", head, rows)
 
 
@@ -173,6 +173,11 @@ def _cell(statistic: Json | None, scale: float = 1.0) -> str:
     if low == high:
         return figure(mean)
     return tr("{mean} ({low} to {high})", mean=_short(mean), low=_short(low), high=_short(high))
+
+
+def _server_cell(statistic: Json | None, of: int | None) -> str:
+    cell = _cell(statistic)
+    return cell if of is None else tr("{done} of {all}", done=cell, all=of)
 
 
 def _short(value: float) -> str:

@@ -6,15 +6,16 @@ from typing import Any
 
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import pad, plain, rendered, tr, width
+from loadtop.i18n.figures import figure, mean_figure
 from loadtop.rates.records import HostRates
-from loadtop.servers.haproxy.kind import HAPROXY
-from loadtop.servers.php_fpm.kind import PHP_FPM
-from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.registry import KINDS
 
 Json = dict[str, Any]
 WIDTH = 78
 TOLD_PCT = 1.0
 """From this share of the processors on, nice and interrupts are told as well."""
+MUCH_PCT = 10.0
+"""Percent of a core, over the whole test, from which a process that belongs to no server is listed."""
 TITLES = {
     "none": "No limit was reached",
     "generator": "The load generator is the limit",
@@ -187,11 +188,7 @@ def _host(host: Json) -> list[str]:
     lines = [tr(text, name=plain(host["name"]), role=tr(host["role"] or "-"), number=host["samples"], stale=stale)]
     if not host["samples"]:
         return lines
-
-    def mean(statistic: Json | None) -> str:
-        return figure(None if statistic is None else statistic["mean"])
-
-    cpu, swap, httpd, apache = host["cpu"], host["swap"], host["httpd"], host["apache"]
+    cpu, swap, mean = host["cpu"], host["swap"], mean_figure
     names = ("user", "system", "iowait", "steal", "idle")
     lines.append("  cpu %    " + "  ".join(f"{name} {mean(cpu[name]):>5}" for name in names))
     rare = [name for name in ("nice", "irq", "softirq") if cpu[name] is not None and cpu[name]["mean"] >= TOLD_PCT]
@@ -213,47 +210,24 @@ def _host(host: Json) -> list[str]:
             out=mean(swap["out_kb_s"]),
         )
     )
-    if httpd["processes"] is not None:
-        each = httpd["pss_kb_mean"] or httpd["rss_kb_mean"]
-        basis = "PSS" if httpd["pss_kb_mean"] else "RSS"
-        size = "" if each is None else tr("  {size} MB each ({basis})", size=f"{each / 1024:.1f}", basis=basis)
-        lines.append(
-            tr(
-                "  httpd    processes {number}  running {running}  cpu {cpu} % of a core{size}",
-                number=mean(httpd["processes"]),
-                running=mean(httpd["running"]),
-                cpu=mean(httpd["cpu_pct"]),
-                size=size,
-            )
+    for kind in KINDS:
+        lines += kind.report.rows(host)
+    busy = [other for other in host["processes"]["busiest_others"] if other["cpu_pct"]["mean"] >= MUCH_PCT]
+    if busy:
+        told = ", ".join(
+            f"{plain(other['name'])} (pid {other['pid']}) {figure(round(other['cpu_pct']['mean']))} %" for other in busy
         )
-    if apache is not None:
-        lines.append(
-            tr(
-                "  apache   {mpm}  busy {busy} of {all} slots  {rate} requests/s",
-                mpm=plain(apache["mpm"]),
-                busy=mean(apache["busy"]),
-                all=apache["capacity"],
-                rate=mean(apache["requests_s"]),
-            )
-        )
-    from loadtop.reports.text import server_rows
+        lines += wrapped(tr("others   {told} of a core", told=told), "  ")
+    return lines
 
-    return lines + server_rows(host)
+
+def brief(rates: HostRates) -> str:
+    """The servers of a machine in a few figures; empty where there is none."""
+    return "".join(kind.report.brief(kind.rates(rates)) for kind in KINDS)
 
 
 def _megabytes(statistic: Json | None) -> str:
     return "-" if statistic is None else f"{statistic['mean'] / 1024:.0f}"
-
-
-def figure(value: float | None) -> str:
-    """A number in at most four digits or thousands; ``-`` for what was not measured."""
-    if value is None:
-        return "-"
-    if value == int(value) and abs(value) < 1e7:
-        return f"{int(value)}"
-    if abs(value) >= 100:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
 
 
 def failure_classes(failures: Json) -> str:
@@ -294,68 +268,3 @@ def _heads() -> str:
     """The heads of the table of times."""
     names = ("min", "mean", "sd", "median", "max")
     return "".join(pad(tr(name), 7 if name == "min" else 10, right=True) for name in names)
-
-
-ENDS = ("FRONTEND", "BACKEND")
-
-MUCH_PCT = 10.0
-"""Percent of a core, over the whole test, from which a process that is no server is told of."""
-
-
-def server_rows(host: Json) -> list[str]:
-    """A row per pool, and per frontend, backend and server with a queue of HAProxy, of a machine's JSON summary; and
-    one of the other processes that took much of a core."""
-    rows = [_pool(pool) for pool in host["fpm"]]
-    rows += [_line(line) for line in host["haproxy"] if line["server"] in ENDS or _most(line["queue"])]
-    busy = [other for other in host["processes"]["busiest_others"] if other["cpu_pct"]["mean"] >= MUCH_PCT]
-    if busy:
-        told = ", ".join(
-            f"{plain(other['name'])} (pid {other['pid']}) {figure(round(other['cpu_pct']['mean']))} %" for other in busy
-        )
-        rows += wrapped(tr("others   {told} of a core", told=told), "  ")
-    return rows
-
-
-def brief(rates: HostRates) -> str:
-    """Pools and HAProxy in a few figures; empty where there is none."""
-    words = "".join(_brief_pool(found.reading) for found in PHP_FPM.rates(rates))
-    queued = sum(found.reading.queue or 0 for found in HAPROXY.rates(rates) if found.reading.is_backend)
-    return words + (tr(" haproxy queue {number}", number=queued) if queued else "")
-
-
-def _brief_pool(pool: FpmPool) -> str:
-    most = "" if pool.max_children is None else f"/{pool.max_children}"
-    queue = tr(" queue {number}", number=pool.listen_queue) if pool.listen_queue else ""
-    active = tr("silent") if pool.active is None and pool.silent_s else figure(pool.active)
-    return f" {plain(pool.pool)} {active}{most}{queue}"
-
-
-def _pool(pool: Json) -> str:
-    return tr(
-        "  php-fpm  {pool}  active {active} of {all} children  queue {queue}  {rate} requests/s",
-        pool=plain(pool["pool"]),
-        active=_mean(pool["active"]),
-        all=tr("an unknown number of") if pool["max_children"] is None else pool["max_children"],
-        queue=_mean(pool["listen_queue"]),
-        rate=_mean(pool["requests_s"]),
-    )
-
-
-def _line(line: Json) -> str:
-    queue = "" if line["server"] == "FRONTEND" else tr("queue {number}  ", number=_mean(line["queue"]))
-    return tr(
-        "  haproxy  {name}  {queue}sessions {sessions}{limit}  {rate} sessions/s",
-        name=f"{plain(line['proxy'])}/{plain(line['server'])}",
-        queue=queue,
-        sessions=_mean(line["sessions"]),
-        limit="" if line["session_limit"] is None else tr(" of {number}", number=line["session_limit"]),
-        rate=_mean(line["sessions_s"]),
-    )
-
-
-def _mean(statistic: Json | None) -> str:
-    return figure(None if statistic is None else statistic["mean"])
-
-
-def _most(statistic: Json | None) -> float:
-    return 0.0 if statistic is None else statistic["max"]

@@ -11,8 +11,9 @@ from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.finding import NONE
 from loadtop.diagnosis.verdict import Family
 from loadtop.i18n import plain, rendered, tr, width
+from loadtop.i18n.figures import figure
 from loadtop.model.histogram import mean, percentile
-from loadtop.reports.text import TITLES, against, figure
+from loadtop.reports.text import TITLES, against
 from loadtop.reports.text import wrapped as wrapped_wide
 from loadtop.servers.registry import VERDICTS
 

@@ -10,6 +10,7 @@ from loadtop.model.server import ServerKind, ServerReading
 from loadtop.rates.metrics import HostMetric
 from loadtop.rates.records import HostRates
 from loadtop.rates.server import ServerRates
+from loadtop.servers.report import Report
 
 R = TypeVar("R", bound=ServerReading)
 
@@ -36,6 +37,7 @@ class Kind(ServerKind, Generic[R]):
     metrics: tuple[HostMetric, ...]
     verdicts: tuple[Verdict, ...]
     demands: Demands
+    report: Report[R]
 
     def readings(self, sample: HostSample | None) -> tuple[R, ...]:
         """What was read of this kind in a sample."""

@@ -4,14 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadtop.analysis.statistic import Statistic
-from loadtop.analysis.totals.servers import ServerTotals
 from loadtop.model import LOADTOP, OTHER, Process
+from loadtop.model.server import Measure, ServerReading, columns
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import GroupRates
-from loadtop.servers.apache.kind import APACHE
-from loadtop.servers.apache.record import GROUP as HTTPD
-from loadtop.servers.apache.record import ApacheStatus
-from loadtop.servers.registry import HOST_METRICS
+from loadtop.servers.registry import HOST_METRICS, KINDS
 
 Json = dict[str, Any]
 
@@ -25,11 +22,8 @@ class HostTotals:
         self.stale = 0
         self.metrics = {metric.name: Statistic() for metric in HOST_METRICS}
         self._items: dict[tuple[str, str], dict[str, Statistic]] = {}
-        self._rss_kb = Statistic()
-        self._pss_kb = Statistic()
-        self._servers = ServerTotals()
+        self._servers: dict[str, dict[str, tuple[ServerReading, dict[str, Statistic]]]] = {}
         self._processes = ProcessTotals()
-        self._page: ApacheStatus | None = None
         self._newest: HostView | None = None
 
     def add(self, host: HostView, *, whole: bool = True) -> None:
@@ -43,7 +37,7 @@ class HostTotals:
         self._newest = host
         for metric in HOST_METRICS:
             self.metrics[metric.name].add(metric.read(host))
-        self._servers.add(host)
+        self._add_servers(host)
         self._processes.add(host)
         self._add_items(host)
 
@@ -58,12 +52,9 @@ class HostTotals:
         sample = None if state is None else state.sample
         swap = tree.pop("swap")
         memory = tree.pop("memory")
-        httpd = tree.pop("httpd")
-        apache = tree.pop("apache")
-        totals = {name: tree.pop(name) for name in ("fpm", "haproxy")}
+        servers = self._servers_json(tree)
         swap_total = None if sample is None or sample.swap is None else sample.swap.total_kb
         memory_total = None if sample is None or sample.memory is None else sample.memory.total_kb
-        page = self._page
         return {
             "name": self.name,
             "role": None if state is None else state.role,
@@ -78,18 +69,50 @@ class HostTotals:
             "networks": [
                 {"name": name, **figures, "link_mbit": self._link(name)} for name, figures in self._listed("network")
             ],
-            "httpd": {**httpd, "rss_kb_mean": self._rss_kb.mean, "pss_kb_mean": self._pss_kb.mean},
-            "apache": {"mpm": page.mpm, "capacity": page.capacity, **_limits(page), **apache} if page else None,
-            **self._servers.as_json(),
-            "totals": totals,
+            **servers,
             "processes": self._processes.as_json(),
         }
+
+    def _add_servers(self, host: HostView) -> None:
+        for kind in KINDS:
+            entries = self._servers.setdefault(kind.name, {})
+            for found in kind.rates(host.rates):
+                values = {
+                    column.json: getattr(found.reading, column.field)
+                    if column.measure is Measure.GAUGE
+                    else found.per_second[column.field]
+                    for column in columns(kind.record)
+                    if column.measure in (Measure.GAUGE, Measure.COUNTER)
+                }
+                before = entries.get(found.reading.key)
+                statistics = {name: Statistic() for name in values} if before is None else before[1]
+                entries[found.reading.key] = found.reading, statistics
+                for name, value in values.items():
+                    statistics[name].add(value)
+
+    def _servers_json(self, tree: Json) -> Json:
+        """The servers as their kinds declare it; takes what belongs to them out of the tree of metrics."""
+        servers: Json = {}
+        totals: Json = {}
+        for kind in KINDS:
+            metrics, entries = tree.pop(kind.name, {}), self._servers.get(kind.name, {})
+            if kind.report.single is None:
+                totals[kind.name] = metrics
+                servers[kind.name] = [_entry(kind.record, *entry) for entry in entries.values()]
+            else:
+                first = next(iter(entries.values()), None)
+                servers[kind.name] = None if first is None else {**kind.report.single(first[0]), **metrics}
+            if kind.group in tree:
+                memory = {
+                    f"{name}_mean": self._processes.mean(kind.group, f"{name}_each") for name in ("rss_kb", "pss_kb")
+                }
+                servers[kind.group] = {**tree.pop(kind.group), **memory}
+        return {**servers, "totals": totals}
 
     def _add_items(self, host: HostView) -> None:
         rates = host.rates
         if rates is None:
             return
-        self._page = next((each.reading for each in APACHE.rates(rates)), self._page)
         for core in rates.cores:
             shares = core.shares
             self._item("core", str(core.id), idle=shares.idle, iowait=shares.iowait, steal=shares.steal)
@@ -104,10 +127,6 @@ class HostTotals:
             )
         for network in rates.networks or ():
             self._item("network", network.name, rx_kb_s=network.rx_kb, tx_kb_s=network.tx_kb)
-        httpd = rates.group(HTTPD)
-        if httpd is not None:
-            self._rss_kb.add(httpd.rss_kb / httpd.processes)
-            self._pss_kb.add(None if httpd.pss_kb is None else httpd.pss_kb / httpd.processes)
 
     def _item(self, kind: str, name: str, **values: float | None) -> None:
         statistics = self._items.setdefault((kind, name), {key: Statistic() for key in values})
@@ -124,15 +143,16 @@ class HostTotals:
         return next((network.link_mbit for network in networks or () if network.name == name), None)
 
 
-def _limits(page: ApacheStatus) -> Json:
-    """What Apache's configuration says; ``None`` where it may not be read."""
-    status = page
-    return {
-        "max_request_workers": status.max_request_workers,
-        "server_limit": status.server_limit,
-        "threads_per_child": status.threads_per_child,
-        "listen_backlog": status.listen_backlog,
+def _entry(record: type[ServerReading], newest: ServerReading, statistics: dict[str, Statistic]) -> Json:
+    """One server: labels and limits as they were read last, everything else as statistics."""
+    known = {
+        column.json: getattr(newest, column.field)
+        if column.measure is Measure.LIMIT
+        else getattr(newest, column.field) or None
+        for column in columns(record)
+        if column.measure in (Measure.LABEL, Measure.LIMIT)
     }
+    return {**known, **{name: statistic.as_json() for name, statistic in statistics.items()}}
 
 
 def _nested(flat: dict[str, Any]) -> Json:
@@ -181,6 +201,10 @@ class ProcessTotals:
         if len(self._others) > 2 * KEPT:
             kept = sorted(self._others.items(), key=lambda item: item[1][1], reverse=True)[:KEPT]
             self._others = dict(kept)
+
+    def mean(self, group: str, name: str) -> float | None:
+        """The mean of one figure of a group; ``None`` where it was not measured."""
+        return self._groups[group][name].mean if group in self._groups else None
 
     def as_json(self) -> Json:
         """``processes`` of the machine's entry in the JSON summary; shares in percent of one core."""

@@ -1,7 +1,7 @@
 """The metrics of a test over time, in bounded memory however long it was: for charts and for comparisons."""
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 
@@ -10,9 +10,7 @@ from loadtop.analysis.totals.settings import LOAD
 from loadtop.model import LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import LOAD_METRICS
-from loadtop.rates.records import HostRates
-from loadtop.servers.apache.kind import APACHE
-from loadtop.servers.registry import HOST_METRICS
+from loadtop.servers.registry import HOST_METRICS, KINDS
 
 Key = tuple[str, str]
 """Of what (:data:`LOAD` or a machine) and the metric's name."""
@@ -27,21 +25,8 @@ COMPARED = ("rps", "failed", "non_2xx", "received_kb_s", "p50", "p90", "p99")
 PEAKS = {"p50_peak": "p50", "p95_peak": "p95", "p99_peak": "p99"}
 """Series that keep the greatest value of their metric in a point instead of the mean."""
 
-
-def _workers(name: str) -> Callable[[HostRates], float | None]:
-    def value(rates: HostRates) -> float | None:
-        pages = APACHE.rates(rates)
-        return float(sum(getattr(page.reading, name) for page in pages)) if pages else None
-
-    return value
-
-
-CHARTED = {
-    "workers.busy": _workers("busy"),
-    "workers.keepalive": _workers("keepalive"),
-    "workers.slots": _workers("capacity"),
-}
-"""Series of a machine that are only drawn: worker slots of all its Apaches together."""
+CHARTED = {line.name: line.read for kind in KINDS for chart in kind.report.charts for line in chart.lines}
+"""Series of a machine's servers that are only drawn."""
 
 _READ = {m.name: m.read for m in LOAD_METRICS if m.name in COMPARED or m.name in PEAKS.values()}
 

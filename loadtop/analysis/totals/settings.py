@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from loadtop.i18n import plain
 from loadtop.model import CgroupLimits, HostSample, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.servers.apache.kind import APACHE
-from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.registry import KINDS
 
 LOAD = "load"
 """What the settings of the load are listed under; no machine is called so in the lists, for they have a role."""
@@ -102,22 +101,8 @@ def _of_cgroup(cgroup: CgroupLimits) -> Iterator[tuple[str, str]]:
 
 def _of_servers(sample: HostSample) -> Iterator[tuple[str, str]]:
     """Of the servers there: pages under load do not come every time, so each is kept when it is seen."""
-    pages, pools = APACHE.readings(sample), PHP_FPM.readings(sample)
-    for page in pages:
-        where = f" {plain(page.url)}" if len(pages) > 1 else ""
-        yield f"Apache{where}", plain(page.version)
-        yield f"MPM{where}", plain(page.mpm)
-        yield f"worker slots{where}", str(len(page.scoreboard))
-        for name, value in (
-            ("MaxRequestWorkers", page.max_request_workers),
-            ("ThreadsPerChild", page.threads_per_child),
-        ):
-            if value is not None:
-                yield f"{name}{where}", str(value)
-    for pool in pools:
-        yield f"php-fpm {plain(pool.pool)} manager", plain(pool.manager)
-        if pool.max_children is not None:
-            yield f"php-fpm {plain(pool.pool)} max_children", str(pool.max_children)
+    for kind in KINDS:
+        yield from kind.report.settings(kind.readings(sample))
 
 
 def _megabytes(kilobytes: int) -> str:

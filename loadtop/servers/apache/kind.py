@@ -11,6 +11,7 @@ from loadtop.rates.metrics import HostMetric
 from loadtop.rates.records import GroupRates
 from loadtop.rates.server import ServerRates
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
+from loadtop.servers.apache.report import REPORT
 from loadtop.servers.apache.verdict import APACHE_WORKERS
 from loadtop.servers.kind import Kind, StatusOption
 
@@ -76,4 +77,5 @@ APACHE = Kind(
     ),
     verdicts=(APACHE_WORKERS,),
     demands=_demands,
+    report=REPORT,
 )

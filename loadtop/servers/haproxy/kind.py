@@ -7,6 +7,7 @@ from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import HostMetric, sum_known
 from loadtop.servers.haproxy.record import BACKEND, FRONTEND, GROUP, NAME, HaproxyProxy
+from loadtop.servers.haproxy.report import REPORT
 from loadtop.servers.haproxy.verdict import HAPROXY_QUEUE
 from loadtop.servers.kind import Kind, StatusOption
 
@@ -47,4 +48,5 @@ HAPROXY = Kind(
     ),
     verdicts=(HAPROXY_QUEUE,),
     demands=_demands,
+    report=REPORT,
 )
