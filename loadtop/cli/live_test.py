@@ -64,7 +64,7 @@ class LiveTest:
             closing.push_async_callback(disconnect, far)
             recorder = start_recorder(options, self._words, self._title, self.totals.url, self._program)
             if recorder is not None:
-                closing.push_async_callback(asyncio.to_thread, recorder.close)
+                closing.push_async_callback(asyncio.to_thread, recorder.close, self.totals.result)
                 self._recorder = recorder
                 self.sinks.insert(0, recorder.record)
             marks = MarkPipe(self._title if recorder is None else recorder.path.name)

@@ -36,6 +36,9 @@ BLOCK_BYTES = 8 << 20
 
 MAX_BLOCK = BLOCK_BYTES + MAX_MESSAGE
 
+MAX_TOTALS = 64 << 20
+"""Bytes of the totals before compression. A day of 5 hosts takes about 5 MB."""
+
 UNREADABLE = (ValueError, TypeError, LookupError, RecursionError, zstandard.ZstdError)
 """What decoding damaged or hostile bytes raises."""
 

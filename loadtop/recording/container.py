@@ -29,7 +29,7 @@ TABLES = (
     "CREATE TABLE frame (number INTEGER PRIMARY KEY, at REAL, crc INTEGER, data BLOB)",
     "CREATE TABLE block (first INTEGER PRIMARY KEY, count INTEGER, crc INTEGER, times BLOB, data BLOB)",
     "CREATE TABLE event (frame INTEGER, kind TEXT, at REAL, crc INTEGER, data TEXT, PRIMARY KEY (frame, kind))",
-    "CREATE TABLE totals (id INTEGER PRIMARY KEY, frame INTEGER, maker TEXT, crc INTEGER, data BLOB)",
+    "CREATE TABLE totals (frame INTEGER PRIMARY KEY, program TEXT, crc INTEGER, data BLOB)",
 )
 """``block.times`` is MessagePack: the time of each frame, and the length of its message in ``data``. ``event`` has the
 marks and the changes of the verdict."""

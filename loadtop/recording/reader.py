@@ -187,6 +187,24 @@ class Session:
         """Return seconds of the session, and the text noted there."""
         return [(at, text) for _, at, texts in self._events("mark", tuple[str, ...]) for text in texts]
 
+    def stored_totals(self, program: str) -> bytes | None:
+        """Return the totals that this program kept of all frames; ``None`` where it kept none, or anything is damaged.
+
+        Reads the file through."""
+        try:
+            row = self._connection.execute("SELECT * FROM totals ORDER BY frame DESC LIMIT 1").fetchone()
+            if row is None:
+                return None
+            frame, maker, crc, data = msgspec.convert(row, tuple[int, str, int, bytes])
+            if maker != program or frame != self.count or crc != checksum(frame, maker, data=data):
+                return None
+            number = 1
+            while number <= frame:
+                number = self._fetch(number).last + 1
+            return codec.decompress(data, codec.MAX_TOTALS)
+        except UNREADABLE:
+            return None
+
     def _events(self, kind: str, data_type: type[Data]) -> Iterator[tuple[int, float, Data]]:
         query = "SELECT frame, at, crc, data FROM event WHERE kind = ? ORDER BY frame"
         try:

@@ -5,9 +5,11 @@ import os
 import queue
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import CreationError, SessionMeta, checksum, connect_writer, create, reason
@@ -89,10 +91,22 @@ class Writer:
         self._rows = {}
         self._blocks = []
 
+    def add_result(self, result: RunResult) -> None:
+        """Keep what all snapshots add up to, so that reports need not read them again."""
+        from loadtop.recording import codec
+        from loadtop.recording.totals import program, to_json
+
+        stored = to_json(result)
+        if len(stored) <= codec.MAX_TOTALS:
+            row = (self._number, program())
+            data = codec.compress(stored)
+            self._add("totals", (*row, checksum(*row, data=data), data))
+
     def close(self) -> None:
         """Let go. The file is made whole in itself (no -wal beside it) where nobody else has it open."""
-        if self._written == self._number and self._messages:
-            self._end_block()
+        if self._written == self._number and self._number:
+            if self._messages:
+                self._end_block()
             with suppress(OSError, sqlite3.Error):  # its frames are in the file already
                 self.write()
         with suppress(sqlite3.Error):
@@ -168,6 +182,7 @@ class Recorder:
         self._began = False
         self._queue: queue.Queue[Snapshot | None] = queue.Queue(QUEUE)
         self._dropped = 0
+        self._result: Callable[[], RunResult] | None = None
         self._thread: threading.Thread | None = None
         try:
             create(path, meta)
@@ -201,9 +216,10 @@ class Recorder:
         if self._thread is not None and self._thread.is_alive():
             self._queue.join()
 
-    def close(self) -> None:
-        """Write what waits and let go of the file. It can be called again."""
+    def close(self, result: Callable[[], RunResult] | None = None) -> None:
+        """Write what waits, and what all of it adds up to; let go of the file. It can be called again."""
         thread, self._thread = self._thread, None
+        self._result = result
         if thread is None or not thread.is_alive():
             return
         try:
@@ -223,6 +239,9 @@ class Recorder:
             self._queue.task_done()
             if writer.waiting:
                 self._write(writer, last=True)
+            if self._result is not None and not self._dropped:
+                with suppress(ArithmeticError, ValueError):  # figures beyond all measure: reports read the frames
+                    writer.add_result(self._result())
         except Exception as error:
             # A mistake of this program: the test goes on, and says so at its end.
             self.problem = f"the recording to {self.path} broke off: {error!r}"

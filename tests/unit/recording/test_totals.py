@@ -1,41 +1,193 @@
-"""What a recording adds up to is what its snapshots add up to."""
+"""Totals that were kept in a recording say what its frames say."""
 
-import json
+import shutil
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from loadtop.analysis.totals.totals import RunResult, Totals
+from loadtop.model.histogram import merge
 from loadtop.pipeline.snapshot import Snapshot, snapshots
+from loadtop.recording import totals as totals_file
+from loadtop.recording.codec import decompress
+from loadtop.recording.container import SessionMeta, checksum
 from loadtop.recording.reader import Session
-from loadtop.recording.totals import result_of
+from loadtop.recording.recorder import Recorder
+from loadtop.recording.totals import program, result_of
+from loadtop.reports.ab import ab_report
 from loadtop.reports.html import html
 from loadtop.reports.markdown import markdown
 from tests.lab.keeping import SUFFIX, unpack
 
-Record = Callable[[Path, Sequence[Snapshot]], None]
 Make = Callable[[int], list[Snapshot]]
 LAB = sorted((Path(__file__).parents[2] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
 
 
+def added_up(snapshots: Sequence[Snapshot], meta: SessionMeta) -> RunResult:
+    totals = Totals(meta.url or None, meta.command_line)
+    for snapshot in snapshots:
+        totals.add(snapshot)
+    return totals.result()
+
+
+def record(path: Path, snapshots: Sequence[Snapshot], meta: SessionMeta) -> None:
+    """Record them with their totals, as a live test does."""
+    recorder = Recorder(path, meta=meta)
+    for snapshot in snapshots:
+        recorder.record(snapshot)
+        recorder.flush()
+    recorder.close(lambda: added_up(snapshots, meta))
+    assert recorder.problem == ""
+
+
 def told(result: RunResult) -> tuple[Any, ...]:
-    """All that reports and comparisons can say, to the bit."""
-    return result.as_data(), html(result), markdown(result)
+    """All that a report or a comparison can say, to the bit."""
+    ab = "" if result.last_load is None else ab_report(result)
+    return result.as_data(), html(result), markdown(result), ab
+
+
+def stored(session: Session) -> bool:
+    return session.stored_totals(program()) is not None
 
 
 @pytest.mark.parametrize("kept", LAB, ids=lambda path: path.name.removesuffix(SUFFIX))
-def test_real_recordings_are_told_the_same_both_ways(kept: Path, tmp_path: Path, record: Record) -> None:
+def test_real_recordings_are_told_the_same_both_ways(kept: Path, tmp_path: Path) -> None:
     with Session(unpack(kept, tmp_path)) as session:
-        made = list(snapshots(session.frames()))
-        totals = Totals(session.meta.url or None, session.meta.command_line)
-    record(tmp_path / "again.loadtop", made)
-    for snapshot in made:
-        totals.add(snapshot)
+        assert not stored(session)
+        from_frames = told(result_of(session))
+        record(tmp_path / "again.loadtop", list(snapshots(session.frames())), session.meta)
     with Session(tmp_path / "again.loadtop") as session:
-        result = replace(result_of(session), url=totals.url, command_line=totals.command_line)
-    result.summary["url"] = totals.as_json()["url"]
-    assert told(result) == told(totals.result())
-    assert told(RunResult.from_data(json.loads(json.dumps(result.as_data())))) == told(result)
+        assert stored(session)
+        assert told(result_of(session)) == from_frames
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory, meta: SessionMeta, made_moments: Make) -> Path:
+    path = tmp_path_factory.mktemp("original") / "a.loadtop"
+    record(path, made_moments(70), meta)
+    return path
+
+
+@pytest.fixture(scope="module")
+def said(original: Path, meta: SessionMeta, made_moments: Make) -> tuple[Any, ...]:
+    with Session(original) as session:
+        assert stored(session)
+    return told(added_up(made_moments(70), meta))
+
+
+@pytest.fixture
+def recording(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(original, tmp_path))
+
+
+def alter(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+def test_without_damage_they_are_taken(original: Path, said: tuple[Any, ...]) -> None:
+    with Session(original) as session:
+        assert told(result_of(session)) == said
+
+
+def test_another_program_reads_the_frames(
+    original: Path, said: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(totals_file, "program", lambda: "0.0.9 0badc0de")
+    with Session(original) as session:
+        assert session.stored_totals(totals_file.program()) is None
+        assert told(result_of(session)) == said
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE totals",
+        "DELETE FROM totals",
+        "UPDATE totals SET data = x'00'",
+        "UPDATE totals SET data = NULL",
+        "UPDATE totals SET frame = frame + 1",
+        "UPDATE totals SET frame = frame - 1",
+        "UPDATE totals SET program = 7",
+    ],
+)
+def test_without_totals_that_are_whole_the_frames_are_read(
+    recording: Path, said: tuple[Any, ...], statement: str
+) -> None:
+    alter(recording, statement)
+    with Session(recording) as session:
+        assert not stored(session)
+        assert told(result_of(session)) == said
+        assert (session.count, session.damage) == (70, [])
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"figures": 1}', b"[" * 100_000])
+def test_totals_that_are_none_are_left_aside(recording: Path, said: tuple[Any, ...], content: bytes) -> None:
+    data = zstandard.compress(content)
+    crc = checksum(70, program(), data=data)
+    with closing(sqlite3.connect(recording)) as connection, connection:
+        connection.execute("UPDATE totals SET data = ?, crc = ?", (data, crc))
+    with Session(recording) as session:
+        assert told(result_of(session)) == said
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM block WHERE first = 65", "UPDATE block SET crc = crc + 1"])
+def test_damage_is_said_by_a_report_as_well(recording: Path, statement: str) -> None:
+    alter(recording, statement)
+    with Session(recording) as session:
+        assert not stored(session)
+        told(result_of(session))
+        assert session.damage or session.count < 70
+
+
+def test_no_secret_reaches_them(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    (snapshot,) = made_moments(1)
+    frame = replace(snapshot.frame, marks=("restarted http://bob:Hu5h@web1/?token=Hu5h",))
+    record(tmp_path / "a.loadtop", [replace(snapshot, measured=replace(snapshot.measured, frame=frame))], meta)
+    with closing(sqlite3.connect(tmp_path / "a.loadtop")) as connection:
+        (data,) = connection.execute("SELECT data FROM totals").fetchone()
+    assert b"restarted http://***@web1/" in decompress(data, 1 << 20)
+    assert b"Hu5h" not in decompress(data, 1 << 20)
+
+
+def test_sums_of_more_than_64_bits_come_back(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    made = made_moments(40)
+    record(tmp_path / "a.loadtop", made, meta)
+    with Session(tmp_path / "a.loadtop") as session:
+        found = result_of(session).distributions["total"]
+    parts = [
+        each.load.latencies.total for each in made[2:] if each.load is not None and each.load.latencies is not None
+    ]
+    assert found == merge(parts)
+    assert found.sum_squares_us2 > 1 << 64
+
+
+def test_a_recording_that_was_cut_short_has_none(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    made = made_moments(9)
+    recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
+    for snapshot in made:
+        recorder.record(snapshot)
+    recorder.close()
+    with Session(tmp_path / "a.loadtop") as session:
+        assert not stored(session)
+        assert told(result_of(session)) == told(added_up(made, meta))
+
+
+def test_figures_that_cannot_be_added_up_are_recorded(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+    def overflow() -> RunResult:
+        raise OverflowError("too much")
+
+    recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
+    for snapshot in made_moments(6):
+        recorder.record(snapshot)
+    recorder.close(overflow)
+    assert recorder.problem == ""
+    with Session(tmp_path / "a.loadtop") as session:
+        assert len(list(session.frames())) == 6
+        assert not stored(session)
