@@ -13,7 +13,7 @@ PORTS_CLEAR_PCT = 70.0
 """Percent of the range of local ports. No monitor has an alarm for it; 80 is node-mixin's middle for descriptors."""
 
 FILES_SPARE = 32
-"""Descriptors that a worker process keeps for other things than connections (see loadtop.generator.runner)."""
+"""Descriptors that a worker process keeps for other things than connections (see loadtop.generator.limits)."""
 
 
 def assess_ports(measured: Measured) -> Assessment | None:

@@ -251,9 +251,9 @@ class Connection(asyncio.Protocol):
         measurements = self.listener.measurements
         if self.intended:
             measurements.corrected.append(at - self.intended)
-        if measurements.request_log is not None:
-            waiting = self.first_byte - self.sent
-            measurements.request_log.add(self.started, at - self.started, self.connect_time, waiting)
+        request_log = measurements.request_log
+        if request_log is not None:
+            request_log.add(self.started, at - self.started, self.connect_time, self.first_byte - self.sent)
         self.listener.responded(self, head, parser, extra=extra)
         self.used = True
         self.connect_time = 0

@@ -142,7 +142,7 @@ class Connections:
         connection.source.allow_fast_path()
 
     def failed(self, connection: Connection, kind: FailureKind, reason: Message) -> None:
-        self._results.failed(connection.exchange, kind, reason, sent=kind != "connect")
+        self._results.failed(connection.exchange, kind, reason)
         self.notify_connected = True
         connection.source.fast_path = False
         if self._results.fatal is not None:

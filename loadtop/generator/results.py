@@ -80,17 +80,17 @@ class Results:
                 **tls_seen(transport),
             )
 
-    def failed(self, exchange: Exchange, kind: FailureKind, reason: Message, *, sent: bool) -> None:
+    def failed(self, exchange: Exchange, kind: FailureKind, reason: Message) -> None:
         """Count a request that ended without a whole, valid response."""
         counters = self.measurements.counters
         counters.requests += 1
         setattr(counters, kind, getattr(counters, kind) + 1)
-        if sent:
-            counters.sent += exchange.size
         self._last_failure = reason
         if kind == "connect":
             self.failed_connects += 1
-        elif kind != "timeout":
+        else:
+            counters.sent += exchange.size
+        if kind not in ("connect", "timeout"):
             self.silent_closes += 1
         if self._plan.keep_going:
             return

@@ -225,38 +225,35 @@ class SocketTransport:
             self.discard()
             self._failed(self._connection, OSError(code, os.strerror(code)))
 
-    def write(self, data: bytes, /) -> None:
+    def write(self, data: "bytes | memoryview[int]", /) -> None:
         """Send what the socket takes now, and the rest when it is writable."""
         if self._phase == _SENDING:
             self._unsent = memoryview(b"".join((self._unsent, data)))
-        elif (sent := self._send(data)) is not None and sent != len(data):
-            self._wait_until_writable(data, sent)
-
-    def _send(self, data: "bytes | memoryview[int]") -> int | None:
-        """Return how many bytes the socket took; None where it is broken or closed."""
+            return
         if self._sock is None:
-            return None
+            return
         try:
-            return self._sock.send(data)
+            sent = self._sock.send(data)
         except BlockingIOError:
-            return 0
+            sent = 0
         except OSError as error:
             self._close_with(error)
-            return None
+            return
+        if sent != len(data):
+            self._wait_until_writable(data, sent)
 
-    def _wait_until_writable(self, data: bytes, sent: int) -> None:
+    def _wait_until_writable(self, data: "bytes | memoryview[int]", sent: int) -> None:
         self._unsent = memoryview(data)[sent:]
         self._phase = _SENDING
         self._selector.rewatch(self._number, _INPUT_OR_OUTPUT)
 
     def _flush(self) -> None:
-        sent = self._send(self._unsent)
-        if sent:
-            self._unsent = self._unsent[sent:]
-            if not self._unsent:
-                self._phase = _OPEN
-                self._selector.rewatch(self._number, _INPUT_EDGE)
-                self._connection.resume_writing()
+        unsent, self._unsent = self._unsent, _NO_DATA
+        self._phase = _OPEN
+        self.write(unsent)
+        if self._phase == _OPEN:
+            self._selector.rewatch(self._number, _INPUT_EDGE)
+            self._connection.resume_writing()
 
     def _close_with(self, error: OSError | None) -> None:
         if self._sock is not None:

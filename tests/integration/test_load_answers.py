@@ -88,7 +88,7 @@ async def test_a_404_page_is_no_failure_but_is_mentioned() -> None:
         run = await run_load(plan(server.url, requests=20, keepalive=True))
     assert run.last.state is LoadState.DONE
     assert run.last.non_2xx == run.last.requests == 20
-    assert run.last.message == "the server answers 404 to every request: is the path right?"
+    assert str(run.last.message) == "the server answers 404 to every request: is the path right?"
 
 
 async def test_the_server_is_described() -> None:

@@ -29,7 +29,9 @@ async def test_a_refused_connection(keepalive: bool, workers: int) -> None:
     started = time.monotonic()
     run = await run_load(plan(f"http://127.0.0.1:{port}/", requests=100, keepalive=keepalive, workers=workers))
     assert run.last.state is LoadState.FAILED
-    assert run.last.message == f"connection refused by 127.0.0.1:{port}: is the server running on 127.0.0.1:{port}?"
+    assert (
+        str(run.last.message) == f"connection refused by 127.0.0.1:{port}: is the server running on 127.0.0.1:{port}?"
+    )
     assert time.monotonic() - started < 3
 
 
