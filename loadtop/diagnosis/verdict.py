@@ -76,17 +76,25 @@ def explains(cause: Verdict, other: Verdict) -> bool:
 
 
 def ranked(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """The verdicts with causes before their symptoms, otherwise in the given order.
+    """The verdicts in the given order, but each right after what explains it, if that comes later.
 
-    Raises ValueError where two explain each other.
+    Raises ValueError where verdicts explain each other.
     """
-    left = list(verdicts)
     found: list[Verdict] = []
-    while left:
-        free = (each for each in left if not any(explains(other, each) for other in left))
-        first = next(free, None)
-        if first is None:
-            raise ValueError(f"verdicts that explain each other: {', '.join(each.name for each in left)}")
-        found.append(first)
-        left.remove(first)
+    open_: list[Verdict] = []
+
+    def add(verdict: Verdict) -> None:
+        if verdict in found:
+            return
+        if verdict in open_:
+            raise ValueError(f"verdicts that explain each other: {', '.join(each.name for each in open_)}")
+        open_.append(verdict)
+        for cause in verdicts:
+            if explains(cause, verdict):
+                add(cause)
+        open_.remove(verdict)
+        found.append(verdict)
+
+    for verdict in verdicts:
+        add(verdict)
     return tuple(found)
