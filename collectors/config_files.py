@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from collectors.linux.namespaces import Texts
-from collectors.reading import Missing, Wanted
+from collectors.reading import Missing, Texts, Wanted
+from loadtop.i18n import Message
 
 MOST_FILES = 300
 """No server has more; a directory that includes itself ends here."""
@@ -19,19 +19,23 @@ IncludeOf = Callable[[str], str | None]
 """The pattern of paths that a line includes, or ``None``."""
 
 
+def _no_include(_: str) -> None:
+    return None
+
+
 @dataclass(slots=True)
 class Config:
-    """The files by path, and which of them each pattern means, in the order in which they are read."""
+    """The files by path, and the ``paths`` that each pattern means, in the order in which they are read."""
 
     first: tuple[str, ...]
-    include_of: IncludeOf
+    include_of: IncludeOf = _no_include
     files: dict[str, str | Missing] = field(default_factory=dict[str, str | Missing])
-    meant: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    paths: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def lines(self) -> Iterator[str]:
         """Every line in the order in which the server reads it, without line ends."""
         for pattern in self.first:
-            for path in self.meant.get(pattern, ()):
+            for path in self.paths.get(pattern, ()):
                 yield from self._lines(path, _DEPTH)
 
     def file_with(self, line: str) -> str:
@@ -39,10 +43,10 @@ class Config:
         texts = ((path, text) for path, text in self.files.items() if isinstance(text, str))
         return next((path for path, text in texts if line in map(str.strip, text.splitlines())), "")
 
-    def problem(self) -> str:
-        """Which file may not be read, and why; empty where all could be."""
+    def problem(self) -> Message | None:
+        """Which file may not be read, and why."""
         refused = ((path, text) for path, text in self.files.items() if isinstance(text, Missing))
-        return next((f"{path}: {text.reason}" for path, text in refused), "")
+        return next((text.at(path) for path, text in refused), None)
 
     @property
     def found(self) -> bool:
@@ -56,11 +60,11 @@ class Config:
             if pattern is None:
                 yield line
             elif depth:
-                for included in self.meant.get(pattern, ()):
+                for included in self.paths.get(pattern, ()):
                     yield from self._lines(included, depth - 1)
 
 
-async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeOf = lambda _: None) -> Config:
+async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeOf = _no_include) -> Config:
     """The files that ``first`` (paths or patterns such as ``/etc/php/*/fpm/php-fpm.conf``) means, and all that they
     include. What cannot be read is in the result as :class:`Missing`. Raises ``TransportError``."""
     config = Config(tuple(first), include_of)
@@ -68,8 +72,8 @@ async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeO
     for _ in range(_DEPTH):
         new: list[str] = []
         for each in patterns:
-            config.meant[each] = await _expand(machine, each)
-            new += [path for path in config.meant[each] if path not in config.files and path not in new]
+            config.paths[each] = await _expand(machine, each)
+            new += [path for path in config.paths[each] if path not in config.files and path not in new]
         new = new[: MOST_FILES - len(config.files)]
         if not new:
             break
@@ -77,7 +81,7 @@ async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeO
         config.files |= {path: texts[path] for path in new}
         lines = (line for path in new for line in _lines_of(texts[path]))
         included = dict.fromkeys(pattern for line in lines if (pattern := include_of(line)) is not None)
-        patterns = [pattern for pattern in included if pattern not in config.meant]
+        patterns = [pattern for pattern in included if pattern not in config.paths]
     return config
 
 

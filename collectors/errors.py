@@ -1,17 +1,36 @@
-"""What can go wrong while a machine is read, each with the reason in one line."""
+"""What can go wrong while a machine is read. Each error carries its reason as a message."""
+
+from loadtop.i18n import Message, MessageError, Text
+from loadtop.i18n.message import Parameter
+from loadtop.model import Cause
 
 
 class ParseError(ValueError):
     """A text is not what its source prints: cut off, garbled, or of another kind. The only error of a parser."""
 
 
-class AbsentError(Exception):
+class ReadError(MessageError):
+    """Something cannot be read. ``cause`` and ``fix`` are those of :class:`loadtop.model.Outcome`."""
+
+    def __init__(
+        self, message: Message | str, /, *, cause: Cause | None = None, fix: Text = "", **params: Parameter
+    ) -> None:
+        super().__init__(message, **params)
+        self.cause = cause
+        self.fix = fix
+
+
+class AbsentError(ReadError):
     """There is nothing to read: no such file, not permitted, switched off, or nothing of the kind on this machine."""
 
 
-class TransportError(Exception):
+class TransportError(ReadError):
     """The machine itself cannot be read: no connection, cut off in the middle, no answer."""
 
 
-class FetchError(Exception):
+class FetchError(ReadError):
     """A page did not come: refused, no such name, TLS, cut off, or nothing within the time given."""
+
+
+class SilentError(FetchError):
+    """A server accepted the request and has not answered in time."""

@@ -4,15 +4,18 @@ import asyncio
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypedDict, Unpack
 
 from collectors.errors import TransportError
+from collectors.linux.machine import LinuxMachine
 from collectors.linux.networks import assumed
-from collectors.machine import Machine, ProcMachine
-from collectors.servers import ServerWatch, StatusUrls
-from collectors.transport import Transport
+from collectors.machine import Machine
+from collectors.reading import Transport
+from collectors.servers import KINDS, Servers
 from collectors.transport.local import LocalTransport
+from loadtop.i18n import Message, Text
 from loadtop.model import HostSample
 
 _GRACE_S = 0.05
@@ -35,26 +38,22 @@ class HostCollector:
         role: str,
         machine: Machine,
         *,
-        apache_urls: Sequence[str] = (),
-        fpm_urls: Sequence[str] = (),
-        haproxy_urls: Sequence[str] = (),
+        status_urls: Mapping[str, Sequence[str]] | None = None,
         find_servers: bool = True,
         target_urls: Sequence[str] = (),
     ) -> None:
-        """``role`` is that of :class:`loadtop.model.HostState`. ``apache_urls``, ``fpm_urls`` and
-        ``haproxy_urls`` are status pages given by the user; those of a kind that is not given are looked for, with
-        ``find_servers``, first at the server of ``target_urls``, which is to be given only where the load's target is
-        this machine."""
+        """``role`` is that of :class:`loadtop.model.HostState`. ``status_urls`` are status pages given by the user, by
+        kind of server; those of a kind that is not given are looked for, with ``find_servers``, first at the server of
+        ``target_urls``, which is to be given only where the load's target is this machine."""
         self._name = name
         self._role = role
         self._machine = machine
-        urls = StatusUrls(apache_urls, fpm_urls, haproxy_urls)
-        self._servers = ServerWatch(machine, urls, find=find_servers, target_urls=target_urls)
+        self._servers = Servers(machine, status_urls or {}, find=find_servers, target_urls=target_urls)
         self._link_mbit: int | None = None
         self._interval_s = 1.0
         self._task: asyncio.Task[None] | None = None
         self._newest: HostSample | None = None
-        self._problem = ""
+        self._problem: Message | None = None
         self._since = 0.0
         self._taking = asyncio.Lock()
 
@@ -80,15 +79,15 @@ class HostCollector:
         self._task = asyncio.create_task(self._run(), name=f"samples of {self._name}")
         await asyncio.sleep(0)  # so that the first sample is begun: a refresh right after this waits for it
 
-    def latest(self) -> tuple[HostSample | None, str]:
+    def latest(self) -> tuple[HostSample | None, Text]:
         """The newest sample (the same object until there is a newer one), and why there is no newer one, if so."""
-        if self._problem:
+        if self._problem is not None:
             return self._newest, self._problem
         if self._task is not None and self._task.done() and not self._task.cancelled():
-            return self._newest, f"sampling has stopped: {self._task.exception()!r}"
+            return self._newest, Message("sampling has stopped: {error}", error=repr(self._task.exception()))
         missing_s = _now() - self._since if self._task is not None else 0.0
         if missing_s > max(1.0, _STALE_INTERVALS * self._interval_s):
-            return self._newest, f"the newest reading has not been answered for {missing_s:.0f} s"
+            return self._newest, Message("no sample for {seconds:.0f} s", seconds=missing_s)
         return self._newest, ""
 
     async def refresh(self, *, later: bool = False) -> None:
@@ -130,7 +129,7 @@ class HostCollector:
             if await self._servers.look(sample, _TESTED_S):
                 sample = await self._machine.sample()  # the first counted the processes of all servers
         except TransportError as error:
-            self._problem = str(error)
+            self._problem = error.message
             return
         uptime_less_monotonic = sample.at - (time.monotonic() - sample.took_s)
         await self._servers.settle(min(_GRACE_S, self._interval_s / 20))
@@ -138,7 +137,7 @@ class HostCollector:
         if self._link_mbit is not None and sample.networks is not None:
             sample = replace(sample, networks=assumed(sample.networks, self._link_mbit))
         self._newest = sample
-        self._problem = ""
+        self._problem = None
         self._since = _now()
 
 
@@ -152,18 +151,22 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
+class WatchOptions(TypedDict, total=False):
+    """What :class:`HostCollector` is given by keyword."""
+
+    status_urls: Mapping[str, Sequence[str]]
+    find_servers: bool
+    target_urls: Sequence[str]
+
+
 def local_host(
     name: str = "local",
     role: str = "target+generator",
     *,
-    apache_urls: Sequence[str] = (),
-    fpm_urls: Sequence[str] = (),
-    haproxy_urls: Sequence[str] = (),
-    find_servers: bool = True,
-    target_urls: Sequence[str] = (),
     own: Callable[[], Iterable[int]] | None = None,
     verify: bool = True,
     through_psutil: bool = False,
+    **options: Unpack[WatchOptions],
 ) -> HostCollector:
     """This machine: read from /proc where there is one, otherwise (or by choice) through psutil.
 
@@ -172,44 +175,14 @@ def local_host(
     """
     machine: Machine
     if sys.platform == "linux" and not through_psutil:
-        machine = ProcMachine(LocalTransport(own=own, verify=verify))
+        machine = LinuxMachine(LocalTransport(own=own, verify=verify), KINDS)
     else:
         from collectors.psutil_machine import PsutilMachine
 
-        machine = PsutilMachine(own=own, verify=verify)
-    return HostCollector(
-        name,
-        role,
-        machine,
-        apache_urls=apache_urls,
-        fpm_urls=fpm_urls,
-        haproxy_urls=haproxy_urls,
-        find_servers=find_servers,
-        target_urls=target_urls,
-    )
+        machine = PsutilMachine(KINDS, own=own, verify=verify)
+    return HostCollector(name, role, machine, **options)
 
 
-def far_host(
-    name: str,
-    role: str,
-    transport: Transport,
-    *,
-    apache_urls: Sequence[str] = (),
-    fpm_urls: Sequence[str] = (),
-    haproxy_urls: Sequence[str] = (),
-    find_servers: bool = True,
-    target_urls: Sequence[str] = (),
-) -> HostCollector:
-    """Another machine, which has /proc, through a transport such as
-    :class:`collectors.transport.ssh.transport.SshTransport`."""
-    machine = ProcMachine(transport)
-    return HostCollector(
-        name,
-        role,
-        machine,
-        apache_urls=apache_urls,
-        fpm_urls=fpm_urls,
-        haproxy_urls=haproxy_urls,
-        find_servers=find_servers,
-        target_urls=target_urls,
-    )
+def far_host(name: str, role: str, transport: Transport, **options: Unpack[WatchOptions]) -> HostCollector:
+    """Another machine, which has /proc, through a transport such as SSH."""
+    return HostCollector(name, role, LinuxMachine(transport, KINDS), **options)

@@ -8,20 +8,21 @@ import os
 import platform
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from collectors import host_names
 from collectors.errors import AbsentError
-from collectors.linux import host_names as names
-from collectors.linux.process_table import BUSIEST
-from collectors.linux.processes import server_group
+from collectors.kind import Kind
+from collectors.linux.process_table import BUSIEST, group_of
 from collectors.machine import Endpoint, Outcomes
-from collectors.page import Page
-from collectors.reading import Missing, Wanted
-from collectors.transport import sockets as stream
+from collectors.reading import Missing, Page, Wanted
+from collectors.transport import sockets
 from collectors.transport.http import StatusClient
+from loadtop.i18n import Message
 from loadtop.model import (
     LOADTOP,
     OTHER,
@@ -61,7 +62,10 @@ _STATES = {
 class PsutilMachine:
     """This machine through psutil. ``own`` and ``verify`` as for :class:`collectors.transport.local.LocalTransport`."""
 
-    def __init__(self, *, own: Callable[[], Iterable[int]] | None = None, verify: bool = True) -> None:
+    def __init__(
+        self, kinds: Sequence[Kind], *, own: Callable[[], Iterable[int]] | None = None, verify: bool = True
+    ) -> None:
+        self._kinds = kinds
         self._own = own
         self._client = StatusClient(verify=verify)
         self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
@@ -75,7 +79,7 @@ class PsutilMachine:
         return await asyncio.get_running_loop().run_in_executor(self._reader, self._sample, own)
 
     def servers(self, group: str) -> tuple[int, ...]:
-        members = {pid: parent for pid, (parent, of) in self._parents.items() if of is group}
+        members = {pid: parent for pid, (parent, of) in self._parents.items() if of == group}
         return tuple(pid for pid, parent in members.items() if parent not in members)
 
     def tested(self, group: str) -> tuple[int, ...]:
@@ -91,7 +95,7 @@ class PsutilMachine:
         return await self._client.get(url, timeout_s)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        return await stream.exchange(address, question, timeout_s)
+        return await sockets.exchange(address, question, timeout_s)
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         loop = asyncio.get_running_loop()
@@ -101,7 +105,7 @@ class PsutilMachine:
         """Nothing is read from files here with every sample."""
 
     def followed(self, path: str) -> str | Missing:  # noqa: ARG002 - a Machine
-        return Missing("not told by psutil")
+        return Missing("not reported by psutil")
 
     async def close(self) -> None:
         await self._client.close()
@@ -134,10 +138,10 @@ class PsutilMachine:
             memory=memory,
             swap=run.collect("swap", _swap),
             paging=run.collect("paging", _paging),
-            pressure=run.collect("pressure", lambda: _none("psutil tells no pressure")),
+            pressure=run.collect("pressure", lambda: _none(Message("psutil does not report pressure"))),
             disks=run.collect("disks", _disks),
             networks=run.collect("networks", _networks),
-            tcp=run.collect("tcp", lambda: _none("psutil tells no counters of TCP")),
+            tcp=run.collect("tcp", lambda: _none(Message("psutil does not report TCP counters"))),
             processes=run.collect("processes", lambda: self._processes(own)),
             outcomes=tuple(run.found),
             took_s=round(time.perf_counter() - began, 6),
@@ -150,7 +154,7 @@ class PsutilMachine:
         parents: dict[int, int] = {}
         for process in psutil.process_iter():
             try:
-                row, parents[process.pid] = _process(process)
+                row, parents[process.pid] = _process(process, self._kinds)
             except psutil.Error:
                 continue  # it ended, or may not be looked at
             ticks = self._ticks.get((row.pid, row.started_ticks), row.cpu_ticks)
@@ -165,8 +169,8 @@ class PsutilMachine:
 
 def _text(wanted: Wanted) -> str | Missing:
     """A file, or the entries of a directory, one a line; addresses of a name."""
-    if name := names.name_of(wanted.path):
-        return names.resolved_here(name)
+    if name := host_names.name_of(wanted.path):
+        return host_names.resolved_here(name)
     path = Path(wanted.path)
     try:
         if wanted.path.endswith("/"):
@@ -177,7 +181,7 @@ def _text(wanted: Wanted) -> str | Missing:
         return Missing((error.strerror or type(error).__name__).lower())
 
 
-def _none(reason: str) -> Any:
+def _none(reason: Message) -> Any:
     raise AbsentError(reason)
 
 
@@ -255,7 +259,7 @@ def _disks() -> tuple[Disk, ...]:
 
     counters: dict[str, Any] = psutil.disk_io_counters(perdisk=True) or {}
     if not counters:
-        raise AbsentError("psutil tells of no disk")
+        raise AbsentError("psutil reports no disk")
     return tuple(
         Disk(
             name=name,
@@ -293,7 +297,7 @@ def _networks() -> tuple[Network, ...]:
     )
 
 
-def _process(process: "psutil.Process") -> tuple[Process, int]:
+def _process(process: "psutil.Process", kinds: Sequence[Kind]) -> tuple[Process, int]:
     """One process and its parent; raises psutil's errors where it ended or may not be looked at."""
     with process.oneshot():
         name = process.name()
@@ -301,7 +305,7 @@ def _process(process: "psutil.Process") -> tuple[Process, int]:
         return Process(
             pid=process.pid,
             name=name,
-            group=server_group(name) or OTHER,
+            group=group_of(kinds, name) or OTHER,
             state=_STATES.get(process.status(), "?"),
             threads=process.num_threads(),
             cpu_ticks=round((times.user + times.system) * USER_HZ),
@@ -311,8 +315,6 @@ def _process(process: "psutil.Process") -> tuple[Process, int]:
 
 
 def _with_group(row: Process, parents: dict[int, int], own: frozenset[int]) -> Process:
-    from dataclasses import replace
-
     pid = row.pid
     for _ in range(64):
         if row.group != OTHER or pid not in parents:
@@ -325,8 +327,6 @@ def _with_group(row: Process, parents: dict[int, int], own: frozenset[int]) -> P
 
 def _unless_below(aside: frozenset[int], row: Process, parents: dict[int, int]) -> Process:
     """The row, as another's where it belongs to a server that was set aside."""
-    from dataclasses import replace
-
     pid = row.pid
     for _ in range(64):
         if not aside or pid not in parents:

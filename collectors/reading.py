@@ -3,10 +3,13 @@
 A reading is the only thing that differs between a near and a far machine; every parser works on its texts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import urlsplit, urlunsplit
 
 from collectors.errors import AbsentError
+from loadtop.i18n import Message, Translatable, verbatim
 
 LIMIT_BYTES = 1 << 20
 """No file is read beyond this: none of those wanted is as long, whatever a machine prints."""
@@ -44,11 +47,36 @@ class Request:
     pss: tuple[int, ...] = ()
 
 
+NO_FILE: Translatable = "no such file"
+NOT_PERMITTED: Translatable = "not permitted"
+ENDED: Translatable = "the process has ended"
+UNSUPPORTED: Translatable = "not supported"
+
+
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why there is no text: ``no such file``, ``not permitted``, or the system's own words."""
+    """Why there is no text: one of the constants above, or the system's own words."""
 
     reason: str
+
+    @property
+    def message(self) -> Message:
+        return Message(self.reason) if self.reason in _OWN_WORDS else verbatim(self.reason)
+
+    def at(self, path: str) -> Message:
+        """The reason with the path that it is about."""
+        return Message("{path}: {reason}", path=path, reason=self.message)
+
+
+_OWN_WORDS = (NO_FILE, NOT_PERMITTED, ENDED, UNSUPPORTED)
+
+
+class Texts(Protocol):
+    """Whatever files can be read from."""
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        """The texts of files now, by path. Raises :class:`~collectors.errors.TransportError`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +101,55 @@ class Reading:
         """The text of a file that is needed; raises :class:`AbsentError` with the reason where there is none."""
         text = self.files.get(path, Missing("not read"))
         if isinstance(text, Missing):
-            raise AbsentError(f"{path}: {text.reason}")
+            raise AbsentError(text.at(path))
         return text
 
     def optional(self, path: str) -> str | None:
         """The text of a file that may be missing."""
         text = self.files.get(path)
         return text if isinstance(text, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One answer: ``url`` is without user and password, ``text`` is cut at 1 MiB; ``took_s`` is the time from the
+    request's start to the last byte."""
+
+    url: str
+    status: int
+    content_type: str
+    text: str
+    took_s: float
+
+
+def without_credentials(url: str) -> str:
+    """The URL as it may be shown and recorded: without user and password. What is no URL is not shown."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "(not a URL)"
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+class Transport(Protocol):
+    """One machine with /proc. Calls of :meth:`read` do not overlap; :meth:`fetch` and :meth:`ask` may run beside."""
+
+    @property
+    def source(self) -> str:
+        """``local`` or ``ssh://...``, for people."""
+        ...
+
+    async def read(self, request: Request) -> Reading:
+        """One reading, on the machine's own clock. Raises :class:`~collectors.errors.TransportError`."""
+        ...
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        """A page, fetched from that machine. Raises :class:`~collectors.errors.FetchError` with the reason."""
+        ...
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        """All that a stream socket of that machine answers (``HOST:PORT``, or the path of a unix socket). Raises
+        :class:`~collectors.errors.FetchError` with the reason."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,13 +1,13 @@
-"""Looks for servers of one kind on a machine, in a task of its own."""
+"""Looks for servers on a machine, in a task of its own."""
 
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
 
-from collectors.machine import Machine
+from loadtop.i18n import Message
 
 LOOK_AGAIN_S = 5.0
-"""How often is looked where nothing was found."""
+"""How long after a search that did not find everything the next one begins."""
 
 READ_AGAIN_S = 60.0
 """How often configuration is read again where all was found: a reload changes it and starts no new process."""
@@ -21,32 +21,37 @@ class Search:
 
     def __init__(
         self,
-        machine: Machine,
-        group: str,
+        name: str,
+        servers: Callable[[], tuple[int, ...]],
         look: Callable[[tuple[int, ...]], Awaitable[None]],
-        *,
-        tested: bool = False,
+        again_s: float = READ_AGAIN_S,
     ) -> None:
-        """``tested`` leaves out servers that are known not to be under test."""
-        self._servers_of = machine.tested if tested else machine.servers
-        self._group = group
+        """``again_s`` is the time between searches while everything is found."""
+        self._name = name
+        self._running = servers
         self._look = look
+        self._again_s = again_s
         self._task: asyncio.Task[None] | None = None
-        self._begun = -math.inf
+        self._started = -math.inf
         self._servers: tuple[int, ...] = ()
-        self.problem = ""
+        self.problem: Message | None = None
 
     def go_on(self, *, found: bool) -> None:
-        """Begin to look where it is time to; ``found`` says whether the last look found all that it looks for."""
+        """Start a search if it is time to; ``found`` says whether the last one found everything."""
         if self._task is not None and not self._task.done():
             return
         if self._task is not None and not self._task.cancelled():
             error = self._task.exception()
-            self.problem = f"the search for it failed: {error!r}" if error is not None else ""
-        now, servers = asyncio.get_running_loop().time(), self._servers_of(self._group)
-        if servers != self._servers or now - self._begun >= (READ_AGAIN_S if found else LOOK_AGAIN_S):
-            self._servers, self._begun = servers, now
-            self._task = asyncio.create_task(self._run(servers), name=f"search for {self._group}")
+            self.problem = Message("the search for it failed: {error}", error=repr(error)) if error else None
+        now, servers = asyncio.get_running_loop().time(), self._running()
+        if servers != self._servers or now - self._started >= (self._again_s if found else LOOK_AGAIN_S):
+            self._servers, self._started = servers, now
+            self._task = asyncio.create_task(self._run(servers), name=f"search for {self._name}")
+
+    async def finish(self) -> None:
+        """Wait for the end of a search that runs now."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
 
     async def close(self) -> None:
         if self._task is not None:

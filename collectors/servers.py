@@ -1,77 +1,89 @@
-"""The servers of one machine: their status pages beside its samples."""
+"""The kinds of servers that are watched, and all servers of one machine."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from collectors.apache.collector import ApacheWatch
-from collectors.haproxy.collector import HaproxyWatch
+from collectors.apache.collector import KIND as APACHE
+from collectors.haproxy.collector import KIND as HAPROXY
+from collectors.kind import Collector, Kind
 from collectors.machine import Machine
-from collectors.php_fpm.collector import FpmWatch
-from loadtop.model import HostSample
+from collectors.php_fpm.collector import KIND as PHP_FPM
+from collectors.under_test import UnderTest
+from loadtop.model import HostSample, Role
+
+KINDS: tuple[Kind, ...] = (
+    APACHE,
+    PHP_FPM,
+    HAPROXY,
+)
+"""Every kind of server: one line each."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatusUrls:
-    """Status pages that the user gave for one machine; where there is none of a kind, they are looked for."""
-
-    apache: Sequence[str] = ()
-    fpm: Sequence[str] = ()
-    haproxy: Sequence[str] = ()
-
-
-class ServerWatch:
-    """Apache, php-fpm and HAProxy on one machine. ``find`` and ``target_urls`` as for HostCollector."""
+class Servers:
+    """The servers of every kind on one machine: their status pages beside its samples."""
 
     def __init__(
-        self, machine: Machine, urls: StatusUrls, *, find: bool = True, target_urls: Sequence[str] = ()
+        self,
+        machine: Machine,
+        status_urls: Mapping[str, Sequence[str]],
+        *,
+        find: bool = True,
+        target_urls: Sequence[str] = (),
     ) -> None:
-        self._apache = ApacheWatch(machine, urls.apache, find=find, target_urls=target_urls)
-        self._fpm = FpmWatch(machine, urls.fpm, find=find, target_urls=target_urls)
-        self._haproxy = HaproxyWatch(machine, urls.haproxy, find=find)
-        self._all = (self._apache, self._fpm, self._haproxy)
+        """The arguments are those of :class:`collectors.host.HostCollector`."""
+        wanted = find or any(status_urls.get(kind.name) for kind in KINDS if kind.role is Role.WEB)
+        self._under_test = UnderTest(machine, KINDS, target_urls, active=wanted)
+        self._collectors: dict[Kind, Collector] = {
+            kind: kind.collector(kind, machine, status_urls.get(kind.name, ()), self._under_test, find=find)
+            for kind in KINDS
+        }
 
     def start(self, interval_s: float) -> None:
-        for watch in self._all:
-            watch.start(interval_s)
+        for collector in self._collectors.values():
+            collector.start(interval_s)
 
     def ask(self) -> None:
         """Ask for every page that is followed, at the moment of a sample."""
-        for watch in self._all:
-            watch.ask()
+        for collector in self._collectors.values():
+            collector.ask()
 
     async def look(self, sample: HostSample, most_s: float) -> bool:
         """Look for servers, where it is time to, beside the newest sample. Waits at most ``most_s``, once, until it is
-        known which of several web servers is under test; returns whether others were set aside just now."""
-        self._apache.look(sample)
-        found = await self._apache.settle_tested(most_s)
-        self._fpm.look()
-        self._haproxy.look()
+        known which of several web servers is under test. Returns whether others were set aside just now."""
+        self._under_test.look()
+        for kind, collector in self._collectors.items():
+            if kind.role is Role.WEB:
+                collector.look(sample)
+        found = await self._under_test.settle(most_s)
+        for kind, collector in self._collectors.items():
+            if kind.role is not Role.WEB:
+                collector.look(sample)
         return found
 
     async def settle(self, grace_s: float) -> None:
         """Wait at most ``grace_s`` for pages that usually come at once, and let a search end that has nothing to read:
         what it gives up belongs to no sample any more."""
         await asyncio.sleep(0)
-        awaited = [page for watch in self._all for page in watch.pages if page.awaited]
+        awaited = [page for collector in self._collectors.values() for page in collector.pages if page.awaited]
         if awaited:
             await asyncio.gather(*(page.settle(grace_s) for page in awaited))
 
     def complete(self, sample: HostSample, uptime_less_monotonic: float) -> HostSample:
         """The sample with what came of the pages, and how that went. The number turns the time of this program's clock
         into the machine's uptime, on which each status is dated."""
-        apache, of_apache = self._apache.collect(uptime_less_monotonic)
-        fpm, of_fpm = self._fpm.collect(sample, uptime_less_monotonic)
-        haproxy, of_haproxy = self._haproxy.collect(uptime_less_monotonic)
-        note = self._apache.note
+        read = {
+            kind.name: collector.collect(sample, uptime_less_monotonic) for kind, collector in self._collectors.items()
+        }
+        note = self._under_test.note
         noted = (
-            replace(found, reason=note) if note and found.collector == "cgroup" and not found.reason else found
+            replace(found, reason=str(note)) if note and found.collector == "cgroup" and not found.reason else found
             for found in sample.outcomes
         )
-        outcomes = (*noted, of_apache, of_fpm, of_haproxy)
-        found = {"apache": apache, "fpm": fpm, "haproxy": haproxy}
-        servers = {name: readings for name, readings in found.items() if readings is not None}
-        return replace(sample, servers=servers, outcomes=outcomes)
+        outcomes = (*noted, *(outcome for _, outcome in read.values()))
+        servers = {name: records for name, (records, _) in read.items() if records}
+        return replace(sample, outcomes=outcomes, servers=servers)
 
     async def close(self) -> None:
-        await asyncio.gather(*(watch.close() for watch in self._all))
+        await self._under_test.close()
+        await asyncio.gather(*(collector.close() for collector in self._collectors.values()))

@@ -10,8 +10,8 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from collectors.errors import FetchError
-from collectors.page import Page, without_credentials
+from collectors.errors import FetchError, SilentError
+from collectors.reading import Page, without_credentials
 
 PATIENCE = 10
 
@@ -25,8 +25,13 @@ class Answer:
 
     page: Page | None = None
     came: float = 0.0
-    problem: str = ""
+    problem: FetchError | None = None
     waited_s: float = 0.0
+
+    @property
+    def silent(self) -> bool:
+        """Whether the server may still answer."""
+        return self.page is None and (self.problem is None or isinstance(self.problem, SilentError))
 
 
 class StatusPage:
@@ -63,11 +68,14 @@ class StatusPage:
     def take(self) -> Answer:
         """What is new since the last call."""
         answer, self._newest = self._newest, Answer()
-        if answer.page is None and not answer.problem and self._task is not None and not self._task.done():
+        if answer.page is None and answer.problem is None and self._task is not None and not self._task.done():
             waited = self._now() - self._asked
-            silent = waited >= self._timeout_s
-            problem = f"no answer for {waited:.1f} s: every worker may be busy" if silent else ""
-            return Answer(problem=problem, waited_s=waited)
+            silent = (
+                SilentError("no answer for {seconds:.1f} s: every worker may be busy", seconds=waited)
+                if waited >= self._timeout_s
+                else None
+            )
+            return Answer(problem=silent, waited_s=waited)
         return answer
 
     async def close(self) -> None:
@@ -80,7 +88,7 @@ class StatusPage:
         try:
             page = await self._fetch(self.url, self._timeout_s * PATIENCE)
         except FetchError as error:
-            self._newest = Answer(problem=str(error), waited_s=self._now() - self._asked)
+            self._newest = Answer(problem=error, waited_s=self._now() - self._asked)
             return
         self._prompt = page.took_s < self._timeout_s / 10
         self._newest = Answer(page, time.monotonic(), waited_s=self._now() - self._asked)

@@ -1,36 +1,243 @@
-"""Tells the web server under test, and the php-fpm that it asks, from others of their kind on the same machine."""
+"""Tells the servers under test from others on the same machine, by their place in the path of a request.
 
-import re
+A web server is under test if it listens where the load goes, or where a proxy sends that load. An application pool is
+under test if a web server under test names it. Proxies always are.
+"""
+
+import asyncio
+import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from collectors.config_files import Config
-from collectors.machine import Endpoint
+from collectors.config_files import Config, arguments
+from collectors.errors import TransportError
+from collectors.kind import Kind
+from collectors.linux.namespaces import Namespaces, as_seen_by, namespaces_of
+from collectors.machine import Endpoint, Machine
 from collectors.parsing import excerpt
-from collectors.php_fpm.configuration import PoolConfig
+from collectors.routing import Backends, Router, Routes
+from collectors.search import Search
+from loadtop.i18n import Message
+from loadtop.model import Role
 
 _ANY = ("0.0.0.0", "::")  # noqa: S104 - as read
-_ASKED = re.compile(r"unix:([^|\"'\s]+)\||fcgi://[\w.\[\]:-]*:(\d{1,5})")
+_SECURE_PORTS = (443, 8443)
+_MOST_ORIGINS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Server:
-    """One running web server: where it listens, as far as that is known, its configuration, and whether it is in a
-    container with a network of its own (its addresses mean nothing here then)."""
+    """One running server: where it listens, as far as that is known, its configuration, and whether it has a network of
+    its own, as in a container (its addresses mean nothing here then)."""
 
+    kind: Kind
     endpoints: tuple[Endpoint, ...]
     config: Config
-    apart: bool = False
+    own_network: bool = False
 
-    def has(self, port: int) -> bool:
-        return any(endpoint.port == port for endpoint in self.endpoints)
+
+class UnderTest:
+    """Knows the web servers of one machine and their configuration, and which of them serve ``target_urls``."""
+
+    def __init__(
+        self, machine: Machine, kinds: Sequence[Kind], target_urls: Sequence[str] = (), *, active: bool = True
+    ) -> None:
+        self.target_urls = target_urls
+        self._machine = machine
+        self._kinds = kinds
+        self._web = [kind for kind in kinds if kind.role is Role.WEB]
+        self._active = active
+        self._servers: dict[int, Server] = {}
+        self._search = Search("web servers under test", self._running, self._look)
+        self._router = Router(machine)
+        self._running_proxies: list[tuple[Kind, int]] = []
+        self._unknown: tuple[str, ...] = ()
+        self._looked = asyncio.Event()
+
+    def look(self) -> None:
+        """Read what is configured, where it is time to."""
+        if self._active:
+            self._search.go_on(found=any(server.config.found for server in self._servers.values()))
+
+    def server_at(self, kind: Kind, url: str) -> Server | None:
+        """The server of that kind that listens at the port of a URL, or the only one that runs."""
+        its = [server for server in self._servers.values() if server.kind is kind]
+        port = port_of(url)
+        found = [server for server in its if any(endpoint.port == port for endpoint in server.endpoints)]
+        if not found and len(self._machine.servers(kind.group)) == 1:
+            found = its
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def note(self) -> Message | None:
+        """What keeps the server under test from being known."""
+        return note(self._servers, self._unknown)
+
+    async def settle(self, most_s: float) -> bool:
+        """Wait until it is known for the first time which server is under test, where there are several. Returns
+        whether others have been set aside."""
+        if not self._active or not self.target_urls or self._looked.is_set() or len(self._running()) < 2:
+            return False
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._looked.wait(), most_s)
+        return any(self._machine.tested(kind.group) != self._machine.servers(kind.group) for kind in self._web)
+
+    async def origins(self, kind: Kind) -> list[list[str]]:
+        """Where the status pages of a kind of web server may be, as ``http://HOST:PORT``: of each list, the first that
+        answers is to be followed.
+
+        Only those of the servers under test, where these are known: the page of another one would be shown under the
+        wrong name. Where the load comes through a proxy here, each server is asked by itself: a page asked for there
+        would be now one's, now another's.
+        """
+        if any(self._pids(each) for each in self._web if each is not kind):
+            await self._search.finish()  # whose routes lead to those of this kind
+        places = {pid: await self._endpoints(each, pid) for each in self._web for pid in self._pids(each)}
+        its = frozenset(self._pids(kind))
+        try:
+            chosen, direct = await self._chosen(places)
+        except TransportError:
+            chosen, direct = frozenset[int](), dict.fromkeys(self.target_urls, frozenset[int]())
+        pages = {pid: [_origin(place) for place in places[pid]][:_MOST_ORIGINS] for pid in places if pid in its}
+        by_server: dict[frozenset[int], list[str]] = {}
+        for url, servers in direct.items():
+            if not servers or servers & its:
+                by_server.setdefault(servers & its, []).append(origin_of(url))
+        known = frozenset[int]().union(*by_server)
+        found = [
+            [*urls[:_MOST_ORIGINS], *(page for pid in (servers if known else pages) for page in pages[pid])]
+            for servers, urls in by_server.items()
+        ]
+        proxied = sum(map(len, by_server.values())) < len(self.target_urls)
+        rest = chosen or (pages.keys() if proxied or not direct else ())
+        return found + [pages[pid] for pid in pages if pid in rest and pid not in known]
+
+    async def own_network(self, pid: int) -> bool:
+        """Whether a process has a network of its own, as in a container. Raises ``TransportError``."""
+        return (await namespaces_of(self._machine, pid)).own_network
+
+    async def close(self) -> None:
+        await self._search.close()
+
+    def _pids(self, kind: Kind) -> tuple[int, ...]:
+        return self._machine.servers(kind.group)
+
+    def _running(self) -> tuple[int, ...]:
+        return tuple(pid for kind in self._web for pid in self._pids(kind))
+
+    async def _look(self, servers: tuple[int, ...]) -> None:
+        kinds = {pid: kind for kind in self._web for pid in self._pids(kind)}
+        self._servers = {pid: server for pid, server in self._servers.items() if pid in servers}
+        try:
+            for pid in sorted(servers, key=lambda pid: pid in self._servers):
+                self._servers[pid] = await _read(self._machine, kinds[pid], pid)
+            if self.target_urls:
+                self._machine.set_aside(await self._others())
+        except TransportError:
+            return  # the machine's own samples say so
+        finally:
+            self._looked.set()
+
+    async def _endpoints(self, kind: Kind, pid: int) -> tuple[Endpoint, ...]:
+        """Where a server listens: as the kernel has it, or as it is configured where only root may see the former."""
+        try:
+            namespaces = await namespaces_of(self._machine, pid)
+            if namespaces.own_network:
+                return ()
+            found = await self._machine.listening(pid)
+            return found or kind.listening(await _configuration(self._machine, kind, pid, namespaces))
+        except TransportError:
+            return ()
+
+    async def _chosen(
+        self, places: Mapping[int, Collection[Endpoint]]
+    ) -> tuple[frozenset[int], Mapping[str, frozenset[int]]]:
+        """The web servers under test of those that listen at these places (none where that is not known of each), and
+        which of them serve each URL whose load does not come through a proxy of this machine."""
+        direct: dict[str, frozenset[int]] = {}
+        found: set[int] = set()
+        unknown: tuple[str, ...] = ()
+        for url in self.target_urls:
+            served = serving(places, url)
+            backends = await self._backends(served, port_of(url))
+            if served or backends is None:
+                direct[url] = served
+                found |= served
+            if backends is not None:
+                unknown += backends.unknown
+                found |= behind(places, backends.endpoints)
+        # Another kind of server may serve a URL that leads to none of these, or one of which it is not known where it
+        # listens.
+        hidden = not all(direct.values()) and not all(places.values())
+        self._unknown = unknown
+        return frozenset() if hidden or unknown else frozenset(found), direct
+
+    async def _backends(self, served: frozenset[int], port: int) -> Backends | None:
+        """Where the web servers at a port send requests, or if there are none, the proxies there."""
+        routes = {
+            pid: server.kind.routes(server.config) for pid, server in self._servers.items() if not server.own_network
+        }
+        web = {pid: each for pid, each in routes.items() if each is not None}
+        first = [each for pid, each in web.items() if pid in served]
+        if served and not first:
+            return None
+        proxies = await self._proxies()
+        return await self._router.backends(first or proxies, proxies, list(web.values()), port)
+
+    async def _proxies(self) -> list[Routes]:
+        running = [(kind, pid) for kind in self._kinds if kind.role is Role.PROXY for pid in self._pids(kind)]
+        if running != self._running_proxies:
+            self._running_proxies = running
+            self._router.forget()
+        read = [(kind, await configuration_of(self._machine, kind, pid)) for kind, pid in running]
+        routes = (kind.routes(config) for kind, config in read if config is not None)
+        return [each for each in routes if each is not None]
+
+    async def _others(self) -> frozenset[int]:
+        """The web servers that are not under test, and the application pools that those under test do not name."""
+        chosen, _ = await self._chosen({pid: server.endpoints for pid, server in self._servers.items()})
+        if not chosen:
+            return frozenset()
+        others = frozenset(self._servers.keys() - chosen)
+        pools = {
+            pid: await kind.pool_addresses(self._machine, pid)
+            for kind in self._kinds
+            if kind.role is Role.APPLICATION
+            for pid in self._pids(kind)
+        }
+        if not pools:
+            return others
+        servers = (server for pid, server in self._servers.items() if pid in chosen)
+        return others | not_asked(pools, [server.kind.fastcgi_addresses(server.config) for server in servers])
+
+
+async def configuration_of(machine: Machine, kind: Kind, pid: int) -> Config | None:
+    """The configuration of a server; ``None`` in a container with a network of its own. Raises ``TransportError``."""
+    namespaces = await namespaces_of(machine, pid)
+    return None if namespaces.own_network else await _configuration(machine, kind, pid, namespaces)
+
+
+async def _read(machine: Machine, kind: Kind, pid: int) -> Server:
+    namespaces = await namespaces_of(machine, pid)
+    config = await _configuration(machine, kind, pid, namespaces)
+    if namespaces.own_network:
+        return Server(kind, (), config, own_network=True)
+    return Server(kind, await machine.listening(pid) or kind.listening(config), config)
+
+
+async def _configuration(machine: Machine, kind: Kind, pid: int, namespaces: Namespaces) -> Config:
+    return await kind.configuration(as_seen_by(machine, namespaces), await arguments(machine, pid))
 
 
 def port_of(url: str) -> int:
-    """The port that a URL means."""
-    parts = urlsplit(url)
-    return parts.port or (443 if parts.scheme == "https" else 80)
+    """The port that a URL means; 0 if it names no such port."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return 0
+    return port or (443 if parts.scheme == "https" else 80)
 
 
 def serving(places: Mapping[int, Collection[Endpoint]], target_url: str) -> frozenset[int]:
@@ -52,37 +259,50 @@ def behind(places: Mapping[int, Collection[Endpoint]], backends: Iterable[Endpoi
     )
 
 
-def not_asked(masters: Mapping[int, Iterable[PoolConfig]], lines: Iterable[str]) -> frozenset[int]:
-    """The masters of php-fpm none of whose pools a web server with this configuration (its ``lines``) asks. A master
-    whose pools are not known can be the one, unless all that is named is another's. A server that names none may be
-    told elsewhere (``.htaccess``), but only where its configuration speaks of FastCGI at all, if only to load it."""
-    lines = list(lines)
-    if lines and not any("fcgi" in line.lower() or "fastcgi" in line.lower() for line in lines):
-        return frozenset(masters)
-    asked = {path or port for line in lines for path, port in _ASKED.findall(line)}
-    pools = {pid: {_short(pool.address) for pool in configs} for pid, configs in masters.items()}
+def not_asked(pools: Mapping[int, frozenset[str]], named: Iterable[frozenset[str] | None]) -> frozenset[int]:
+    """The application pools, by process, that no web server under test asks.
+
+    ``pools`` are their addresses, empty where these are not known; ``named`` is what each web server under test names
+    (``None``: it is certain that it asks none). A process whose pools are not known can be the one that is asked,
+    unless all that is named is another's. A server that names none may be told elsewhere (``.htaccess``).
+    """
+    named = list(named)
+    if named and all(each is None for each in named):
+        return frozenset(pools)
+    asked = frozenset[str]().union(*(each for each in named if each is not None))
     known = frozenset[str]().union(*pools.values())
     if not known & asked:
         return frozenset()
-    return frozenset(pid for pid, names in pools.items() if not names & asked and (names or asked <= known))
+    return frozenset(pid for pid, addresses in pools.items() if not addresses & asked and (addresses or asked <= known))
 
 
-def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> str:
-    """What keeps the web server under test from being known, or an empty text. ``unknown`` are servers of the HAProxy
-    before them of which it cannot be told where they are."""
-    hidden = sum(not server.endpoints and not server.apart for server in servers.values())
+def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message | None:
+    """What keeps the web server under test from being known. ``unknown`` are servers of the proxy before them whose
+    place cannot be told."""
+    hidden = sum(not server.endpoints and not server.own_network for server in servers.values())
     if len(servers) < 2 or not (hidden or unknown):
-        return ""
+        return None
     why = (
-        f"where {hidden} of them listen may be read by root only"
+        Message("where {hidden} of them listen may be read by root only", hidden=hidden)
         if hidden
-        else f"where HAProxy's server {excerpt(unknown[0])} is cannot be told"
+        else Message("where the proxy's server {server} is cannot be told", server=excerpt(unknown[0]))
     )
-    return (
-        f"{len(servers)} web servers run here, and {why}: the figures of processes are those of all, the control group"
-        " is that of the first"
+    return Message(
+        "{servers} web servers run here, and {why}: the figures of processes are those of all, the control group is"
+        " that of the first",
+        servers=len(servers),
+        why=why,
     )
 
 
-def _short(address: str) -> str:
-    return address if address.startswith("/") else address.rpartition(":")[2]
+def _origin(endpoint: Endpoint) -> str:
+    scheme = "https" if endpoint.port in _SECURE_PORTS else "http"
+    address = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(endpoint.address, endpoint.address)  # noqa: S104 - as read
+    host = f"[{address}]" if ":" in address and not address.startswith("[") else address
+    return f"{scheme}://{host}:{endpoint.port}"
+
+
+def origin_of(url: str) -> str:
+    """The scheme, host and port of a URL, without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

@@ -1,4 +1,4 @@
-"""Apache's configured limits, from its command line and its configuration files.
+"""Apache's configuration: its files, where it listens, its limits, and the application pools that it asks.
 
 Source: httpd 2.4, docs/manual/mod/mpm_common, prefork, worker, event: ``MaxRequestWorkers`` (before 2.4 ``MaxClients``)
 is 256 with prefork and otherwise ``ServerLimit`` (16) times ``ThreadsPerChild`` (25) where it is not given;
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from collectors.config_files import Config, IncludeOf
+from collectors.config_files import FILE_BYTES, Config, IncludeOf, read_config
 from collectors.machine import Endpoint
 from collectors.parsing import count_or_none
-from collectors.reading import Missing
+from collectors.reading import NO_FILE, Missing, Texts, Wanted
 
 LAYOUTS = (
     "/etc/apache2/apache2.conf",
@@ -34,9 +34,8 @@ _LOADED = re.compile(r"\s*LoadModule\s+mpm_(prefork|worker|event)_module\s", re.
 _DIRECTIVE = re.compile(
     r"\s*(MaxRequestWorkers|MaxClients|ServerLimit|ThreadsPerChild|ListenBacklog)\s+(\d+)", re.IGNORECASE
 )
+_FASTCGI = re.compile(r"unix:([^|\"'\s]+)\||fcgi://[\w.\[\]:-]*:(\d{1,5})")
 _PREFORK_WORKERS, _SERVERS, _THREADS, _BACKLOG = 256, 16, 25, 511
-
-
 _LISTEN = re.compile(r"\s*Listen\s+(?:\[([0-9a-f:.]+)\]:|([\w.-]+):)?(\d{1,5})(?:\s|$)", re.IGNORECASE | re.ASCII)
 
 
@@ -48,6 +47,16 @@ class Limits:
     server_limit: int | None = None
     threads_per_child: int | None = None
     listen_backlog: int | None = None
+
+
+async def read(texts: Texts, command: Sequence[str]) -> Config:
+    """The configuration of the server with this command line. Raises ``TransportError``."""
+    paths = files_of(command)
+    first = await texts.texts(Wanted(path, FILE_BYTES) for path in paths)
+    for path in paths:
+        if isinstance(first[path], str):
+            return await read_config(texts, (path,), include_of(root_of(command, path, first[path])))
+    return await read_config(texts, paths[:1])
 
 
 def files_of(command: Sequence[str]) -> tuple[str, ...]:
@@ -104,11 +113,20 @@ def parse(lines: Iterable[str], mpm: str = "") -> dict[str, int]:
     return found
 
 
-def listening(lines: Iterable[str]) -> tuple[Endpoint, ...]:
+def listening(config: Config) -> tuple[Endpoint, ...]:
     """Where ``Listen`` says that it listens, whether or not the section it is in counts."""
-    found = (match for line in lines if (match := _LISTEN.match(line)))
+    found = (match for line in config.lines() if (match := _LISTEN.match(line)))
     everywhere = "0.0.0.0"  # noqa: S104 - as the kernel has it
     return tuple(dict.fromkeys(Endpoint(match[1] or match[2] or everywhere, int(match[3])) for match in found))
+
+
+def fastcgi_addresses(config: Config) -> frozenset[str] | None:
+    """The sockets and ports of the application pools that it names; ``None`` if it speaks no FastCGI at all. Others
+    can be named in files that are not read (``.htaccess``)."""
+    lines = list(config.lines())
+    if lines and not any("fcgi" in line.lower() or "fastcgi" in line.lower() for line in lines):
+        return None
+    return frozenset(path or port for line in lines for path, port in _FASTCGI.findall(line))
 
 
 def limits(config: Config, mpm: str) -> Limits:
@@ -116,7 +134,7 @@ def limits(config: Config, mpm: str) -> Limits:
     if not config.found:
         return Limits()
     given = parse(config.lines(), mpm)
-    refused = any(isinstance(text, Missing) and text.reason != "no such file" for text in config.files.values())
+    refused = any(isinstance(text, Missing) and text.reason != NO_FILE for text in config.files.values())
     servers, threads = given.get("serverlimit"), given.get("threadsperchild")
     workers, backlog = given.get("maxrequestworkers"), given.get("listenbacklog")
     if refused or not mpm:

@@ -8,8 +8,9 @@ prints BusyWorkers and IdleWorkers twice in some versions: the letters are what 
 from urllib.parse import urlsplit, urlunsplit
 
 from collectors.errors import AbsentError, ParseError
-from collectors.page import Page
 from collectors.parsing import complete_lines, count_or_none
+from collectors.reading import Page
+from loadtop.i18n import Message
 from loadtop.servers.apache.record import ApacheStatus
 
 LETTERS = "_SRWKDCLGI."
@@ -36,12 +37,6 @@ def status_url(url: str) -> str:
     keys = [pair for pair in parts.query.split("&") if pair]
     query = "&".join(keys if "auto" in keys else [*keys, "auto"])
     return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
-
-
-def status_url_of_target(target_url: str) -> str:
-    """Where the page of the server that answers ``target_url`` usually is."""
-    parts = urlsplit(target_url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], STATUS_PATH, "auto", ""))
 
 
 def parse(text: str, url: str = "", fetch_s: float | None = None) -> ApacheStatus:
@@ -82,29 +77,36 @@ def parse_page(page: Page) -> ApacheStatus:
     """The status on a page; raises :class:`AbsentError` with what to do where the server gives another page."""
     if page.status in (401, 403):
         raise AbsentError(
-            f"{page.url}: not permitted ({page.status}). Allow this machine in Apache's configuration, for example with"
-            f" `Require local` or `Require ip ADDRESS`:\n{FIX}"
+            "not permitted ({status}). Allow this machine in Apache's configuration, for example with"
+            " `Require local` or `Require ip ADDRESS`",
+            status=page.status,
+            fix=FIX,
         )
     if 300 <= page.status < 400:
-        raise AbsentError(f"{page.url}: leads elsewhere ({page.status}). Name the page itself with --apache URL")
+        raise AbsentError("leads elsewhere ({status}). Name the page itself with --apache URL", status=page.status)
     if page.status == 404:
         raise AbsentError(
-            f"{page.url}: no such page (404). If this is Apache, switch mod_status on (`a2enmod status`),"
-            f" add this to its configuration, and reload it:\n{FIX}"
+            "no such page (404). If this is Apache, switch mod_status on (`a2enmod status`), add this to its"
+            " configuration, and reload it",
+            fix=FIX,
         )
     if page.status != 200:
-        raise AbsentError(f"{page.url}: the server answers with status {page.status}")
+        raise AbsentError("the server answers with status {status}", status=page.status)
     try:
         return parse(page.text, page.url, page.took_s)
     except ParseError as error:
         raise AbsentError(
-            f"{page.url}: {error}. A rewrite or an application may answer in place of mod_status;"
-            f" add this to Apache's configuration or name the page with --apache URL:\n{FIX}"
+            "{error}. A rewrite or an application may answer in place of mod_status; add this to Apache's"
+            " configuration or name the page with --apache URL",
+            error=str(error),
+            fix=FIX,
         ) from None
 
 
-def note(status: ApacheStatus) -> str:
-    """What keeps a page from telling more, or an empty string."""
+def lacks(status: ApacheStatus) -> Message | None:
+    """What keeps a page from telling more."""
     if status.accesses is None:
-        return f"{status.url}: ExtendedStatus is off, so there are no request rates. Add `ExtendedStatus On`"
-    return ""
+        return Message(
+            "{url}: ExtendedStatus is off, so there are no request rates. Add `ExtendedStatus On`", url=status.url
+        )
+    return None

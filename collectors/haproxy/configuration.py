@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from collectors.config_files import Config, read_config
 from collectors.haproxy.status import STATS_URI
+from collectors.reading import Texts
 
 LAYOUT = "/etc/haproxy/haproxy.cfg"
 """Debian's, Red Hat's and Alpine's."""
@@ -46,6 +48,11 @@ class Section:
     backends: list[str] = field(default_factory=list[str])
     servers: list[str] = field(default_factory=list[str])
     chroot: str = ""
+
+
+async def read(texts: Texts, command: Sequence[str]) -> Config:
+    """The configuration of the process with this command line. Raises ``TransportError``."""
+    return await read_config(texts, files_of(command) or [LAYOUT])
 
 
 def files_of(command: Sequence[str]) -> list[str]:

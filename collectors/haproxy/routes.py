@@ -6,12 +6,9 @@ Source: HAProxy's configuration manual, sections 3.1 (``chroot``: unix sockets o
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
-from collectors.haproxy.configuration import Section
-
-Configs = Sequence[Sequence[Section]]
-"""The sections of each configuration on one machine."""
+from collectors.haproxy.configuration import Section, sections
+from collectors.routing import Place
 
 _TCP = ("", "ipv4", "ipv6", "tcp", "tcp4", "tcp6")
 _FAMILY = re.compile(r"(?:(\w+)@)?(.*)", re.ASCII | re.DOTALL)
@@ -20,20 +17,29 @@ _HOST = re.compile(r"[A-Za-z0-9][\w.-]*|[0-9A-Fa-f:.]+", re.ASCII)
 _EVERYWHERE = ("", "*", "0.0.0.0", "::")  # noqa: S104 - as they are written there
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where requests come in or go to: a port of a host (its address or name; empty for any address of this machine),
-    or a unix socket (its path, or ``@`` and its name where it has no file). Neither where the configuration does not
-    tell: ``text`` is how it is written there."""
+class HaproxyRoutes:
+    """The :class:`~collectors.routing.Routes` of one configuration."""
 
-    host: str = ""
-    port: int = 0
-    socket: str = ""
-    text: str = ""
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._sections = sections(lines)
 
-    @property
-    def known(self) -> bool:
-        return bool(self.port or self.socket)
+    def accepts(self, entry: Place) -> bool:
+        return any(True for _ in self._entries(entry))
+
+    def servers(self, entry: Place, port: int) -> Sequence[Place]:
+        """A backend whose name is computed (``%[...]``) can be any."""
+        return [place_of(text, port, each.chroot) for each in self._reached(entry) for text in each.servers]
+
+    def _reached(self, entry: Place) -> Iterator[Section]:
+        for first in self._entries(entry):
+            names = {first.default, *first.backends}
+            computed = any("%" in name for name in names)
+            for each in self._sections:
+                if each is first or (each.kind in ("backend", "listen") and (computed or each.name in names)):
+                    yield each
+
+    def _entries(self, entry: Place) -> Iterator[Section]:
+        return (each for each in self._sections if each.kind in ("frontend", "listen") and _binds(each, entry))
 
 
 def place_of(text: str, port: int = 0, chroot: str = "") -> Place:
@@ -57,36 +63,8 @@ def place_of(text: str, port: int = 0, chroot: str = "") -> Place:
     return Place(host, number, text=text) if _HOST.fullmatch(host) else Place(text=text)
 
 
-def is_bound(configs: Configs, entry: Place) -> bool:
-    """Whether requests can come in there."""
-    return any(True for _ in _entries(configs, entry))
-
-
-def asked(configs: Configs, entry: Place, port: int) -> tuple[Place, ...]:
-    """Every server that requests that come in there can reach; one without a port gets them at ``port``, the client's.
-    A backend whose name is computed (``%[...]``) can be any."""
-    found = (place_of(text, port, each.chroot) for each in _reached(configs, entry) for text in each.servers)
-    return tuple(dict.fromkeys(found))
-
-
-def _reached(configs: Configs, entry: Place) -> Iterator[Section]:
-    for sections, first in _entries(configs, entry):
-        names = {first.default, *first.backends}
-        computed = any("%" in name for name in names)
-        for each in sections:
-            if each is first or (each.kind in ("backend", "listen") and (computed or each.name in names)):
-                yield each
-
-
-def _entries(configs: Configs, entry: Place) -> Iterator[tuple[Sequence[Section], Section]]:
-    for sections in configs:
-        for section in sections:
-            if section.kind in ("frontend", "listen") and _binds(section, entry):
-                yield sections, section
-
-
 def _binds(section: Section, entry: Place) -> bool:
-    places: Iterable[Place] = (place_of(bind) for bind, _ in section.binds)
+    places = (place_of(bind) for bind, _ in section.binds)
     if entry.socket:
         return any(place.socket == entry.socket for place in places)
     return any(

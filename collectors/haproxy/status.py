@@ -13,8 +13,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine
-from collectors.page import Page
 from collectors.parsing import count_or_none
+from collectors.reading import Page
+from loadtop.i18n import Message
 from loadtop.servers.haproxy.record import HaproxyProxy
 
 STATS_URI = "/haproxy?stats"
@@ -93,17 +94,18 @@ def parse_page(page: Page) -> tuple[HaproxyProxy, ...]:
     """The table on a page; raises :class:`AbsentError` with what to do where there is another page."""
     if page.status == 401:
         raise AbsentError(
-            f"{page.url}: asks for a password (401). Give it with --haproxy http://USER:PASSWORD@HOST:PORT/PATH, or"
-            f" use the stats socket: add this to the section `global` of haproxy.cfg\n{FIX}"
+            "asks for a password (401). Give it with --haproxy http://USER:PASSWORD@HOST:PORT/PATH, or use"
+            " the stats socket: add this to the section `global` of haproxy.cfg",
+            fix=FIX,
         )
     if page.status != 200:
-        raise AbsentError(
-            f"{page.url}: the server answers with status {page.status}. Add this to haproxy.cfg:\n{FIX_PAGE}"
-        )
+        reason = Message("the server answers with status {status}", status=page.status)
+        raise AbsentError("{error}. Add this to haproxy.cfg", error=reason, fix=FIX_PAGE)
     try:
         return parse(page.text)
     except ParseError as error:
-        raise AbsentError(f"{page.url}: {error}. Add this to haproxy.cfg, and reload it:\n{FIX_PAGE}") from None
+        reason = Message("{error}. Add this to haproxy.cfg, and reload it", error=str(error))
+        raise AbsentError(reason, fix=FIX_PAGE) from None
 
 
 def _rows(lines: Iterable[str]) -> Iterable[list[str]]:

@@ -10,16 +10,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from collectors.errors import ParseError
+from collectors.errors import AbsentError, ParseError
 from collectors.linux import pressure
 from collectors.parsing import complete_lines, count_or_none, counts
-from collectors.reading import Reading, Wanted
-from loadtop.model import CgroupLimits, Pressure
+from collectors.reading import Missing, Reading, Wanted
+from loadtop.model import Cause, CgroupLimits, Pressure
 
 MOUNTS = "/proc/self/mountinfo"
 PRESSURES = ("cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure")
 UNLIMITED_BYTES = 1 << 62
 """Version 1 prints "no limit" as the largest multiple of a page; nothing real comes near."""
+
+MOUNTS_EVERY = 60
+"""The mounts are read again after this many samples: containers come and go, hierarchies hardly ever."""
+
 
 _CPU = {1: ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.stat"), 2: ("cpu.max", "cpu.stat")}
 _MEMORY = {
@@ -119,7 +123,7 @@ def locate(membership: Membership, mounts: Iterable[Mount]) -> Place | None:
     return Place(membership.unified or "/", 2, unified, unified, pressure) if unified else None
 
 
-def collect(reading: Reading, place: Place) -> CgroupLimits:
+def read_limits(reading: Reading, place: Place) -> CgroupLimits:
     """The limits that hold for a group, from the files of :meth:`Place.files`. Whatever is missing is ``None``."""
     quota, period, cpu_directory = _tightest_cpu(reading, place)
     stat = counts(reading.optional(f"{cpu_directory}/cpu.stat") or "", _STAT) if cpu_directory else {}
@@ -139,6 +143,64 @@ def collect(reading: Reading, place: Place) -> CgroupLimits:
         memory_failures=failures,
         pressure=_pressure(reading, place),
     )
+
+
+class CgroupCollector:
+    """The group of one process over time. What a sample finds out decides which files the next one wants."""
+
+    def __init__(self) -> None:
+        self._membership: Wanted | None = None
+        self._mounts: tuple[Mount, ...] | None = None
+        self._mounts_in = 0
+        self._located: tuple[str, tuple[Mount, ...]] | None = None
+        self._place: Place | None = None
+        self._files: tuple[Wanted, ...] = ()
+        self._mounted = True
+
+    def files(self, servers: tuple[int, ...]) -> tuple[Wanted, ...]:
+        """What the next sample is to read, where ``servers`` are the first processes of the web servers."""
+        membership = membership_file(servers[0]) if servers else None
+        if membership != self._membership:
+            self._membership, self._located = membership, None
+            self._place, self._files, self._mounted = None, (), True
+        if membership is None:
+            return ()
+        mounts = (Wanted(MOUNTS),) if self._mounts_in <= 0 else ()
+        return (membership, *mounts, *self._files)
+
+    def collect(self, reading: Reading) -> CgroupLimits:
+        """The limits of the group; raises :class:`AbsentError` with the reason where there is none (yet)."""
+        if self._membership is None:
+            raise AbsentError("no web server process here", cause=Cause.NOTHING)
+        place = self._place
+        if self._membership.path in reading.files:
+            self._locate(reading, self._membership)
+        if place is None or place != self._place:
+            if self._mounted:
+                raise AbsentError("not read yet", cause=Cause.PENDING)
+            raise AbsentError(
+                "the control groups of the web server are not mounted here",
+                fix="sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup",
+            )
+        return read_limits(reading, place)
+
+    def _locate(self, reading: Reading, membership: Wanted) -> None:
+        """Learn where the files are that the next sample wants: from the mounts and the process's groups, which both
+        hardly ever change."""
+        self._mounts_in -= 1
+        mountinfo = reading.files.get(MOUNTS)
+        if isinstance(mountinfo, str):
+            self._mounts = parse_mounts(mountinfo)
+            self._mounts_in = MOUNTS_EVERY
+        if self._mounts is None:
+            raise AbsentError((mountinfo if isinstance(mountinfo, Missing) else Missing("not read")).at(MOUNTS))
+        text = reading.text(membership.path)
+        if (text, self._mounts) == self._located:
+            return
+        self._place = locate(parse_membership(text), self._mounts)
+        self._files = self._place.files() if self._place is not None else ()
+        self._located = text, self._mounts
+        self._mounted = self._place is not None
 
 
 def _directories(mount: Mount, path: str | None) -> tuple[str, ...]:

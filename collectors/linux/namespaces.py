@@ -7,24 +7,17 @@ that ptrace needs: without them a process is taken for one of the machine's own.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
-from collectors.reading import Missing, Wanted
-
-
-class Texts(Protocol):
-    """Whatever files can be read from."""
-
-    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]: ...
+from collectors.reading import Missing, Texts, Wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
-    """``root`` goes before its paths to read them from outside; ``apart`` says that it has a network of its own, so
-    that its ports and addresses mean nothing here."""
+class Namespaces:
+    """``root`` goes before its paths to read them from outside. The ports and addresses of a process with its
+    ``own_network`` mean nothing here."""
 
     root: str = ""
-    apart: bool = False
+    own_network: bool = False
 
 
 class Rooted:
@@ -45,7 +38,7 @@ class Rooted:
         return "".join(f"{line.removeprefix(self._root)}\n" for line in text.splitlines())
 
 
-async def home_of(machine: Texts, pid: int) -> Home:
+async def namespaces_of(machine: Texts, pid: int) -> Namespaces:
     """Raises ``TransportError``."""
     here, there = "/proc/self/ns/", f"/proc/{pid}/ns/"
     texts = await machine.texts((Wanted(here), Wanted(there)))
@@ -54,12 +47,12 @@ async def home_of(machine: Texts, pid: int) -> Home:
     def other(kind: str) -> bool:
         return kind in own and kind in its and own[kind] != its[kind]
 
-    return Home(f"/proc/{pid}/root" if other("mnt") else "", other("net"))
+    return Namespaces(f"/proc/{pid}/root" if other("mnt") else "", other("net"))
 
 
-def as_seen_by(machine: Texts, home: Home) -> Texts:
+def as_seen_by(machine: Texts, namespaces: Namespaces) -> Texts:
     """The files of the machine as a process there sees them."""
-    return Rooted(machine, home.root) if home.root else machine
+    return Rooted(machine, namespaces.root) if namespaces.root else machine
 
 
 def _namespaces(links: str | Missing) -> dict[str, str]:

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from collectors.errors import AbsentError, ParseError
 from collectors.parsing import complete_lines, count
-from collectors.reading import Missing, Reading, Wanted
+from collectors.reading import NO_FILE, UNSUPPORTED, Missing, Reading, Wanted
+from loadtop.i18n import Message
 from loadtop.model import Pressure
 
 RESOURCES = ("cpu", "memory", "io", "irq")
@@ -37,11 +38,14 @@ def collect(reading: Reading) -> Pressure:
     if texts[:3] == [None, None, None]:
         missing = reading.files.get(FILES[0].path)
         reason = missing.reason if isinstance(missing, Missing) else "not read"
-        if reason == "no such file":
-            reason = "no /proc/pressure: the kernel is older than 4.20 or built without PSI"
-        elif "not supported" in reason:
-            reason = "PSI is switched off in this kernel: boot it with psi=1"
-        raise AbsentError(reason)
+        if reason == NO_FILE:
+            raise AbsentError("no /proc/pressure: the kernel is older than 4.20 or built without PSI")
+        if reason == UNSUPPORTED:
+            raise AbsentError(
+                "PSI is switched off in this kernel: boot it with psi=1",
+                fix=Message('GRUB_CMDLINE_LINUX="psi=1"   (in /etc/default/grub; then update-grub and reboot)'),
+            )
+        raise AbsentError(Missing(reason).message)
     return parse(*texts)
 
 

@@ -7,21 +7,20 @@ kernel walk all page tables of a process (0.1 to 0.3 ms for an httpd with mod_ph
 that were never read and :data:`PSS_AGAIN` of the oldest values, and the last value is kept.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collectors.errors import AbsentError, ParseError
-from collectors.linux.processes import ProcessStat, parse_pss, parse_stat, server_group
-from collectors.reading import Missing, Reading
-from loadtop.model import LOADTOP, OTHER, Process
-from loadtop.servers.apache.record import GROUP as HTTPD
-from loadtop.servers.php_fpm.record import GROUP as FPM
+from collectors.kind import Kind
+from collectors.linux.processes import ProcessStat, parse_pss, parse_stat
+from collectors.reading import NO_FILE, NOT_PERMITTED, Missing, Reading
+from loadtop.i18n import Message
+from loadtop.model import LOADTOP, OTHER, Cause, Process, Role
 
 BUSIEST = 5
 PSS_FIRST = 8
 PSS_AGAIN = 1
 PSS_EVERY = 15
-_PSS_GROUPS = (HTTPD, FPM)
 
 
 @dataclass(slots=True)
@@ -50,7 +49,9 @@ class _Known:
 class ProcessTable:
     """All processes of one machine over time."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self._kinds = kinds
+        self._weighed = [kind.group for kind in kinds if kind.role is not Role.PROXY]
         self._known: dict[int, _Known] = {}
         self._members: dict[str, tuple[_Known, ...]] = {}
         self._roots: dict[str, tuple[int, ...]] = {}
@@ -71,12 +72,11 @@ class ProcessTable:
 
     def asleep(self) -> frozenset[int]:
         """Others that slept when last looked at."""
-        other = OTHER
-        return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted is other)
+        return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted == OTHER)
 
     def want_pss(self) -> tuple[int, ...]:
         """Processes whose proportional memory is to be read next: those never asked for, then the oldest values."""
-        members = [known for group in _PSS_GROUPS for known in self._of(group) if known.counted is group]
+        members = [known for group in self._weighed for known in self._of(group) if known.counted == group]
         first = [known for known in members if not known.pss_asked][:PSS_FIRST]
         due = [known for known in members if known.pss_asked and self._turn - known.pss_asked >= PSS_EVERY]
         again = sorted(due, key=lambda known: (known.pss_asked, known.stat.pid))[:PSS_AGAIN]
@@ -88,7 +88,7 @@ class ProcessTable:
         """The rows after a reading: servers, the generator's own, and the busiest others. Kernel threads count too."""
         texts = reading.processes
         if isinstance(texts, Missing):
-            raise AbsentError(texts.reason)
+            raise AbsentError(texts.message)
         self._turn += 1
         self._others_hidden = bool(reading.pids) and 1 not in reading.pids
         self._learn(texts, reading)
@@ -96,21 +96,21 @@ class ProcessTable:
         read = [known for known in self._known.values() if known.at == reading.at]
         if texts and not read:
             raise ParseError("no stat of any process could be understood")
-        other = OTHER
-        busy = [known for known in read if known.ticks_s and known.counted is other]
+        busy = [known for known in read if known.ticks_s and known.counted == OTHER]
         busy.sort(key=lambda known: known.ticks_s or 0.0, reverse=True)
-        told = [known for known in read if known.counted is not other] + busy[:BUSIEST]
+        told = [known for known in read if known.counted != OTHER] + busy[:BUSIEST]
         return tuple([_row(known, reading.page_kb) for known in told])
 
-    def note(self) -> str:
-        """What keeps the table from telling more, or an empty string."""
+    def lacks(self) -> tuple[Message | None, Cause | None]:
+        """What keeps the table from telling more, and why."""
         if self._others_hidden:
-            return "processes of other users are hidden here (hidepid): read as root to see them"
-        if self._pss_refused == "not permitted":
-            return "proportional memory of the servers' processes may be read by root only"
-        if self._pss_refused == "no such file":
-            return "no smaps_rollup, so no proportional memory: the kernel is older than 4.14"
-        return ""
+            reason = Message("processes of other users are hidden here (hidepid): read as root to see them")
+            return reason, Cause.ROOT
+        if self._pss_refused == NOT_PERMITTED:
+            return Message("proportional memory of the servers' processes may be read by root only"), Cause.ROOT
+        if self._pss_refused == NO_FILE:
+            return Message("no smaps_rollup, so no proportional memory: the kernel is older than 4.14"), None
+        return None, None
 
     def pids(self, group: str) -> tuple[int, ...]:
         """The processes of a group that were there at the last reading."""
@@ -119,7 +119,7 @@ class ProcessTable:
     def roots(self, group: str) -> tuple[int, ...]:
         """Those of a group whose parent is not of it: one for each running server."""
         if group not in self._roots:
-            first = (known for known in self._of(group) if self._group_of(known.stat.parent) is not group)
+            first = (known for known in self._of(group) if self._group_of(known.stat.parent) != group)
             self._roots[group] = tuple(known.stat.pid for known in first)
         return self._roots[group]
 
@@ -172,7 +172,9 @@ class ProcessTable:
                 moved = moved or known.stat.parent != stat.parent
                 known.renew(text, stat, reading.at)
         for known in fresh:  # when all are known, so that each finds its parents
-            known.group = known.counted = server_group(known.stat.name) or self._own_or_other(known.stat, reading.own)
+            known.group = known.counted = group_of(self._kinds, known.stat.name) or self._own_or_other(
+                known.stat, reading.own
+            )
         if ended or fresh or moved:
             self._members.clear()
             self._roots.clear()
@@ -202,6 +204,11 @@ class ProcessTable:
                 return LOADTOP if parent in own else OTHER
             pid, parent = known.stat.pid, known.stat.parent
         return OTHER
+
+
+def group_of(kinds: Sequence[Kind], name: str) -> str | None:
+    """The group of a server's process of this name."""
+    return next((kind.group for kind in kinds if kind.processes.fullmatch(name)), None)
 
 
 def _row(known: _Known, page_kb: int) -> Process:

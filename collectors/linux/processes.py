@@ -4,17 +4,10 @@ Source: Linux, Documentation/filesystems/proc.rst, table 1-4. A name can contain
 fields begin after the last ``)``. ``stat`` alone tells state, threads, time and resident pages in one cheap read.
 """
 
-import re
 from dataclasses import dataclass
 
 from collectors.errors import ParseError
 from collectors.parsing import complete_lines, count, row
-from loadtop.servers.apache.record import GROUP as HTTPD
-from loadtop.servers.haproxy.record import GROUP as HAPROXY
-from loadtop.servers.php_fpm.record import GROUP as FPM
-
-_HTTPD = re.compile(r"(?:lt-)?(?:apache2|httpd2?)(?:[.-](?:prefork|worker|event|itk))?", re.ASCII)
-_FPM = re.compile(r"php\d*(?:\.\d+)?-fpm.*", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +49,3 @@ def parse_pss(smaps_rollup: str) -> int | None:
             words = line[4:].split()
             return count(words[0] if words else "", "Pss in smaps_rollup")
     raise ParseError("smaps_rollup has no Pss")
-
-
-def server_group(name: str) -> str | None:
-    """The server that a process of this name belongs to, by the names that distributions and builds give them."""
-    if _HTTPD.fullmatch(name):
-        return HTTPD
-    if _FPM.fullmatch(name):
-        return FPM
-    return HAPROXY if name == "haproxy" else None

@@ -1,166 +1,207 @@
-"""Finds and follows the pools of php-fpm on one machine.
+"""The pools of php-fpm on one machine.
 
-Pages that the user gave are followed whatever they answer. Without one, the configuration of each running master says
-where its pools and their pages are; each pool is asked directly over FastCGI, or through the web server under test
-where its socket may not be used. A pool without a page, or with a silent one, is told of as far as it is known: its
-limits from the configuration, its queue from the kernel.
+The configuration of each running master says where its pools and their pages are. Each pool is asked directly over
+FastCGI, or through the web server under test where its socket may not be used. A pool without a page, or with a silent
+one, is reported as far as it is known: its limits from the configuration, its queue from the kernel.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
 
-from collectors.errors import AbsentError, TransportError
+from collectors.errors import AbsentError, FetchError, ReadError, SilentError, TransportError
+from collectors.kind import Kind
 from collectors.linux import unix_sockets
-from collectors.machine import Machine
-from collectors.page import Page
-from collectors.php_fpm import status as fpm
+from collectors.linux.namespaces import namespaces_of
+from collectors.php_fpm import configuration, status
 from collectors.php_fpm.configuration import PoolConfig
-from collectors.php_fpm.discovery import FpmFinder
-from collectors.search import Search
+from collectors.reading import Page
+from collectors.server_collector import Problem, ServerCollector
 from collectors.status_page import StatusPage
-from loadtop.model import HostSample, Outcome, State
-from loadtop.servers.php_fpm.record import GROUP as FPM
-from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.i18n import Message
+from loadtop.model import Cause, HostSample, Role
+from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 
-_NAME = "fpm"
+TIMEOUT_S = 1.0
+"""A page that takes longer is silent, not missing."""
+
+_MOST_ORIGINS = 6
+"""Web servers that are asked for the page of a pool whose socket may not be used."""
+
 _MOST_POOLS = 32
 
 
 @dataclass(slots=True)
-class _Followed:
-    """One pool or page: what is configured, the page that is asked, and why there is none."""
+class _Pool:
+    """A pool or page that is followed: what is configured, the page that is asked, and why there is none."""
 
     config: PoolConfig | None
     page: StatusPage | None
-    reason: str = ""
+    problem: Problem | None = None
 
 
-class FpmWatch:
-    """The pools of one machine. ``urls`` are pages given; ``target_urls`` are pages of web servers on it."""
-
-    def __init__(
-        self, machine: Machine, urls: Sequence[str] = (), *, find: bool = True, target_urls: Sequence[str] = ()
-    ) -> None:
-        self._machine = machine
-        self._given = tuple(fpm.status_url(url) for url in urls)
-        self._find = find and not urls
-        self._finder = FpmFinder(machine, target_urls)
-        self._timeout_s = 1.0
-        self._followed: list[_Followed] = []
+class FpmCollector(ServerCollector[FpmPool]):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._pools: list[_Pool] = []
         self._configs: tuple[PoolConfig, ...] = ()
-        self._unfound = "no php-fpm process looked for yet"
-        self._search = Search(machine, FPM, self._look, tested=True)
+
+    def status_url(self, url: str) -> str:
+        return status.status_url(url)
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        place = status.place_of(url)
+        configured = [] if place is None else [c.status_path for c in self._configs if c.address == place.address]
+        paths = [*filter(None, configured), *status.STATUS_PATHS]
+        return await status.fetch(self.machine, url, timeout_s, paths=paths)
+
+    def records(self, page: Page, at: float) -> Sequence[FpmPool]:
+        return (replace(status.parse_page(page), at=at),)
+
+    def merged(self, records: Iterable[FpmPool]) -> tuple[FpmPool, ...]:
+        """Pools of the same name, which masters of two versions of PHP can have, get their address with it."""
+        found: dict[str, FpmPool] = {}
+        for pool in records:
+            name = pool.pool if pool.pool not in found else f"{pool.pool} {pool.address}"
+            found.setdefault(name, pool if name == pool.pool else replace(pool, pool=name))
+        return tuple(found.values())
+
+    def running(self) -> tuple[int, ...]:
+        return self.machine.tested(self.kind.group)
 
     def start(self, interval_s: float) -> None:
-        """``interval_s`` is the distance of samples; a page is called silent after that, or after 1 s if longer."""
-        self._timeout_s = max(1.0, interval_s)
-        self._followed = [_Followed(None, self._page(url)) for url in self._given]
+        super().start(interval_s)
+        self._pools = [_Pool(None, page) for page in self.pages]
 
-    def ask(self) -> None:
-        """Ask for every page that is followed."""
-        for page in self.pages:
-            page.ask()
+    def look(self, sample: HostSample) -> None:  # noqa: ARG002 - a page over FastCGI has no accept queue to spare
+        if self.active:
+            waiting = any(pool.page is None and pool.config and pool.config.status_path for pool in self._pools)
+            self.search.go_on(found=bool(self._configs) and not waiting)
 
-    @property
-    def pages(self) -> Sequence[StatusPage]:
-        """Those that are followed."""
-        return [followed.page for followed in self._followed if followed.page is not None]
-
-    def look(self) -> None:
-        """Look for masters and their configuration where it is time to."""
-        if self._find or self._given:
-            waiting = any(f.page is None and f.config and f.config.status_path for f in self._followed)
-            self._search.go_on(found=bool(self._configs) and not waiting)
-
-    def collect(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[tuple[FpmPool, ...] | None, Outcome]:
-        """The pools as of now and how it went; arguments as for :meth:`ApacheWatch.collect`, with the sample that the
-        queues of TCP ports are taken from."""
-        if not self._find and not self._given:
-            return None, Outcome(_NAME, State.ABSENT, "not looked for")
-        if not self._followed:
-            return None, Outcome(_NAME, State.ABSENT, self._search.problem or self._unfound)
-        queues = self._queues(sample)
-        pools: list[FpmPool] = []
-        problems: list[tuple[State, str]] = []
-        duration = 0.0
-        for followed in self._followed:
-            pool, problem, waited_s = self._collect_one(followed, queues, uptime_less_monotonic)
-            duration = max(duration, waited_s)
-            if pool is not None:
-                pools.append(pool)
+    def read(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[list[FpmPool], list[Problem], float]:
+        queues = self._queues(sample) if self._pools else {}
+        found: list[FpmPool] = []
+        problems: list[Problem] = [] if self._pools else [self.why_none]
+        duration_s = 0.0
+        for pool in self._pools:
+            if pool.page is None:
+                found += _without_page(pool.config, queues)
+                problems += [pool.problem] if pool.problem else []
+                continue
+            config = pool.config or self._config_of(pool.page.url)
+            pages, problem, answer = self.take(pool.page, uptime_less_monotonic)
+            duration_s = max(duration_s, answer.waited_s)
+            for page in pages:
+                # A page that was given says which pool it is of with its first answer.
+                pool.config = config or self._config_of(pool.page.url, page.pool)
+                found.append(_completed(page, pool.config, queues))
             if problem is not None:
                 problems.append(problem)
-        worst = next((problem for problem in problems if problem[0] is State.FAILED), None)
-        state, reason = worst or next(iter(problems), None) or (State.OK, "")
-        if state is State.ABSENT and any(pool.active is not None for pool in pools):
-            state = State.OK  # some pools are measured: what the others lack is a note
-        return _told_apart(pools) or None, Outcome(_NAME, state, reason, duration)
+                if answer.page is not None or answer.silent:
+                    found += _without_page(config, queues, None if answer.page else answer.waited_s)
+        return found, problems, duration_s
 
-    async def close(self) -> None:
-        await self._search.close()
-        for page in self.pages:
-            await page.close()
-
-    def _collect_one(
-        self, followed: _Followed, queues: dict[str, int], uptime_less_monotonic: float
-    ) -> tuple[FpmPool | None, tuple[State, str] | None, float]:
-        page, config = followed.page, followed.config
-        if config is None and page is not None:
-            config = self._config_of(page.url)
-        if page is None:
-            return _known(config, queues), (State.ABSENT, followed.reason), 0.0
-        answer = page.take()
-        if answer.page is None:
-            silent = answer.problem.startswith("no answer") or not answer.problem
-            pool = _known(config, queues, answer.waited_s) if silent else None
-            if answer.problem:
-                return pool, (State.FAILED, f"{page.shown_url}: {answer.problem}"), answer.waited_s
-            waiting = f"{page.shown_url}: waiting for the page for {answer.waited_s:.1f} s"
-            return pool, (State.ABSENT, waiting), answer.waited_s
+    async def search_pages(self, servers: tuple[int, ...]) -> None:
         try:
-            pool = fpm.parse_page(answer.page)
-        except AbsentError as absent:
-            return _known(config, queues), (State.ABSENT, str(absent)), answer.waited_s
-        pool = replace(pool, at=uptime_less_monotonic + answer.came)
-        # A page that was given tells its pool with its first answer.
-        followed.config = config = config or self._config_of(page.url, pool.pool)
-        return _completed(pool, config, queues), None, answer.waited_s
-
-    async def _look(self, servers: tuple[int, ...]) -> None:
-        try:
-            self._configs, problem = await self._finder.configs(servers)
+            self._configs, unknown = await configuration.pools_of(self.machine, servers)
             if any(config.address.startswith("/") for config in self._configs):
-                self._machine.follow(unix_sockets.TABLE)
-            if self._find:
-                await self._follow(servers, problem)
+                self.machine.follow(unix_sockets.TABLE)
+            if self.find:
+                await self._follow(self._configs or await self._guessed(servers))
         except TransportError as error:
-            self._unfound = str(error)
-
-    async def _follow(self, servers: tuple[int, ...], problem: str) -> None:
-        configs = self._configs or await self._finder.guessed(servers)
-        left = {_page_of(f.config): f for f in self._followed if f.page is not None and f.config is not None}
-        new: list[_Followed] = []
-        for config in configs[:_MOST_POOLS]:
-            kept = left.pop(_page_of(config), None)
-            if kept is not None:
-                # Asked anew, a full pool would have one more request in its queue, also when that is given up.
-                new.append(_Followed(config, kept.page))
-                continue
-            url, reason = await self._finder.url_of(config)
-            new.append(_Followed(config, self._page(url) if url else None, reason))
-        self._followed = new
-        for followed in left.values():
-            if followed.page is not None:
-                await followed.page.close()
+            self.unfound = Problem(error.message)
+            return
         if not servers:
-            self._unfound = "no php-fpm process here"
-        elif not new:
-            cause = f" ({problem})" if problem else ""
-            self._unfound = f"php-fpm runs here, but its pools are not known{cause}: name its page with --fpm URL"
+            self.unfound = self.no_process
+        elif not self._pools:
+            why = None if unknown is None else Message(" ({reason})", reason=unknown)
+            self.unfound = Problem(
+                Message("php-fpm runs here, but its pools are not known{why}: name its page with --fpm URL", why=why),
+                cause=Cause.ROOT if unknown else None,
+            )
+
+    async def _follow(self, configs: Sequence[PoolConfig]) -> None:
+        left = {_page_of(pool.config): pool for pool in self._pools if pool.page is not None and pool.config}
+        pools: list[_Pool] = []
+        for config in configs[:_MOST_POOLS]:
+            same = left.pop(_page_of(config), None)
+            if same is not None:
+                # Asked anew, a full pool would have one more request in its queue, also when that is given up.
+                pools.append(_Pool(config, same.page))
+                continue
+            url, problem = await self._url_of(config)
+            pools.append(_Pool(config, self.page(url) if url else None, problem))
+        self._pools = pools
+        self.pages = [pool.page for pool in pools if pool.page is not None]
+        for pool in left.values():
+            if pool.page is not None:
+                await pool.page.close()
+
+    async def _guessed(self, servers: tuple[int, ...]) -> tuple[PoolConfig, ...]:
+        """Pools whose configuration may not be read: by the ports and sockets on which their masters listen."""
+        addresses: dict[str, None] = {}
+        near = [pid for pid in servers if not (await namespaces_of(self.machine, pid)).own_network]
+        for pid in near:
+            addresses |= {f"127.0.0.1:{found.port}": None for found in await self.machine.listening(pid)}
+        if near:
+            text = (await self.machine.texts((unix_sockets.WANTED,)))[unix_sockets.TABLE]
+            addresses |= {path: None for path in unix_sockets.queues(text) if "fpm" in path and path.startswith("/")}
+            self.machine.follow(unix_sockets.TABLE)
+        found: list[PoolConfig] = []
+        for address in addresses:
+            for path in status.STATUS_PATHS:
+                config = PoolConfig("", address, status_path=path)
+                if await self._refusal(_url(config)) is None:
+                    found.append(config)
+                    break
+        return tuple(found)
+
+    async def _url_of(self, config: PoolConfig) -> tuple[str, Problem | None]:
+        """The page of a pool that answers, or why there is none."""
+        if not config.status_path:
+            place = Message("in {file}", file=config.file) if config.file else Message("of php-fpm's configuration")
+            return "", Problem(
+                Message(
+                    "pool {pool} has no status page: add this to its section [{pool}] {place}, and reload php-fpm",
+                    pool=config.pool,
+                    place=place,
+                ),
+                fix=status.FIX,
+            )
+        url = _url(config)
+        refusal = await self._refusal(url)
+        if refusal is None:
+            return url, None
+        for target in self.under_test.target_urls[:_MOST_ORIGINS] or ("http://127.0.0.1",):
+            parts = urlsplit(target)
+            beside = status.status_url(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{config.status_path}")
+            if await self._pool_at(beside) == config.pool:
+                return beside, None
+        reason = Message("{url}: {reason}", url=url, reason=refusal.message)
+        return "", Problem(reason, cause=refusal.cause, fix=refusal.fix)
+
+    async def _refusal(self, url: str) -> ReadError | None:
+        """Why a page cannot be followed: one that is only silent can."""
+        try:
+            status.parse_page(await status.fetch(self.machine, url, TIMEOUT_S))
+        except SilentError:
+            return None
+        except (FetchError, AbsentError) as error:
+            return error
+        return None
+
+    async def _pool_at(self, url: str) -> str | None:
+        """The pool whose page that is; ``None`` where it is none."""
+        try:
+            return status.parse_page(await status.fetch(self.machine, url, TIMEOUT_S)).pool
+        except (FetchError, AbsentError):
+            return None
 
     def _config_of(self, url: str, pool: str = "") -> PoolConfig | None:
         """What is configured for a page that was given: by its address, or by the name of the pool."""
-        place = fpm.place_of(url)
+        place = status.place_of(url)
         known = [config for config in self._configs if place is not None and config.address == place.address]
         return next(iter(known or [config for config in self._configs if config.pool == pool]), None)
 
@@ -168,30 +209,29 @@ class FpmWatch:
         """Accept queues as the kernel has them, by address; a TCP port stands for every address of it."""
         listeners = sample.tcp.listeners if sample.tcp is not None else ()
         queues = {f":{listener.port}": listener.queue for listener in listeners}
-        return queues | unix_sockets.queues(self._machine.followed(unix_sockets.TABLE))
-
-    async def _fetch(self, url: str, timeout_s: float) -> Page:
-        place = fpm.place_of(url)
-        configured = [] if place is None else [c.status_path for c in self._configs if c.address == place.address]
-        return await fpm.fetch(self._machine, url, timeout_s, paths=[*filter(None, configured), *fpm.STATUS_PATHS])
-
-    def _page(self, url: str) -> StatusPage:
-        return StatusPage(url, self._fetch, self._timeout_s)
+        return queues | unix_sockets.queues(self.machine.followed(unix_sockets.TABLE))
 
 
-def _page_of(config: PoolConfig) -> tuple[str, str]:
-    return config.status_address, config.status_path
+def _url(config: PoolConfig) -> str:
+    """The URL of a pool's page over FastCGI."""
+    return status.Place(config.status_address, config.status_path).url
+
+
+def _page_of(config: PoolConfig | None) -> tuple[str, str]:
+    return ("", "") if config is None else (config.status_address, config.status_path)
 
 
 def _queue(address: str, queues: dict[str, int]) -> int | None:
     return queues.get(address if address.startswith("/") else f":{address.rpartition(':')[2]}")
 
 
-def _known(config: PoolConfig | None, queues: dict[str, int], silent_s: float | None = None) -> FpmPool | None:
+def _without_page(
+    config: PoolConfig | None, queues: dict[str, int], silent_s: float | None = None
+) -> tuple[FpmPool, ...]:
     """What is known of a pool without its page."""
     if config is None:
-        return None
-    return FpmPool(
+        return ()
+    pool = FpmPool(
         pool=config.pool or config.address,
         manager=config.manager,
         accepted=None,
@@ -205,6 +245,7 @@ def _known(config: PoolConfig | None, queues: dict[str, int], silent_s: float | 
         address=config.address,
         silent_s=silent_s,
     )
+    return (pool,)
 
 
 def _completed(pool: FpmPool, config: PoolConfig | None, queues: dict[str, int]) -> FpmPool:
@@ -222,10 +263,11 @@ def _completed(pool: FpmPool, config: PoolConfig | None, queues: dict[str, int])
     )
 
 
-def _told_apart(pools: Iterable[FpmPool]) -> tuple[FpmPool, ...]:
-    """Pools of the same name, which masters of two versions of PHP can have, get their address with it."""
-    told: dict[str, FpmPool] = {}
-    for pool in pools:
-        name = pool.pool if pool.pool not in told else f"{pool.pool} {pool.address}"
-        told.setdefault(name, pool if name == pool.pool else replace(pool, pool=name))
-    return tuple(told.values())
+KIND = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.APPLICATION,
+    processes=re.compile(r"php\d*(?:\.\d+)?-fpm.*", re.ASCII | re.DOTALL),
+    collector=FpmCollector,
+    pool_addresses=configuration.pool_addresses,
+)

@@ -7,10 +7,13 @@ comments after ``;``, ``include`` anywhere, ``$pool`` in a value. A section that
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from collectors.config_files import IncludeOf
+from collectors.config_files import IncludeOf, arguments, read_config
+from collectors.linux.namespaces import Namespaces, as_seen_by, namespaces_of
+from collectors.machine import Machine
 from collectors.parsing import count_or_none
+from loadtop.i18n import Message
 
 LAYOUTS = (
     "/etc/php/*/fpm/php-fpm.conf",
@@ -48,6 +51,33 @@ class PoolConfig:
     def status_address(self) -> str:
         """Where its status page is asked for."""
         return self.status_listen or self.address
+
+
+async def pools_of(machine: Machine, masters: Iterable[int]) -> tuple[tuple[PoolConfig, ...], Message | None]:
+    """The pools of these masters, and why some are not known. Raises ``TransportError``."""
+    problem: Message | None = None
+    pools: dict[PoolConfig, None] = {}
+    files: dict[tuple[str, str], None] = {}
+    for pid in masters:
+        namespaces = await namespaces_of(machine, pid)
+        if namespaces.own_network:
+            problem = problem or Message("one runs in a container with a network of its own")
+            continue
+        path = file_of(" ".join(await arguments(machine, pid)))
+        files |= dict.fromkeys((namespaces.root, name) for name in ((path,) if path else LAYOUTS))
+    for root, path in files:
+        config = await read_config(as_seen_by(machine, Namespaces(root)), (path,), include_of(path))
+        problem = problem or config.problem()
+        found = parse(config.lines())
+        pools |= dict.fromkeys(replace(pool, file=config.file_with(f"[{pool.pool}]")) for pool in found)
+    return tuple(pools), problem
+
+
+async def pool_addresses(machine: Machine, master: int) -> frozenset[str]:
+    """The sockets (paths) and ports on which the pools of a master listen. Raises ``TransportError``."""
+    pools, _ = await pools_of(machine, (master,))
+    addresses = (pool.address for pool in pools)
+    return frozenset(address if address.startswith("/") else address.rpartition(":")[2] for address in addresses)
 
 
 def file_of(title: str) -> str | None:

@@ -1,8 +1,8 @@
 """php-fpm's status page, as JSON or as its plain text; by HTTP through a web server, or directly over FastCGI.
 
-Source: php-src, sapi/fpm/fpm/fpm_status.c. The page does not tell ``pm.max_children`` (see :mod:`fpm_config`), and its
-listen queue is always 0 for a unix socket (see :mod:`unix_sockets`). It is served by a worker of the pool itself, which
-counts as active, unless the pool has ``pm.status_listen``: a full pool is silent.
+Source: php-src, sapi/fpm/fpm/fpm_status.c. The page does not tell ``pm.max_children`` (see ``configuration.py``), and
+its listen queue is always 0 for a unix socket (see :mod:`collectors.linux.unix_sockets`). It is served by a worker of
+the pool itself, which counts as active, unless the pool has ``pm.status_listen``: a full pool is silent.
 """
 
 import json
@@ -15,9 +15,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine
-from collectors.page import Page
 from collectors.parsing import complete_lines, count_or_none
 from collectors.php_fpm import fastcgi
+from collectors.reading import Page
+from loadtop.i18n import verbatim
 from loadtop.servers.php_fpm.record import FpmPool
 
 STATUS_PATHS = ("/fpm-status", "/status", "/php-fpm-status", "/php_fpm_status", "/php-status", "/fpm_status")
@@ -77,7 +78,7 @@ async def fetch(machine: Machine, url: str, timeout_s: float, paths: Sequence[st
         try:
             status, headers, body = fastcgi.parse(answer)
         except ParseError as error:
-            raise FetchError(str(error)) from None
+            raise FetchError(verbatim(str(error))) from None
         page = Page(url, status, headers.get("content-type", ""), body, time.perf_counter() - began)
         if status == 200:
             break
@@ -114,20 +115,22 @@ def parse_page(page: Page) -> FpmPool:
     """The status on a page; raises :class:`AbsentError` with what to do where the server gives another page."""
     if page.status in (401, 403):
         raise AbsentError(
-            f"{page.url}: not permitted ({page.status}). Allow this machine for that path in the web server's"
-            " configuration (Apache: `Require local`), and the path in the pool's (`pm.status_path`)"
+            "not permitted ({status}). Allow this machine for that path in the web server's configuration"
+            " (Apache: `Require local`), and the path in the pool's (`pm.status_path`)",
+            status=page.status,
         )
     if page.status == 404:
         raise AbsentError(
-            f"{page.url}: no such page (404). Add this to the pool's section of php-fpm's configuration, and reload"
-            f" it; through a web server, pass that path on to the pool as well:\n{FIX}"
+            "no such page (404). Add this to the pool's section of php-fpm's configuration, and reload it;"
+            " through a web server, pass that path on to the pool as well",
+            fix=FIX,
         )
     if page.status != 200:
-        raise AbsentError(f"{page.url}: the server answers with status {page.status}")
+        raise AbsentError("the server answers with status {status}", status=page.status)
     try:
         return parse(page.text, page.took_s)
     except ParseError as error:
-        raise AbsentError(f"{page.url}: {error}. Name the page with --fpm URL, or switch it on:\n{FIX}") from None
+        raise AbsentError("{error}. Name the page with --fpm URL, or switch it on", error=str(error), fix=FIX) from None
 
 
 def _json(text: str) -> dict[str, str]:

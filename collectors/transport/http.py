@@ -11,9 +11,10 @@ import ssl
 import time
 from typing import TYPE_CHECKING, Any
 
-from collectors.errors import FetchError
-from collectors.page import Page, without_credentials
+from collectors.errors import FetchError, SilentError
+from collectors.reading import Page, without_credentials
 from loadtop import __version__
+from loadtop.i18n import Message, verbatim
 
 if TYPE_CHECKING:
     import aiohttp
@@ -52,17 +53,19 @@ class StatusClient:
                     without_credentials(url), response.status, response.content_type, _text(body, charset), took_s
                 )
         except TimeoutError:
-            raise FetchError(f"no answer within {timeout_s:.1f} s") from None
+            raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
         except aiohttp.InvalidURL:
-            raise FetchError("this is no URL") from None
+            raise FetchError("not a URL") from None
         except aiohttp.ClientConnectorCertificateError as error:
-            raise FetchError(f"the certificate does not hold ({error.certificate_error})") from None
+            reason = Message("the certificate cannot be trusted ({error})", error=str(error.certificate_error))
+            raise FetchError(reason) from None
         except aiohttp.ClientConnectorError as error:
             raise FetchError(_connect_reason(error.os_error)) from None
         except aiohttp.ServerDisconnectedError:
             raise FetchError("the server closed the connection without an answer") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError, ValueError) as error:
-            raise FetchError(f"the answer could not be read ({type(error).__name__}: {error})") from None
+            text = f"{type(error).__name__}: {error}"
+            raise FetchError("the answer could not be read ({error})", error=text) from None
 
     async def close(self) -> None:
         """Give up what is on its way; pages that are asked for later are a :class:`FetchError`."""
@@ -116,7 +119,7 @@ def _is_loopback(url: str) -> bool:
     return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
-def _connect_reason(error: OSError) -> str:
+def _connect_reason(error: OSError) -> Message:
     if isinstance(error, ConnectionRefusedError):
-        return "connection refused: nothing listens there"
-    return error.strerror or str(error) or type(error).__name__
+        return Message("connection refused: nothing listens there")
+    return verbatim(error.strerror or str(error) or type(error).__name__)

@@ -12,23 +12,34 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux import host_names as names
 from collectors.linux.tcp import LISTENERS
-from collectors.page import Page
-from collectors.reading import IDLE_EVERY, Missing, Reading, Request, Wanted
-from collectors.transport import sock_diag
-from collectors.transport import sockets as stream
+from collectors.reading import (
+    ENDED,
+    IDLE_EVERY,
+    NO_FILE,
+    NOT_PERMITTED,
+    UNSUPPORTED,
+    Missing,
+    Page,
+    Reading,
+    Request,
+    Wanted,
+)
+from collectors.transport import sock_diag, sockets
 from collectors.transport.http import StatusClient
+from loadtop.i18n import Message
 
 _CHUNK = 65536
 _STAT_BYTES = 4096
 _REASONS = {
-    errno.ENOENT: "no such file",
-    errno.ENOTDIR: "no such file",
-    errno.EACCES: "not permitted",
-    errno.EPERM: "not permitted",
-    errno.ESRCH: "the process has ended",
+    errno.ENOENT: NO_FILE,
+    errno.ENOTDIR: NO_FILE,
+    errno.EACCES: NOT_PERMITTED,
+    errno.EPERM: NOT_PERMITTED,
+    errno.ESRCH: ENDED,
+    errno.EOPNOTSUPP: UNSUPPORTED,
 }
 
 
@@ -61,13 +72,14 @@ class LocalTransport:
         try:
             return await loop.run_in_executor(self._reader, self._read, request, own, pss)
         except OSError as error:
-            raise TransportError(f"cannot read {self._root}/proc: {error.strerror}") from error
+            reason = Message("cannot read {path}: {error}", path=f"{self._root}/proc", error=error.strerror)
+            raise TransportError(reason) from error
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         return await self._client.get(url, timeout_s)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        return await stream.exchange(address, question, timeout_s)
+        return await sockets.exchange(address, question, timeout_s)
 
     async def close(self) -> None:
         await self._client.close()
@@ -105,8 +117,8 @@ class LocalTransport:
             except OSError as error:
                 return _missing(error)
         if wanted.path.startswith("@"):
-            name = names.name_of(wanted.path)
-            return names.resolved_here(name) if name and not self._root else Missing("not made here")
+            name = host_names.name_of(wanted.path)
+            return host_names.resolved_here(name) if name and not self._root else Missing("not made here")
         path = self._root + wanted.path
         return _links(path) if path.endswith("/") else self._file(path, wanted.limit)
 

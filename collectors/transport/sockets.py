@@ -4,7 +4,9 @@ import asyncio
 import re
 from contextlib import suppress
 
-from collectors.errors import FetchError
+from collectors.errors import FetchError, SilentError
+from loadtop.i18n import verbatim
+from loadtop.model import Cause
 
 LIMIT_BYTES = 1 << 20
 _CHUNK = 65536
@@ -26,15 +28,15 @@ async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:
         async with asyncio.timeout(timeout_s):
             return await _exchange(address, question)
     except TimeoutError:
-        raise FetchError(f"no answer within {timeout_s:.1f} s") from None
+        raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
     except ConnectionRefusedError:
         raise FetchError("connection refused: nothing listens there") from None
     except FileNotFoundError:
         raise FetchError("no such socket") from None
     except PermissionError:
-        raise FetchError("not permitted: this user may not use that socket") from None
+        raise FetchError("not permitted: this user may not use that socket", cause=Cause.SOCKET) from None
     except OSError as error:
-        raise FetchError(error.strerror or str(error) or type(error).__name__) from None
+        raise FetchError(verbatim(error.strerror or str(error) or type(error).__name__)) from None
 
 
 async def _exchange(address: str, question: bytes) -> bytes:
@@ -43,7 +45,7 @@ async def _exchange(address: str, question: bytes) -> bytes:
     else:
         place = host_and_port(address)
         if place is None:
-            raise FetchError("this is no address: HOST:PORT or the path of a socket")
+            raise FetchError("not an address: HOST:PORT or the path of a socket")
         reader, writer = await asyncio.open_connection(*place)
     try:
         writer.write(question)

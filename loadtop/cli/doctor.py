@@ -10,12 +10,13 @@ from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.options.command_line import HERE, Options, checked
 from loadtop.cli.outputs import check_writable, write_json
-from loadtop.i18n import itemised, pad, plain, rendered, tr, width
-from loadtop.model import HostSample
+from loadtop.i18n import Message, Text, itemised, pad, plain, rendered, tr, width
+from loadtop.model import Cause, HostSample
 from loadtop.reports.doctor import PANELS, SCHEMA, Check, Health, Report, examine, generator
 from loadtop.reports.text import wrapped
 
 if TYPE_CHECKING:
+    from collectors.errors import TransportError
     from collectors.transport.ssh.transport import SshTransport
 
 INTERVAL_S = 0.5
@@ -25,8 +26,6 @@ LEAST_S = 2.0
 MOST_S = 8.0
 WIDTH = 100
 """Longest line, if the terminal is wide enough."""
-
-_NOT_YET = ("yet", "waiting for the page")
 
 
 def main(arguments: Namespace) -> int:
@@ -45,13 +44,17 @@ def main(arguments: Namespace) -> int:
 
 async def _examine_all(options: Options) -> list[Report]:
     """Connect one after another, because ssh may ask for something; then examine all hosts at once."""
-    connected: list[tuple[Options, dict[str, SshTransport], str]] = []
+    from collectors.errors import TransportError
+
+    connected: list[tuple[Options, dict[str, SshTransport], TransportError | None]] = []
     for name, _ in options.watching.hosts:
         alone = _alone(options, name)
         try:
-            connected.append((alone, await connect_far(alone), ""))
+            connected.append((alone, await connect_far(alone), None))
         except UnreachableError as error:
-            connected.append((alone, {}, str(error.__cause__)))
+            if not isinstance(error.__cause__, TransportError):
+                raise
+            connected.append((alone, {}, error.__cause__))
     return list(await asyncio.gather(*(_examine(*each) for each in connected)))
 
 
@@ -63,14 +66,15 @@ def _alone(options: Options, name: str) -> Options:
     return replace(options, watching=replace(watching, hosts=hosts, status_urls=urls))
 
 
-async def _examine(options: Options, far: "dict[str, SshTransport]", problem: str) -> Report:
+async def _examine(options: Options, far: "dict[str, SshTransport]", unreachable: "TransportError | None") -> Report:
     ((name, place),) = options.watching.hosts
-    if problem:
-        return Report(name, place, problem=problem)
+    if unreachable is not None:
+        return Report(name, place, problem=unreachable.message, fix=unreachable.fix)
     (host,) = await asyncio.to_thread(watched_hosts, options, None, None, far)
     await host.start(INTERVAL_S)
     try:
         sample: HostSample | None = None
+        problem: Text = ""
         loop = asyncio.get_running_loop()
         began = loop.time()
         while loop.time() - began < (MOST_S if sample is None or _unsettled(sample) else LEAST_S):
@@ -79,7 +83,7 @@ async def _examine(options: Options, far: "dict[str, SshTransport]", problem: st
     finally:
         await host.close()
     if sample is None:
-        return Report(name, place, problem=problem or "no sample was received")
+        return Report(name, place, problem=problem or Message("no sample was received"))
     facts = sample.facts
     system = f"{facts.hostname}, {facts.system}, {facts.kernel}"
     checks = list(examine(sample))
@@ -100,7 +104,7 @@ def _own_limits() -> tuple[int | None, int | None]:
 
 def _unsettled(sample: HostSample) -> bool:
     """Whether something is still being looked for or waited for."""
-    return any(words in str(outcome.reason) for outcome in sample.outcomes for words in _NOT_YET)
+    return any(outcome.cause is Cause.PENDING for outcome in sample.outcomes)
 
 
 def text(report: Report) -> str:
@@ -125,18 +129,14 @@ def _row(word: str, panel: str, told: str) -> str:
     return f"  {pad(tr(word), _WORD)}{pad(tr(panel), _panel_cells())}{_wrapped(told)}"
 
 
-def _fix(fix: str) -> list[str]:
+def _fix(fix: Text) -> list[str]:
+    """The lines of a fix, as they are to be typed."""
     label = tr("fix: ")
+    lines = fix.splitlines() if isinstance(fix, str) else fix.render().splitlines()
     return [
-        f"{'':{_indent()}}{label if number == 0 else pad('', width(label))}{_to_paste(plain(line))}"
-        for number, line in enumerate(fix.splitlines())
+        f"{'':{_indent()}}{label if number == 0 else pad('', width(label))}{plain(line)}"
+        for number, line in enumerate(lines)
     ]
-
-
-def _to_paste(line: str) -> str:
-    """A line to paste, as it is; only the note beside it is translated."""
-    command, gap, note = line.partition("   (")
-    return f"{command}   {itemised(gap.strip() + note)}" if gap else line
 
 
 _CONNECTION = "connection"

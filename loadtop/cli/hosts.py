@@ -63,17 +63,7 @@ def watched_hosts(
             role = "target+generator" if name in served else "generator"
         target_urls = near if transport is None else served.get(name, [])
         if transport is not None:
-            hosts.append(
-                far_host(
-                    name,
-                    role,
-                    transport,
-                    apache_urls=urls["apache"],
-                    fpm_urls=urls["fpm"],
-                    haproxy_urls=urls["haproxy"],
-                    target_urls=target_urls,
-                )
-            )
+            hosts.append(far_host(name, role, transport, status_urls=urls, target_urls=target_urls))
             continue
         if status is not None:
             urls["apache"].append(status)
@@ -83,9 +73,7 @@ def watched_hosts(
             local_host(
                 name=name,
                 role=role,
-                apache_urls=urls["apache"],
-                fpm_urls=urls["fpm"],
-                haproxy_urls=urls["haproxy"],
+                status_urls=urls,
                 find_servers=find,
                 target_urls=target_urls,
                 through_psutil=place == "psutil",

@@ -37,7 +37,7 @@ from loadtop.model.machine import (
     Swap,
     Tcp,
 )
-from loadtop.model.sample import HostSample, Outcome, State
+from loadtop.model.sample import Cause, HostSample, Outcome, State
 from loadtop.model.server import Role, ServerKind, ServerReading
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "MISSING",
     "OTHER",
     "USER_HZ",
+    "Cause",
     "CgroupLimits",
     "Core",
     "Cpu",

@@ -30,14 +30,33 @@ class State(StrEnum):
     FAILED = "failed"
 
 
+class Cause(StrEnum):
+    """Why a collector has less than it could have, where that says what to do."""
+
+    NOTHING = "nothing"
+    """There is nothing of the kind on this machine, or it is not wanted: there is nothing to fix."""
+    PENDING = "pending"
+    """It is still being looked for or waited for."""
+    ROOT = "root"
+    """Only root may read it."""
+    SOCKET = "socket"
+    """This user may not use a server's socket."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one collector fared in one sample: its state, the reason where that is not ``ok``, and its own duration."""
+    """How one collector fared in one sample: its state, the reason where that is not ``ok``, and its own duration.
+
+    ``reason`` can also say what an ``ok`` collector lacks. ``fix`` is what to paste or type to get it: a string as it
+    stands, a message where there is something to translate in it.
+    """
 
     collector: str
     state: State
     reason: Text = ""
     duration_s: float = 0.0
+    cause: Cause | None = None
+    fix: Text = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """What can be read of a machine, what cannot, and the fix: from one of its samples, panel by panel."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
-from loadtop.model import HostSample, Outcome, State
+from loadtop.i18n import Message, Text, listed, verbatim
+from loadtop.model import Cause, HostSample, Outcome, State
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.kind import HAPROXY
@@ -23,9 +23,6 @@ FILES = 8192
 
 PORTS = 28_000
 """Local ports that Linux gives by default (32768 to 60999), rounded down; a used one is taken for 60 s more."""
-
-
-_COMMAND = re.compile(r"\b(ssh-keygen .+?|ssh-copy-id \S+|ssh \S+(?: true| sh)?)(?= and then |,|$)")
 
 
 class Health(StrEnum):
@@ -44,33 +41,29 @@ class Check:
     panel: str
     health: Health
     seen: str = ""
-    missing: str = ""
-    fix: str = ""
+    missing: Text = ""
+    fix: Text = ""
 
     def as_json(self) -> Json:
         return {
             "panel": self.panel,
             "health": str(self.health),
             "seen": self.seen or None,
-            "missing": self.missing or None,
-            "fix": self.fix or None,
+            "missing": str(self.missing) or None,
+            "fix": str(self.fix) or None,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One machine. ``problem`` says why it cannot be reached at all and what to type, or is empty."""
+    """One machine. ``problem`` says why it cannot be reached at all, ``fix`` what to type then, one command a line."""
 
     name: str
     source: str
     system: str = ""
-    problem: str = ""
+    problem: Text = ""
     checks: tuple[Check, ...] = ()
-
-    @property
-    def fix(self) -> str:
-        """The commands that the problem names, one a line."""
-        return "\n".join(_COMMAND.findall(self.problem))
+    fix: Text = ""
 
     def as_json(self) -> Json:
         return {
@@ -78,85 +71,89 @@ class Report:
             "source": self.source,
             "system": self.system or None,
             "reachable": not self.problem,
-            "problem": self.problem or None,
-            "fix": self.fix or None,
+            "problem": str(self.problem) or None,
+            "fix": str(self.fix) or None,
             "panels": [check.as_json() for check in self.checks],
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _Lack:
+    """What is missing although the collector is content, as in an :class:`~loadtop.model.Outcome`."""
+
+    reason: Text = ""
+    cause: Cause | None = None
+    fix: Text = ""
+
+
+_NOTHING = _Lack()
 
 
 def examine(sample: HostSample) -> Iterable[Check]:
     """Every panel of one sample, which should not be the first: what is read in turn is missing there."""
     outcomes = {outcome.collector: outcome for outcome in sample.outcomes}
     for panel, collector, seen, lacking in _PANELS:
-        outcome = outcomes.get(collector, Outcome(collector, State.ABSENT, "not read"))
+        outcome = outcomes.get(collector, Outcome(collector, State.ABSENT, Message("not read")))
         found = seen(sample)
-        if outcome.state is not State.OK or not found:
-            yield _without(panel, outcome, sample, found)
-            continue
-        missing, fix = _apart(str(outcome.reason)) if outcome.reason else lacking(sample)
-        fix = fix or _known_fix(missing, sample)
-        yield Check(panel, Health.PARTLY if missing else Health.OK, found, missing, fix)
+        if outcome.cause is Cause.NOTHING and not found:
+            yield Check(panel, Health.NONE, missing=outcome.reason)
+        elif outcome.state is not State.OK or not found:
+            health = Health.PARTLY if found else Health.MISSING
+            yield Check(panel, health, found, outcome.reason or Message("not read"), _fix(outcome, sample))
+        else:
+            lack = outcome if outcome.reason else lacking(sample)
+            health = Health.PARTLY if lack.reason else Health.OK
+            yield Check(panel, health, found, lack.reason, _fix(lack, sample))
+
+
+def _fix(lack: Outcome | _Lack, sample: HostSample) -> Text:
+    """What to paste or type to get what is missing."""
+    if lack.fix:
+        return lack.fix
+    far = sample.facts.source != "local"
+    as_root = f"--host {sample.host}=ssh://root@{sample.facts.source.removeprefix('ssh://').rpartition('@')[2]}"
+    root = as_root if far else "sudo loadtop ..."
+    if lack.cause is Cause.ROOT:
+        return root
+    if lack.cause is Cause.SOCKET:
+        return Message(
+            "{root}   (or add the user to the group that owns that socket: usermod -aG GROUP USER)", root=root
+        )
+    return ""
 
 
 def generator(files: int | None, ports: int | None) -> Check:
     """Whether this machine can hold many connections: the most descriptors of a process, and local ports."""
-    lacks: list[str] = []
-    fixes: list[str] = []
+    lacks: list[Message] = []
+    fixes: list[Message] = []
     if files is not None and files < FILES:
-        lacks.append(f"more than {files} connections of a process need more file descriptors")
-        fixes.append('echo "* hard nofile 65536" | sudo tee -a /etc/security/limits.conf   (then log in again)')
+        lacks.append(Message("more than {files} connections of a process need more file descriptors", files=files))
+        fixes.append(
+            Message('echo "* hard nofile 65536" | sudo tee -a /etc/security/limits.conf   (then log in again)')
+        )
     if ports is not None and ports < PORTS:
-        lacks.append(f"only {ports} local ports: without keep-alive they are used up at {ports // 60} requests/s")
-        fixes.append('sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"')
+        lacks.append(
+            Message(
+                "only {ports} local ports: without keep-alive they are used up at {rate} requests/s",
+                ports=ports,
+                rate=ports // 60,
+            )
+        )
+        fixes.append(verbatim('sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"'))
     told = [f"{count} {what}" for count, what in ((files, "descriptors"), (ports, "ports")) if count is not None]
     health = Health.PARTLY if lacks else Health.OK
-    return Check("generator", health, ", ".join(told) or "limits are not told", "; ".join(lacks), "\n".join(fixes))
-
-
-def _without(panel: str, outcome: Outcome, sample: HostSample, found: str) -> Check:
-    missing, fix = _apart(str(outcome.reason))
-    nothing = outcome.state is State.ABSENT and missing.startswith(_NOTHING)
-    if nothing and not found:
-        return Check(panel, Health.NONE, missing=missing)
-    health = Health.PARTLY if found else Health.MISSING
-    return Check(panel, health, found, missing or "not told", fix or _known_fix(missing, sample))
-
-
-_NOTHING = ("no httpd process", "no php-fpm process", "no haproxy process", "no web server process", "not looked for")
-
-
-def _apart(reason: str) -> tuple[str, str]:
-    """A reason without, and the lines to paste that follow it."""
-    words, _, fix = reason.partition("\n")
-    return words.rstrip(":"), fix
-
-
-def _known_fix(missing: str, sample: HostSample) -> str:
-    far = sample.facts.source != "local"
-    as_root = f"--host {sample.host}=ssh://root@{sample.facts.source.removeprefix('ssh://').rpartition('@')[2]}"
-    root = as_root if far else "sudo loadtop ..."
-    if "hidepid" in missing or "by root only" in missing or "may not be read" in missing:
-        return root
-    if "psi=1" in missing:
-        return 'GRUB_CMDLINE_LINUX="psi=1"   (in /etc/default/grub; then update-grub and reboot)'
-    if "not permitted: this user" in missing or "takes no connection" in missing:
-        return f"{root}   (or add the user to the group that owns that socket: usermod -aG GROUP USER)"
-    if "groups of the web server are not mounted" in missing:
-        return "sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup"
-    if "AllowTcpForwarding" in missing:
-        return "AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"
-    return ""
+    fix = Message("{first}\n{second}", first=fixes[0], second=fixes[1]) if len(fixes) > 1 else next(iter(fixes), "")
+    return Check("generator", health, ", ".join(told) or "limits are not told", listed(lacks) if lacks else "", fix)
 
 
 def _cpu(sample: HostSample) -> str:
     return "" if sample.cpu is None else f"{len(sample.cpu.cores)} cores"
 
 
-def _cpu_lacks(sample: HostSample) -> tuple[str, str]:
-    if sample.cpu is None:
-        return "", ""
-    names = [name for name in ("iowait", "steal") if getattr(sample.cpu.total, name) is None]
-    return (f"this system does not tell {' and '.join(names)}" if names else ""), ""
+def _cpu_lacks(sample: HostSample) -> _Lack:
+    total = None if sample.cpu is None else sample.cpu.total
+    names = [name for name in ("iowait", "steal") if total is not None and getattr(total, name) is None]
+    return _Lack(Message("this system does not report {names}", names=listed(names))) if names else _NOTHING
 
 
 def _load(sample: HostSample) -> str:
@@ -167,9 +164,10 @@ def _memory(sample: HostSample) -> str:
     return "" if sample.memory is None else f"{sample.memory.total_kb // 1024} MB"
 
 
-def _memory_lacks(sample: HostSample) -> tuple[str, str]:
-    lacks = sample.memory is not None and sample.memory.available_kb is None
-    return ("no MemAvailable: the kernel is older than 3.14" if lacks else ""), ""
+def _memory_lacks(sample: HostSample) -> _Lack:
+    if sample.memory is None or sample.memory.available_kb is not None:
+        return _NOTHING
+    return _Lack(Message("no MemAvailable: the kernel is older than 3.14"))
 
 
 def _swap(sample: HostSample) -> str:
@@ -195,9 +193,9 @@ def _networks(sample: HostSample) -> str:
     return ", ".join(f"{net.name} ({net.link_mbit} Mbit/s)" if net.link_mbit else net.name for net in lines)
 
 
-def _networks_lack(sample: HostSample) -> tuple[str, str]:
+def _networks_lack(sample: HostSample) -> _Lack:
     names = [net.name for net in sample.networks or () if net.link_mbit is None and net.name != "lo"]
-    return (f"no line speed of {', '.join(names)}", "--link MBIT") if names else ("", "")
+    return _Lack(Message("no line speed of {names}", names=listed(names)), fix="--link MBIT") if names else _NOTHING
 
 
 def _tcp(sample: HostSample) -> str:
@@ -222,23 +220,29 @@ def _apache(sample: HostSample) -> str:
     )
 
 
-def _apache_lacks(sample: HostSample) -> tuple[str, str]:
+def _apache_lacks(sample: HostSample) -> _Lack:
     unknown = [name for page in APACHE.readings(sample) for name in _unknown_limits(page)]
     if not unknown:
         return _backlog_cut(sample)
-    return f"{', '.join(dict.fromkeys(unknown))} unknown: its configuration may not be read", ""
+    names = listed(dict.fromkeys(unknown))
+    return _Lack(Message("{names} unknown: its configuration may not be read", names=names), Cause.ROOT)
 
 
-def _backlog_cut(sample: HostSample) -> tuple[str, str]:
+def _backlog_cut(sample: HostSample) -> _Lack:
     """A ListenBacklog that the kernel cuts to net.core.somaxconn (listen(2))."""
     limits = {listener.port: listener.backlog for listener in (sample.tcp.listeners if sample.tcp is not None else ())}
     for page in APACHE.readings(sample):
         parts = urlsplit(page.url)
         limit = limits.get(parts.port or (443 if parts.scheme == "https" else 80))
         if limit and page.listen_backlog is not None and limit < page.listen_backlog:
-            fix = f"sudo sysctl -w net.core.somaxconn={page.listen_backlog}   (then restart Apache)"
-            return f"its ListenBacklog of {page.listen_backlog} is cut to {limit} by net.core.somaxconn", fix
-    return "", ""
+            asked = page.listen_backlog
+            return _Lack(
+                Message(
+                    "its ListenBacklog of {asked} is cut to {limit} by net.core.somaxconn", asked=asked, limit=limit
+                ),
+                fix=Message("sudo sysctl -w net.core.somaxconn={asked}   (then restart Apache)", asked=asked),
+            )
+    return _NOTHING
 
 
 def _unknown_limits(page: ApacheStatus) -> Iterable[str]:
@@ -259,9 +263,12 @@ def _pool(pool: FpmPool) -> str:
     return f"pool {pool.pool}{where}: pm.max_children {most}, {queue}"
 
 
-def _fpm_lacks(sample: HostSample) -> tuple[str, str]:
+def _fpm_lacks(sample: HostSample) -> _Lack:
     unknown = [pool.pool for pool in PHP_FPM.readings(sample) if pool.max_children is None]
-    return (f"pm.max_children of {', '.join(unknown)}: its configuration may not be read" if unknown else ""), ""
+    if not unknown:
+        return _NOTHING
+    reason = Message("pm.max_children of {names}: its configuration may not be read", names=listed(unknown))
+    return _Lack(reason, Cause.ROOT)
 
 
 def _haproxy(sample: HostSample) -> str:
@@ -270,11 +277,11 @@ def _haproxy(sample: HostSample) -> str:
     return f"{len(lines)} lines; backends {', '.join(names) or 'none'}" if lines else ""
 
 
-def _nothing(_: HostSample) -> tuple[str, str]:
-    return "", ""
+def _nothing(_: HostSample) -> _Lack:
+    return _NOTHING
 
 
-_PANELS: tuple[tuple[str, str, Callable[[HostSample], str], Callable[[HostSample], tuple[str, str]]], ...] = (
+_PANELS: tuple[tuple[str, str, Callable[[HostSample], str], Callable[[HostSample], _Lack]], ...] = (
     ("cpu", "cpu", _cpu, _cpu_lacks),
     ("load", "scheduler", _load, _nothing),
     ("memory", "memory", _memory, _memory_lacks),

@@ -28,7 +28,7 @@ def address_of(server: Fpm) -> str:
 
 
 def pool_of(sample: HostSample, server: Fpm) -> FpmPool | None:
-    return next((pool for pool in PHP_FPM.readings(sample) or () if pool.address == address_of(server)), None)
+    return next((pool for pool in PHP_FPM.readings(sample) if pool.address == address_of(server)), None)
 
 
 def read(server: Fpm) -> Callable[[HostSample], bool]:
@@ -42,7 +42,8 @@ def read(server: Fpm) -> Callable[[HostSample], bool]:
 
 
 def fpm_outcome(sample: HostSample) -> tuple[State, str]:
-    return next((found.state, str(found.reason)) for found in sample.outcomes if found.collector == "fpm")
+    found = next(found for found in sample.outcomes if found.collector == "fpm")
+    return found.state, f"{found.reason}\n{found.fix}".rstrip()
 
 
 @contextlib.contextmanager
@@ -103,7 +104,7 @@ async def test_a_pool_is_found_and_read(
 
 def host_rows(host: HostCollector, group: str) -> list[Process]:
     sample, _ = host.latest()
-    return [row for row in (sample.processes if sample else None) or () if row.group is group]
+    return [row for row in (sample.processes if sample else None) or () if row.group == group]
 
 
 @pytest.mark.parametrize("tcp", [True, False])
@@ -132,7 +133,7 @@ async def test_two_pools_of_the_same_name_are_told_apart(php_fpm: FpmFactory, wa
     servers = await asyncio.gather(*(asyncio.to_thread(lambda: php_fpm(tcp=False)) for _ in range(2)))
     host = await watch()
     sample = await until(host, lambda s: all(read(server)(s) for server in servers))
-    names = [pool.pool for pool in PHP_FPM.readings(sample) or ()]
+    names = [pool.pool for pool in PHP_FPM.readings(sample)]
     assert len(set(names)) == len(names) >= 2
 
 
@@ -158,18 +159,18 @@ async def test_pages_that_are_given(apache: ApacheFactory, watch: Watch) -> None
         f"fcgi://127.0.0.1:{server.fpm.port}/fpm-status",
     ]
     for url in urls:
-        host = await watch(fpm_urls=[url])
+        host = await watch(status_urls={"fpm": [url]})
         sample = await until(host, lambda s: any(p.active is not None and p.max_children for p in PHP_FPM.readings(s)))
-        pools = PHP_FPM.readings(sample) or ()
+        pools = PHP_FPM.readings(sample)
         assert [(pool.pool, pool.max_children, pool.total) for pool in pools] == [("www", 3, 3)]
         await host.close()
 
 
 async def test_a_page_that_does_not_answer_is_named(watch: Watch) -> None:
-    host = await watch(fpm_urls=["unix:/run/no-such-fpm.sock;/status"])
+    host = await watch(status_urls={"fpm": ["unix:/run/no-such-fpm.sock;/status"]})
     sample = await until(host, lambda s: fpm_outcome(s)[0] is State.FAILED)
     assert fpm_outcome(sample)[1] == "unix:/run/no-such-fpm.sock;/status: no such socket"
-    assert not PHP_FPM.readings(sample)
+    assert PHP_FPM.readings(sample) is None
 
 
 async def test_a_page_of_its_own_listener_answers_when_the_pool_is_full(php_fpm: FpmFactory, watch: Watch) -> None:

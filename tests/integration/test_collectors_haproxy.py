@@ -20,7 +20,7 @@ pytestmark = pytest.mark.servers
 
 
 def line_of(sample: HostSample, proxy: str, server: str) -> HaproxyProxy | None:
-    return next((line for line in HAPROXY.readings(sample) or () if (line.proxy, line.server) == (proxy, server)), None)
+    return next((line for line in HAPROXY.readings(sample) if (line.proxy, line.server) == (proxy, server)), None)
 
 
 def queued(sample: HostSample) -> int:
@@ -29,7 +29,8 @@ def queued(sample: HostSample) -> int:
 
 
 def haproxy_outcome(sample: HostSample) -> tuple[State, str]:
-    return next((found.state, str(found.reason)) for found in sample.outcomes if found.collector == "haproxy")
+    found = next(found for found in sample.outcomes if found.collector == "haproxy")
+    return found.state, f"{found.reason}\n{found.fix}".rstrip()
 
 
 @contextlib.asynccontextmanager
@@ -89,9 +90,9 @@ async def test_a_queue_is_seen(haproxy: HaproxyFactory, sshd: SshdFactory, watch
 async def test_statistics_that_are_given(haproxy: HaproxyFactory, watch: Watch, form: str) -> None:
     server = await asyncio.to_thread(lambda: haproxy([1]))
     urls = {"page": server.stats_url, "csv": f"{server.stats_url};csv", "socket": f"unix:{server.stats_socket}"}
-    host = await watch(haproxy_urls=[urls[form]])
+    host = await watch(status_urls={"haproxy": [urls[form]]})
     sample = await until(host, lambda s: bool(HAPROXY.readings(s)))
-    assert {line.proxy for line in HAPROXY.readings(sample) or ()} == {"fe", "be", "stats"}
+    assert {line.proxy for line in HAPROXY.readings(sample)} == {"fe", "be", "stats"}
 
 
 async def test_the_page_of_its_configuration_where_the_socket_is_gone(haproxy: HaproxyFactory, watch: Watch) -> None:
@@ -104,17 +105,17 @@ async def test_the_page_of_its_configuration_where_the_socket_is_gone(haproxy: H
 
 async def test_a_haproxy_that_dies(haproxy: HaproxyFactory, watch: Watch) -> None:
     server = await asyncio.to_thread(lambda: haproxy([1]))
-    host = await watch(haproxy_urls=[server.stats_url])
+    host = await watch(status_urls={"haproxy": [server.stats_url]})
     await until(host, lambda s: bool(HAPROXY.readings(s)))
     await asyncio.to_thread(server.stop)
     sample = await until(host, lambda s: haproxy_outcome(s)[0] is State.FAILED)
-    assert not HAPROXY.readings(sample)
+    assert HAPROXY.readings(sample) is None
     assert "connection refused" in haproxy_outcome(sample)[1]
 
 
 async def test_another_page_says_what_to_do(haproxy: HaproxyFactory, watch: Watch) -> None:
     server = await asyncio.to_thread(lambda: haproxy([1]))
-    host = await watch(haproxy_urls=[f"http://127.0.0.1:{server.stats_port}/nothing"])
+    host = await watch(status_urls={"haproxy": [f"http://127.0.0.1:{server.stats_port}/nothing"]})
     sample = await until(host, lambda s: "stats enable" in haproxy_outcome(s)[1])
     assert haproxy_outcome(sample)[0] is State.ABSENT
 

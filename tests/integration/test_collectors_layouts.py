@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from collectors.host import HostCollector
-from collectors.machine import ProcMachine
+from collectors.linux.machine import LinuxMachine
+from collectors.servers import KINDS
 from loadtop.cli.demo.apache import find_apache, service_user
 from loadtop.model import HostSample
 from loadtop.reports.doctor import examine
@@ -100,7 +101,7 @@ class RedHat:
 
 async def settled(pid: int, holds: Callable[[HostSample], bool]) -> HostSample:
     """A sample of the processes below one, found without any option, of which something holds."""
-    host = HostCollector("web1", "target", ProcMachine(OnlyBelow(pid)))
+    host = HostCollector("web1", "target", LinuxMachine(OnlyBelow(pid), KINDS))
     await host.start(0.2)
     try:
         end = time.monotonic() + 15.0
@@ -166,5 +167,5 @@ async def test_a_server_in_a_container_is_told_as_that(kind: str, group: str, op
         assert sum(row.group == group for row in sample.processes or ()) == alive >= processes
         check = next(check for check in examine(sample) if check.panel == kind.replace("fpm", "php-fpm"))
         assert str(check.health) == "missing"
-        assert "runs in a container with a network of its own" in check.missing
-        assert option in check.missing
+        assert "runs in a container with a network of its own" in str(check.missing)
+        assert option in str(check.missing)

@@ -50,7 +50,7 @@ async def test_limits_of_the_right_server(apache: ApacheFactory, sshd: SshdFacto
 async def test_a_configuration_that_is_gone_is_unknown(apache: ApacheFactory) -> None:
     server = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
     (server.directory / "httpd.conf").unlink()
-    host = local_host(apache_urls=[server.status_url])
+    host = local_host(status_urls={"apache": [server.status_url]})
     await host.start(0.2)
     try:
         first = await until(host, lambda s: bool(APACHE.readings(s)))

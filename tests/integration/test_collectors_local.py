@@ -14,8 +14,10 @@ from typing import Any
 import psutil
 import pytest
 
-from collectors.machine import Machine, ProcMachine
+from collectors.linux.machine import LinuxMachine
+from collectors.machine import Machine
 from collectors.psutil_machine import PsutilMachine
+from collectors.servers import KINDS
 from collectors.transport import sock_diag
 from collectors.transport.local import LocalTransport
 from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, State
@@ -23,14 +25,14 @@ from tests.servers.program import find_program
 
 
 @pytest.fixture
-async def machine() -> AsyncIterator[ProcMachine]:
-    local = ProcMachine(LocalTransport())
+async def machine() -> AsyncIterator[LinuxMachine]:
+    local = LinuxMachine(LocalTransport(), KINDS)
     yield local
     await local.close()
 
 
 @pytest.fixture
-async def sample(machine: ProcMachine) -> HostSample:
+async def sample(machine: LinuxMachine) -> HostSample:
     await machine.sample()
     return await machine.sample()
 
@@ -110,7 +112,7 @@ def test_listening_sockets_and_their_queues() -> None:
                 assert ours[local] == [queue, limit]
 
 
-async def test_queues_in_a_sample_with_and_without_sock_diag(machine: ProcMachine) -> None:
+async def test_queues_in_a_sample_with_and_without_sock_diag(machine: LinuxMachine) -> None:
     with contextlib.ExitStack() as opened:
         server = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=5))
         for _ in range(2):
@@ -132,7 +134,7 @@ def busy() -> Iterator[int]:
     os.kill(pid, signal.SIGKILL)
 
 
-async def test_this_process_and_a_busy_other(machine: ProcMachine, busy: int) -> None:
+async def test_this_process_and_a_busy_other(machine: LinuxMachine, busy: int) -> None:
     for _ in range(4):
         await machine.sample()
         await asyncio.sleep(0.3)
@@ -149,7 +151,7 @@ async def test_this_process_and_a_busy_other(machine: ProcMachine, busy: int) ->
     assert sum(row.group == OTHER for row in rows.values()) <= 5
 
 
-async def test_reading_blocks_no_event_loop(machine: ProcMachine) -> None:
+async def test_reading_blocks_no_event_loop(machine: LinuxMachine) -> None:
     """The loop goes on while this machine is read: a timer of 1 ms comes in time."""
     await machine.sample()
     delays: list[float] = []
@@ -169,7 +171,7 @@ async def test_reading_blocks_no_event_loop(machine: ProcMachine) -> None:
 
 
 async def test_psutil_tells_the_same(sample: HostSample) -> None:
-    other: Machine = PsutilMachine()
+    other: Machine = PsutilMachine(KINDS)
     try:
         await other.sample()
         found = await other.sample()

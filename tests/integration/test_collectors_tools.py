@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors.machine import ProcMachine
+from collectors.linux.machine import LinuxMachine
+from collectors.servers import KINDS as SERVER_KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
@@ -72,7 +73,7 @@ async def seen(sshd: SshdFactory, tmp_path: Path) -> Seen:
     server = sshd()
     transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(server.config)))
     await transport.connect()
-    near, far = ProcMachine(LocalTransport()), ProcMachine(transport)
+    near, far = LinuxMachine(LocalTransport(), SERVER_KINDS), LinuxMachine(transport, SERVER_KINDS)
     sar, vmstat = find_program("sar", install=SYSSTAT), find_program("vmstat", install=PROCPS)
     end = threading.Event()
     worker = threading.Thread(target=_work, args=(end, tmp_path / "written"))
@@ -153,7 +154,7 @@ async def test_one_stretch_of_time(seen: Seen) -> None:
 
 
 async def test_sockets_as_ss_counts_them() -> None:
-    machine = ProcMachine(LocalTransport())
+    machine = LinuxMachine(LocalTransport(), SERVER_KINDS)
     printed = await run(find_program("ss", install="apt-get install iproute2"), "-s")
     found = (await machine.sample()).tcp
     await machine.close()

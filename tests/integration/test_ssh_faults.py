@@ -116,7 +116,7 @@ async def frozen(server: Sshd, name: str) -> None:
         await asyncio.sleep(FROZEN_S)
         before, problem = host.latest()
         assert before is not None
-        assert problem.startswith("the newest reading has not been answered for")
+        assert str(problem).startswith("no sample for")
     finally:
         for pid in stopped:
             os.kill(pid, signal.SIGCONT)
@@ -160,7 +160,7 @@ async def test_one_that_is_killed_there_costs_a_reconnection(sshd: SshdFactory, 
     began = time.monotonic()
     while time.monotonic() < began + 40.0 and not (problems and not host.latest()[1]):
         await asyncio.sleep(0.05)
-        problems |= {host.latest()[1]} - {""}
+        problems |= {str(host.latest()[1])} - {""}
     took_s, (after, problem) = time.monotonic() - began, host.latest()
     await host.close()
     assert any(each.startswith("no connection since") for each in problems)

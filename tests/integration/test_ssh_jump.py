@@ -106,7 +106,7 @@ async def test_a_machine_behind_another_one(way: Way, monkeypatch: pytest.Monkey
         if host.latest()[1]:
             break
         await asyncio.sleep(0.05)
-    assert host.latest()[1].startswith("no connection since")
+    assert str(host.latest()[1]).startswith("no connection since")
     await until(host, lambda sample: sample.at > first.at + 0.5 and not host.latest()[1])
     assert way.through() != [link]
     await host.close()

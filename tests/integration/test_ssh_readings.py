@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import FetchError, TransportError
-from collectors.machine import ProcMachine
+from collectors.linux.machine import LinuxMachine
 from collectors.reading import Missing, Reading, Request, Wanted
+from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import Listener, State
@@ -72,7 +73,7 @@ async def far(sshd: SshdFactory) -> AsyncIterator[tuple[Sshd, SshTransport]]:
 
 async def test_near_and_far_agree(far: tuple[Sshd, SshTransport]) -> None:
     _, transport = far
-    there, here = ProcMachine(transport), ProcMachine(LocalTransport())
+    there, here = LinuxMachine(transport, KINDS), LinuxMachine(LocalTransport(), KINDS)
     for _ in range(2):
         await asyncio.gather(there.sample(), here.sample())
     theirs, ours = await asyncio.gather(there.sample(), here.sample())
@@ -103,7 +104,7 @@ async def test_near_and_far_agree(far: tuple[Sshd, SshTransport]) -> None:
 
 async def test_listening_sockets_of_a_far_process(far: tuple[Sshd, SshTransport]) -> None:
     server, transport = far
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     sample = await machine.sample()
     assert sample.tcp is not None
     assert server.port in [found.port for found in sample.tcp.listeners]
@@ -132,7 +133,7 @@ async def test_a_file_that_comes_back_as_it_was_is_read_again(far: tuple[Sshd, S
 async def test_pages_come_from_the_machine_itself(far: tuple[Sshd, SshTransport], apache: ApacheFactory) -> None:
     _, transport = far
     server = apache(mpm="event")
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     page = await machine.fetch(f"http://127.0.0.1:{server.port}/server-status?auto", 5.0)
     assert page.status == 200
     assert "Scoreboard:" in page.text
@@ -145,7 +146,7 @@ async def test_pages_come_from_the_machine_itself(far: tuple[Sshd, SshTransport]
 async def test_proportional_memory_comes_later(far: tuple[Sshd, SshTransport], apache: ApacheFactory) -> None:
     _, transport = far
     server = apache(mpm="prefork", workers=10)
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     sizes: dict[int, int | None] = {}
     for _ in range(30):
         sizes |= {row.pid: row.pss_kb for row in (await machine.sample()).processes or () if row.group == "httpd"}
@@ -157,7 +158,7 @@ async def test_proportional_memory_comes_later(far: tuple[Sshd, SshTransport], a
 
 async def test_one_channel_and_no_file_there(far: tuple[Sshd, SshTransport]) -> None:
     server, transport = far
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     for _ in range(3):
         await machine.sample()
     assert await asyncio.to_thread(opened_files, loops(server)) == set()
@@ -210,7 +211,7 @@ def test_nothing_is_left_after_kill(sshd: SshdFactory, tmp_path: Path, whom: str
 async def test_accept_queues_come_with_every_sample(far: tuple[Sshd, SshTransport]) -> None:
     """Two connections that nobody accepts, and then a third, at once in the next sample; the limit is listen(2)'s."""
     _, transport = far
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     with contextlib.ExitStack() as held, socket.create_server(("127.0.0.1", 0), backlog=7) as server:
         port = server.getsockname()[1]
         for connections, more in ((0, 0), (2, 2), (3, 1)):
@@ -236,7 +237,7 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
     server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
     transport = transport_to(server)
     await transport.connect()
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     try:
         await machine.sample()
         await machine.sample()
@@ -266,7 +267,7 @@ async def test_a_perl_that_may_not_ask_the_kernel(sshd: SshdFactory, tmp_path: P
     server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
     transport = transport_to(server)
     await transport.connect()
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     for _ in range(2):
         await machine.sample()
     sample = await machine.sample()

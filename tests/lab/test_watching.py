@@ -16,7 +16,8 @@ from statistics import mean
 
 import pytest
 
-from collectors.machine import ProcMachine
+from collectors.linux.machine import LinuxMachine
+from collectors.servers import KINDS as SERVER_KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
@@ -111,7 +112,7 @@ async def run(*command: str) -> str:
     return printed.decode()
 
 
-async def watched(machines: Sequence[ProcMachine], hoarder: int, disk: str) -> Seen:
+async def watched(machines: Sequence[LinuxMachine], hoarder: int, disk: str) -> Seen:
     """One stretch of time, in whose middle the hoarder goes on, while others write to a disk."""
 
     async def samples() -> list[HostSample]:
@@ -143,7 +144,7 @@ async def seen(sshd: SshdFactory) -> Seen:
     server = await asyncio.to_thread(sshd)
     transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(server.config)))
     await transport.connect()
-    machines = [ProcMachine(LocalTransport()), ProcMachine(transport)]
+    machines = [LinuxMachine(LocalTransport(), SERVER_KINDS), LinuxMachine(transport, SERVER_KINDS)]
     with contextlib.ExitStack() as stack:
         stack.enter_context(swap_file(SWAP_MB))
         group = stack.enter_context(memory_group(LIMIT_MB))

@@ -8,8 +8,8 @@ import pytest
 
 from collectors.transport.ssh.failures import explain
 from loadtop.cli.doctor import text
-from loadtop.i18n import width
-from loadtop.model import HostSample, Listener, Network, Outcome, Process, State
+from loadtop.i18n import Message, verbatim, width
+from loadtop.model import Cause, HostSample, Listener, Network, Outcome, Process, State
 from loadtop.reports.doctor import Check, Health, Report, examine, generator
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
@@ -18,6 +18,7 @@ from loadtop.servers.php_fpm.record import FpmPool
 PAGE = ApacheStatus("http://x/s?auto", "event", "", "W___", 10, max_request_workers=4, listen_backlog=511)
 POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address="/run/fpm.sock")
 BACKEND = HaproxyProxy("be", "BACKEND", "UP", 0, 0, 10, 0, 0, 0)
+NO_SOCKET = Message("{url}: {reason}", url="unix:/x", reason=Message("no such socket"))
 PROCESS = Process(7, "apache2", "httpd", "S", 1, 5, 5, 9000, 5000)
 
 
@@ -63,41 +64,38 @@ def without(sample: HostSample, kind: str) -> HostSample:
 
 
 def test_a_block_to_paste_is_the_fix(sample: HostSample) -> None:
-    outcome = Outcome("apache", State.ABSENT, "http://x: no such page (404). Add this:\n<Location>\n</Location>")
+    reason = verbatim("http://x: no such page (404). Add this")
+    outcome = Outcome("apache", State.ABSENT, reason, fix="<Location>\n</Location>")
     check = check_of(without(sample, "apache"), "apache", outcome)
-    assert check == Check(
-        "apache", Health.MISSING, "", "http://x: no such page (404). Add this", "<Location>\n</Location>"
-    )
+    assert check == Check("apache", Health.MISSING, "", reason, "<Location>\n</Location>")
 
 
 def test_nothing_of_the_kind_needs_no_fix(sample: HostSample) -> None:
-    outcome = Outcome("haproxy", State.ABSENT, "no haproxy process here")
+    outcome = Outcome("haproxy", State.ABSENT, verbatim("no haproxy process here"), cause=Cause.NOTHING)
     check = check_of(without(sample, "haproxy"), "haproxy", outcome)
     assert (check.health, check.fix) == (Health.NONE, "")
 
 
 def test_what_is_known_without_a_page_is_part_of_it(sample: HostSample) -> None:
-    outcome = Outcome("fpm", State.ABSENT, "pool www has no status page: add this:\npm.status_path = /fpm-status")
+    reason = verbatim("pool www has no status page: add this")
+    outcome = Outcome("fpm", State.ABSENT, reason, fix="pm.status_path = /fpm-status")
     check = check_of(sample, "php-fpm", outcome)
     assert (check.health, check.fix) == (Health.PARTLY, "pm.status_path = /fpm-status")
 
 
 @pytest.mark.parametrize(
-    ("reason", "source", "fix"),
+    ("cause", "source", "fix"),
     [
-        ("proportional memory may be read by root only", "local", "sudo loadtop"),
-        ("processes are hidden here (hidepid): read as root", "ssh://bob@web1", "ssh://root@web1"),
-        ("PSI is switched off in this kernel: boot it with psi=1", "local", "GRUB_CMDLINE_LINUX"),
-        ("unix:/x: not permitted: this user may not use that socket", "local", "usermod -aG"),
-        ("the control groups of the web server are not mounted here", "ssh://web1", "mount -t cgroup2"),
-        ("its sshd does not let pages through: AllowTcpForwarding yes in its sshd_config", "local", "sshd_config"),
+        (Cause.ROOT, "local", "sudo loadtop"),
+        (Cause.ROOT, "ssh://bob@web1", "ssh://root@web1"),
+        (Cause.SOCKET, "local", "usermod -aG"),
     ],
 )
-def test_known_troubles_have_a_fix(sample: HostSample, reason: str, source: str, fix: str) -> None:
+def test_a_cause_has_its_fix(sample: HostSample, cause: Cause, source: str, fix: str) -> None:
     far = replace(sample, facts=replace(sample.facts, source=source))
-    check = check_of(far, "processes", Outcome("processes", State.OK, reason))
+    check = check_of(far, "processes", Outcome("processes", State.OK, verbatim("not all is seen"), cause=cause))
     assert check.health is Health.PARTLY
-    assert fix in check.fix
+    assert fix in str(check.fix)
 
 
 def test_limits_that_are_not_known_are_named(sample: HostSample) -> None:
@@ -109,8 +107,8 @@ def test_limits_that_are_not_known_are_named(sample: HostSample) -> None:
         },
         networks=(Network("eth0", 0, 0, 0, 0),),
     )
-    assert "MaxRequestWorkers, ListenBacklog unknown" in check_of(unknown, "apache").missing
-    assert check_of(unknown, "php-fpm").missing.startswith("pm.max_children of www")
+    assert "MaxRequestWorkers, ListenBacklog unknown" in str(check_of(unknown, "apache").missing)
+    assert str(check_of(unknown, "php-fpm").missing).startswith("pm.max_children of www")
     assert check_of(unknown, "networks").fix == "--link MBIT"
 
 
@@ -119,7 +117,7 @@ def test_a_backlog_that_the_kernel_cuts(sample: HostSample, limit: int | None, c
     assert sample.tcp is not None
     check = check_of(replace(sample, tcp=replace(sample.tcp, listeners=(Listener(80, 0, limit),))), "apache")
     assert (check.health is Health.PARTLY) == cut
-    assert ("net.core.somaxconn=511" in check.fix) == cut
+    assert ("net.core.somaxconn=511" in str(check.fix)) == cut
 
 
 def test_what_a_generator_lacks() -> None:
@@ -127,8 +125,8 @@ def test_what_a_generator_lacks() -> None:
     assert generator(None, None).health is Health.OK
     check = generator(1024, 1000)
     assert check.health is Health.PARTLY
-    assert "limits.conf" in check.fix
-    assert "ip_local_port_range" in check.fix
+    assert "limits.conf" in str(check.fix)
+    assert "ip_local_port_range" in str(check.fix)
 
 
 def test_it_is_safe_for_a_terminal_and_aligned() -> None:
@@ -147,7 +145,7 @@ def test_in_japanese_the_columns_stand_and_what_is_pasted_stays(sample: HostSamp
         sample,
         servers={"apache": (PAGE,), "fpm": (replace(POOL, max_children=None),)},
         networks=(Network("eth0", 0, 0, 0, 0),),
-        outcomes=(*sample.outcomes[:-1], Outcome("haproxy", State.FAILED, "unix:/x: no such socket")),
+        outcomes=(*sample.outcomes[:-1], Outcome("haproxy", State.FAILED, NO_SOCKET)),
     )
     report = Report("web1", "ssh://web1", "Linux", checks=(*examine(lacking), generator(1024, 1000)))
     shown = text(report)
@@ -178,8 +176,10 @@ def test_in_japanese_the_columns_stand_and_what_is_pasted_stays(sample: HostSamp
     ],
 )
 def test_the_command_that_opens_a_connection_is_the_fix(messages: list[str], status: int, fix: str) -> None:
-    report = Report("web1", "ssh://web1", problem=f"ssh://web1: {explain('ssh://web1', messages, status)}")
-    assert report.fix == fix
+    error = explain("ssh://web1", messages, status)
+    report = Report("web1", "ssh://web1", problem=error.message, fix=error.fix)
+    assert error.fix == fix
+    assert report.as_json()["fix"] == (fix or None)
     assert all(line in text(report) for line in fix.splitlines())
 
 

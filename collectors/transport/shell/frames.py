@@ -10,10 +10,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux import host_names as names
 from collectors.linux.tcp import LISTENERS, TABLES
-from collectors.reading import IDLE_EVERY, LIMIT_BYTES, Missing, Request, Wanted
+from collectors.reading import (
+    ENDED,
+    IDLE_EVERY,
+    LIMIT_BYTES,
+    NO_FILE,
+    NOT_PERMITTED,
+    UNSUPPORTED,
+    Missing,
+    Request,
+    Wanted,
+)
 
 UPTIME = "/proc/uptime"
 NO_QUEUES = "accept queues cannot be asked for there"
@@ -28,11 +38,13 @@ _PID_DIGITS = 10
 _STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
 _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 _REASONS = {
-    "No such file or directory": "no such file",
-    "Not a directory": "no such file",
-    "Permission denied": "not permitted",
-    "Operation not permitted": "not permitted",
-    "No such process": "the process has ended",
+    "No such file or directory": NO_FILE,
+    "Not a directory": NO_FILE,
+    "Permission denied": NOT_PERMITTED,
+    "Operation not permitted": NOT_PERMITTED,
+    "No such process": ENDED,
+    "Operation not supported": UNSUPPORTED,
+    "Not supported": UNSUPPORTED,
 }
 
 
@@ -109,7 +121,7 @@ class _Sorted:
             tuple(wanted.path for wanted in readable if wanted.path not in _TABLES),
             tuple(wanted for wanted in readable if wanted.lines),
             tuple(wanted.path for wanted in files if wanted.path.endswith("/") and _asked(wanted.path)),
-            tuple(name for wanted in files if _NAME.fullmatch(name := names.name_of(wanted.path))),
+            tuple(name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))),
             tuple(wanted for wanted in files if wanted.path in _TABLES),
         )
 
@@ -222,9 +234,9 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
     uptime = found.get(UPTIME)
     dated = _UPTIME.match(uptime) if isinstance(uptime, str) else None
     if dated is None:
-        raise TransportError(f"its answer cannot be understood: {first.strip()[:60]!a}")
+        raise TransportError("its answer cannot be understood: {text}", text=ascii(first.strip()[:60]))
     files = {
-        path: found[path] if path in found else Missing("no such file" if _asked(path) else "not made there")
+        path: found[path] if path in found else Missing(NO_FILE if _asked(path) else "not made there")
         for path in (wanted.path for wanted in request.files)
     }
     processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
@@ -284,8 +296,8 @@ def parse_resolved(printed: str) -> dict[str, str | Missing]:
     found: dict[str, str | Missing] = {}
     for part in f"\n{printed}".split("\nname ")[1:]:
         name, _, rows = part.partition("\n")
-        told = sorted(names.addresses(row.split()[0] for row in rows.splitlines() if row.strip()))
-        found[names.wanted(name).path] = "".join(f"{address}\n" for address in told) or names.UNKNOWN
+        told = sorted(host_names.addresses(row.split()[0] for row in rows.splitlines() if row.strip()))
+        found[host_names.wanted(name).path] = "".join(f"{address}\n" for address in told) or host_names.UNKNOWN
     return found
 
 
@@ -294,7 +306,8 @@ def cut_out(chunk: bytes, mark: str) -> str:
     begin = f"\n#{mark}\n".encode()
     before, found, frame = chunk.rpartition(begin)
     if not found:
-        raise TransportError(f"its answer has no beginning: {before.decode('utf-8', 'replace')[:60]!a}")
+        text = ascii(before.decode("utf-8", "replace")[:60])
+        raise TransportError("its answer has no beginning: {text}", text=text)
     return frame.decode("utf-8", "replace")
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from collectors.errors import TransportError
 from collectors.reading import Missing
-from collectors.transport.shell import frames as ssh_frame
-from collectors.transport.ssh.failures import NO_CLIENT, clean, explain
+from collectors.transport.shell import frames
+from collectors.transport.ssh.failures import clean, explain
 from collectors.transport.ssh.prompt import Prompt
 from collectors.transport.ssh.socket_directory import SocketDirectory
+from loadtop.i18n import Message
 
 FRAME_BYTES = 8 << 20
 """No frame is longer; a far side that prints more without an end is disconnected."""
@@ -24,7 +25,6 @@ _CHUNK = 65536
 _LINE_BYTES = 2000
 _MESSAGES = 30
 _MOST_BYTES, _MOST_LINES = 1 << 20, 50_000
-_ENDLESS = "it prints messages without an end"
 _ENDING_S = 1.0
 _SILENT = ("BatchMode=yes",)
 _ASKING = ("BatchMode=no", "StrictHostKeyChecking=yes")
@@ -75,6 +75,7 @@ class SshLine:
         self.messages: deque[str] = deque(maxlen=_MESSAGES)
         self.refusal = ""
         self._noted = 0
+        self._endless = False
 
     @classmethod
     async def open(cls, place: str, ssh: Sequence[str], prompt: Prompt | None = None) -> "SshLine":
@@ -83,12 +84,15 @@ class SshLine:
         with contextlib.ExitStack() as unfinished:  # also where the start is cancelled its directory goes
             sockets = SocketDirectory()
             unfinished.callback(sockets.remove)
-            script = ssh_frame.far_script(secrets.token_hex(8))
+            script = frames.far_script(secrets.token_hex(8))
             try:
                 control = await _control(place, ssh, sockets.path)
                 process = await _start(place, ssh, control, len(script.encode()), prompt)
             except FileNotFoundError:
-                raise TransportError(NO_CLIENT) from None
+                raise TransportError(
+                    "OpenSSH's client is not installed here: install openssh-client (Debian) or openssh-clients"
+                    " (Red Hat)"
+                ) from None
             unfinished.pop_all()
         line = cls(place, process, control, sockets)
         line.send(script)
@@ -116,16 +120,16 @@ class SshLine:
             async with asyncio.timeout(timeout_s):
                 chunk = await stdout.readuntil(f"\n#{mark}.\n".encode())
         except TimeoutError:
-            raise TransportError(f"no answer for {timeout_s:.0f} s") from None
+            raise TransportError("no answer for {seconds:.0f} s", seconds=timeout_s) from None
         except asyncio.LimitOverrunError:
-            raise TransportError(f"it prints without an end ({FRAME_BYTES >> 20} MB and no frame)") from None
+            raise TransportError("it prints without an end ({size} MB and no frame)", size=FRAME_BYTES >> 20) from None
         except asyncio.IncompleteReadError as cut:
-            raise TransportError(await self._why(cut.partial, mark)) from None
+            raise await self._why(cut.partial, mark) from None
         except ConnectionError as error:
-            raise TransportError(f"the connection broke ({error.strerror})") from None
+            raise TransportError("the connection broke ({error})", error=error.strerror) from None
         finally:
             self._awaiting = False
-        return ssh_frame.cut_out(chunk.removesuffix(f"\n#{mark}.\n".encode()), mark)
+        return frames.cut_out(chunk.removesuffix(f"\n#{mark}.\n".encode()), mark)
 
     def ask_pss(self, pids: Sequence[int]) -> None:
         """Ask for proportional memory, which comes on the other stream whenever it comes; one question at a time."""
@@ -177,21 +181,18 @@ class SshLine:
             pass
         await self._process.wait()
 
-    async def _why(self, partial: bytes, mark: str) -> str:
+    async def _why(self, partial: bytes, mark: str) -> TransportError:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_ENDING_S):
                 await self._process.wait()
                 await asyncio.shield(self._listening)
-        if _ENDLESS in self.messages:
-            return _ENDLESS
+        if self._endless:
+            return TransportError("it prints messages without an end")
         status = self._process.returncode
-        begun = f"\n#{mark}\n".encode() in partial
-        reason = explain(self._place, self.messages, status, partial.decode("utf-8", "replace")[-500:])
-        return (
-            f"{reason}, in the middle of a frame"
-            if begun and (status is None or status < 0 or status == 255)
-            else reason
-        )
+        error = explain(self._place, self.messages, status, partial.decode("utf-8", "replace")[-500:])
+        if f"\n#{mark}\n".encode() in partial and (status is None or status < 0 or status == 255):
+            error.message = Message("{reason}, in the middle of a frame", reason=error.message)
+        return error
 
     async def _listen(self) -> None:
         """Read the other stream to its end: what ssh says, and proportional memory between its marks."""
@@ -201,7 +202,7 @@ class SshLine:
             text += chunk.decode("utf-8", "replace")
             text = self._hear(text)
             if len(text) > _MOST_BYTES or self._noted > _MOST_LINES:
-                self.messages.append(_ENDLESS)
+                self._endless = True
                 with contextlib.suppress(ProcessLookupError):
                     self._process.kill()
                 return
@@ -221,7 +222,7 @@ class SshLine:
             printed, ended, after = rest.partition(f"\n#{self._pss_asked}.\n")
             if not ended:
                 return found + rest
-            self._pss.update(ssh_frame.parse_pss(printed))
+            self._pss.update(frames.parse_pss(printed))
             self._pss_asked = ""
             text = after
 

@@ -1,9 +1,11 @@
-"""Why ssh could not connect, in one line with the command that fixes it, from what ssh itself printed."""
+"""Why ssh could not connect, with the command that fixes it, from what ssh itself printed."""
 
 import re
 from collections.abc import Sequence
 
-NO_CLIENT = "OpenSSH's client is not installed here: install openssh-client (Debian) or openssh-clients (Red Hat)"
+from collectors.errors import TransportError
+from loadtop.i18n import Message
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _REMOVE = re.compile(r"ssh-keygen -f .+ -R .+")
 _METHODS = re.compile(r"Permission denied \(([\w,@.-]+)\)")
@@ -11,12 +13,18 @@ _JUMP = "UNKNOWN port 65535"
 """How ssh names the other end where a ProxyJump leads there."""
 
 _NETWORK = (
-    ("Could not resolve hostname", "its name is not known here: check it, or give it a HostName in ~/.ssh/config"),
-    ("Connection refused", "nothing listens on its SSH port: is sshd running there, and is the port right"),
-    ("timed out", "no answer on its SSH port: is the machine up, and does a firewall let this one in"),
-    ("No route to host", "there is no route to it: check the address, and firewalls between"),
-    ("Network is unreachable", "there is no route to it: check the address and this machine's network"),
-    ("not responding", "the line is dead: no answer for 15 s"),
+    (
+        "Could not resolve hostname",
+        Message("its name is not known here: check it, or give it a HostName in ~/.ssh/config"),
+    ),
+    (
+        "Connection refused",
+        Message("nothing listens on its SSH port: is sshd running there, and is the port right"),
+    ),
+    ("timed out", Message("no answer on its SSH port: is the machine up, and does a firewall let this one in")),
+    ("No route to host", Message("there is no route to it: check the address, and firewalls between")),
+    ("Network is unreachable", Message("there is no route to it: check the address and this machine's network")),
+    ("not responding", Message("the connection is dead: no answer for 15 s")),
 )
 
 
@@ -26,42 +34,66 @@ def command_for(place: str) -> str:
     return f"ssh {bare}" if bare.rpartition("@")[2].count(":") == 0 else f"ssh {place}"
 
 
-def explain(place: str, messages: Sequence[str], status: int | None, printed: str = "") -> str:
-    """One line. ``messages`` is what ssh said, ``status`` its exit code, ``printed`` what the far side printed last."""
+def explain(place: str, messages: Sequence[str], status: int | None, printed: str = "") -> TransportError:
+    """``messages`` is what ssh said, ``status`` its exit code, ``printed`` what the far side printed last."""
     said = "\n".join(messages)
     ssh = command_for(place)
     if "HOST IDENTIFICATION HAS CHANGED" in said or "host key has just been changed" in said:
-        remove = _REMOVE.search(said)
-        fix = clean(remove[0]) if remove else f"ssh-keygen -R {place.removeprefix('ssh://').rpartition('@')[2]}"
-        return f"its host key is not the one accepted before: if the machine was set up anew, {fix} and then {ssh}"
+        found = _REMOVE.search(said)
+        remove = clean(found[0]) if found else f"ssh-keygen -R {place.removeprefix('ssh://').rpartition('@')[2]}"
+        reason = Message(
+            "its host key is not the one accepted before: if the machine was set up anew, {remove} and then {ssh}",
+            remove=remove,
+            ssh=ssh,
+        )
+        return TransportError(reason, fix=f"{remove}\n{ssh}")
     if "Host key verification failed" in said or "host key is known" in said:
-        whose = "the host key of a machine on the way to it" if _JUMP in said else "its host key"
-        return f"{whose} is not known here: look at it and accept it once with {ssh}"
+        whose = Message("the host key of a machine on the way to it") if _JUMP in said else Message("its host key")
+        reason = Message("{whose} is not known here: look at it and accept it once with {ssh}", whose=whose, ssh=ssh)
+        return TransportError(reason, fix=ssh)
     if "Permission denied" in said:
         return _denied(said, ssh)
     for words, reason in _NETWORK:
         if words in said:
-            return reason
+            return TransportError(reason)
     if "awk" in said and "not found" in said:
-        return "there is no awk, which reads everything: install mawk, gawk or busybox there"
+        return TransportError("there is no awk, which reads everything: install mawk, gawk or busybox there")
     if "what reads here was ended" in said:
-        return "its awk or perl, which reads everything there, was ended by somebody, or for want of memory"
+        return TransportError(
+            "its awk or perl, which reads everything there, was killed, or there was no memory for it"
+        )
     if status is not None and 128 < status < 160:
-        return f"its shell, or what that started there, was ended by signal {status - 128}"
+        return TransportError(
+            "its shell, or what that started there, was ended by signal {signal}", signal=status - 128
+        )
     if status is not None and status >= 0 and status != 255:
         last = clean(printed.strip() or said.strip())[-100:]
-        return f"its shell ended with status {status}{f' ({last})' if last else ''}: is it a POSIX shell? try {ssh} sh"
-    last = next((clean(line) for line in reversed(messages) if line.strip()), "")
-    return f"the connection was closed{f' ({last[:160]})' if last else ''}"
+        reason = Message(
+            "its shell ended with status {status}{last}: is it a POSIX shell? try {ssh} sh",
+            status=status,
+            last=f" ({last})" if last else "",
+            ssh=ssh,
+        )
+        return TransportError(reason, fix=f"{ssh} sh")
+    last = next((clean(line) for line in reversed(messages) if line.strip()), "")[:160]
+    return TransportError("the connection was closed{last}", last=f" ({last})" if last else "")
 
 
-def _denied(said: str, ssh: str) -> str:
+def _denied(said: str, ssh: str) -> TransportError:
     methods = _METHODS.search(said)
     offered = methods[1].split(",") if methods else []
     target = ssh.removeprefix("ssh ")
     if "password" in offered or "keyboard-interactive" in offered:
-        return f"it wants a password, or the user is wrong: load a key with ssh-add, or ssh-copy-id {target}"
-    return f"no key opens it, or there is no such user: load the key with ssh-add until this works: {ssh} true"
+        copy = f"ssh-copy-id {target}"
+        reason = Message(
+            "it wants a password, or the user is wrong: load a key with ssh-add, or {command}", command=copy
+        )
+        return TransportError(reason, fix=copy)
+    reason = Message(
+        "no key opens it, or there is no such user: load the key with ssh-add until this works: {command}",
+        command=f"{ssh} true",
+    )
+    return TransportError(reason, fix=f"{ssh} true")
 
 
 def clean(text: str) -> str:

@@ -7,19 +7,24 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from collectors.errors import FetchError
-from collectors.page import Page
-from collectors.transport import sockets as stream
+from collectors.reading import Page
+from collectors.transport import sockets
 from collectors.transport.http import StatusClient
 from collectors.transport.ssh.connection import SshLine, run_ssh
 from collectors.transport.ssh.failures import clean
+from loadtop.i18n import Message
+from loadtop.model import Cause
 
 _HOST = re.compile(r"[\w.-]+|[0-9A-Fa-f:.]+", re.ASCII)
 _SOCKET = re.compile(r"/[\w./@+=~-]*", re.ASCII)
 _REFUSALS = {
-    "Connection refused": "connection refused: nothing listens there",
-    "administratively prohibited": "its sshd does not let pages through: AllowTcpForwarding yes in its sshd_config",
-    "Name or service not known": "no such name there",
-    "Connection timed out": "no answer there",
+    "Connection refused": FetchError("connection refused: nothing listens there"),
+    "administratively prohibited": FetchError(
+        "its sshd does not let pages through: AllowTcpForwarding yes in its sshd_config",
+        fix=Message("AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"),
+    ),
+    "Name or service not known": FetchError("no such name there"),
+    "Connection timed out": FetchError("no answer there"),
 }
 
 
@@ -46,16 +51,18 @@ class FarPages:
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """What a stream socket there answers. Raises :class:`FetchError` with the reason."""
-        if _SOCKET.fullmatch(address) is None and stream.host_and_port(address) is None:
-            raise FetchError("this is no address: HOST:PORT or the path of a socket")
+        if _SOCKET.fullmatch(address) is None and sockets.host_and_port(address) is None:
+            raise FetchError("not an address: HOST:PORT or the path of a socket")
         socket = await self._socket(address)
         self._line.refusal = ""
         try:
-            return await stream.exchange(socket, question, timeout_s)
+            return await sockets.exchange(socket, question, timeout_s)
         except FetchError:
             self._say_refusal()
             if address.startswith("/") and self._line.refusal:
-                raise FetchError("that socket takes no connection: not permitted, or nothing listens there") from None
+                raise FetchError(
+                    "that socket takes no connection: not permitted, or nothing listens there", cause=Cause.SOCKET
+                ) from None
             raise
 
     async def close(self) -> None:
@@ -78,15 +85,15 @@ class FarPages:
                 socket = str(self._line.directory / f"page{len(self._forwards)}")
                 status, printed = await run_ssh(self._order("forward", f"{socket}:{address}"))
                 if status != 0:
-                    raise FetchError(f"no way through ssh: {clean(printed)[:160]}")
+                    raise FetchError("ssh does not forward it: {error}", error=clean(printed)[:160])
                 self._forwards[address] = socket
             return self._forwards[address]
 
     def _say_refusal(self) -> None:
         """The socket here always takes a connection; whether the server did is said by ssh alone."""
-        for words, reason in _REFUSALS.items():
+        for words, refusal in _REFUSALS.items():
             if words in self._line.refusal:
-                raise FetchError(reason) from None
+                raise FetchError(refusal.message, fix=refusal.fix) from None
 
     def _order(self, order: str, forward: str) -> list[str]:
         return [self._ssh[0], "-F", "none", "-S", self._line.control.path, "-O", order, "-L", forward, "loadtop"]
@@ -98,8 +105,8 @@ def _address(url: str) -> str:
         parts = urlsplit(url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     except ValueError:
-        raise FetchError("this is no URL") from None
+        raise FetchError("not a URL") from None
     host = parts.hostname or ""
     if port is None or not _HOST.fullmatch(host) or host.startswith("-"):
-        raise FetchError("this is no URL")
+        raise FetchError("not a URL")
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -12,14 +12,13 @@ from dataclasses import replace
 
 from collectors.errors import FetchError, TransportError
 from collectors.linux.tcp import LISTENERS, TABLES
-from collectors.page import Page
-from collectors.reading import Missing, Reading, Request
-from collectors.transport.shell import frames as ssh_frame
+from collectors.reading import Missing, Page, Reading, Request
+from collectors.transport.shell import frames
 from collectors.transport.shell.frames import Far, Kept, Orders, Texts
-from collectors.transport.ssh import prompt as ssh_ask
 from collectors.transport.ssh.connection import CONNECT_S, SshLine
 from collectors.transport.ssh.forwarding import FarPages
-from collectors.transport.ssh.prompt import ASK_S, ASKING, Prompt
+from collectors.transport.ssh.prompt import ASK_S, ASKING, Prompt, prompt
+from loadtop.i18n import Message
 
 SILENCE_S = 30.0
 """A far shell that says nothing for so long is given up. OpenSSH itself finds out within 15 s that a line is dead."""
@@ -57,7 +56,7 @@ class SshTransport:
         self._sockets_at = 0.0
         self._pss_wanted: list[int] = []
         self._turn = 0
-        self._problem = ""
+        self._problem: Message | None = None
         self._failures = 0
         self._again_at = 0.0
         self._lost = ""
@@ -80,12 +79,13 @@ class SshTransport:
                 await self._open()
             except DeniedError:
                 async with ASKING:
-                    with ssh_ask.prompt() as terminal:
+                    with prompt() as terminal:
                         if terminal is None:
                             raise
                         await self._open(terminal)
         except TransportError as error:
-            raise TransportError(f"{self._place}: {error}") from None
+            reason = Message("{place}: {reason}", place=self._place, reason=error.message)
+            raise TransportError(reason, fix=error.fix) from None
 
     async def read(self, request: Request) -> Reading:
         line = self._line or await self._reopen()
@@ -96,7 +96,7 @@ class SshTransport:
             if texts.unexplained:
                 files |= await self._explain(line, texts.unexplained)
         except TransportError as error:
-            await self._lose(str(error))
+            await self._lose(error.message)
             raise TransportError(self._missing()) from None
         self._failures = 0
         self._keep_sockets(request, files, fresh=sockets)
@@ -128,15 +128,15 @@ class SshTransport:
             orders = f"n\n{orders}"
         self._heard = False
         frame = await line.exchange(orders, mark, SILENCE_S)
-        texts = ssh_frame.parse_frame(frame, mark, request, self._kept)
+        texts = frames.parse_frame(frame, mark, request, self._kept)
         self._heard = True
         return texts
 
     async def _explain(self, line: SshLine, paths: Sequence[str]) -> dict[str, str | Missing]:
         """Look again at files that awk could not read: it does not tell why. Asked once, until one can be read."""
         mark = line.next_mark()
-        frame = await line.exchange(ssh_frame.second_look(paths, mark), mark, SILENCE_S)
-        found = ssh_frame.parse_looked(frame)
+        frame = await line.exchange(frames.second_look(paths, mark), mark, SILENCE_S)
+        found = frames.parse_looked(frame)
         told = {path: found.get(path, Missing("cannot be read")) for path in paths}
         self._kept.instead |= told
         return told
@@ -149,16 +149,16 @@ class SshTransport:
                 mark = line.next_mark()
                 patience = CONNECT_S if terminal is None else ASK_S
                 answer = await line.exchange(f"m {mark}\ni\nm {mark}.\n", mark, patience)
-                self._far = ssh_frame.parse_far(answer)
+                self._far = frames.parse_far(answer)
                 unfinished.pop_all()
         except TransportError as error:
-            raise (DeniedError(str(error)) if line.denied else error) from None
+            raise (DeniedError(error.message, fix=error.fix) if line.denied else error) from None
         self._line = line
         self._address = line.control.address
         self._pages = FarPages(line, self._ssh, verify=self._verify)
         self._orders, self._kept, self._heard, self._pss_wanted = Orders(), Kept(), True, []
         self._sockets, self._sockets_at = {}, 0.0
-        self._problem = ""
+        self._problem = None
 
     async def _reopen(self) -> SshLine:
         if time.monotonic() < self._again_at:
@@ -166,24 +166,28 @@ class SshTransport:
         try:
             await self._open()
         except TransportError as error:
-            await self._lose(str(error))
+            await self._lose(error.message)
             raise TransportError(self._missing()) from None
         if self._line is None:
             raise TransportError("no connection")
         return self._line
 
-    async def _lose(self, problem: str) -> None:
+    async def _lose(self, problem: Message) -> None:
         """Note why there is no connection, and when to try again."""
-        if not self._problem:
+        if self._problem is None:
             self._lost = time.strftime("%H:%M:%S")
         self._problem = problem
         self._again_at = time.monotonic() + PAUSES_S[min(self._failures, len(PAUSES_S) - 1)]
         self._failures += 1
         await self._drop()
 
-    def _missing(self) -> str:
-        pause = max(0.0, self._again_at - time.monotonic())
-        return f"no connection since {self._lost}: {self._problem}; next try in {pause:.0f} s"
+    def _missing(self) -> Message:
+        return Message(
+            "no connection since {time}: {why}; next try in {seconds:.0f} s",
+            time=self._lost,
+            why=self._problem,
+            seconds=max(0.0, self._again_at - time.monotonic()),
+        )
 
     async def _drop(self) -> None:
         line, self._line = self._line, None

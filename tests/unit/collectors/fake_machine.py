@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 
-from collectors.errors import FetchError, TransportError
+from collectors.errors import FetchError, SilentError, TransportError
 from collectors.machine import Endpoint
-from collectors.page import Page
-from collectors.reading import Missing, Wanted
+from collectors.reading import Missing, Page, Wanted
+from loadtop.i18n import verbatim
 from loadtop.model import HostFacts, HostSample, Listener, Outcome, State, Tcp
 
 PAGE = "web1\nServerMPM: prefork\nTotal Accesses: 5\nServerUptimeSeconds: 9\nScoreboard: _W\n"
@@ -52,7 +52,7 @@ class FakeMachine(FakeFiles):
         if self.error is not None:
             raise self.error
         if self.problem:
-            raise TransportError(self.problem)
+            raise TransportError(verbatim(self.problem))
         facts = HostFacts("web1", "fake", "Linux", "6.1", 2)
         tcp = Tcp(listeners=self.listeners)
         return HostSample("", self.began[-1], facts, self.takes_s, tcp=tcp, outcomes=(Outcome("cpu", State.OK),))
@@ -73,11 +73,11 @@ class FakeMachine(FakeFiles):
         self.fetched.append(url)
         if self.page_takes_s > timeout_s:
             await asyncio.sleep(timeout_s)
-            raise FetchError(f"no answer within {timeout_s:.1f} s")
+            raise SilentError(verbatim(f"no answer within {timeout_s:.1f} s"))
         await asyncio.sleep(self.page_takes_s)
         answer = self.pages.get(url)
         if answer is None:
-            raise FetchError("connection refused: nothing listens there")
+            raise FetchError(verbatim("connection refused: nothing listens there"))
         code, text = (answer, "") if isinstance(answer, int) else (200, answer)
         return Page(url, code, "text/plain", text, self.page_takes_s)
 

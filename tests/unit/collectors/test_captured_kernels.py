@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from collectors.linux import disks, memory, paging, pressure, processes, tcp
-from collectors.machine import ProcMachine
+from collectors.linux.machine import LinuxMachine
+from collectors.servers import KINDS
 from loadtop.model import HostSample
 
 Proc = Callable[[str, str], str]
@@ -59,7 +60,7 @@ def test_accept_queues(proc: Proc, version: str) -> None:
     assert sorted((socket.address, socket.port) for socket in tables) == [("127.0.0.1", 8080), ("::", 80)]
 
 
-def machine_at(version: str, layout: str, machine_of_texts: Any) -> ProcMachine:
+def machine_at(version: str, layout: str, machine_of_texts: Any) -> LinuxMachine:
     transport = machine_of_texts(version)
     top = TREES / version / layout
     transport.files |= {f"/{path.relative_to(top)}": path.read_text() for path in top.rglob("*") if path.is_file()}
@@ -68,10 +69,10 @@ def machine_at(version: str, layout: str, machine_of_texts: Any) -> ProcMachine:
         parent.pid: (top / "parent-stat").read_text(),
         worker.pid: (top / "worker-stat").read_text(),
     }
-    return ProcMachine(transport)
+    return LinuxMachine(transport, KINDS)
 
 
-async def sampled(machine: ProcMachine) -> HostSample:
+async def sampled(machine: LinuxMachine) -> HostSample:
     for _ in range(3):
         await machine.sample()
     return await machine.sample()

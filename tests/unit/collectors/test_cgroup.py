@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.cgroup_watch import MOUNTS_EVERY
 from collectors.errors import ParseError
 from collectors.linux import cgroup
-from collectors.linux.cgroup import Membership, Mount, locate, parse_membership, parse_mounts
-from collectors.machine import ProcMachine
+from collectors.linux.cgroup import MOUNTS_EVERY, Membership, Mount, locate, parse_membership, parse_mounts
+from collectors.linux.machine import LinuxMachine
 from collectors.reading import Reading
+from collectors.servers import KINDS
 from loadtop.model import CgroupLimits, HostSample, Pressure, State
 
 V2 = (Mount("/sys/fs/cgroup", "/", None),)
@@ -34,7 +34,7 @@ def limits(files: dict[str, str], membership: str, mounts: tuple[Mount, ...]) ->
     place = locate(parse_membership(membership), mounts)
     assert place is not None
     assert {wanted.path for wanted in place.files()} >= set(files)
-    return cgroup.collect(Reading(1.0, files), place)
+    return cgroup.read_limits(Reading(1.0, files), place)
 
 
 def test_membership() -> None:
@@ -171,7 +171,7 @@ def test_a_limit_that_is_none(text: str) -> None:
 
 async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
     transport = machine_of_texts("6.18")
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     assert reason(await machine.sample()) == "no web server process here"
     transport.processes = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
     await machine.sample()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from collectors.apache import status as apache
 from collectors.errors import ParseError
 from collectors.linux import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
-from collectors.page import without_credentials
+from collectors.reading import without_credentials
 
 Parser = Callable[[str], object]
 

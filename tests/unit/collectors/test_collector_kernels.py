@@ -6,6 +6,8 @@ import pytest
 
 from collectors.errors import ParseError
 from collectors.linux import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
+from collectors.linux.process_table import group_of
+from collectors.servers import KINDS
 from loadtop.model import CpuTimes, Listener
 
 Proc = Callable[[str, str], str]
@@ -203,7 +205,7 @@ def test_names_of_processes(stat_text: Callable[..., str], name: str) -> None:
     ],
 )  # fmt: skip
 def test_servers_are_known_by_name(name: str, group: str | None) -> None:
-    assert processes.server_group(name) == group
+    assert group_of(KINDS, name) == group
 
 
 def test_what_is_missing_is_named() -> None:

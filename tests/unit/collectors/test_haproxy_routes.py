@@ -6,12 +6,13 @@ from typing import cast
 
 import pytest
 
-from collectors.haproxy import configuration as haproxy_config
-from collectors.haproxy.discovery import HaproxyFinder, Upstream
-from collectors.haproxy.routes import Place, asked, is_bound, place_of
-from collectors.linux import host_names as names
+from collectors import host_names as names
+from collectors.haproxy.collector import KIND
+from collectors.haproxy.routes import HaproxyRoutes, place_of
 from collectors.machine import Endpoint, Machine
 from collectors.reading import Missing, Wanted
+from collectors.routing import Backends, Place, Router
+from collectors.under_test import configuration_of
 
 BALANCED = """defaults
     default_backend spare
@@ -60,16 +61,16 @@ def told(place: Place) -> str:
     ],
 )
 def test_what_requests_of_a_port_can_reach(port: int, servers: set[str]) -> None:
-    configs = [haproxy_config.sections(BALANCED.splitlines())]
-    assert is_bound(configs, Place(port=port))
-    assert set(map(told, asked(configs, Place(port=port), port))) == servers
+    routes = HaproxyRoutes(BALANCED.splitlines())
+    assert routes.accepts(Place(port=port))
+    assert set(map(told, routes.servers(Place(port=port), port))) == servers
 
 
 def test_a_port_that_nobody_has() -> None:
-    configs = [haproxy_config.sections(BALANCED.splitlines())]
-    assert not is_bound(configs, Place(port=84))
-    assert not is_bound(configs, Place("10.0.0.2", 83))
-    assert not is_bound(configs, Place(port=1024))
+    routes = HaproxyRoutes(BALANCED.splitlines())
+    assert not routes.accepts(Place(port=84))
+    assert not routes.accepts(Place("10.0.0.2", 83))
+    assert not routes.accepts(Place(port=1024))
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,8 @@ def test_sockets_of_servers_are_below_the_chroot_and_those_of_bind_are_not() -> 
     text = (
         "global\n chroot /var/lib/haproxy/\nfrontend a\n bind unix@/x.sock\n default_backend b\nbackend b\n server s /y"
     )
-    configs = [haproxy_config.sections(text.splitlines())]
-    assert set(map(told, asked(configs, Place(socket="/x.sock"), 80))) == {"/var/lib/haproxy/y"}
+    routes = HaproxyRoutes(text.splitlines())
+    assert set(map(told, routes.servers(Place(socket="/x.sock"), 80))) == {"/var/lib/haproxy/y"}
 
 
 class Proxied:
@@ -118,17 +119,21 @@ class Proxied:
         }
         self.read: list[str] = []
 
-    def servers(self, _: str) -> tuple[int, ...]:
-        return (7,)
-
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         paths = [file.path for file in files]
         self.read += paths
         return {path: self._files.get(path, Missing("no such file")) for path in paths}
 
 
-def upstream(machine: Proxied, port: int = 80) -> Upstream | None:
-    return asyncio.run(HaproxyFinder(cast("Machine", machine)).upstream(port))
+async def backends(machine: Proxied, router: Router, port: int = 80) -> Backends | None:
+    config = await configuration_of(cast("Machine", machine), KIND, 7)
+    assert config is not None
+    routes = [HaproxyRoutes(config.lines())]
+    return await router.backends(routes, routes, [], port)
+
+
+def upstream(machine: Proxied, port: int = 80) -> Backends | None:
+    return asyncio.run(backends(machine, Router(machine), port))
 
 
 def test_names_are_those_of_the_machine() -> None:
@@ -138,19 +143,19 @@ def test_names_are_those_of_the_machine() -> None:
     )
     hosts = "10.0.0.1 me web.local # mine\n10.0.0.1 pool.local\n10.0.0.2 POOL.local\n"
     machine = Proxied(config, hosts, shop_example="127.0.0.1", far_example="10.0.0.9", web_local="10.0.0.8")
-    assert upstream(machine) == Upstream(
+    assert upstream(machine) == Backends(
         frozenset((Endpoint("10.0.0.1", 8001), Endpoint("127.0.0.1", 8002), Endpoint("10.0.0.1", 8004)))
     )
 
 
 def test_the_resolver_is_asked_once() -> None:
     machine = Proxied("listen a\n bind :80\n server s none.example:1\n server t none.example:2\n")
-    finder = HaproxyFinder(cast("Machine", machine))
+    router = Router(machine)
 
-    async def twice() -> list[Upstream | None]:
-        return [await finder.upstream(80), await finder.upstream(80)]
+    async def twice() -> list[Backends | None]:
+        return [await backends(machine, router), await backends(machine, router)]
 
-    assert asyncio.run(twice()) == [Upstream(unknown=("none.example:1", "none.example:2"))] * 2
+    assert asyncio.run(twice()) == [Backends(unknown=("none.example:1", "none.example:2"))] * 2
     assert machine.read.count(names.wanted("none.example").path) == 1
 
 
@@ -164,14 +169,14 @@ def test_sockets_lead_to_frontends_of_haproxy() -> None:
         "backend c\n server w 127.0.0.1:8001\n server back 127.0.0.1:90\n"
         "backend d\n server w 127.0.0.1:8002\n server round abns@in\n"
     )
-    assert upstream(Proxied(config)) == Upstream(
+    assert upstream(Proxied(config)) == Backends(
         frozenset((Endpoint("127.0.0.1", 8001), Endpoint("127.0.0.1", 8002))), ("unix@/other.sock",)
     )
 
 
 def test_what_only_haproxy_knows_is_named() -> None:
     config = "listen a\n bind :80\n server s1 127.0.0.1:8001\n server-template t 1-3 _http._tcp.example resolvers dns\n"
-    assert upstream(Proxied(config)) == Upstream(frozenset((Endpoint("127.0.0.1", 8001),)), ("_http._tcp.example",))
+    assert upstream(Proxied(config)) == Backends(frozenset((Endpoint("127.0.0.1", 8001),)), ("_http._tcp.example",))
     assert upstream(Proxied(config), 81) is None
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from collectors.errors import AbsentError, ParseError
 from collectors.haproxy import status as haproxy
-from collectors.page import Page
+from collectors.reading import Page
 
 TABLE = """\
 # pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,bout,econ,eresp,wretr,status,qlimit,type,hrsp_5xx,req_tot,qtime,rtime,

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from collectors.linux import disks, facts, networks, tcp
-from collectors.machine import SLOW_EVERY, ProcMachine
+from collectors.linux.machine import SLOW_EVERY, LinuxMachine
 from collectors.reading import Missing
+from collectors.servers import KINDS
 from loadtop.model import HostSample, Listener, State
 
 Build = Callable[[str], Any]
@@ -31,7 +32,7 @@ def outcome(sample: HostSample, name: str) -> tuple[State, str]:
 async def test_every_part_of_every_kernel(machine_of_texts: Build, kernel: str, stat_text: Stat) -> None:
     transport = machine_of_texts(kernel)
     transport.processes = {1: stat_text(1, "init"), 10: stat_text(10, "httpd")}
-    sample = await ProcMachine(transport).sample()
+    sample = await LinuxMachine(transport, KINDS).sample()
     for name in ("cpu", "scheduler", "memory", "swap", "paging", "disks", "networks", "tcp", "processes"):
         assert getattr(sample, name) is not None, name
         assert outcome(sample, name) == (State.OK, "")
@@ -46,7 +47,7 @@ async def test_the_first_lines_of_facts(machine_of_texts: Build) -> None:
         facts.KERNEL: "4.18.0\n",
         facts.SYSTEM: 'NAME=x\nPRETTY_NAME="Red Hat 8"\n',
     }
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     sample = await machine.sample()
     assert (sample.facts.hostname, sample.facts.kernel, sample.facts.system) == ("web1", "4.18.0", "Red Hat 8")
     assert (sample.facts.cores, sample.facts.memory_kb, sample.facts.source) == (2, 16265624, "text")
@@ -61,7 +62,7 @@ async def test_a_file_that_cannot_be_read_leaves_out_its_part_only(
 ) -> None:
     transport = machine_of_texts("5.10")
     transport.files[FILES[name]] = Missing(reason)
-    sample = await ProcMachine(transport).sample()
+    sample = await LinuxMachine(transport, KINDS).sample()
     assert getattr(sample, name) is None
     assert outcome(sample, name) == (State.ABSENT, f"{FILES[name]}: {reason}")
     others = {other for other, path in FILES.items() if path != FILES[name]}
@@ -73,7 +74,7 @@ async def test_a_file_that_cannot_be_read_leaves_out_its_part_only(
 async def test_a_file_full_of_something_else_is_a_failure(machine_of_texts: Build, name: str, text: str) -> None:
     transport = machine_of_texts("5.10")
     transport.files[FILES[name]] = text
-    sample = await ProcMachine(transport).sample()
+    sample = await LinuxMachine(transport, KINDS).sample()
     if name == "disks" and not text:
         assert sample.disks == ()  # a container without any disk
         return
@@ -87,18 +88,18 @@ async def test_a_file_full_of_something_else_is_a_failure(machine_of_texts: Buil
 async def test_tcp_tells_what_it_can(machine_of_texts: Build) -> None:
     transport = machine_of_texts("4.18")
     del transport.files[tcp.NETSTAT]
-    sample = await ProcMachine(transport).sample()
+    sample = await LinuxMachine(transport, KINDS).sample()
     assert sample.tcp is not None
     assert (sample.tcp.listen_overflows, sample.tcp.retransmits) == (None, 4404)
     for path in (tcp.SNMP, tcp.SOCKSTAT):
         del transport.files[path]
-    sample = await ProcMachine(transport).sample()
+    sample = await LinuxMachine(transport, KINDS).sample()
     assert outcome(sample, "tcp") == (State.ABSENT, "/proc/net/netstat: no such file")
 
 
 async def test_listeners_come_from_the_tables_where_there_is_nothing_better(machine_of_texts: Build) -> None:
     transport = machine_of_texts("6.18")
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     await machine.sample()
     sample = await machine.sample()
     assert sample.tcp is not None
@@ -115,7 +116,7 @@ async def test_listeners_come_from_the_tables_where_there_is_nothing_better(mach
     ("reason", "said"),
     [
         ("no such file", "older than 4.20 or built without PSI"),
-        ("operation not supported", "psi=1"),
+        ("not supported", "psi=1"),
         ("not permitted", "not permitted"),
     ],
 )
@@ -123,7 +124,7 @@ async def test_why_there_is_no_pressure(machine_of_texts: Build, reason: str, sa
     transport = machine_of_texts("6.18")
     for name in ("cpu", "memory", "io"):
         transport.files[f"/proc/pressure/{name}"] = Missing(reason)
-    state, text = outcome(await ProcMachine(transport).sample(), "pressure")
+    state, text = outcome(await LinuxMachine(transport, KINDS).sample(), "pressure")
     assert state is State.ABSENT
     assert said in text
 
@@ -134,7 +135,7 @@ async def test_slow_files_are_read_now_and_then_and_for_new_devices(machine_of_t
         networks.speed_file("enp1s0").path: "10000\n",
         disks.BLOCKS: "../virtio/block/vda\n../zram0\n../loop0\n",
     }
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     await machine.sample()
     sample = await machine.sample()
     assert sample.networks is not None
@@ -155,7 +156,7 @@ async def test_where_a_server_listens(machine_of_texts: Build, stat_text: Stat) 
     transport = machine_of_texts("6.18")
     transport.processes = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
     transport.files["/proc/10/fd/"] = "/dev/null\nsocket:[1996868]\npipe:[7]\nsocket:[1]\n"
-    machine = ProcMachine(transport)
+    machine = LinuxMachine(transport, KINDS)
     await machine.sample()
     (pid,) = machine.servers("httpd")
     assert [(found.address, found.port) for found in await machine.listening(pid)] == [("127.0.0.1", 34973)]
@@ -166,6 +167,6 @@ async def test_where_a_server_listens(machine_of_texts: Build, stat_text: Stat) 
 async def test_other_processes_that_are_hidden_are_named(machine_of_texts: Build) -> None:
     transport = machine_of_texts("6.18")
     transport.processes = Missing("not permitted")
-    sample = await ProcMachine(transport).sample()
+    sample = await LinuxMachine(transport, KINDS).sample()
     assert sample.processes is None
     assert outcome(sample, "processes") == (State.ABSENT, "not permitted")

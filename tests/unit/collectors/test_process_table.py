@@ -7,6 +7,7 @@ import pytest
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.process_table import PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable
 from collectors.reading import IDLE_EVERY, Missing, Reading
+from collectors.servers import KINDS
 from loadtop.model import LOADTOP, OTHER
 
 Stat = Callable[..., str]
@@ -16,7 +17,7 @@ class Machine:
     """Processes over time; those asleep are read in turns."""
 
     def __init__(self) -> None:
-        self.table = ProcessTable()
+        self.table = ProcessTable(KINDS)
         self.stats: dict[int, str] = {}
         self.at = 100.0
         self.read: set[int] = set()
@@ -161,16 +162,16 @@ def test_proportional_memory_that_may_not_be_read_is_not_measured(machine: Machi
 def test_what_keeps_the_table_from_telling_more(machine: Machine, stat_text: Stat) -> None:
     machine.stats = {1: stat_text(1, "init"), 10: stat_text(10, "httpd")}
     machine.sample()
-    assert machine.table.note() == ""
+    assert machine.table.lacks() == (None, None)
     machine.sample(pss={10: Missing("not permitted")})
-    assert "by root only" in machine.table.note()
+    assert "by root only" in str(machine.table.lacks()[0])
     machine.sample(pss={10: Missing("no such file")})
-    assert "older than 4.14" in machine.table.note()
+    assert "older than 4.14" in str(machine.table.lacks()[0])
     machine.sample(pss={10: Missing("the process has ended")})
-    assert machine.table.note() == ""
+    assert machine.table.lacks() == (None, None)
     del machine.stats[1]
     machine.sample()
-    assert "hidepid" in machine.table.note()
+    assert "hidepid" in str(machine.table.lacks()[0])
 
 
 def test_a_row_stays_the_same_until_something_of_it_changes(machine: Machine, stat_text: Stat) -> None:

@@ -11,12 +11,12 @@ from collectors.apache import configuration as apache_config
 from collectors.apache.configuration import Limits
 from collectors.config_files import Config, IncludeOf, entries, read_config
 from collectors.haproxy import configuration as haproxy_config
-from collectors.haproxy import routes as haproxy_routes
-from collectors.haproxy.discovery import own_addresses
+from collectors.haproxy.routes import HaproxyRoutes
 from collectors.machine import Endpoint
 from collectors.php_fpm import configuration as fpm_config
 from collectors.php_fpm.configuration import PoolConfig
 from collectors.reading import Missing, Wanted
+from collectors.routing import Place, own_addresses
 
 
 class Files:
@@ -73,7 +73,7 @@ def test_debians_pools() -> None:
         PoolConfig("api", "127.0.0.1:9000", "static", 12, "/api-status", "127.0.0.1:9001", 128),
         PoolConfig("www", "/run/php/php8.2-fpm.sock", "dynamic", 5),
     )
-    assert config.problem() == ""
+    assert config.problem() is None
     assert config.file_with("[www]") == "/etc/php/8.2/fpm/pool.d/www.conf"
 
 
@@ -100,7 +100,7 @@ def test_what_may_not_be_read_is_named() -> None:
         "/etc/php-fpm.d/www.conf": Missing("not permitted"),
     }
     config = read(files, path, include_of=fpm_config.include_of(path))
-    assert config.problem() == "/etc/php-fpm.d/www.conf: not permitted"
+    assert str(config.problem()) == "/etc/php-fpm.d/www.conf: not permitted"
     assert config.found
     assert config.file_with("[www]") == ""
     assert not read({}, path).found
@@ -118,7 +118,7 @@ def test_any_text_is_a_configuration(text: str) -> None:
     fpm_config.parse(("[a]", *text.splitlines()))
     haproxy_config.parse(text.splitlines())
     lines = ("frontend a", "bind :80", f"use_backend {text}", f"server {text}", f"server a {text}", f"bind {text}")
-    haproxy_routes.asked([haproxy_config.sections(lines)], haproxy_routes.Place(port=80), 80)
+    HaproxyRoutes(lines).servers(Place(port=80), 80)
     haproxy_config.parse(("global", f"stats {text}", "listen a", f"bind {text}", f"stats uri {text}"))
     apache_config.parse(text.splitlines(), "event")
 
@@ -217,7 +217,8 @@ def test_the_command_line_names_the_configuration(command: list[str], files: tup
 
 def test_where_apache_is_told_to_listen() -> None:
     text = "Listen 80\n<IfModule ssl_module>\n  Listen 443 https\n</IfModule>\nListen 127.0.0.1:8080\nlisten [::1]:81\n"
-    assert apache_config.listening(f"{text}#Listen 1\nListenBacklog 2\nListen x\nListen 80".splitlines()) == (
+    config = read({"/a.conf": f"{text}#Listen 1\nListenBacklog 2\nListen x\nListen 80"}, "/a.conf")
+    assert apache_config.listening(config) == (
         Endpoint("0.0.0.0", 80),  # noqa: S104 - everywhere
         Endpoint("0.0.0.0", 443),  # noqa: S104
         Endpoint("127.0.0.1", 8080),

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors import host_names as names
 from collectors.errors import TransportError
-from collectors.linux import host_names as names
 from collectors.linux.tcp import LISTENERS, TABLES
 from collectors.reading import Missing, Request, Wanted
 from collectors.transport.shell.frames import (

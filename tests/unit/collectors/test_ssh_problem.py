@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.transport.ssh.failures import command_for, explain
+from collectors.transport.ssh.failures import command_for
+from collectors.transport.ssh.failures import explain as explained
+
+
+def explain(place: str, messages: list[str], status: int | None, printed: str = "") -> str:
+    return str(explained(place, messages, status, printed))
+
 
 CHANGED = """@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
 @    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
@@ -29,7 +35,7 @@ Host key verification failed."""
         ("ssh: connect to host web1 port 22: Connection refused", "is sshd running there"),
         ("ssh: connect to host web1 port 22: Connection timed out", "firewall"),
         ("ssh: connect to host web1 port 22: No route to host", "no route"),
-        ("Timeout, server web1 not responding.", "the line is dead"),
+        ("Timeout, server web1 not responding.", "the connection is dead"),
         ("Connection closed by remote host", "was closed (Connection closed by remote host)"),
         ("", "the connection was closed"),
     ],

@@ -1,15 +1,16 @@
 """Which of several servers is under test, from where they listen and what they ask."""
 
+from collectors.apache.collector import KIND
+from collectors.apache.configuration import fastcgi_addresses
 from collectors.config_files import Config
 from collectors.machine import Endpoint
-from collectors.php_fpm.configuration import PoolConfig
 from collectors.under_test import Server, behind, not_asked, note, serving
 
-NOTHING = Config((), lambda _: None)
+NOTHING = Config(())
 
 
-def at(*places: tuple[str, int], apart: bool = False) -> Server:
-    return Server(tuple(Endpoint(*place) for place in places), NOTHING, apart)
+def at(*places: tuple[str, int], own_network: bool = False) -> Server:
+    return Server(KIND, tuple(Endpoint(*place) for place in places), NOTHING, own_network)
 
 
 def places(*each: tuple[tuple[str, int], ...]) -> dict[int, tuple[Endpoint, ...]]:
@@ -44,45 +45,53 @@ def test_those_behind_a_proxy() -> None:
 
 
 def test_the_note_is_about_servers_that_hide_and_not_about_containers() -> None:
-    assert note({1: at()}) == ""
-    assert note({1: at(("::", 80)), 2: at(apart=True)}) == ""
-    assert "by root only" in note({1: at(("::", 80)), 2: at()})
+    assert note({1: at()}) is None
+    assert note({1: at(("::", 80)), 2: at(own_network=True)}) is None
+    assert "by root only" in str(note({1: at(("::", 80)), 2: at()}))
 
 
-def test_the_note_names_a_server_of_haproxy_that_is_nowhere() -> None:
+def test_the_note_names_a_server_of_the_proxy_that_is_nowhere() -> None:
     found = {1: at(("::", 80)), 2: at(("::", 81))}
-    assert note(found, ()) == ""
-    assert "HAProxy's server 'web\\x1b:80' is cannot be told" in note(found, ("web\x1b:80", "x:1"))
-    assert note({1: at(("::", 80))}, ("x:1",)) == ""
+    assert note(found, ()) is None
+    assert "the proxy's server 'web\\x1b:80' is cannot be told" in str(note(found, ("web\x1b:80", "x:1")))
+    assert note({1: at(("::", 80))}, ("x:1",)) is None
 
 
 POOLS = {
-    7: (PoolConfig("www", "/run/php/www.sock"),),
-    8: (PoolConfig("shop", "/run/php/shop.sock"), PoolConfig("api", "127.0.0.1:9001")),
-    9: (),
+    7: frozenset({"/run/php/www.sock"}),
+    8: frozenset({"/run/php/shop.sock", "9001"}),
+    9: frozenset[str](),
 }
 
 
+def named(*lines: str) -> frozenset[str] | None:
+    config = Config(("/a",), files={"/a": "\n".join(lines)}, paths={"/a": ("/a",)})
+    return fastcgi_addresses(config)
+
+
 def test_pools_that_the_server_asks() -> None:
-    unix = ['SetHandler "proxy:unix:/run/php/www.sock|fcgi://localhost"']
-    assert not_asked(POOLS, unix) == {8, 9}
-    port = ["ProxyPassMatch ^/(.*[.]php)$ fcgi://127.0.0.1:9001/var/www/$1"]
-    assert not_asked(POOLS, port) == {7, 9}
-    assert not_asked(POOLS, [*unix, *port]) == {9}
+    unix = named('SetHandler "proxy:unix:/run/php/www.sock|fcgi://localhost"')
+    assert not_asked(POOLS, [unix]) == {8, 9}
+    port = named("ProxyPassMatch ^/(.*[.]php)$ fcgi://127.0.0.1:9001/var/www/$1")
+    assert not_asked(POOLS, [port]) == {7, 9}
+    assert not_asked(POOLS, [unix, port]) == {9}
 
 
-def test_a_master_whose_pools_are_not_known_may_have_what_is_nobody_elses() -> None:
-    unix = ['SetHandler "proxy:unix:/run/php/www.sock|fcgi://localhost"']
-    assert not_asked(POOLS, [*unix, "ProxyPass / fcgi://127.0.0.1:9002/"]) == {8}
+def test_a_process_whose_pools_are_not_known_may_have_what_belongs_to_no_other() -> None:
+    lines = ('SetHandler "proxy:unix:/run/php/www.sock|fcgi://localhost"', "ProxyPass / fcgi://127.0.0.1:9002/")
+    assert not_asked(POOLS, [named(*lines)]) == {8}
 
 
 def test_a_server_that_names_no_pool_says_nothing() -> None:
     """It is told in a file that is not read, such as .htaccess, or asks another machine's."""
     loads = "LoadModule proxy_fcgi_module modules/mod_proxy_fcgi.so"
-    assert not_asked(POOLS, [loads, "DocumentRoot /var/www"]) == frozenset()
-    assert not_asked(POOLS, ["ProxyPass / fcgi://10.0.0.9:9000/"]) == frozenset()
+    assert not_asked(POOLS, [named(loads, "DocumentRoot /var/www")]) == frozenset()
+    assert not_asked(POOLS, [named("ProxyPass / fcgi://10.0.0.9:9000/")]) == frozenset()
 
 
 def test_a_server_that_cannot_speak_to_a_pool_asks_none() -> None:
-    assert not_asked(POOLS, ["LoadModule php_module modules/libphp.so", "DocumentRoot /var/www"]) == {7, 8, 9}
-    assert not_asked(POOLS, []) == frozenset(), "its configuration could not be read"
+    module = named("LoadModule php_module modules/libphp.so", "DocumentRoot /var/www")
+    assert not_asked(POOLS, [module]) == {7, 8, 9}
+    assert not_asked(POOLS, [named()]) == frozenset(), "its configuration could not be read"
+    unix = named('SetHandler "proxy:unix:/run/php/www.sock|fcgi://localhost"')
+    assert not_asked(POOLS, [module, unix]) == {8, 9}, "another one does"

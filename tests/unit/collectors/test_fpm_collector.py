@@ -1,15 +1,18 @@
 """Following pools of php-fpm: through a web server where a socket is closed to this user, and other turns."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from collectors.errors import FetchError
+from collectors.errors import FetchError, SilentError
 from collectors.machine import Endpoint
-from collectors.page import Page
-from collectors.php_fpm.collector import FpmWatch
-from collectors.reading import Missing
-from loadtop.model import HostFacts, HostSample, Outcome, State
+from collectors.php_fpm.collector import KIND as PHP_FPM
+from collectors.php_fpm.collector import FpmCollector
+from collectors.reading import Missing, Page
+from collectors.servers import KINDS
+from collectors.under_test import UnderTest
+from loadtop.i18n import verbatim
+from loadtop.model import Cause, HostFacts, HostSample, Outcome, State
 from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.collectors.fake_machine import FakeFiles
 
@@ -39,14 +42,16 @@ class Machine(FakeFiles):
             "/proc/net/unix": UNIX,
         }
         self.pages: dict[str, str] = {}
-        self.reason = "not permitted: this user may not use that socket"
+        self.error: FetchError = FetchError(
+            verbatim("not permitted: this user may not use that socket"), cause=Cause.SOCKET
+        )
         self.asked: list[str] = []
 
     async def sample(self) -> HostSample:
         raise NotImplementedError
 
     def servers(self, group: str) -> tuple[int, ...]:
-        return self.masters if group == "php-fpm" else ()
+        return self.masters if group == PHP_FPM.group else ()
 
     def tested(self, group: str) -> tuple[int, ...]:
         return self.servers(group)
@@ -60,28 +65,36 @@ class Machine(FakeFiles):
     async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002
         self.asked.append(url)
         if url not in self.pages:
-            raise FetchError("connection refused: nothing listens there")
+            raise FetchError(verbatim("connection refused: nothing listens there"))
         return Page(url, 200, "application/json", self.pages[url], 0.001)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002
         self.asked.append(address)
-        raise FetchError(self.reason)
+        raise self.error
 
     async def close(self) -> None:
         """Nothing is open."""
 
 
-def after(instantly: Instantly, machine: Machine, **options: Any) -> tuple[tuple[FpmPool, ...], Outcome]:
-    """What a watch tells after some seconds."""
+def after(
+    instantly: Instantly,
+    machine: Machine,
+    urls: Sequence[str] = (),
+    target_urls: Sequence[str] = (),
+    *,
+    find: bool = True,
+) -> tuple[tuple[FpmPool, ...], Outcome]:
+    """What the collector reports after some seconds."""
 
     async def run() -> tuple[tuple[FpmPool, ...], Outcome]:
-        watch = FpmWatch(machine, **options)
+        tested = UnderTest(machine, KINDS, target_urls)
+        watch = FpmCollector(PHP_FPM, machine, urls, tested, find=find)
         watch.start(1.0)
         sample = HostSample("", 1.0, HostFacts("a", "local", "Linux", "6", 1))
         found: tuple[tuple[FpmPool, ...] | None, Outcome] = (None, Outcome("", State.OK))
         for _ in range(8):
             watch.ask()
-            watch.look()
+            watch.look(sample)
             await asyncio.sleep(1.0)
             found = watch.collect(sample, 0.0)
         await watch.close()
@@ -110,7 +123,7 @@ def test_a_page_of_another_pool_is_not_taken_for_it(instantly: Instantly) -> Non
 
 def test_a_silent_pool_is_followed_nonetheless(instantly: Instantly) -> None:
     machine = Machine()
-    machine.reason = "no answer within 1.0 s"
+    machine.error = SilentError(verbatim("no answer within 1.0 s"))
     (pool,), outcome = after(instantly, machine)
     assert (pool.active, pool.listen_queue, pool.max_children) == (None, 1, 4)
     assert (outcome.state, machine.asked.count("http://127.0.0.1/st?json")) == (State.FAILED, 0)

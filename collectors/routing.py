@@ -1,0 +1,127 @@
+"""Where proxies on a machine send the requests that come in at a port or at a unix socket."""
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from collectors import host_names
+from collectors.machine import Endpoint
+from collectors.reading import Missing, Texts, Wanted
+
+_LOCAL_ROUTES = "/proc/net/fib_trie"
+_ADDRESSES6 = "/proc/net/if_inet6"
+_LOCAL = re.compile(r"\|-- ([\d.]+)\n\s*/32 host LOCAL", re.ASCII)
+_LOCAL6 = re.compile(r"^([0-9a-f]{32}) ", re.ASCII | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where requests come in or go to: a port of a host (its address or name; empty for any address of this machine),
+    or a unix socket (its path, or ``@`` and its name where it has no file). Neither where the configuration does not
+    tell: ``text`` is how it is written there."""
+
+    host: str = ""
+    port: int = 0
+    socket: str = ""
+    text: str = ""
+
+    @property
+    def known(self) -> bool:
+        return bool(self.port or self.socket)
+
+
+class Routes(Protocol):
+    """The routes of one proxy, from its configuration."""
+
+    def accepts(self, entry: Place) -> bool:
+        """Whether requests can come in there."""
+        ...
+
+    def servers(self, entry: Place, port: int) -> Sequence[Place]:
+        """Every server that requests that come in there can reach; one without a port gets them at ``port``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """Where on its own machine a proxy sends requests; ``unknown`` are servers whose place cannot be told, as its
+    configuration has them."""
+
+    endpoints: frozenset[Endpoint] = frozenset()
+    unknown: tuple[str, ...] = ()
+
+
+class Router:
+    """Follows the routes of proxies on one machine. Remembers what its resolver says until :meth:`forget`."""
+
+    def __init__(self, machine: Texts) -> None:
+        self._machine = machine
+        self._addresses: dict[str, frozenset[str]] = {}
+
+    def forget(self) -> None:
+        self._addresses = {}
+
+    async def backends(
+        self, first: Sequence[Routes], proxies: Sequence[Routes], web: Sequence[Routes], port: int
+    ) -> Backends | None:
+        """Where requests that come in at ``port`` of the ``first`` routes end, also by way of other ``proxies`` and
+        ``web`` servers, which also answer some themselves; ``None`` if none of the first accepts them there. Raises
+        ``TransportError``."""
+        entry = Place(port=port)
+        entered = [routes for routes in first if routes.accepts(entry)]
+        if not entered:
+            return None
+        texts = await self._machine.texts((Wanted(_LOCAL_ROUTES), Wanted(_ADDRESSES6)))
+        own = own_addresses(texts[_LOCAL_ROUTES], texts[_ADDRESSES6])
+        todo, seen = [(entry, entered)], {entry}
+        found: set[Endpoint] = set()
+        unknown: dict[str, None] = {}
+        while todo:
+            at, through = todo.pop()
+            for place in dict.fromkeys(server for routes in through for server in routes.servers(at, port)):
+                here = await self._here(place, own)
+                if not here:
+                    unknown |= {} if here is not None else {place.text: None}
+                    continue
+                further = {each for each in here if any(routes.accepts(each) for routes in (*proxies, *web))}
+                passed_on = {each for each in further if any(routes.accepts(each) for routes in proxies)}
+                if place.socket and not further:
+                    unknown[place.text] = None  # another program listens there
+                found |= {Endpoint(each.host, each.port) for each in here - passed_on if each.port}
+                todo += [(each, [*proxies, *web]) for each in further - seen]
+                seen |= further
+        return Backends(frozenset(found), tuple(unknown))
+
+    async def _here(self, place: Place, own: frozenset[str]) -> frozenset[Place] | None:
+        """The same as places of this machine, none where it is another's; ``None`` where that cannot be told."""
+        if place.socket:
+            return frozenset((Place(socket=place.socket),))
+        if not place.port:
+            return None
+        addresses = await self._resolved(place.host) if place.host else own
+        if not addresses:
+            return None
+        return frozenset(Place(address, place.port) for address in addresses & own)
+
+    async def _resolved(self, host: str) -> frozenset[str]:
+        literal = host_names.addresses((host,))
+        if literal or host in self._addresses:
+            return literal or self._addresses[host]
+        resolver = host_names.wanted(host)
+        for file in (Wanted(host_names.HOSTS), resolver):
+            text = (await self._machine.texts((file,)))[file.path]
+            lines = text if isinstance(text, str) else ""
+            found = host_names.addresses(lines.split()) if file is resolver else host_names.in_hosts(lines, host)
+            if found:
+                break
+        self._addresses[host] = found
+        return found
+
+
+def own_addresses(routes: str | Missing, addresses6: str | Missing) -> frozenset[str]:
+    """The addresses of a machine: the loopback's, Linux's local routes (net/ipv4/fib_trie.c) and its ``if_inet6``."""
+    four = _LOCAL.findall(routes) if isinstance(routes, str) else []
+    six = _LOCAL6.findall(addresses6) if isinstance(addresses6, str) else []
+    return frozenset(("127.0.0.1", "::1", *four, *(str(ipaddress.IPv6Address(bytes.fromhex(each))) for each in six)))
