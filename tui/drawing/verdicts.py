@@ -1,18 +1,30 @@
 """Verdicts and evidence in words, letters and roles."""
 
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
-from loadtop.diagnosis.verdict import Verdict
 from loadtop.i18n import Translatable, tr
 from loadtop.servers.registry import EVIDENCE_TITLES, verdict_named
 from tui.drawing.glyphs import Glyphs
-from tui.drawing.line import Role
+from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import quantity
-from tui.drawing.text import clip, clip_middle, width
+from tui.drawing.text import clip, clip_middle, safe, width
 
 
-def headline(verdict: Verdict) -> tuple[str, str]:
-    """The title of a verdict and its headline, in the reader's language."""
-    return tr(verdict.title), tr(verdict.headline)
+def headline(name: str, host: str | None = None) -> tuple[str, str]:
+    """The title of a verdict, and its headline with the host, in the reader's language."""
+    verdict = verdict_named(name)
+    return tr(verdict.title), tr(verdict.headline) + on(host)
+
+
+def titled(name: str, host: str | None) -> str:
+    """The title of a verdict with the host."""
+    return tr(verdict_named(name).title) + on(host)
+
+
+def sentence(finding: Finding) -> Line:
+    """A finding in a sentence that begins with its title."""
+    title, rest = headline(finding.bottleneck, finding.host)
+    colon = ":" if verdict_named(finding.bottleneck).clause else ""
+    return line(Span(title, severity(finding)), f"{colon} {rest}")
 
 
 def letter_of(name: str | None, glyphs: Glyphs) -> tuple[str, Role]:
@@ -24,7 +36,7 @@ def letter_of(name: str | None, glyphs: Glyphs) -> tuple[str, Role]:
 
 def on(host: str | None) -> str:
     """The place of a limit, to be put after its name; empty where it is not known."""
-    return tr(" on {host}", host=host) if host else ""
+    return tr(" on {host}", host=safe(host)) if host else ""
 
 
 LEAST_NAME = 5

@@ -44,17 +44,17 @@ class LoadPanel(Panel):
             if view.phase is Phase.STARTING:
                 return self.words(tr("waiting for the first figures"), cells, rows)
             return self.words(tr("No load is generated here: watching only."), cells, rows)
-        trouble = self._trouble(view, load, cells, 2 if rows >= 6 else 1)
-        room = rows - len(trouble)
+        problems = self._problems(view, load, cells, 2 if rows >= 6 else 1)
+        room = rows - len(problems)
         if rows < TALL:
             above = self._throughput(view, load, cells, max(1, room - 1))
-            return [*above, _latencies(view, cells), *trouble]
+            return [*above, _latencies(view, cells), *problems]
         lower = max(4, room // 2)
-        return [*self._throughput(view, load, cells, room - lower), *self._times(view, cells, lower), *trouble]
+        return [*self._throughput(view, load, cells, room - lower), *self._times(view, cells, lower), *problems]
 
     def _throughput(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
         """The figures of throughput, and its graph beside them."""
-        rates = None if view.snapshot is None else view.snapshot.measured.load_rates
+        rates = None if view.snapshot is None else view.snapshot.load_rates
         figures = [
             line(Span(per_second(None if rates is None else rates.rps, 9), Role.VALUE), tr(" req/s")),
             _at_work(load),
@@ -83,9 +83,9 @@ class LoadPanel(Panel):
     def _top(self, view: View, cells: int) -> float:
         return self.top(view.history.rps, cells - LEFT, 10.0)
 
-    def _trouble(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
+    def _problems(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
         """What went wrong; a message of the generator takes the place of the figures. A failed load says why above."""
-        if load.message and load.state is not LoadState.FAILED and not _told(load, view):
+        if load.message and load.state is not LoadState.FAILED and not _shown_above(load, view):
             texts = wrap(message_text(load.message), cells, rows, self.glyphs.ellipsis)
             return [line(Span(text, Role.WARN)) for text in texts]
         failed, other = load.failed, load.non_2xx
@@ -102,7 +102,7 @@ class LoadPanel(Panel):
         return [(*counts, Span(said, Role.BAD))]
 
 
-def _told(load: LoadSample, view: View) -> bool:
+def _shown_above(load: LoadSample, view: View) -> bool:
     """Whether the advice of the verdict above contains the message of the load."""
     verdict = None if view.snapshot is None else view.snapshot.diagnosis.verdict
     return verdict is not None and not load.state.ended and verdict.bottleneck == ERRORS.name

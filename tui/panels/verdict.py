@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 
-from loadtop.analysis.totals.timeline import Key
 from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
 from loadtop.i18n import duration, pad, tr
 from loadtop.model import LoadState
-from loadtop.servers.registry import verdict_named
 from tui.drawing.bars import meter
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import quantity
 from tui.drawing.text import message_text, safe, wrap
-from tui.drawing.verdicts import counts, headline, metric, named, on, severity, threshold_of
+from tui.drawing.verdicts import counts, headline, metric, named, on, sentence, severity, threshold_of, titled
 from tui.state.view import Phase, View
 from tui.widgets.panel import Panel
 
@@ -56,7 +54,7 @@ class VerdictPanel(Panel):
                 message_text(load.message) or tr("the load generator gave no reason"), cells, rows, Role.TEXT
             )
         if _over(view):
-            return self._summing_up(view, cells, rows)
+            return self._summary(view, cells, rows)
         if verdict is None:
             return self.words(tr("Waiting for the first figures."), cells, rows)
         if verdict.bottleneck == NONE and not verdict.evidence and not _stale(view):
@@ -77,16 +75,15 @@ class VerdictPanel(Panel):
             return Role.GOOD, tr("DONE"), tr("press q for the report")
         if verdict is None:
             return Role.WARN, tr("STARTING"), ""
-        name, rest = headline(verdict_named(verdict.bottleneck))
+        name, rest = headline(verdict.bottleneck, verdict.host)
         if verdict.bottleneck == NONE:
             if _stale(view):
                 return Role.WARN, tr("CANNOT TELL"), tr("figures are missing")
             if not verdict.evidence:
                 return Role.WARN, tr("MEASURING"), tr("no verdict yet")
             if load is None:
-                return Role.GOOD, name, rest
-        where = on(safe(verdict.host or ""))
-        return severity(verdict), name, rest + where
+                return Role.GOOD, *headline(NONE)
+        return severity(verdict), name, rest
 
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """Evidence, advice, symptoms. The advice has precedence over more evidence, which key e shows."""
@@ -98,7 +95,9 @@ class VerdictPanel(Panel):
             below.append(line(Span(stale, Role.WARN)))
         advice = wrap(message_text(verdict.advice), cells, max(1, rows - 1 - len(below)), self.glyphs.ellipsis)
         if verdict.symptoms and len(advice) + len(below) + 2 <= rows:
-            names = "  ".join(_name(symptom, verdict) for symptom in verdict.symptoms)
+            names = "  ".join(
+                titled(each.bottleneck, each.host if each.host != verdict.host else None) for each in verdict.symptoms
+            )
             below.insert(0, line(Span(tr("also full, because of this: "), Role.DIM), names))
         room = max(1, rows - len(advice) - len(below))
         if len(verdict.evidence) <= room:
@@ -134,22 +133,16 @@ class VerdictPanel(Panel):
             lines[-1] = (*lines[-1], *gap, *drawn)
         return [spans for spans in lines if spans]
 
-    def _summing_up(self, view: View, cells: int, rows: int) -> list[Line]:
+    def _summary(self, view: View, cells: int, rows: int) -> list[Line]:
         longest = view.history.timeline.longest()
         if longest is None:
             return self.words(tr("No load was measured."), cells, rows)
         finding, _, seconds = longest
-        name, rest = headline(verdict_named(finding.bottleneck))
-        where = on(safe(finding.host or ""))
-        colon = ":" if verdict_named(finding.bottleneck).clause else ""
-        head = line(
-            Span(tr("Held longest ({time}): ", time=duration(seconds))),
-            Span(name, severity(finding)),
-            f"{colon} {rest}{where}",
-        )
+        head = line(tr("Held longest ({time}): ", time=duration(seconds)), *sentence(finding))
         lines = [head, *self._flow(finding, view, cells, max(1, rows - 2))]
-        if others := view.history.timeline.others():
-            lines.append(line(Span(tr("at other times: "), Role.DIM), "  ".join(_held(*other) for other in others)))
+        others = view.history.timeline.others()
+        if held := [f"{titled(*key)} {duration(seconds)}" for key, seconds in others]:
+            lines.append(line(Span(tr("at other times: "), Role.DIM), "  ".join(held)))
         return lines[:rows]
 
 
@@ -173,19 +166,8 @@ def _where(item: Evidence, verdict: Finding, view: View) -> str:
 def _following(forecast: Forecast) -> str:
     """The resource that would be full first, and at how many requests/s."""
     rps, low, high = (f"{float(f'{value:.3g}'):.10g}" for value in (forecast.rps, forecast.low, forecast.high))
-    name, where = headline(verdict_named(forecast.resource))[0], on(safe(forecast.host or ""))
+    name, where = titled(forecast.resource, None), on(forecast.host)
     return tr("{name}{where} at {rps} req/s ({low} to {high})", name=name, where=where, rps=rps, low=low, high=high)
-
-
-def _name(symptom: Finding, verdict: Finding) -> str:
-    where = on(safe(symptom.host)) if symptom.host and symptom.host != verdict.host else ""
-    return headline(verdict_named(symptom.bottleneck))[0] + where
-
-
-def _held(key: Key, seconds: float) -> str:
-    """A limit of a finished test, and how long it held."""
-    bottleneck, host = key
-    return f"{headline(verdict_named(bottleneck))[0]}{on(safe(host or ''))} {duration(seconds)}"
 
 
 def _verdict(view: View) -> Finding | None:

@@ -7,12 +7,11 @@ from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.i18n import Translatable, duration, pad, tr
-from loadtop.servers.registry import verdict_named
 from tui.drawing.graph import against, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, fit, length, line
 from tui.drawing.numbers import quantity
 from tui.drawing.text import clip, message_text, safe, wrap
-from tui.drawing.verdicts import counts, headline, named, on, severity, threshold_of
+from tui.drawing.verdicts import counts, named, sentence, threshold_of
 from tui.screens.page import PageScreen
 from tui.state.history import Ring
 from tui.state.view import View
@@ -51,13 +50,10 @@ class EvidenceScreen(PageScreen):
 
     def _finding(self, finding: Finding, view: View, cells: int, standing: str, *, advised: bool = True) -> list[Line]:
         """A finding and its evidence; a symptom is shown without its advice."""
-        name, rest = headline(verdict_named(finding.bottleneck))
-        where = on(safe(finding.host or ""))
         sure = tr("confidence {share} %", share=f"{100 * finding.confidence:.0f}")
         if finding.bottleneck != NONE:
             sure = f"{tr('for {time}', time=duration(finding.held_s))}, {sure}"
-        colon = ":" if verdict_named(finding.bottleneck).clause else ""
-        head = line(Span(name, severity(finding)), Span(f"{colon} {rest}{where}"))
+        head = sentence(finding)
         judged = Span(f"{standing}, {sure}", Role.DIM)
         lines: list[Line] = [(*head, Span("  "), judged)]
         if length(lines[0]) > cells:

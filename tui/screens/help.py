@@ -93,9 +93,9 @@ def _words() -> list[Line]:
 def _limits(calm: str) -> list[Line]:
     lines: list[Line] = [line(Span(tr("Letters of the time strip"), Role.TITLE))]
     verdicts = (HEADROOM, *VERDICTS)
-    names = max(width(headline(verdict)[0]) for verdict in verdicts)
+    names = max(width(headline(verdict.name)[0]) for verdict in verdicts)
     for verdict in verdicts:
         letter = calm if verdict is HEADROOM else verdict.letter
-        name, rest = headline(verdict)
+        name, rest = headline(verdict.name)
         lines.append(line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, names)}  ", Span(rest, Role.DIM)))
     return lines

@@ -45,7 +45,7 @@ class FeedReader:
     @property
     def load(self) -> LoadSample | None:
         """The load now, also while the view is paused."""
-        return None if self._snapshot is None else self._snapshot.measured.load
+        return None if self._snapshot is None else self._snapshot.load
 
     @property
     def load_runs(self) -> bool:

@@ -122,7 +122,7 @@ class History:
             ring.append(values.get(key))
 
     def _add_blind_time(self, snapshot: Snapshot) -> None:
-        missing_s = max((host.stale_s for host in snapshot.measured.hosts), default=0.0)
+        missing_s = max((host.stale_s for host in snapshot.hosts), default=0.0)
         limited = snapshot.diagnosis.verdict.bottleneck != NONE
         if limited or missing_s <= STALE_INTERVALS * self._interval_s:
             return
@@ -146,7 +146,7 @@ class History:
 
 def latency_ms(snapshot: Snapshot | None, percent: float) -> float | None:
     """A percentile of the interval's response times in ms; ``None`` where no request ended in it."""
-    load = None if snapshot is None else snapshot.measured.load
+    load = None if snapshot is None else snapshot.load
     if load is None or load.latencies is None or load.latencies.total.count == 0:
         return None
     from loadtop.model.histogram import percentile

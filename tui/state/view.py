@@ -39,11 +39,11 @@ class View:
 
     @property
     def load(self) -> LoadSample | None:
-        return None if self.snapshot is None else self.snapshot.measured.load
+        return None if self.snapshot is None else self.snapshot.load
 
     @property
     def hosts(self) -> tuple[HostView, ...]:
-        return () if self.snapshot is None else self.snapshot.measured.hosts
+        return () if self.snapshot is None else self.snapshot.hosts
 
     @property
     def host(self) -> HostView | None:
