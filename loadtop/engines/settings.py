@@ -1,9 +1,9 @@
-"""What loads by Locust and JMeter have in common before they run: their machines, and what neither engine can do."""
+"""What loads by Locust and JMeter have in common before they run: their machines, and errors."""
 
 from dataclasses import dataclass
 from math import ceil
 
-from loadtop.generator.plan import Plan, PlanError, TlsOptions
+from loadtop.generator.plan import Plan, PlanError
 from loadtop.i18n.message import Message
 
 USERS_PER_RATE = 2
@@ -46,17 +46,7 @@ def impossible(option: str | Message, engine: str, advice: Message = _ADVICE) ->
     )
 
 
-def check_options(plan: Plan, engine: str) -> None:
-    """Raise PlanError for what only the built-in engine can do."""
-    options = {
-        "-X": plan.proxy is not None,
-        "-B": plan.bind is not None,
-        "-b": plan.socket_buffer is not None,
-        "-f, -Z, -E and -I": plan.tls != TlsOptions(),
-        "-v": bool(plan.verbosity),
-    }
-    for option, given in options.items():
-        if given:
-            raise impossible(option, engine)
+def check_targets(plan: Plan, engine: str) -> None:
+    """Raise PlanError for a step with targets of its own. The table of options says which options an engine lacks."""
     if any(step.targets is not None for step in plan.steps):
         raise impossible(Message("a step with targets of its own"), engine)

@@ -110,8 +110,24 @@ def test_an_error_names_the_option_and_the_value(
     assert said in line
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--engine", "locust", "-n", "5"], "-n is not possible with --engine locust: give a time with -t"),
+        (["--engine", "jmeter", "--workers", "2"], "--workers is not possible with --engine jmeter: leave it out, one"),
+        (["--engine", "jmeter", "--workers", "auto"], "--workers is not possible with --engine jmeter"),
+    ],
+)
+def test_an_engine_gives_its_own_advice(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse([*words, URL])
+
+
 @pytest.mark.parametrize("engine", ["locust", "jmeter"])
 def test_an_engine_refuses_what_it_cannot_do(engine: str) -> None:
+    assert {"-X", "-B", "-b", "-f", "-Z", "-E", "-I", "-v", "-g"} <= {
+        option.name for option in options_of("run") if engine in option.refused
+    }
     values = {"-E": str(ROOT / "README.md"), "-n": "5", "-b": "5", "-v": "2", "--workers": "2"}
     for option in options_of("run"):
         if engine in option.refused and option.name != "-R":

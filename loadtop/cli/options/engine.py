@@ -8,6 +8,7 @@ from pathlib import Path
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.parser import is_ssh_place
 from loadtop.cli.options.table import options_of
+from loadtop.i18n import Message
 
 _SERVER = re.compile(r"\w[\w.-]*(?::(?P<port>\d{1,5}))?", re.ASCII)
 
@@ -33,7 +34,14 @@ def engine_choice(arguments: Namespace) -> EngineChoice:
     name: str = arguments.engine
     for option in options_of("run"):
         if name in option.refused and option.given(arguments):
-            raise UsageError(f"{option.name} is not possible with --engine {name}: {option.refused[name]}")
+            raise UsageError(
+                Message(
+                    "{option} is not possible with --engine {engine}: {advice}",
+                    option=option.name,
+                    engine=name,
+                    advice=Message(option.refused[name]),
+                )
+            )
     if name == "builtin":
         return EngineChoice()
     servers = _servers(arguments.remote)

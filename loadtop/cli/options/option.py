@@ -3,6 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loadtop.i18n import Translatable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +76,7 @@ class Option:
     dest: str = ""
     commands: tuple[str, ...] = ()
     help_for: Mapping[str, str] = field(default_factory=dict[str, str])
-    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    refused: "Mapping[str, Translatable]" = field(default_factory=dict[str, str])
     own_plan: tuple[str, ...] = ()
     conflict: str = ""
     ab: str = ""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from loadtop.cli.options.commands import COMMANDS
 from loadtop.cli.options.option import Choice, Group, Number, Option, output_file
-from loadtop.i18n import LANGUAGES
+from loadtop.i18n import LANGUAGES, Translatable
 from loadtop.servers.registry import KINDS
 
 ENGINES = ("builtin", "locust", "jmeter")
@@ -23,8 +23,11 @@ INTERVAL = Number(least=0.1)
 """Below 0.1 s, the kernel's clock ticks of 10 ms are too coarse for CPU shares, and watching costs too much."""
 
 LOADS, MEASURES = ("run", "tune"), ("run", "tune", "watch", "demo")
-BUILTIN_ONLY = dict.fromkeys(("locust", "jmeter"), "leave it out, or use the built-in engine")
+LEAVE_OUT: Translatable = "leave it out, or use the built-in engine"
+BUILTIN_ONLY = dict.fromkeys(("locust", "jmeter"), LEAVE_OUT)
 PLANS = ("locust", "jmeter")
+ADD_ENGINE: Translatable = "add --engine locust or --engine jmeter"
+ADD_JMETER: Translatable = "add --engine jmeter"
 TUNE_CHOOSES = {"tune": "it chooses the steps itself; leave the option out"}
 TIMES = "it needs the time of each request, which no command tells; leave the option out"
 SESSION = "recording: a file, or a name from `loadtop sessions list`"
@@ -164,11 +167,11 @@ GROUPS = (
         Option("--engine", "NAME", "what generates the load: builtin, locust or jmeter", Choice(ENGINES), "builtin"),
         Option("--generator", "NAME=PLACE",
             "generate the load on this machine: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
-            repeatable=True, refused={"builtin": "add --engine locust or --engine jmeter"}),
+            repeatable=True, refused={"builtin": ADD_ENGINE}),
         Option("--plan", "FILE", "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path,
-            refused={"builtin": "add --engine locust or --engine jmeter"}),
+            refused={"builtin": ADD_ENGINE}),
         Option("-R --remote", "HOST,HOST", "generate the load on these jmeter-servers: HOST or HOST:PORT",
-            refused=dict.fromkeys(("builtin", "locust"), "add --engine jmeter")),
+            refused={"builtin": ADD_JMETER, "locust": ADD_JMETER}),
     ),
     Group(
         "monitoring",

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import lcm
 
 from loadtop.engines.jmeter.user_plan import UserPlan
-from loadtop.engines.settings import Machine, check_options, duration_of, impossible, users_for_rate
+from loadtop.engines.settings import Machine, check_targets, duration_of, impossible, users_for_rate
 from loadtop.generator.plan import Plan, PlanError, Step
 from loadtop.i18n.message import Message
 
@@ -58,9 +58,7 @@ class JmeterSettings:
 
 def check(plan: Plan) -> None:
     """Raise PlanError for what JMeter cannot do, if the plan is not the user's own."""
-    check_options(plan, "jmeter")
-    if plan.more_workers or plan.workers > 1:
-        raise impossible("--workers", "jmeter", Message("leave it out, one process uses all cores"))
+    check_targets(plan, "jmeter")
     if plan.verify_tls and any(target.scheme == "https" for target in plan.targets):
         raise PlanError("--engine jmeter does not check certificates: add --insecure to accept that")
     for target in plan.targets:

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from loadtop.engines.settings import Machine, check_options, impossible, users_for_rate
+from loadtop.engines.settings import Machine, check_targets, impossible, users_for_rate
 from loadtop.generator.plan import Plan, Step
 from loadtop.i18n.message import Message
 
@@ -26,11 +26,9 @@ class LocustSettings:
 
 def check(plan: Plan) -> None:
     """Raise PlanError for what Locust cannot do."""
-    if any(step.requests is not None for step in plan.steps):
-        raise impossible("-n", "locust", Message("give a time with -t or --step-time"))
     if plan.more_workers:
         raise impossible("--workers auto", "locust", Message("give a number of workers"))
-    check_options(plan, "locust")
+    check_targets(plan, "locust")
 
 
 def users_of(step: Step) -> int:

@@ -13,7 +13,7 @@ from loadtop.engines.jmeter.settings import JmeterSettings, check, samplers, sha
 from loadtop.engines.jmeter.test_plan import jmx
 from loadtop.engines.jmeter.user_plan import read_user_plan
 from loadtop.engines.settings import Machine
-from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target
+from loadtop.generator.plan import Plan, PlanError, Step, Target
 
 PAGE = Target.parse("http://web1/a?b=c&d", headers=(("X-Test", 'a<"b"'),))
 TEN_S = Step(concurrency=4, duration_s=10)
@@ -76,8 +76,6 @@ def test_weights_become_so_many_samplers() -> None:
 @pytest.mark.parametrize(
     ("refused", "words"),
     [
-        (Plan((PAGE,), (TEN_S,), proxy=Proxy("p", 1)), "-X is not possible"),
-        (Plan((PAGE,), (TEN_S,), workers=2), "--workers is not possible"),
         (plan(Target.parse("https://web1/")), "--insecure"),
         (plan(Target.parse("http://web1/", method="PURGE")), "-m PURGE"),
         (plan(Target.parse("http://web1/", method="POST", body=b"\xff")), "not plain text"),

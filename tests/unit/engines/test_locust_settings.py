@@ -18,7 +18,7 @@ from loadtop.engines.locust.settings import (
     users_of,
 )
 from loadtop.engines.settings import LOCAL, Machine
-from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target
+from loadtop.generator.plan import Plan, PlanError, Step, Target
 
 
 def plan(*steps: Step, **settings: Any) -> Plan:
@@ -60,9 +60,8 @@ def test_a_rate_has_users_enough() -> None:
 @pytest.mark.parametrize(
     ("wrong", "word"),
     [
-        (plan(Step(concurrency=1, requests=5)), "-n is not possible"),
-        (plan(proxy=Proxy("h", 80)), "-X is not possible"),
-        (plan(bind="127.0.0.1"), "-B is not possible"),
+        (plan(Step(concurrency=1, duration_s=1.0, targets=(0,))), "a step with targets of its own is not possible"),
+        (plan(more_workers=True), "--workers auto is not possible"),
     ],
 )
 def test_what_locust_cannot_do_is_refused(wrong: Plan, word: str) -> None:
