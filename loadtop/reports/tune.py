@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from loadtop.analysis.tune.knee import Knee, Point, points
 from loadtop.analysis.tune.result import TuneResult
-from loadtop.analysis.tune.sizing import FULL_POOL, BoundName, Sizing
+from loadtop.analysis.tune.sizing import BoundName, Sizing
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.finding import NONE
@@ -15,7 +15,7 @@ from loadtop.i18n.figures import figure
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.text import TITLES, against
 from loadtop.reports.text import wrapped as wrapped_wide
-from loadtop.servers.registry import VERDICTS
+from loadtop.servers.registry import VERDICTS, WORKERS
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
 BAR = 44
@@ -177,7 +177,7 @@ def _sizing(sizing: Sizing) -> list[str]:
     now = "" if sizing.pool.capacity is None else tr(" (now {number})", number=sizing.pool.capacity)
     binds = tr(BINDS[sizing.binding])
     lines = [
-        tr("Set {setting}", setting=sizing.setting)
+        tr("Set {setting}", setting=sizing.workers.setting)
         + pool
         + tr(" to {value}{now}: {what} binds", value=sizing.value, now=now, what=binds)
     ]
@@ -195,14 +195,9 @@ def _caution(sizing: Sizing) -> str:
             "The pool itself was the limit, so what more workers would do is computed, not measured: "
             "set it, and tune again to confirm."
         )
-    if sizing.pool.kind == "fpm":
-        return tr("Reload php-fpm for it to take effect.")
-    text = tr("ServerLimit needs a restart, not a reload.")
-    if (
-        sizing.pool.capacity is not None
-        and sizing.value < sizing.pool.capacity
-        and sizing.binding is not BoundName.MEMORY
-    ):
+    text = tr(sizing.workers.apply)
+    fewer = sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity
+    if fewer and sizing.workers.takes_page and sizing.binding is not BoundName.MEMORY:
         text += tr(
             " More workers than that serve no faster, but slow clients and kept-alive connections hold workers that "
             "this load does not: leave room for them, as far as memory allows."
@@ -211,15 +206,13 @@ def _caution(sizing: Sizing) -> str:
 
 
 def _no_sizing(tuned: TuneResult) -> str:
-    full = tuned.limit is not None and tuned.limit.bottleneck in FULL_POOL.values()
+    full = tuned.limit is not None and tuned.limit.bottleneck in {workers.verdict for workers in WORKERS.values()}
     if full or any(result.pools for result in tuned.steps):
         return tr(
             "No setting can be given: the knee was not reached, so nothing measured bounds the number of workers."
         )
-    return tr(
-        "No setting can be given: the server's workers were not seen. Enable mod_status (or php-fpm's pm.status_path) "
-        "and give its page with --apache URL (--fpm URL)."
-    )
+    unseen = tr("No setting can be given: the server's workers were not seen.")
+    return " ".join([unseen, *(tr(workers.enable) for workers in WORKERS.values())])
 
 
 def wrapped(text: str, indent: str) -> list[str]:

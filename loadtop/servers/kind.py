@@ -11,6 +11,7 @@ from loadtop.rates.metrics import HostMetric
 from loadtop.rates.records import HostRates
 from loadtop.rates.server import ServerRates
 from loadtop.servers.report import Report
+from loadtop.servers.workers import Workers
 
 R = TypeVar("R", bound=ServerReading)
 
@@ -38,6 +39,7 @@ class Kind(ServerKind, Generic[R]):
     verdicts: tuple[Verdict, ...]
     demands: Demands
     report: Report[R]
+    workers: Workers[R] | None = None
 
     def readings(self, sample: HostSample | None) -> tuple[R, ...]:
         """What was read of this kind in a sample."""

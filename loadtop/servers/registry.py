@@ -1,5 +1,7 @@
 """Every kind of server once. A new kind is one line here, in ``collectors`` and in ``tui``."""
 
+from typing import Any
+
 from loadtop.diagnosis.diagnoser import HEADROOM, MACHINE_VERDICTS
 from loadtop.diagnosis.verdict import Verdict, ranked
 from loadtop.i18n import Translatable
@@ -9,6 +11,7 @@ from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.kind import AnyKind
 from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.workers import Workers
 
 KINDS: tuple[AnyKind, ...] = (
     APACHE,
@@ -23,6 +26,9 @@ VERDICTS: tuple[Verdict, ...] = ranked((*MACHINE_VERDICTS, *(verdict for kind in
 
 PROCESS_GROUPS = (*(kind.group for kind in KINDS), LOADTOP, OTHER)
 """What a process can belong to, servers first."""
+
+WORKERS: dict[str, Workers[Any]] = {kind.name: kind.workers for kind in KINDS if kind.workers is not None}
+"""How the workers of each kind of server are measured and limited, by its name."""
 
 DEMANDS = tuple(kind.demands for kind in KINDS)
 

@@ -6,9 +6,10 @@ from enum import StrEnum
 from typing import Any
 
 from loadtop.analysis.tune.knee import Knee
-from loadtop.analysis.tune.pools import Pool, allowed, configuration
 from loadtop.analysis.tune.step import StepResult
 from loadtop.i18n import Message
+from loadtop.servers.registry import WORKERS
+from loadtop.servers.workers import WorkerPool, Workers
 
 CPU_FULL = 90.0
 """Percent busy at which the ``cpu`` verdict is given: workers beyond that find no processor."""
@@ -19,9 +20,6 @@ RESERVE = 0.9
 LEAST_STEPS = 3
 """Steps with differing numbers of busy workers from which the memory of a busy worker is told from that of an idle
 one."""
-
-FULL_POOL = {"apache": "apache-workers", "fpm": "fpm-workers"}
-"""The verdict under which a pool itself was the limit: what was measured then tells nothing about larger ones."""
 
 
 class BoundName(StrEnum):
@@ -62,7 +60,7 @@ class Sizing:
     that the pool itself was the limit, so that the value is a forecast, to be confirmed by tuning again.
     """
 
-    pool: Pool
+    pool: WorkerPool
     value: int
     bounds: tuple[Bound, ...]
     memory: WorkerMemory | None
@@ -74,19 +72,19 @@ class Sizing:
         return self.bounds[0].name
 
     @property
-    def setting(self) -> str:
-        return "pm.max_children" if self.pool.kind == "fpm" else "MaxRequestWorkers"
+    def workers(self) -> Workers[Any]:
+        return WORKERS[self.pool.kind]
 
     def as_json(self) -> dict[str, Any]:
         """``sizing`` of the JSON summary. ``per_process_kb`` is for one process, with all its threads."""
         threads = self.pool.threads_per_child or 1
         each = None if self.memory is None else round(self.memory.worker_kb * threads)
         return {
-            "max_request_workers": self.value if self.setting == "MaxRequestWorkers" else None,
+            "max_request_workers": self.value if self.workers.setting == "MaxRequestWorkers" else None,
             "binding": str(self.binding),
             "per_process_kb": each,
             "basis": None if self.memory is None else self.memory.basis,
-            "setting": self.setting,
+            "setting": self.workers.setting,
             "value": self.value,
             "pool": self.pool.name or None,
             "now": self.pool.capacity,
@@ -102,7 +100,7 @@ def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | N
     pool = _pool(results, limit)
     if pool is None or not results:
         return None
-    full = limit is not None and limit.bottleneck == FULL_POOL[pool.kind]
+    full = limit is not None and limit.bottleneck == WORKERS[pool.kind].verdict
     if not full and (knee is None or not knee.bounded):
         return None
     memory = worker_memory(results, pool)
@@ -115,14 +113,15 @@ def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | N
     bounds = sorted((bound for bound in found if bound is not None), key=lambda bound: bound.workers)
     if not bounds:
         return None
-    value = allowed(pool, max(1, bounds[0].workers))
-    return Sizing(pool, value, tuple(bounds), memory, full, configuration(pool, value))
+    workers = WORKERS[pool.kind]
+    value = workers.allowed(pool, max(1, bounds[0].workers))
+    return Sizing(pool, value, tuple(bounds), memory, full, workers.configuration(pool, value))
 
 
-def worker_memory(results: Sequence[StepResult], pool: Pool) -> WorkerMemory | None:
+def worker_memory(results: Sequence[StepResult], pool: WorkerPool) -> WorkerMemory | None:
     """From the steps in which nothing was swapped; ``None`` where memory was not measured."""
     calm = [result for result in results if not result.swaps and result.room_kb is not None]
-    known: list[tuple[Pool, float]] = []
+    known: list[tuple[WorkerPool, float]] = []
     others = 0.0
     for result in calm:
         for each in result.pools:
@@ -141,7 +140,7 @@ def worker_memory(results: Sequence[StepResult], pool: Pool) -> WorkerMemory | N
     return WorkerMemory(_per_worker(known), basis, max(0.0, room - others))
 
 
-def _per_worker(known: Sequence[tuple[Pool, float]]) -> float:
+def _per_worker(known: Sequence[tuple[WorkerPool, float]]) -> float:
     """What an idle worker takes, plus by how much it grows while it is busy; least squares over the steps."""
     started = max(1.0, sum(pool.started for pool, _ in known) / len(known))
     whole = max(memory / max(1, pool.started) for pool, memory in known)
@@ -157,10 +156,10 @@ def _per_worker(known: Sequence[tuple[Pool, float]]) -> float:
     return max(idle / started + slope, 1.0)
 
 
-def _pool(results: Sequence[StepResult], limit: StepResult | None) -> Pool | None:
+def _pool(results: Sequence[StepResult], limit: StepResult | None) -> WorkerPool | None:
     """The pool that is the limit, the fullest of several; otherwise the web server's, or the only one there is."""
     newest = next((result.pools for result in reversed(results) if result.pools), ())
-    full = [pool for pool in newest if limit is not None and FULL_POOL[pool.kind] == limit.bottleneck]
+    full = [pool for pool in newest if limit is not None and WORKERS[pool.kind].verdict == limit.bottleneck]
     if full:
         return max(full, key=lambda pool: pool.busy / (pool.capacity or pool.started or 1))
     return next((pool for pool in newest if not pool.name), next(iter(newest), None))
@@ -201,7 +200,7 @@ def _by_knee(knee: Knee | None) -> Bound | None:
     return Bound(BoundName.KNEE, knee.until, Message(template, c=knee.concurrency, until=knee.until))
 
 
-def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Pool) -> Bound | None:
+def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: WorkerPool) -> Bound | None:
     """As many as were ever busy while throughput was at its best, and one for the status page."""
     until = None if knee is None else knee.until
     busy = [
@@ -212,13 +211,13 @@ def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Pool)
     ]
     if not busy or not max(busy):
         return None
-    if pool.kind == "apache":
+    if WORKERS[pool.kind].takes_page:
         text = Message("{number} were busy at most, and the status page", number=max(busy))
         return Bound(BoundName.SCOREBOARD, max(busy) + 1, text)
     return Bound(BoundName.SCOREBOARD, max(busy), Message("{number} were busy at most", number=max(busy)))
 
 
-def _by_cpu(pool: Pool, limit: StepResult | None) -> Bound | None:
+def _by_cpu(pool: WorkerPool, limit: StepResult | None) -> Bound | None:
     """A full pool on a free processor: at how many workers the processor would be full (utilisation law)."""
     used = None if limit is None else limit.used
     if used is None or used < 1.0 or not pool.capacity:

@@ -8,13 +8,16 @@ from typing import Any
 
 from loadtop.analysis.statistic import latency_json
 from loadtop.analysis.targets import TargetMeans, TargetValues, target_values, targets
-from loadtop.analysis.tune.pools import Pool, pools
 from loadtop.analysis.tune.steady_state import Window, steady_window
 from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import Message
 from loadtop.model import Distribution, HostSample, LoadSample, LoadState
 from loadtop.model.histogram import merge
+from loadtop.model.server import Role
 from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import HostView
+from loadtop.servers.registry import KINDS, WORKERS
+from loadtop.servers.workers import WorkerPool
 
 Json = dict[str, Any]
 
@@ -39,7 +42,7 @@ class Interval:
     latency: Distribution | None
     findings: tuple[Finding, ...]
     targets: dict[str, TargetValues]
-    pools: tuple[Pool, ...]
+    pools: tuple[WorkerPool, ...]
     room_kb: float | None
 
     @classmethod
@@ -48,7 +51,7 @@ class Interval:
         if load.requests is None or before.requests is None or load.requests < before.requests:
             return None
         first = next(iter(targets(snapshot)), None)
-        found = () if first is None else pools(first)
+        found = () if first is None else worker_pools(first)
         diagnosis = snapshot.diagnosis
         return cls(
             snapshot.at,
@@ -103,7 +106,7 @@ class StepResult:
     swap_used: float | None
     swap_kb_s: float | None
     verdict: Finding
-    pools: tuple[Pool, ...]
+    pools: tuple[WorkerPool, ...]
     room_kb: float | None
     used: float | None = None
 
@@ -260,7 +263,18 @@ def _verdict(part: Sequence[Interval], swap_kb_s: float | None) -> Finding:
     return next(f for f in reversed(later) if counts[f.bottleneck, f.host] == most)
 
 
-def _room(sample: HostSample, found: Iterable[Pool]) -> float | None:
+def worker_pools(host: HostView) -> tuple[WorkerPool, ...]:
+    """The pools of the machine in its newest interval, those nearest to the data first."""
+    processes = [] if host.rates is None else [row.process for row in host.rates.processes or ()]
+    found: list[WorkerPool] = []
+    for kind in sorted(KINDS, key=lambda kind: list(Role).index(kind.role), reverse=True):
+        if kind.name in WORKERS:
+            own = [process for process in processes if process.group == kind.group]
+            found += WORKERS[kind.name].pools(kind.rates(host.rates), own)
+    return tuple(found)
+
+
+def _room(sample: HostSample, found: Iterable[WorkerPool]) -> float | None:
     """Memory in kB that the servers of a machine can have."""
     taken = sum(pool.memory_kb for pool in found if pool.memory_kb is not None)
     available = None if sample.memory is None else sample.memory.available_kb
@@ -271,16 +285,16 @@ def _room(sample: HostSample, found: Iterable[Pool]) -> float | None:
     return float(limit)
 
 
-def _mean_pools(seen: Iterable[tuple[Pool, ...]]) -> tuple[Pool, ...]:
+def _mean_pools(seen: Iterable[tuple[WorkerPool, ...]]) -> tuple[WorkerPool, ...]:
     """Each pool with the means of what changes, and the newest of what does not."""
-    found: dict[tuple[str, str], list[Pool]] = {}
+    found: dict[tuple[str, str], list[WorkerPool]] = {}
     for each in seen:
         for pool in each:
             found.setdefault((pool.kind, pool.name), []).append(pool)
     return tuple(_mean_pool(part) for part in found.values())
 
 
-def _mean_pool(part: Sequence[Pool]) -> Pool:
+def _mean_pool(part: Sequence[WorkerPool]) -> WorkerPool:
     rss = [pool.rss_kb for pool in part if pool.rss_kb is not None]
     shared = [pool.shared_kb for pool in part if pool.shared_kb is not None]
     return replace(

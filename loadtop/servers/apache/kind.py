@@ -13,6 +13,7 @@ from loadtop.rates.server import ServerRates
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 from loadtop.servers.apache.report import REPORT
 from loadtop.servers.apache.verdict import APACHE_WORKERS
+from loadtop.servers.apache.workers import WORKERS
 from loadtop.servers.kind import Kind, StatusOption
 
 KEEPALIVE_SHARE = 0.1
@@ -78,4 +79,5 @@ APACHE = Kind(
     verdicts=(APACHE_WORKERS,),
     demands=_demands,
     report=REPORT,
+    workers=WORKERS,
 )

@@ -11,6 +11,7 @@ from loadtop.servers.kind import Kind, StatusOption
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 from loadtop.servers.php_fpm.report import REPORT
 from loadtop.servers.php_fpm.verdict import FPM_WORKERS
+from loadtop.servers.php_fpm.workers import WORKERS
 
 
 def _sum(read: Callable[[ServerRates[FpmPool]], float | None]) -> Callable[[HostView], float | None]:
@@ -47,4 +48,5 @@ PHP_FPM = Kind(
     verdicts=(FPM_WORKERS,),
     demands=_demands,
     report=REPORT,
+    workers=WORKERS,
 )

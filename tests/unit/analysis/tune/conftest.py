@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.tune.pools import Pool
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.cpu import MORE_CPU
 from loadtop.diagnosis.finding import Finding
 from loadtop.i18n import Message
 from loadtop.model.histogram import distribution
+from loadtop.servers.workers import WorkerPool
 
 
-def pool(busy: int, **changes: Any) -> Pool:
+def pool(busy: int, **changes: Any) -> WorkerPool:
     """A prefork Apache with 40 slots: 8 MB for each process and 12 MB more for a busy one, 2 MB of it shared."""
     fields: dict[str, Any] = {
         "kind": "apache", "name": "", "manager": "prefork", "capacity": 40, "started": 40, "busy": busy,
         "busy_most": busy, "threads_per_child": None, "processes": 40,
         "rss_kb": 41 * 10_240 + busy * 12_288, "shared_kb": 41 * 2_048.0,
     }  # fmt: skip
-    return Pool(**{**fields, **changes})
+    return WorkerPool(**{**fields, **changes})
 
 
 def result(concurrency: int, rps: float, **changes: Any) -> StepResult:
@@ -41,7 +41,7 @@ def result(concurrency: int, rps: float, **changes: Any) -> StepResult:
 
 
 @pytest.fixture
-def a_pool() -> Callable[..., Pool]:
+def a_pool() -> Callable[..., WorkerPool]:
     return pool
 
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.tune.pools import Pool, pools
+from loadtop.analysis.tune.step import worker_pools
 from loadtop.model import HostState, Process
 from loadtop.rates.compute import host_rates
 from loadtop.rates.measured import HostView
 from loadtop.servers.registry import KINDS
+from loadtop.servers.workers import WorkerPool
 
 
 def process(pid: int, rss_kb: int, pss_kb: int | None) -> Process:
@@ -17,35 +18,35 @@ def process(pid: int, rss_kb: int, pss_kb: int | None) -> Process:
 
 
 @pytest.fixture
-def pool_of(machine: Any) -> Callable[..., Pool]:
+def pool_of(machine: Any) -> Callable[..., WorkerPool]:
     """Apache's pool with these processes."""
 
-    def build(*processes: Process) -> Pool:
+    def build(*processes: Process) -> WorkerPool:
         changes = {"processes": processes}
         before, sample = machine.sample(changes=changes), machine.sample(board="WWW" + "_" * 7, changes=changes)
         state = HostState("web1", "target", sample, fresh=True)
-        return pools(HostView(state, host_rates(before, sample, KINDS), 0.0))[0]
+        return worker_pools(HostView(state, host_rates(before, sample, KINDS), 0.0))[0]
 
     return build
 
 
-def test_shared_pages_count_once(pool_of: Callable[..., Pool]) -> None:
+def test_shared_pages_count_once(pool_of: Callable[..., WorkerPool]) -> None:
     pool = pool_of(*(process(pid, 10_000, 4_000) for pid in range(1, 5)))
     assert (pool.rss_kb, pool.memory_kb) == (40_000, 16_000)
     assert (pool.busy, pool.capacity, pool.manager) == (2, 10, "prefork")
 
 
-def test_growth_since_pss_was_read_counts(pool_of: Callable[..., Pool]) -> None:
+def test_growth_since_pss_was_read_counts(pool_of: Callable[..., WorkerPool]) -> None:
     """One process has 12 MB more than when its PSS was read."""
     pool = pool_of(*(process(pid, 10_000, 4_000) for pid in range(1, 5)), process(9, 22_000, 4_000))
     assert pool.memory_kb == 5 * 4_000 + 12_000
 
 
-def test_a_process_that_shares_less_is_not_taken_for_the_others(pool_of: Callable[..., Pool]) -> None:
+def test_a_process_that_shares_less_is_not_taken_for_the_others(pool_of: Callable[..., WorkerPool]) -> None:
     pool = pool_of(*(process(pid, 10_000, 4_000) for pid in range(1, 4)), process(9, 1_000, 900))
     assert pool.memory_kb == 3 * 4_000 + 900
 
 
-def test_without_pss_it_is_rss(pool_of: Callable[..., Pool]) -> None:
+def test_without_pss_it_is_rss(pool_of: Callable[..., WorkerPool]) -> None:
     pool = pool_of(*(process(pid, 10_000, None) for pid in range(1, 5)))
     assert (pool.shared_kb, pool.memory_kb) == (None, 40_000)

@@ -5,16 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.analysis.tune.pools import Pool, configuration
 from loadtop.analysis.tune.result import TuneResult
 from loadtop.analysis.tune.sizing import BoundName, Sizing, worker_memory
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message
 from loadtop.reports.tune import report
+from loadtop.servers.apache.workers import WORKERS
+from loadtop.servers.workers import WorkerPool
 
 Result = Callable[..., StepResult]
-APool = Callable[..., Pool]
+APool = Callable[..., WorkerPool]
 
 
 def sized(results: Sequence[StepResult]) -> Sizing:
@@ -25,7 +26,7 @@ def sized(results: Sequence[StepResult]) -> Sizing:
 
 def test_memory_binds_where_it_swaps(swapping: Sequence[StepResult]) -> None:
     found = sized(swapping)
-    assert (found.value, found.bounds[0].name, found.setting) == (7, "memory", "MaxRequestWorkers")
+    assert (found.value, found.bounds[0].name, found.workers.setting) == (7, "memory", "MaxRequestWorkers")
     assert found.memory is not None
     assert found.memory.basis == "pss"
     assert "MaxRequestWorkers   7" in found.configuration
@@ -88,7 +89,7 @@ def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> N
         for n in (1, 2, 4, 8, 16)
     ]
     found = sized(results)
-    assert found.setting == "pm.max_children"
+    assert found.workers.setting == "pm.max_children"
     assert found.configuration.startswith(f"[shop]\npm.max_children = {found.value}")
     figures = found.as_json()
     assert figures["max_request_workers"] is None
@@ -103,7 +104,7 @@ def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> N
 def test_threads_come_in_whole_processes(
     workers: int, threads: int | None, expected: tuple[int, int, int], a_pool: APool
 ) -> None:
-    text = configuration(a_pool(1, manager="event", threads_per_child=threads), workers)
+    text = WORKERS.configuration(a_pool(1, manager="event", threads_per_child=threads), workers)
     each, servers, limit = expected
     assert text.split() == [
         "<IfModule", "mpm_event_module>", "ServerLimit", str(servers), "ThreadsPerChild", str(each),
