@@ -7,7 +7,7 @@ sleeping     20 requests to a page that sleeps 1 s behind a pool of 5 take 20, 1
 memory       a million requests leave the worker's memory where it was
 percentiles  p50, p90 and p99 are ab's, within 2 % or 0.1 ms, in alternating runs
 stall        a server that stalls for 1 s every 5 s: the open model shows it in p99, the closed one does not
-growth       --workers auto: a worker that fills its core gets another, while a core is idle; no request is lost
+scaling      --workers auto: a worker that fills its core gets another, while a core is idle; no request is lost
 """
 
 import argparse
@@ -175,7 +175,7 @@ CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n
 """Always the same bytes for the server; thousands of chunks to take apart for the worker."""
 
 
-async def _growth() -> Shown:
+async def _scaling() -> Shown:
     passed: list[float] = []
 
     async def watch(pool: LoadPool) -> None:
@@ -201,7 +201,7 @@ PROOFS: dict[str, Callable[[], Coroutine[None, None, Shown]]] = {
     "memory": _memory,
     "percentiles": _percentiles,
     "stall": _stall,
-    "growth": _growth,
+    "scaling": _scaling,
 }
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class Connections:
         gave_up: Callable[[], None],
         first_connected: Callable[[], None],
     ) -> None:
-        self.members: set[Connection] = set()
+        self.slots: set[Connection] = set()
         self.idle: set[Connection] = set()
         self.limit = 0
         self.closed_down = False
@@ -67,27 +67,27 @@ class Connections:
     @property
     def busy(self) -> int:
         """Connections with a request in flight."""
-        return len(self.members) - len(self.idle)
+        return len(self.slots) - len(self.idle)
 
     @property
     def open(self) -> int:
-        return sum(1 for each in self.members if each.transport is not None)
+        return sum(1 for each in self.slots if each.transport is not None)
 
     def use(self, source: RequestSource, first: Exchange, limit: int) -> None:
         """From now on ``source`` decides when to send, on at most ``limit`` connections."""
         self._source = source
         self._first_exchange = first
-        for connection in self.members:
+        for connection in self.slots:
             connection.source = source
         self.set_limit(limit)
 
     def set_limit(self, limit: int) -> None:
         """Change the number of connections: idle ones close at once, busy ones after their response."""
         self.limit = limit
-        for connection in list(self.idle)[: max(0, len(self.members) - limit)]:
+        for connection in list(self.idle)[: max(0, len(self.slots) - limit)]:
             self._remove(connection)
-        surplus = len(self.members) - limit
-        for connection in self.members:
+        surplus = len(self.slots) - limit
+        for connection in self.slots:
             connection.surplus = surplus > 0 and connection not in self.idle
             surplus -= connection.surplus
             connection.leave_fast_path()
@@ -102,10 +102,10 @@ class Connections:
         if self.idle:
             return self.idle.pop()
         limit = self.limit if self._results.ever_connected else min(1, self.limit)
-        if len(self.members) >= limit or self._source is None or self._first_exchange is None:
+        if len(self.slots) >= limit or self._source is None or self._first_exchange is None:
             return None
         connection = Connection(self._source, self, self._first_exchange, keepalive=self._plan.keepalive)
-        self.members.add(connection)
+        self.slots.add(connection)
         return connection
 
     def send(self, connection: Connection, at: int) -> None:
@@ -122,7 +122,7 @@ class Connections:
         """The connection has nothing to send now. If no requests are left, it closes: an idle connection occupies a
         worker of a prefork server, for which requests in flight may be waiting."""
         none_left = self._source is None or self._source.left <= 0
-        if self.closed_down or none_left or connection.surplus or len(self.members) > self.limit:
+        if self.closed_down or none_left or connection.surplus or len(self.slots) > self.limit:
             self._remove(connection)
         else:
             connection.state = DISCONNECTED if connection.transport is None else IDLE
@@ -160,7 +160,7 @@ class Connections:
         self.closed(connection, retry=False)
 
     def closed(self, connection: Connection, *, retry: bool) -> None:
-        if connection not in self.members or connection in self.idle:
+        if connection not in self.slots or connection in self.idle:
             return
         if retry and not self.closed_down:
             self._connect(connection)
@@ -184,7 +184,7 @@ class Connections:
         self.connector.connect(connection)
 
     def _remove(self, connection: Connection) -> None:
-        self.members.discard(connection)
+        self.slots.discard(connection)
         self.idle.discard(connection)
         if connection.transport is not None:
             connection.abort()
@@ -207,7 +207,7 @@ class Connections:
         Connections that the server takes too long to close are closed."""
         late: list[Connection] = []
         earliest = answered = at
-        for connection in self.members:
+        for connection in self.slots:
             if connection.state in BUSY:
                 if at - connection.started >= timeout_ns:
                     late.append(connection)
@@ -223,7 +223,7 @@ class Connections:
     def close(self) -> None:
         """Close every connection; nothing is counted any more."""
         self.closed_down = True
-        for connection in list(self.members):
+        for connection in list(self.slots):
             self.connector.cancel(connection)
             self._remove(connection)
         self.connector.close()

@@ -175,16 +175,17 @@ class Plan:
 
         :raises PlanError: for anything else
         """
+        import msgspec
+
         try:
             data: dict[str, Any] = json.loads(text)
-            data["targets"] = tuple(_target(each, bodies) for each in data["targets"])
-            data["steps"] = tuple(_step(each) for each in data["steps"])
-            data["proxy"] = None if data.get("proxy") is None else Proxy(**data["proxy"])
-            data["tls"] = TlsOptions(**data.get("tls", {}))
-            return cls(**data)
-        except PlanError:
-            raise
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            for target in data["targets"]:
+                if target["body"] is not None:
+                    target["body"] = bodies[target["body"]]
+            return msgspec.convert(data, cls, builtin_types=(bytes,))
+        except (ValueError, TypeError, LookupError, msgspec.ValidationError) as error:
+            if isinstance(error.__cause__, PlanError):
+                raise error.__cause__ from None
             raise PlanError(
                 "this is not a plan of loadtop {version} ({reason}): make it again",
                 version=loadtop.__version__,
@@ -206,16 +207,3 @@ def _check_address(text: str) -> None:
         ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         raise PlanError("-B {text} is not an address: give one of this machine, such as 192.0.2.7", text=text) from None
-
-
-def _target(data: dict[str, Any], bodies: Sequence[bytes]) -> Target:
-    body = data.get("body")
-    data["headers"] = tuple((str(name), str(value)) for name, value in data.get("headers", ()))
-    data["body"] = None if body is None else bodies[body]
-    return Target(**data)
-
-
-def _step(data: dict[str, Any]) -> Step:
-    targets = data.get("targets")
-    data["targets"] = None if targets is None else tuple(targets)
-    return Step(**data)

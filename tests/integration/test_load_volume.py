@@ -15,7 +15,7 @@ from tests.loads.scripted import OK, read_request, scripted
 from tests.servers.apache import ApacheFactory
 
 MANY = 100_000
-CROWD = 10_000
+CONNECTIONS = 10_000
 
 
 def resident_kb(pid: int) -> int:
@@ -78,11 +78,11 @@ async def test_a_pool_of_five_serves_sleeping_pages_as_arithmetic_says(apache: A
 
 async def test_ten_thousand_connections_at_once() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < CROWD + 100:
-        run = await run_load(plan("http://127.0.0.1:1/", requests=CROWD, concurrency=CROWD))
+    if hard != resource.RLIM_INFINITY and hard < CONNECTIONS + 100:
+        run = await run_load(plan("http://127.0.0.1:1/", requests=CONNECTIONS, concurrency=CONNECTIONS))
         assert "ulimit -n" in str(run.last.message)
         return
-    resource.setrlimit(resource.RLIMIT_NOFILE, (CROWD + 100, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (CONNECTIONS + 100, hard))
     asked = 0
     seen = asyncio.Event()
 
@@ -97,16 +97,16 @@ async def test_ten_thousand_connections_at_once() -> None:
         async with scripted(handler=answer_when_seen) as server:
 
             async def watch(pool: LoadPool) -> None:
-                await until(lambda: server.open == CROWD, 60)
-                await until(lambda: (sample := pool.take()) is not None and sample.connections == CROWD)
+                await until(lambda: server.open == CONNECTIONS, 60)
+                await until(lambda: (sample := pool.take()) is not None and sample.connections == CONNECTIONS)
                 seen.set()
 
-            what = plan(server.url, requests=CROWD, concurrency=CROWD, keepalive=True, timeout_s=100)
+            what = plan(server.url, requests=CONNECTIONS, concurrency=CONNECTIONS, keepalive=True, timeout_s=100)
             started = time.monotonic()
             run = await run_load(what, during=watch, within_s=90)
             assert time.monotonic() - started < 90
         assert run.last.state is LoadState.DONE
-        assert run.last.requests == asked == server.connections == CROWD
+        assert run.last.requests == asked == server.connections == CONNECTIONS
         assert run.last.failed == 0
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -64,7 +64,7 @@ class Slots:
 
     def __init__(self, clock: Clock, slots: list[Slot], cost: int = 0) -> None:
         self.clock = clock
-        self.members = slots
+        self.slots = slots
         self.cost = cost
         self.sweeps = 0
         self.given_up: Callable[[], None] = lambda: None
