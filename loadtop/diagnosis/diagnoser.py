@@ -24,7 +24,7 @@ from loadtop.i18n import Message
 from loadtop.model import LoadSample
 from loadtop.rates.measured import HostView, Measured
 
-HEADROOM = Verdict(NONE, "·", "HEADROOM", "nothing is full", Family.NOTHING, clause=True)
+HEADROOM = Verdict(NONE, "·", "HEADROOM", "nothing is full", "No limit was reached", Family.NOTHING, clause=True)
 
 MACHINE_VERDICTS = (
     GENERATOR,

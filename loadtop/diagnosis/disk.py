@@ -118,6 +118,7 @@ DISK = Verdict(
     name=NAME,
     letter="D",
     title="DISK",
+    sentence="A disk is the limit",
     headline="is the limit",
     family=Family.STORAGE,
     explains=(Family.POOL,),

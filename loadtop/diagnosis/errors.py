@@ -49,6 +49,7 @@ ERRORS = Verdict(
     name=NAME,
     letter="E",
     title="ERRORS",
+    sentence="The server answers mostly with errors",
     headline="most answers are errors: the figures measure failures",
     clause=True,
     family=Family.ANSWERS,

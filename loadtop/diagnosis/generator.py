@@ -126,6 +126,7 @@ GENERATOR = Verdict(
     name=NAME,
     letter="G",
     title="GENERATOR",
+    sentence="The load generator is the limit",
     headline="the load generator is the limit, the figures are its own",
     clause=True,
     family=Family.CLIENT,

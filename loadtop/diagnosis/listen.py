@@ -83,6 +83,7 @@ LISTEN_QUEUE = Verdict(
     name=NAME,
     letter="L",
     title="LISTEN QUEUE",
+    sentence="The accept queue is the limit",
     headline="overflows",
     family=Family.POOL,
     explains=("waiting",),

@@ -96,6 +96,7 @@ MEMORY = Verdict(
     name=NAME,
     letter="M",
     title="MEMORY",
+    sentence="Memory is the limit",
     headline="is the limit",
     family=Family.MEMORY,
     explains=("disk", "cpu", "cpu-core", Family.POOL),

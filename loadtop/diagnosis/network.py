@@ -78,6 +78,7 @@ NETWORK = Verdict(
     name=NAME,
     letter="N",
     title="NETWORK",
+    sentence="The network line is the limit",
     headline="the line is the limit",
     clause=True,
     family=Family.NETWORK,

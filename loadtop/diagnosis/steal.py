@@ -50,6 +50,7 @@ STEAL = Verdict(
     name=NAME,
     letter="T",
     title="STEAL",
+    sentence="The hypervisor is the limit",
     headline="the hypervisor gives the CPU away",
     clause=True,
     family=Family.PROCESSOR,

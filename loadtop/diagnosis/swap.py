@@ -66,6 +66,7 @@ SWAP = Verdict(
     name=NAME,
     letter="S",
     title="SWAP",
+    sentence="Swapping is the limit",
     headline="is the limit",
     family=Family.MEMORY,
     explains=("memory", "disk", "cpu", "cpu-core", Family.POOL),

@@ -65,6 +65,7 @@ THROTTLED = Verdict(
     name=NAME,
     letter="R",
     title="THROTTLED",
+    sentence="The CPU quota is the limit",
     headline="a CPU quota is the limit",
     clause=True,
     family=Family.PROCESSOR,

@@ -37,17 +37,18 @@ class Verdict:
     """One limit that loadtop can name.
 
     ``name`` is a promise to scripts; ``letter`` stands for it on the time strip; ``title`` and ``headline`` are the
-    words of the cockpit and the reports. ``explains`` holds names and families of verdicts that are symptoms of this
-    one. ``role`` is that of the server whose pool it is: a pool explains those nearer to the client. ``of_load`` and
-    ``of_host`` assess one interval; ``headroom`` gives what is free of this resource. ``intervals`` of the newest three
-    must be over the threshold. ``doubtful``: the limit is not the server's, or cannot be seen. ``clause``: the headline
-    says all by itself. ``titles`` are the names of its evidence that no metric declares.
+    words of the cockpit, ``sentence`` those of the reports. ``explains`` holds names and families of verdicts that are
+    symptoms of this one. ``role`` is that of the server whose pool it is: a pool explains those nearer to the client.
+    ``of_load`` and ``of_host`` assess one interval; ``headroom`` gives what is free of this resource. ``intervals`` of
+    the newest three must be over the threshold. ``doubtful``: the limit is not the server's, or cannot be seen.
+    ``clause``: the headline says all by itself. ``titles`` are the names of its evidence that no metric declares.
     """
 
     name: Translatable
     letter: str
     title: Translatable
     headline: Translatable
+    sentence: Translatable
     family: Family
     explains: Collection[str] = ()
     role: Role | None = None

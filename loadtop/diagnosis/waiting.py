@@ -193,6 +193,7 @@ WAITING = Verdict(
     name=NAME,
     letter="W",
     title="WAITING",
+    sentence="Something that is not watched is the limit",
     headline="for something that is not watched",
     family=Family.POOL,
     intervals=RAISE_OF,

@@ -10,6 +10,7 @@ from loadtop.analysis.totals.settings import LOAD
 from loadtop.i18n import pad, plain, tr
 from loadtop.i18n.figures import figure
 from loadtop.reports.text import wrapped
+from loadtop.servers.registry import KINDS
 
 Json = dict[str, Any]
 
@@ -18,7 +19,7 @@ NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WIDTHS = 24, 10, 26
 NEVER = "{a} and {b} intervals, over {more} are needed"
 TELLING = frozenset({"better", "worse", "higher", "lower"})
-USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", "apache.busy"})
+USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", *(f"{kind.name}.busy" for kind in KINDS)})
 """Numbers of a machine that are shown also where they do not differ."""
 
 

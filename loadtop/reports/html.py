@@ -12,8 +12,7 @@ from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import language, plain, rendered, tr
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
 from loadtop.reports.tables import Table, how_long, shape, tables
-from loadtop.reports.text import TITLES
-from loadtop.servers.registry import KINDS
+from loadtop.servers.registry import KINDS, verdict_named
 
 Json = dict[str, Any]
 
@@ -75,8 +74,9 @@ def _verdict(result: RunResult) -> str:
         return f'<div class="verdict"><strong>{tr("The load failed: no verdict")}</strong><p>{why}</p></div>'
     where = tr(" on {host}", host=verdict["host"]) if verdict["host"] else ""
     kind = " none" if verdict["bottleneck"] == "none" else ""
+    sentence = text(tr(verdict_named(verdict["bottleneck"]).sentence) + where)
     return (
-        f'<div class="verdict{kind}"><strong>{text(tr(TITLES[verdict["bottleneck"]]) + where)}</strong> '
+        f'<div class="verdict{kind}"><strong>{sentence}</strong> '
         f'<span class="dim">{text(verdict["bottleneck"])}, {text(how_long(figures))}</span>'
         f"<p>{text(rendered(result.advice))}</p></div>"
     )

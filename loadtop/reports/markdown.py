@@ -8,7 +8,7 @@ from typing import Any
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import plain, rendered, tr
 from loadtop.reports.tables import Table, how_long, shape, tables
-from loadtop.reports.text import TITLES
+from loadtop.servers.registry import verdict_named
 
 Json = dict[str, Any]
 
@@ -50,7 +50,8 @@ def _verdict(result: RunResult) -> Iterator[str]:
         yield escaped(rendered(result.message))
         return
     where = tr(" on {host}", host=escaped(verdict["host"])) if verdict["host"] else ""
-    yield f"**{tr(TITLES[verdict['bottleneck']])}{where}** (`{verdict['bottleneck']}`, {how_long(figures)})"
+    sentence = tr(verdict_named(verdict["bottleneck"]).sentence)
+    yield f"**{sentence}{where}** (`{verdict['bottleneck']}`, {how_long(figures)})"
     yield ""
     yield escaped(rendered(result.advice))
 

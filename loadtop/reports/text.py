@@ -8,7 +8,7 @@ from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import pad, plain, rendered, tr, width
 from loadtop.i18n.figures import figure, mean_figure
 from loadtop.rates.records import HostRates
-from loadtop.servers.registry import KINDS
+from loadtop.servers.registry import KINDS, verdict_named
 
 Json = dict[str, Any]
 WIDTH = 78
@@ -16,26 +16,6 @@ TOLD_PCT = 1.0
 """From this share of the processors on, nice and interrupts are told as well."""
 MUCH_PCT = 10.0
 """Percent of a core, over the whole test, from which a process that belongs to no server is listed."""
-TITLES = {
-    "none": "No limit was reached",
-    "generator": "The load generator is the limit",
-    "client-ports": "The generator's ports are the limit",
-    "client-files": "The generator's file descriptors are the limit",
-    "errors": "The server answers mostly with errors",
-    "apache-workers": "Apache's worker slots are the limit",
-    "fpm-workers": "The php-fpm pool is the limit",
-    "haproxy-queue": "HAProxy's server slots are the limit",
-    "listen-queue": "The accept queue is the limit",
-    "swap": "Swapping is the limit",
-    "memory": "Memory is the limit",
-    "disk": "A disk is the limit",
-    "steal": "The hypervisor is the limit",
-    "throttled": "The CPU quota is the limit",
-    "cpu": "The CPU is the limit",
-    "cpu-core": "One core is the limit",
-    "network": "The network line is the limit",
-    "waiting": "Something that is not watched is the limit",
-}
 
 
 def report(result: RunResult) -> str:
@@ -65,7 +45,7 @@ def _verdict(result: RunResult) -> list[str]:
     load: Json | None = summary["load"]
     if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
         return [tr("The load failed: no verdict"), *wrapped(rendered(result.message), "  ")]
-    lines = [f"{tr(TITLES[verdict['bottleneck']])}{where}{held}  [{verdict['bottleneck']}]"]
+    lines = [f"{tr(verdict_named(verdict['bottleneck']).sentence)}{where}{held}  [{verdict['bottleneck']}]"]
     lines.extend(
         f"  {plain(item['metric']):<24} {figure(item['value']):>7} {item['unit']:<5} "
         f"{against(item['value'], item['threshold'])} {figure(item['threshold']):<6} {item['source']}"

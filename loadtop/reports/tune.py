@@ -13,9 +13,9 @@ from loadtop.diagnosis.verdict import Family
 from loadtop.i18n import plain, rendered, tr, width
 from loadtop.i18n.figures import figure
 from loadtop.model.histogram import mean, percentile
-from loadtop.reports.text import TITLES, against
+from loadtop.reports.text import against
 from loadtop.reports.text import wrapped as wrapped_wide
-from loadtop.servers.registry import VERDICTS, WORKERS
+from loadtop.servers.registry import VERDICTS, WORKERS, verdict_named
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
 BAR = 44
@@ -120,7 +120,7 @@ def _limit(tuned: TuneResult) -> list[str]:
         return [tr("No watched resource was found full where throughput stopped growing.")]
     where = tr(" on {host}", host=plain(limit.verdict.host)) if limit.verdict.host else ""
     since = tr(", from {c} connections on", c=limit.concurrency)
-    lines = [f"{tr(TITLES[str(limit.bottleneck)])}{where}{since}  [{limit.bottleneck}]"]
+    lines = [f"{tr(verdict_named(limit.bottleneck).sentence)}{where}{since}  [{limit.bottleneck}]"]
     lines.extend(
         f"  {plain(item.metric):<24}{figure(round(item.value, 1)):>6} {item.unit:<5} "
         f"{against(round(item.value, 1), item.threshold)} {figure(item.threshold):<5} {item.source}"

@@ -36,7 +36,7 @@ def test_the_pool_nearest_to_the_data_explains_those_before_it() -> None:
 
 
 def test_verdicts_that_explain_each_other_are_refused() -> None:
-    one = Verdict("one", "1", "ONE", "", Family.STORAGE, explains=("two",))
-    two = Verdict("two", "2", "TWO", "", Family.STORAGE, explains=("one",))
+    one = Verdict("one", "1", "ONE", "", "", Family.STORAGE, explains=("two",))
+    two = Verdict("two", "2", "TWO", "", "", Family.STORAGE, explains=("one",))
     with pytest.raises(ValueError, match="one, two"):
         ranked((one, two))

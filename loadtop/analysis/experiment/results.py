@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from loadtop.analysis.experiment.plan import Cell
+from loadtop.model.server import Role
+from loadtop.servers.registry import KINDS
+
+WEB = next(kind for kind in KINDS if kind.role is Role.WEB)
+"""The kind of web server whose workers the columns ``httpd_running`` and ``busy`` show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,8 @@ def cell_result(cell: Cell, figures: dict[str, Any], took_s: float, recording: s
         swap_kb_s=None if None in swap else sum(each for each in swap if each is not None),
         load1=_mean(host, "load1"),
         running=_mean(host, "running"),
-        httpd_running=_mean(host, "httpd", "running"),
-        busy=_mean(host, "apache", "busy"),
+        httpd_running=_mean(host, WEB.group, "running"),
+        busy=_mean(host, WEB.name, "busy"),
         received_kb_s=None if not seconds or received is None else received / 1024 / seconds,
         bottleneck=figures["verdict"]["bottleneck"],
         host=figures["verdict"]["host"],

@@ -142,6 +142,7 @@ APACHE_WORKERS = Verdict(
     name=VERDICT,
     letter="A",
     title="APACHE WORKERS",
+    sentence="Apache's worker slots are the limit",
     headline="are the limit",
     family=Family.POOL,
     role=Role.WEB,

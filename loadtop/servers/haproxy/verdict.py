@@ -113,6 +113,7 @@ HAPROXY_QUEUE = Verdict(
     name=VERDICT,
     letter="Q",
     title="HAPROXY QUEUE",
+    sentence="HAProxy's server slots are the limit",
     headline="is the limit",
     family=Family.POOL,
     role=Role.PROXY,

@@ -128,6 +128,7 @@ FPM_WORKERS = Verdict(
     name=VERDICT,
     letter="H",
     title="PHP-FPM WORKERS",
+    sentence="The php-fpm pool is the limit",
     headline="are the limit",
     family=Family.POOL,
     role=Role.APPLICATION,
