@@ -1,6 +1,6 @@
-"""This machine where there is no /proc (macOS, FreeBSD): what psutil tells. psutil is imported with the first sample.
+"""This machine where there is no /proc (macOS, FreeBSD): what psutil reports.
 
-Every part that psutil does not tell on a system is ``None``, with the reason in its outcome.
+Every part that psutil does not report on a system is ``None``, with the reason in its outcome.
 """
 
 import asyncio
@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import psutil
 
 from collectors import host_names
 from collectors.errors import AbsentError
@@ -40,9 +42,6 @@ from loadtop.model import (
     Scheduler,
     Swap,
 )
-
-if TYPE_CHECKING:
-    import psutil
 
 _STATES = {
     "running": "R",
@@ -112,8 +111,6 @@ class PsutilMachine:
         self._reader.shutdown(wait=False, cancel_futures=True)
 
     def _sample(self, own: frozenset[int]) -> HostSample:
-        import psutil
-
         began = time.perf_counter()
         at = time.monotonic()  # the uptime on all of these systems, which no change of the wall clock moves
         run = Outcomes()
@@ -148,8 +145,6 @@ class PsutilMachine:
         )
 
     def _processes(self, own: frozenset[int]) -> tuple[Process, ...]:
-        import psutil
-
         found: list[tuple[Process, int]] = []
         parents: dict[int, int] = {}
         for process in psutil.process_iter():
@@ -159,10 +154,18 @@ class PsutilMachine:
                 continue  # it ended, or may not be looked at
             ticks = self._ticks.get((row.pid, row.started_ticks), row.cpu_ticks)
             found.append((row, row.cpu_ticks - ticks))
-        rows = [(_with_group(row, parents, own), difference) for row, difference in found]
+        rows = [
+            (replace(row, group=LOADTOP), difference)
+            if row.group == OTHER and _descends_from(own, row.pid, parents)
+            else (row, difference)
+            for row, difference in found
+        ]
         self._ticks = {(row.pid, row.started_ticks): row.cpu_ticks for row, _ in rows}
         self._parents = {row.pid: (parents[row.pid], row.group) for row, _ in rows}
-        rows = [(_unless_below(self._aside, row, parents), difference) for row, difference in rows]
+        rows = [
+            (replace(row, group=OTHER) if _descends_from(self._aside, row.pid, parents) else row, difference)
+            for row, difference in rows
+        ]
         others = sorted((pair for pair in rows if pair[0].group == OTHER and pair[1] > 0), key=lambda pair: -pair[1])
         return tuple(row for row, _ in rows if row.group != OTHER) + tuple(row for row, _ in others[:BUSIEST])
 
@@ -208,22 +211,16 @@ def _times(times: Any) -> CpuTimes:
 
 
 def _cpu() -> Cpu:
-    import psutil
-
     cores = tuple(Core(number, _times(times)) for number, times in enumerate(psutil.cpu_times(percpu=True)))
     return Cpu(_times(psutil.cpu_times()), cores)
 
 
 def _scheduler() -> Scheduler:
-    import psutil
-
     load1, load5, load15 = psutil.getloadavg()
     return Scheduler(load1, load5, load15, context_switches=psutil.cpu_stats().ctx_switches)
 
 
 def _memory() -> Memory:
-    import psutil
-
     memory: Any = psutil.virtual_memory()
 
     def kb(name: str) -> int | None:
@@ -241,22 +238,16 @@ def _memory() -> Memory:
 
 
 def _swap() -> Swap:
-    import psutil
-
     swap = psutil.swap_memory()
     return Swap(total_kb=swap.total // 1024, free_kb=swap.free // 1024)
 
 
 def _paging() -> Paging:
-    import psutil
-
     swap = psutil.swap_memory()
     return Paging(swap_in_kb=swap.sin // 1024, swap_out_kb=swap.sout // 1024)
 
 
 def _disks() -> tuple[Disk, ...]:
-    import psutil
-
     counters: dict[str, Any] = psutil.disk_io_counters(perdisk=True) or {}
     if not counters:
         raise AbsentError("psutil reports no disk")
@@ -277,8 +268,6 @@ def _disks() -> tuple[Disk, ...]:
 
 
 def _networks() -> tuple[Network, ...]:
-    import psutil
-
     speeds = {name: stats.speed or None for name, stats in psutil.net_if_stats().items()}
     return tuple(
         Network(
@@ -297,7 +286,7 @@ def _networks() -> tuple[Network, ...]:
     )
 
 
-def _process(process: "psutil.Process", kinds: Sequence[Kind]) -> tuple[Process, int]:
+def _process(process: psutil.Process, kinds: Sequence[Kind]) -> tuple[Process, int]:
     """One process and its parent; raises psutil's errors where it ended or may not be looked at."""
     with process.oneshot():
         name = process.name()
@@ -314,32 +303,18 @@ def _process(process: "psutil.Process", kinds: Sequence[Kind]) -> tuple[Process,
         ), process.ppid()
 
 
-def _with_group(row: Process, parents: dict[int, int], own: frozenset[int]) -> Process:
-    pid = row.pid
+def _descends_from(pids: frozenset[int], pid: int, parents: dict[int, int]) -> bool:
+    """Whether a process is one of ``pids``, or was started by one of them, directly or not."""
     for _ in range(64):
-        if row.group != OTHER or pid not in parents:
+        if not pids or pid not in parents:
             break
-        if pid in own:
-            return replace(row, group=LOADTOP)
+        if pid in pids:
+            return True
         pid = parents[pid]
-    return row
-
-
-def _unless_below(aside: frozenset[int], row: Process, parents: dict[int, int]) -> Process:
-    """The row, as another's where it belongs to a server that was set aside."""
-    pid = row.pid
-    for _ in range(64):
-        if not aside or pid not in parents:
-            break
-        if pid in aside:
-            return replace(row, group=OTHER)
-        pid = parents[pid]
-    return row
+    return False
 
 
 def _listening(pid: int) -> tuple[Endpoint, ...]:
-    import psutil
-
     try:
         sockets: list[Any] = psutil.Process(pid).net_connections(kind="tcp")
     except (psutil.Error, AttributeError):
