@@ -170,7 +170,7 @@ async def test_a_page_that_does_not_answer_is_named(watch: Watch) -> None:
     host = await watch(status_urls={"fpm": ["unix:/run/no-such-fpm.sock;/status"]})
     sample = await until(host, lambda s: fpm_outcome(s)[0] is State.FAILED)
     assert fpm_outcome(sample)[1] == "unix:/run/no-such-fpm.sock;/status: no such socket"
-    assert PHP_FPM.readings(sample) is None
+    assert not PHP_FPM.readings(sample)
 
 
 async def test_a_page_of_its_own_listener_answers_when_the_pool_is_full(php_fpm: FpmFactory, watch: Watch) -> None:

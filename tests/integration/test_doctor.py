@@ -98,7 +98,7 @@ def test_a_machine_that_cannot_be_reached_stops_no_other(
     assert (there["reachable"], there["panels"]) == (False, [])
     assert "ssh web1" in there["problem"]
     assert panels(here)["cpu"]["health"] == "ok"
-    assert panels(here)["pressure"]["missing"] == "psutil tells no pressure"
+    assert panels(here)["pressure"]["missing"] == "psutil does not report pressure"
 
 
 def test_the_text_is_for_people() -> None:
