@@ -4,9 +4,9 @@ New templates are added without a translation, unused ones are removed, and a la
 ``loadtop.i18n.LANGUAGES`` gets its file. ``tests/unit/i18n/test_catalog.py`` fails until everything is translated.
 
 A template is an argument of ``tr``, ``Message``, ``plural`` or a ``MessageError``, or a literal of the type
-``Translatable``: the value of a variable (also within tuples, lists and dictionaries), what a function returns, a field
-where its class is called. Names are followed to what is assigned to them in the same function or module. The values of
-a ``TranslatableEnum`` are templates too.
+``Translatable``: the value of a variable (also within tuples, lists and dictionaries), what a function returns or
+yields, a field or parameter where the class or function is called. Names are followed to what is assigned to them in
+the same function or module. The values of a ``TranslatableEnum`` are templates too.
 """
 
 import ast
@@ -37,7 +37,7 @@ Template = str | tuple[str, str]
 Names = dict[str, list[ast.expr]]
 """What is assigned to each name in a function or a module."""
 Fields = dict[str, ast.expr]
-"""The fields of a class in order, with their types."""
+"""The fields of a class, or the parameters of a function, in order, with their types."""
 
 
 def templates() -> set[Template]:
@@ -46,7 +46,9 @@ def templates() -> set[Template]:
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     classes = {
-        node.name: fields for node in nodes if isinstance(node, ast.ClassDef) and _marked(fields := _fields(node))
+        node.name: fields
+        for node in nodes
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and _marked(fields := _fields(node))
     }
     functions = {"tr", "Message", *_subclasses(nodes, "MessageError")}
     return {found for tree in trees for found in _Module(tree, functions, classes).templates()}
@@ -81,7 +83,9 @@ def _subclasses(nodes: list[ast.AST], base: str) -> set[str]:
         found |= more
 
 
-def _fields(node: ast.ClassDef) -> Fields:
+def _fields(node: ast.ClassDef | ast.FunctionDef) -> Fields:
+    if isinstance(node, ast.FunctionDef):
+        return {each.arg: each.annotation for each in node.args.args if each.annotation is not None}
     return {
         each.target.id: each.annotation
         for each in node.body
@@ -99,13 +103,14 @@ class _Module:
     def __init__(self, tree: ast.Module, functions: set[str], classes: dict[str, Fields]) -> None:
         self._tree = tree
         self._functions = functions
-        self._classes = classes
+        own = {node.name for node in tree.body if isinstance(node, ast.ClassDef) and not _marked(_fields(node))}
+        self._classes = {name: fields for name, fields in classes.items() if name not in own}
         self._names: Names = {}
 
     def templates(self) -> Iterator[Template]:
         constants = _assigned(self._tree.body)
         for scope in ast.walk(self._tree):
-            if isinstance(scope, ast.Module | ast.FunctionDef):
+            if isinstance(scope, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
                 self._names = constants | (_assigned(ast.walk(scope)) if scope is not self._tree else {})
                 for node in ast.walk(scope):
                     yield from self._of_node(node)
@@ -121,12 +126,24 @@ class _Module:
                 values = [*zip(fields, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
                 for field, value in values:
                     yield from self._of_type(fields.get(field or ""), value)
+            case _:
+                yield from self._of_declaration(node)
+
+    def _of_declaration(self, node: ast.AST) -> Iterator[str]:
+        match node:
             case ast.AnnAssign(annotation=annotation, value=ast.expr() as value):
                 yield from self._of_type(annotation, value)
-            case ast.FunctionDef(returns=ast.Name(id="Translatable")):
+            case ast.FunctionDef(returns=ast.Subscript(value=ast.Name(id="Iterator"), slice=kind)):
+                for each in ast.walk(node):
+                    if isinstance(each, ast.Yield) and each.value is not None:
+                        yield from self._of_type(kind, each.value)
+            case ast.FunctionDef(returns=ast.Name() as kind):
                 for each in ast.walk(node):
                     if isinstance(each, ast.Return) and each.value is not None:
-                        yield from self._literals(each.value)
+                        yield from self._of_type(kind, each.value)
+            case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[kind, ast.Name(id=name)])):
+                if name == MARK:
+                    yield from chain.from_iterable(map(self._literals, _constants(kind)))
             case ast.ClassDef(bases=[ast.Name(id="TranslatableEnum")], body=body):
                 yield from chain.from_iterable(map(self._literals, chain.from_iterable(_assigned(body).values())))
 
@@ -136,6 +153,10 @@ class _Module:
                 yield text
             case ast.IfExp(body=first, orelse=other):
                 yield from chain(self._literals(first), self._literals(other))
+            case ast.Subscript(value=ast.Dict(values=values)):
+                yield from chain.from_iterable(map(self._literals, values))
+            case ast.Call(func=ast.Attribute(attr="get"), args=[_, default]):
+                yield from self._literals(default)
             case ast.Name(id=name):
                 for value in self._names.get(name, ()):
                     if not isinstance(value, ast.Name):
@@ -168,6 +189,10 @@ class _Module:
                 yield from self._of_type(kind, value.value)
             else:
                 yield from self._of_type(each_kind, value)
+
+
+def _constants(node: ast.expr) -> Iterator[ast.expr]:
+    return (each for each in ast.walk(node) if isinstance(each, ast.Constant))
 
 
 def _assigned(nodes: Iterable[ast.AST]) -> Names:

@@ -10,7 +10,7 @@ from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.options.command_line import HERE, Options, checked
 from loadtop.cli.outputs import check_writable, write_json
-from loadtop.i18n import Message, Text, itemised, pad, plain, rendered, tr, width
+from loadtop.i18n import Message, Text, Translatable, itemised, pad, plain, rendered, tr, width
 from loadtop.model import Cause, HostSample
 from loadtop.reports.doctor import PANELS, SCHEMA, Check, Health, Report, examine, generator
 from loadtop.reports.text import wrapped
@@ -139,7 +139,7 @@ def _fix(fix: Text) -> list[str]:
     ]
 
 
-_CONNECTION = "connection"
+_CONNECTION: Translatable = "connection"
 _WORD = 8
 
 

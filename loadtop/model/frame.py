@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 
-from loadtop.i18n import Text
+from loadtop.i18n import Text, Translatable
 from loadtop.model.load import LoadSample
 from loadtop.model.sample import HostSample
+
+ROLES: tuple[Translatable, ...] = ("target", "generator", "target+generator", "other")
 
 
 @dataclass(frozen=True, slots=True)
 class HostState:
     """A machine in one frame: its newest sample, and whether that is newer than the one of the frame before.
 
-    ``role`` is ``target``, ``generator``, ``target+generator`` or ``other``; ``problem`` says why there is no new
+    ``role`` is one of :data:`ROLES`; ``problem`` says why there is no new
     sample, or is empty.
     """
 

@@ -201,9 +201,9 @@ class LoadSample:
     """
 
     at: float
-    engine: str
+    engine: Translatable
     state: LoadState
-    model: str
+    model: Translatable
     elapsed_s: float
     concurrency: int | None = None
     rate: float | None = None

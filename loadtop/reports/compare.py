@@ -7,7 +7,7 @@ from loadtop.analysis.compare.comparison import MAIN, Change, Comparison, Period
 from loadtop.analysis.compare.run import Run
 from loadtop.analysis.compare.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.analysis.totals.settings import LOAD
-from loadtop.i18n import pad, plain, tr
+from loadtop.i18n import Translatable, pad, plain, tr
 from loadtop.i18n.figures import figure
 from loadtop.reports.text import wrapped
 from loadtop.servers.registry import KINDS
@@ -19,6 +19,7 @@ NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WIDTHS = 24, 10, 26
 NEVER = "{a} and {b} intervals, over {more} are needed"
 TELLING = frozenset({"better", "worse", "higher", "lower"})
+CONCLUSIONS: dict[str, Translatable] = {"better": "better than A", "worse": "worse than A"}
 USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", *(f"{kind.name}.busy" for kind in KINDS)})
 """Numbers of a machine that are shown also where they do not differ."""
 
@@ -67,8 +68,7 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
     for number, run in enumerate(comparison.runs[1:], start=1):
         direction = comparison.overall(number)
         said = "{run} is {words}" if direction in TELLING else "{run} against A: {words}"
-        than = {"better": "better than A", "worse": "worse than A"}.get(direction, direction)
-        yield tr(said, run=letter(number), words=tr(than))
+        yield tr(said, run=letter(number), words=tr(CONCLUSIONS.get(direction, direction)))
         of_load = [(table, row) for table in comparison.judged for row in table.rows if row.of == LOAD]
         for table, row in of_load:
             change = row.changes[number - 1]

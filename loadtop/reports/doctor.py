@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
-from loadtop.i18n import Message, Text, listed, verbatim
+from loadtop.i18n import Message, Text, Translatable, TranslatableEnum, listed, verbatim
 from loadtop.model import Cause, HostSample, Outcome, State
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import ApacheStatus
@@ -25,7 +24,7 @@ PORTS = 28_000
 """Local ports that Linux gives by default (32768 to 60999), rounded down; a used one is taken for 60 s more."""
 
 
-class Health(StrEnum):
+class Health(TranslatableEnum):
     """How much of a panel there is. ``none`` is nothing of the kind on that machine, which needs no fix."""
 
     OK = "ok"
@@ -281,7 +280,7 @@ def _nothing(_: HostSample) -> _Lack:
     return _NOTHING
 
 
-_PANELS: tuple[tuple[str, str, Callable[[HostSample], str], Callable[[HostSample], _Lack]], ...] = (
+_PANELS: tuple[tuple[Translatable, str, Callable[[HostSample], str], Callable[[HostSample], _Lack]], ...] = (
     ("cpu", "cpu", _cpu, _cpu_lacks),
     ("load", "scheduler", _load, _nothing),
     ("memory", "memory", _memory, _memory_lacks),

@@ -10,7 +10,7 @@ from typing import Any
 
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult
-from loadtop.i18n import pad, plain, tr, width
+from loadtop.i18n import Translatable, pad, plain, tr, width
 from loadtop.i18n.figures import figure
 
 SCHEMA = "loadtop.experiment/1"
@@ -60,7 +60,7 @@ class Row:
         return float(sum(max(each.failed, each.non_2xx) for each in self.results)) if self.results else None
 
 
-COLUMNS: tuple[tuple[str, str, Callable[[Row], Value]], ...] = (
+COLUMNS: tuple[tuple[str, Translatable, Callable[[Row], Value]], ...] = (
     ("variant", "variant", lambda row: row.variant),
     ("url", "url", lambda row: row.url_name),
     ("load", "load", lambda row: row.level),

@@ -9,9 +9,9 @@ from typing import Any
 
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import language, plain, rendered, tr
+from loadtop.i18n import Translatable, language, plain, rendered, tr
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
-from loadtop.reports.tables import Table, how_long, shape, tables
+from loadtop.reports.tables import MODELS, Table, how_long, shape, tables
 from loadtop.servers.registry import KINDS, verdict_named
 
 Json = dict[str, Any]
@@ -62,7 +62,7 @@ def _subtitle(figures: Json) -> str:
     load = figures["load"]
     parts = [figures["started"], f"{figures['duration_s']:.1f} s"]
     if load is not None:
-        parts += [tr(f"{load['model']} model"), shape(load, figures["steps"]), tr(str(load["state"]))]
+        parts += [tr(MODELS[load["model"]]), shape(load, figures["steps"]), tr(str(load["state"]))]
     return " · ".join([*parts, f"loadtop {figures['version']}"])
 
 
@@ -115,7 +115,7 @@ def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:
 
 
 def _inks(
-    result: RunResult, subject: str, curves: Iterable[tuple[str, str, str]], dashed: Collection[str] = ()
+    result: RunResult, subject: str, curves: Iterable[tuple[str, Translatable, str]], dashed: Collection[str] = ()
 ) -> list[Ink]:
     """Curves by the names of their series (several joined by ``+`` are added up), titles and colours."""
     number = [LOAD, *result.roles].index(subject)

@@ -7,7 +7,7 @@ from typing import Any
 
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import plain, rendered, tr
-from loadtop.reports.tables import Table, how_long, shape, tables
+from loadtop.reports.tables import MODELS, Table, how_long, shape, tables
 from loadtop.servers.registry import verdict_named
 
 Json = dict[str, Any]
@@ -35,7 +35,7 @@ def markdown(result: RunResult) -> str:
 def _head(figures: Json) -> Iterator[str]:
     what = tr("Load test of {url}", url=escaped(figures["url"])) if figures["url"] else tr("Machines watched")
     load = figures["load"]
-    how = "" if load is None else f", {tr(load['model'] + ' model')}, {shape(load, figures['steps'])}"
+    how = "" if load is None else f", {tr(MODELS[load['model']])}, {shape(load, figures['steps'])}"
     yield f"# {what}"
     yield ""
     yield f"{figures['started']}, {figures['duration_s']:.1f} s{how}, loadtop {escaped(figures['version'])}"

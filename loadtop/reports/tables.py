@@ -6,7 +6,7 @@ from typing import Any
 
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import clock, tr
+from loadtop.i18n import Translatable, clock, tr
 from loadtop.i18n.figures import figure
 from loadtop.reports.text import failure_classes
 from loadtop.servers.registry import KINDS
@@ -14,6 +14,7 @@ from loadtop.servers.registry import KINDS
 Json = dict[str, Any]
 Row = Sequence[str]
 
+MODELS: dict[str, Translatable] = {"closed": "closed model", "open": "open model"}
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "p99_9")
 
 
@@ -24,8 +25,8 @@ class Table:
     Title and names are English until they are written down; the rows are in the language spoken.
     """
 
-    title: str
-    head: Row
+    title: Translatable
+    head: Sequence[Translatable]
     rows: Sequence[Row]
     numbers: bool = True
 
@@ -85,11 +86,15 @@ def _of_load(load: Json | None) -> Iterator[Table]:
         "-" if received is None else f"{received / 1e6:.2f}",
         *(figure(load[name]) for name in behind),
     )
-    heads = ("late", "never sent")[: len(behind)]
-    yield Table("Load", ("requests", "failed", "not 2xx", "requests/s", "MB received", *heads), [row])
+    heads: tuple[Translatable, ...] = ("late", "never sent")
+    shown = ("requests", "failed", "not 2xx", "requests/s", "MB received", *heads[: len(behind)])
+    yield Table("Load", shown, [row])
     if load["latency_ms"] is not None:
         names = ("min", "mean", "sd", *PERCENTILES, "max")
-        kinds = (("response time", load["latency_ms"]), ("from the intended start", load["corrected_latency_ms"]))
+        kinds: tuple[tuple[Translatable, Json], ...] = (
+            ("response time", load["latency_ms"]),
+            ("from the intended start", load["corrected_latency_ms"]),
+        )
         rows = [(tr(title), *(figure(kind[name]) for name in names)) for title, kind in kinds if kind is not None]
         yield Table("Response times in ms", ("", *(name.replace("_", ".") for name in names)), rows)
 

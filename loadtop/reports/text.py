@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import pad, plain, rendered, tr, width
+from loadtop.i18n import Translatable, pad, plain, rendered, tr, width
 from loadtop.i18n.figures import figure, mean_figure
 from loadtop.rates.records import HostRates
 from loadtop.servers.registry import KINDS, verdict_named
@@ -16,6 +16,9 @@ TOLD_PCT = 1.0
 """From this share of the processors on, nice and interrupts are told as well."""
 MUCH_PCT = 10.0
 """Percent of a core, over the whole test, from which a process that belongs to no server is listed."""
+PARTS: tuple[Translatable, ...] = ("connect", "processing", "waiting")
+"""Of a response time."""
+FAILURE_CLASSES: tuple[Translatable, ...] = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
 
 
 def report(result: RunResult) -> str:
@@ -97,8 +100,7 @@ def _load(load: Json, seconds: float, message: str) -> list[str]:
         lines += ["", f"{pad(tr('Times in ms'), 13)}{_heads()}"]
         if load.get("latency_source") == "stated":
             lines.append(tr("  (as {engine} states them)", engine=plain(load["engine"])))
-        for title, part in (("connect", "connect_ms"), ("processing", "processing_ms"), ("waiting", "waiting_ms")):
-            lines.append(_times(tr(title), load[part]))
+        lines += [_times(tr(part), load[f"{part}_ms"]) for part in PARTS]
         total = {**load["latency_ms"], "median": load["latency_ms"]["p50"]}
         lines.append(_times(tr("total"), total))
         lines += ["", *_percentiles(tr("Percentiles in ms"), load["latency_ms"])]
@@ -214,7 +216,8 @@ def failure_classes(failures: Json) -> str:
     """The classes that occurred with their counts, and ``-`` for those that the engine does not tell apart."""
     if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
         return tr("not told apart")
-    return ", ".join(f"{tr(name)} {figure(count)}" for name, count in failures.items() if count != 0)
+    known = ((name, failures[name]) for name in FAILURE_CLASSES if name in failures)
+    return ", ".join(f"{tr(name)} {figure(count)}" for name, count in known if count != 0)
 
 
 def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
@@ -246,5 +249,5 @@ def _ended(state: str, seconds: float) -> str:
 
 def _heads() -> str:
     """The heads of the table of times."""
-    names = ("min", "mean", "sd", "median", "max")
+    names: tuple[Translatable, ...] = ("min", "mean", "sd", "median", "max")
     return "".join(pad(tr(name), 7 if name == "min" else 10, right=True) for name in names)

@@ -10,7 +10,7 @@ from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.finding import NONE
 from loadtop.diagnosis.verdict import Family
-from loadtop.i18n import plain, rendered, tr, width
+from loadtop.i18n import Translatable, plain, rendered, tr, width
 from loadtop.i18n.figures import figure
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.text import against
@@ -24,7 +24,7 @@ BAR = 44
 PROCESSOR = {verdict.name for verdict in VERDICTS if verdict.family is Family.PROCESSOR}
 """Limits that another worker makes no better."""
 
-BINDS = {
+BINDS: dict[BoundName, Translatable] = {
     BoundName.MEMORY: "memory",
     BoundName.KNEE: "the knee",
     BoundName.SCOREBOARD: "the scoreboard",

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from loadtop.analysis.compare.run import Run
 from loadtop.analysis.compare.significance import LEVEL, Sample, holm, needed, p_value
 from loadtop.analysis.totals.series import COMPARED, Key
 from loadtop.analysis.totals.settings import LOAD
+from loadtop.i18n import Translatable
 from loadtop.rates.metrics import LOAD_METRICS, HostMetric, LoadMetric
 from loadtop.servers.registry import HOST_METRICS
 
@@ -40,8 +41,9 @@ def margin(metric: HostMetric | LoadMetric, mean: float, percent: float) -> floa
     return max(floor, share)
 
 
-Direction = Literal[
-    "better", "worse", "higher", "lower", "no difference", "too short to tell", "not measured", "not judged"
+Direction = Annotated[
+    Literal["better", "worse", "higher", "lower", "no difference", "too short to tell", "not measured", "not judged"],
+    Translatable,
 ]
 By = Literal["step", "time"]
 

@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loadtop.i18n import Translatable
+
 Series = NDArray[np.float64]
 
 LEVEL = 0.05
@@ -35,7 +37,9 @@ LEAST = 3
 MOST = 86_400
 """Intervals beyond which nobody is told to wait for more."""
 
-METHOD = "Welch's t test, equivalent sample sizes (Zwiers and von Storch 1995), minimum effect, Holm's correction"
+METHOD: Translatable = (
+    "Welch's t test, equivalent sample sizes (Zwiers and von Storch 1995), minimum effect, Holm's correction"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from loadtop.i18n import plain
+from loadtop.i18n import Translatable, plain
 from loadtop.model import CgroupLimits, HostSample, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.servers.registry import KINDS
@@ -63,21 +63,21 @@ class Settings:
         return found
 
     def _of_load(self, load: LoadSample) -> Iterator[Setting]:
-        values = {
+        seen = load.server
+        values: dict[Translatable, Translatable] = {
             "engine": load.engine,
             "model": load.model,
             "rate" if load.rate is not None else "concurrency": ", ".join(self._connections),
             "keep-alive": "" if load.keepalive is None else "yes" if load.keepalive else "no",
+            "steps": str(load.steps) if load.steps > 1 else "",
+            "server": "" if seen is None else seen.software,
+            "path": "" if seen is None else seen.path,
+            "TLS": "" if seen is None else seen.tls or "no",
         }
-        if load.steps > 1:
-            values["steps"] = str(load.steps)
-        seen = load.server
-        if seen is not None:
-            values |= {"server": seen.software, "path": seen.path, "TLS": seen.tls or "no"}
         yield from (Setting(LOAD, name, plain(value)) for name, value in values.items() if value)
 
 
-def _of_machine(sample: HostSample) -> Iterator[tuple[str, str]]:
+def _of_machine(sample: HostSample) -> Iterator[tuple[Translatable, Translatable]]:
     facts = sample.facts
     yield "system", plain(f"{facts.system} {facts.kernel}")
     yield "cores", str(facts.cores)
@@ -92,7 +92,7 @@ def _of_machine(sample: HostSample) -> Iterator[tuple[str, str]]:
         yield from _of_cgroup(sample.cgroup)
 
 
-def _of_cgroup(cgroup: CgroupLimits) -> Iterator[tuple[str, str]]:
+def _of_cgroup(cgroup: CgroupLimits) -> Iterator[tuple[Translatable, str]]:
     if cgroup.cpu_quota_us is not None and cgroup.cpu_period_us:
         yield "CPU quota", f"{cgroup.cpu_quota_us / cgroup.cpu_period_us:g} cores"
     if cgroup.memory_limit_kb is not None:
