@@ -17,7 +17,7 @@ from loadtop.cli.live_test import LiveTest, Show
 from loadtop.cli.load import Load, load_maker, plan_of
 from loadtop.cli.options.command_line import Options, parse
 from loadtop.cli.options.experiment_plan import read_plan
-from loadtop.i18n import duration, plain, rendered, tr
+from loadtop.i18n import Message, duration, plain, rendered, tr
 from loadtop.model import LoadState
 from loadtop.pipeline.feed import Feed
 from loadtop.reports import experiment as table
@@ -161,7 +161,7 @@ async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | 
     if interrupted or last is None:
         return None
     if last.state is LoadState.FAILED:
-        raise UnreachableError(f"{cell.label}: {last.message}")
+        raise UnreachableError(Message("{cell}: {reason}", cell=cell.label, reason=last.message))
     return cell_result(cell, test.totals.as_json(), round(time.monotonic() - began, 2), recording.name)
 
 

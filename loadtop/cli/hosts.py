@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.exit_codes import UnreachableError
 from loadtop.cli.options.command_line import HERE, Options
+from loadtop.i18n import Message
 
 if TYPE_CHECKING:
     from collectors.transport.ssh.transport import SshTransport
@@ -31,7 +32,9 @@ async def connect_far(options: Options) -> "dict[str, SshTransport]":
         if isinstance(outcome, BaseException):
             await disconnect(far)
             if isinstance(outcome, TransportError):
-                raise UnreachableError(f"--host {name}: {outcome}") from outcome
+                raise UnreachableError(
+                    Message("--host {name}: {reason}", name=name, reason=outcome.message)
+                ) from outcome
             raise outcome
     return far
 
