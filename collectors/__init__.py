@@ -1,1 +1,1 @@
-"""Reads machines: one metric source per file."""
+"""Reads machines and the servers on them."""

@@ -39,7 +39,7 @@ class Config:
                 yield from self._lines(path, _DEPTH)
 
     def file_with(self, line: str) -> str:
-        """The first file that has such a line, spaces around it apart; empty where none has."""
+        """The first file that has such a line, ignoring spaces around it; empty if none has."""
         texts = ((path, text) for path, text in self.files.items() if isinstance(text, str))
         return next((path for path, text in texts if line in map(str.strip, text.splitlines())), "")
 

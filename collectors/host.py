@@ -70,14 +70,14 @@ class HostCollector:
         self._link_mbit = link_mbit
 
     async def start(self, interval_s: float) -> None:
-        """Begin to sample, and return at once."""
+        """Start sampling, and return at once."""
         if interval_s <= 0:
             raise ValueError("the interval must be more than 0 s")
         self._interval_s = interval_s
         self._since = _now()
         self._servers.start(interval_s)
         self._task = asyncio.create_task(self._run(), name=f"samples of {self._name}")
-        await asyncio.sleep(0)  # so that the first sample is begun: a refresh right after this waits for it
+        await asyncio.sleep(0)  # starts the first sample: a refresh right after this waits for it
 
     def latest(self) -> tuple[HostSample | None, Text]:
         """The newest sample (the same object until there is a newer one), and why there is no newer one, if so."""

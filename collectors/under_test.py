@@ -88,8 +88,8 @@ class UnderTest:
         answers is to be followed.
 
         Only those of the servers under test, where these are known: the page of another one would be shown under the
-        wrong name. Where the load comes through a proxy here, each server is asked by itself: a page asked for there
-        would be now one's, now another's.
+        wrong name. Where the load comes through a proxy here, each server is asked directly: a page asked for there
+        would come now from one, now from another.
         """
         await self._search.finish()  # routes of other kinds lead to this one, and status paths are configured
         places = {pid: await self._endpoints(each, pid) for each in self._web for pid in self._pids(each)}

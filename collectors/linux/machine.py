@@ -35,7 +35,7 @@ class LinuxMachine:
     """A machine with /proc, read through a transport. Keeps what one sample must know of those before it."""
 
     def __init__(self, transport: Transport, kinds: Sequence[Kind]) -> None:
-        """``kinds`` are the servers whose processes are told from others."""
+        """``kinds`` are the kinds of servers whose processes have a group of their own."""
         self._transport = transport
         self._table = ProcessTable(kinds)
         self._web = [kind.group for kind in kinds if kind.role is Role.WEB]

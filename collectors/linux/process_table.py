@@ -26,8 +26,8 @@ PSS_EVERY = 15
 @dataclass(slots=True)
 class _Known:
     """The newest of one process: ``text`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
-    ``ticks_s`` its processor time per second between its last two readings, ``row`` what is told of it as long as
-    nothing of that changes."""
+    ``ticks_s`` its processor time per second between its last two readings, ``row`` what is reported of it until
+    something of that changes."""
 
     text: str
     stat: ProcessStat

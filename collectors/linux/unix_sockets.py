@@ -1,7 +1,7 @@
 """Listening unix sockets and their accept queues, from /proc/net/unix.
 
 Source: Linux, net/unix/af_unix.c (``unix_seq_show``). Columns: Num RefCount Protocol Flags Type St Inode Path. A socket
-that listens has the flag 0x10000 (``__SO_ACCEPTCON``). A connection that nobody accepted yet is a row of its own with
+that listens has the flag 0x10000 (``__SO_ACCEPTCON``). A connection that was not accepted yet is a row of its own with
 the listener's path, state 02 and no inode, because no process has it: counting these rows gives what ``ss -xl`` calls
 Recv-Q. The file does not tell the limit of the queue.
 """

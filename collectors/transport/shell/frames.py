@@ -1,7 +1,7 @@
 """What is said to the shell on a far machine and what comes back; no input or output here.
 
 An order is a line (``loop.sh`` and ``read.awk`` have the list). The answers stand between marks that hold a
-word chosen for this frame, so that nothing that a machine prints by itself (a banner, a late answer, a hostile file)
+word chosen for this frame, so that nothing that a machine prints unasked (a banner, a late answer, a hostile file)
 can pass for them. A text that is the same as in the frame before is not sent again.
 """
 
@@ -62,8 +62,8 @@ def _bare(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Far:
-    """What the shell says of itself: its pid, kB of a page, and who tells of accept queues there: ``perl`` (cheaply),
-    ``ss`` (dearly), or nobody."""
+    """What the shell says of itself: its pid, kB of a page, and what reports accept queues there: ``perl`` (cheaply),
+    ``ss`` (at a high cost), or nothing."""
 
     pid: int
     page_kb: int

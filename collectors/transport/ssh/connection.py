@@ -235,7 +235,7 @@ class SshLine:
 
 
 async def run_ssh(command: Sequence[str]) -> tuple[int, str]:
-    """Run a short command of ssh that contacts nobody or a control socket only: its status and all that it printed."""
+    """Run a short command of ssh that connects to a control socket at most. Returns its status and its output."""
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.DEVNULL,

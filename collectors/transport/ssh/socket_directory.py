@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 _KEEPER = 'trap "" HUP INT TERM; read -r _; exec rm -rf -- "$1"'
-"""Waits for the end of its input, which comes when nobody holds the other end of the pipe any more."""
+"""Waits for the end of its input, which comes when this program has ended, however it did."""
 
 
 class SocketDirectory:

@@ -1,0 +1,104 @@
+"""A web server that passes requests on, as nginx does: what stands behind it is under test too."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+from collectors.apache.collector import KIND as APACHE
+from collectors.config_files import Config, read_config
+from collectors.kind import Kind
+from collectors.machine import Endpoint
+from collectors.php_fpm.collector import KIND as PHP_FPM
+from collectors.reading import Texts
+from collectors.routing import Place
+from collectors.server_collector import WebServerCollector
+from collectors.under_test import UnderTest
+from loadtop.model import Role
+from tests.unit.collectors.fake_machine import FakeMachine
+
+FRONT, FIRST, SECOND, MASTER, OTHER_MASTER = 5, 10, 20, 30, 40
+
+
+class Routes:
+    """Sends what comes in at port 80 to the servers in its configuration."""
+
+    def __init__(self, config: Config) -> None:
+        self._ports = [int(line) for line in config.lines() if line.isdecimal()]
+
+    def accepts(self, entry: Place) -> bool:
+        return entry.port == 80
+
+    def servers(self, entry: Place, port: int) -> Sequence[Place]:  # noqa: ARG002 - as declared
+        return [Place("127.0.0.1", found) for found in self._ports] if self.accepts(entry) else []
+
+
+async def configuration(texts: Texts, _: Sequence[str]) -> Config:
+    return await read_config(texts, ("/front.conf",))
+
+
+def fastcgi_addresses(config: Config) -> frozenset[str] | None:
+    return frozenset(line for line in config.lines() if line.startswith("/")) or None
+
+
+KIND = Kind(
+    name="front",
+    group="front",
+    role=Role.WEB,
+    processes=re.compile("front"),
+    collector=WebServerCollector,
+    configuration=configuration,
+    routes=Routes,
+    fastcgi_addresses=fastcgi_addresses,
+)
+
+
+class Machine(FakeMachine):
+    """One server in front, two Apaches and two masters of php-fpm."""
+
+    def __init__(self, config: str) -> None:
+        super().__init__()
+        self.httpd = {
+            FRONT: (Endpoint("0.0.0.0", 80),),  # noqa: S104 - everywhere
+            FIRST: (Endpoint("127.0.0.1", 8010),),
+            SECOND: (Endpoint("127.0.0.1", 8020),),
+        }
+        self.files["/front.conf"] = config
+        for pid, name in ((MASTER, "www"), (OTHER_MASTER, "shop")):
+            self.files[f"/proc/{pid}/cmdline"] = f"php-fpm: master process (/{name}.conf)\0"
+            self.files[f"/{name}.conf"] = f"[{name}]\nlisten = /run/{name}.sock\n"
+
+    def servers(self, group: str) -> tuple[int, ...]:
+        return {"front": (FRONT,), "httpd": (FIRST, SECOND), "php-fpm": (MASTER, OTHER_MASTER)}.get(group, ())
+
+
+def placed(config: str) -> tuple[set[int], list[list[str]], list[list[str]]]:
+    """The processes that are set aside, and where the pages of the server in front and of Apache may be."""
+    machine = Machine(config)
+
+    async def look() -> tuple[list[list[str]], list[list[str]]]:
+        under_test = UnderTest(machine, (KIND, APACHE, PHP_FPM), ["http://web1/"])
+        under_test.look()
+        await under_test.settle(1.0)
+        found = await under_test.origins(KIND), await under_test.origins(APACHE)
+        await under_test.close()
+        return found
+
+    front, apache = asyncio.run(look())
+    return set(machine.aside or ()), front, apache
+
+
+FRONT_PAGES = [["http://web1", "http://127.0.0.1:80"]]
+
+
+def test_alone() -> None:
+    """It asks no pool and no other server: all others are set aside."""
+    assert placed("static\n") == ({FIRST, SECOND, MASTER, OTHER_MASTER}, FRONT_PAGES, [])
+
+
+def test_in_front_of_another_web_server() -> None:
+    """That one's page is asked for at its own port. Its configuration is not known, so it can ask any pool."""
+    assert placed("8020\n") == ({FIRST}, FRONT_PAGES, [["http://127.0.0.1:8020"]])
+
+
+def test_in_front_of_a_pool() -> None:
+    assert placed("/run/shop.sock\n") == ({FIRST, SECOND, MASTER}, FRONT_PAGES, [])
