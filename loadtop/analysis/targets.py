@@ -31,7 +31,7 @@ def target_values(snapshot: Snapshot) -> dict[str, TargetValues]:
 
 
 class TargetMeans:
-    """Means over intervals, each machine by itself."""
+    """Means over intervals, one for each machine."""
 
     def __init__(self) -> None:
         self._machines: dict[str, tuple[Statistic, ...]] = {}

@@ -1,4 +1,4 @@
-"""What a person can ask of a running test: the only way back from the cockpit into the flow of data."""
+"""Commands to a running test: the only way back from the cockpit into the flow of data."""
 
 from dataclasses import dataclass
 
@@ -24,17 +24,17 @@ class StopLoad:
 
 @dataclass(frozen=True, slots=True)
 class RestartLoad:
-    """Begin the load again as it was given, whether it still runs or has ended."""
+    """Restart the load with its original settings, whether it still runs or has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """End this step of the load now and go on to the next; the last one goes on."""
+    """End this step of the load now and continue with the next; the last one continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Note a moment on the time axis."""
+    """Mark the time axis."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""Where a cockpit or a printer gets its moments from: a live test, or a recording. It cannot tell which."""
+"""The source of snapshots for the cockpit or the printer: a live test or a recording, with the same interface."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -8,7 +8,7 @@ from loadtop.pipeline.snapshot import Snapshot
 
 
 class Feed(Protocol):
-    """A stream of moments.
+    """A stream of snapshots.
 
     ``title`` says what is watched (a URL, a file); ``url`` is what the load requests, where that is one URL;
     ``interval_s`` is the distance of snapshots; ``recording`` is the file that is being written, or empty. ``run``
@@ -34,7 +34,7 @@ class Feed(Protocol):
 
 
 class PreparedFeed:
-    """A feed that is put together only when it is run: what takes time then happens behind the painted screen."""
+    """A feed that is prepared when it is run, so that slow preparations happen behind the painted screen."""
 
     def __init__(self, title: str, interval_s: float, recording: str, prepare: Callable[[], Awaitable[Feed]]) -> None:
         self.title = title
@@ -50,6 +50,6 @@ class PreparedFeed:
         await self._feed.run(show)
 
     def command(self, command: Command) -> None:
-        """Pass it on; before the test has begun there is nothing to change."""
+        """Pass it on; before the test runs there is nothing to change."""
         if self._feed is not None:
             self._feed.command(command)

@@ -1,4 +1,4 @@
-"""Joins load and machines into frames on one monotonic clock, and hands each frame's meaning on."""
+"""Joins load and machines into frames on one monotonic clock, and passes their snapshots on."""
 
 import asyncio
 import time
@@ -11,25 +11,24 @@ from loadtop.pipeline.commands import Command, Mark, RestartLoad, StopLoad
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 GRACE = 0.15
-"""Frames are taken this share of the interval after the machines are sampled, so that a sample waits for no whole
-tick."""
+"""Frames are taken this share of the interval after the machines are sampled, so that samples are fresh."""
 
 ENDED_S = 0.05
-"""How long it may take a load that was begun again to say that it has ended."""
+"""Seconds that a restarted load may take to report its end."""
 
 PATIENCE_S = 1.0
-"""How long a load that is told to stop, or a machine asked for a sample, may take before nobody waits for it."""
+"""Seconds to wait for a load to stop, or for a machine's sample."""
 
 
 class LoadSource(Protocol):
     """A load in progress: the built-in generator, another engine, or a test's own."""
 
     async def start(self) -> None:
-        """Begin. Problems with the target are no exceptions: they show in the samples."""
+        """Begin. Problems with the target raise nothing: they show in the samples."""
         ...
 
     async def wait(self) -> None:
-        """Return when the load has ended, of itself or because it was stopped."""
+        """Return when the load has ended or was stopped."""
         ...
 
     def take(self) -> LoadSample | None:
@@ -42,7 +41,7 @@ class LoadSource(Protocol):
         ...
 
     async def close(self) -> None:
-        """Stop whatever still runs and wait until it is gone."""
+        """Stop everything that runs and wait for its end."""
         ...
 
 
@@ -95,7 +94,7 @@ class SystemClock:
 class Monitor:
     """A live test: one frame per interval from the newest samples. It is the live :class:`loadtop.pipeline.feed.Feed`.
 
-    ``sinks`` (the recorder, the summary) get every moment before it is shown. With ``until_load_ends`` the last frame
+    ``sinks`` (the recorder, the totals) get every snapshot before it is shown. With ``until_load_ends`` the last frame
     is the one after the load ended; without, watching goes on until the task is cancelled.
     """
 
@@ -123,21 +122,21 @@ class Monitor:
         self._clock = clock or SystemClock()
         self._pipeline = Pipeline()
         self._marks: list[str] = []
-        self._begun_again = False
+        self._restarted = False
         self._seen: dict[str, float] = {}
         self._number = 0
         self._began = 0.0
 
     def command(self, command: Command) -> None:
-        """Pass a person's wish on: marks are noted in the next frame, the rest is the load's business."""
+        """Put marks into the next frame, and pass every other command on to the load."""
         if isinstance(command, Mark):
             self._marks.append(command.text)
         elif self._load is not None:
-            self._begun_again |= isinstance(command, RestartLoad)
+            self._restarted |= isinstance(command, RestartLoad)
             self._load.command(command)
 
     async def run(self, show: Callable[[Snapshot], None]) -> None:
-        """Run the test; ``show`` gets each moment. Whatever ends it, the load is stopped first."""
+        """Run the test; ``show`` gets each snapshot. At the end, the load is stopped first."""
         self._began = self._clock.monotonic()
         ended: asyncio.Task[None] | None = None
         try:
@@ -151,7 +150,7 @@ class Monitor:
             try:
                 if self._load is not None and ended is not None:
                     await self._end(self._load, ended)
-            finally:  # also where somebody insists that it ends at once
+            finally:  # also after a second interruption
                 await self._close()
 
     async def _refresh(self, *, later: bool = False) -> None:
@@ -164,9 +163,9 @@ class Monitor:
                 task.cancel()
 
     async def _end(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
-        """Stop the load where it still runs; ``ended`` waits for its end."""
+        """Stop the load if it still runs; ``ended`` waits for its end."""
         try:
-            if self._begun_again:
+            if self._restarted:
                 ended.cancel()
                 ended = asyncio.create_task(load.wait())
                 await asyncio.wait({ended}, timeout=ENDED_S)
@@ -176,7 +175,7 @@ class Monitor:
             ended.cancel()
 
     async def _cut_short(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
-        """Let the load end in order, and keep its last figures: what was sent is counted."""
+        """Stop the load, and show its last counters: every request that was sent counts."""
         load.command(StopLoad())
         await asyncio.wait({ended}, timeout=PATIENCE_S)
         await self._refresh(later=True)

@@ -13,7 +13,7 @@ from loadtop.servers.registry import KINDS, verdict_named
 Json = dict[str, Any]
 WIDTH = 78
 TOLD_PCT = 1.0
-"""From this share of the processors on, nice and interrupts are told as well."""
+"""Percent of the processors from which nice and interrupts are listed."""
 MUCH_PCT = 10.0
 """Percent of a core, over the whole test, from which a process that belongs to no server is listed."""
 PARTS: tuple[Translatable, ...] = ("connect", "processing", "waiting")

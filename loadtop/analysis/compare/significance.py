@@ -35,7 +35,7 @@ LEAST = 3
 """Intervals that each side needs; of fewer nothing can be said."""
 
 MOST = 86_400
-"""Intervals beyond which nobody is told to wait for more."""
+"""The most intervals that are recommended."""
 
 METHOD: Translatable = (
     "Welch's t test, equivalent sample sizes (Zwiers and von Storch 1995), minimum effect, Holm's correction"

@@ -168,10 +168,10 @@ def _nested(flat: dict[str, Any]) -> Json:
 
 
 BUSIEST = 5
-"""How many processes that belong to no server are told of."""
+"""Processes that belong to no server and are listed."""
 
 KEPT = 200
-"""Others that are remembered: the busiest of each interval are seen, and short-lived ones would be ever more."""
+"""Other processes that are kept: the number of short-lived ones grows without a bound."""
 
 _COUNTS = ("processes", "running", "blocked", "threads", "cpu_pct")
 

@@ -9,8 +9,8 @@ from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.pipeline.snapshot import Snapshot
 
 MOST_SPANS = 1000
-"""Spans that are kept. A verdict that changes for days is told in fewer, longer spans after that: the shortest ones are
-counted to the one before them, in the time line, not in what held longest."""
+"""Spans that are kept. Beyond, the shortest ones are merged into the one before them. That changes the time line, not
+how long each verdict held."""
 
 Key = tuple[str, str | None]
 
@@ -34,8 +34,8 @@ class Span:
 class Timeline:
     """Adds up verdicts from ``start`` (seconds of the session) on, in bounded memory.
 
-    A finding is raised a few intervals after its onset; the stretch since the onset is then booked to it, as far as
-    load was counted. Evidence is averaged over the intervals in which the verdict held.
+    A finding is raised a few intervals after its onset; the stretch since the onset then counts for it, as far as load
+    ran. Evidence is averaged over the intervals in which the verdict held.
     """
 
     def __init__(self, start: float = 0.0, most: int = MOST_SPANS) -> None:
@@ -52,7 +52,7 @@ class Timeline:
         self._at = start
 
     def add(self, snapshot: Snapshot, counted: bool) -> None:
-        """Book the interval that ends with ``moment``; only counted ones (load running) decide which verdict won."""
+        """Count the interval that ends with the snapshot; only ``counted`` ones (load ran) decide which verdict won."""
         verdict, at = snapshot.diagnosis.verdict, snapshot.at
         if not self.spans or self.spans[-1].key != (verdict.bottleneck, verdict.host):
             self._change(verdict, known=(verdict.bottleneck, verdict.host) in self._known)
@@ -76,8 +76,8 @@ class Timeline:
         ranked = self._ranked()
         if not ranked:
             return None
-        winner, begun, seconds = ranked[0]
-        return self._typical(winner), begun, seconds
+        winner, start, seconds = ranked[0]
+        return self._typical(winner), start, seconds
 
     def others(self) -> list[tuple[Key, float]]:
         """The limits that held for a shorter time than the longest verdict, with their seconds, longest first."""

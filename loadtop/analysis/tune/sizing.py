@@ -18,8 +18,7 @@ RESERVE = 0.9
 """Share of the memory that workers may fill; the rest is for the page cache and for peaks; our own."""
 
 LEAST_STEPS = 3
-"""Steps with differing numbers of busy workers from which the memory of a busy worker is told from that of an idle
-one."""
+"""Steps with differing numbers of busy workers that are needed to separate the memory of busy and idle workers."""
 
 
 class BoundName(StrEnum):
