@@ -3,16 +3,12 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from loadtop.i18n import Message, Text, Translatable, TranslatableEnum, listed, verbatim
 from loadtop.model import Cause, HostSample, Outcome, State
-from loadtop.servers.apache.kind import APACHE
-from loadtop.servers.apache.record import ApacheStatus
-from loadtop.servers.haproxy.kind import HAPROXY
-from loadtop.servers.php_fpm.kind import PHP_FPM
-from loadtop.servers.php_fpm.record import FpmPool
-from loadtop.servers.registry import PROCESS_GROUPS
+from loadtop.servers.checks import Lack
+from loadtop.servers.kind import AnyKind
+from loadtop.servers.registry import KINDS, PROCESS_GROUPS
 
 SCHEMA = "loadtop.doctor/1"
 Json = dict[str, Any]
@@ -76,18 +72,6 @@ class Report:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Lack:
-    """What is missing although the collector is content, as in an :class:`~loadtop.model.Outcome`."""
-
-    reason: Text = ""
-    cause: Cause | None = None
-    fix: Text = ""
-
-
-_NOTHING = _Lack()
-
-
 def examine(sample: HostSample) -> Iterable[Check]:
     """Every panel of one sample, which should not be the first: what is read in turn is missing there."""
     outcomes = {outcome.collector: outcome for outcome in sample.outcomes}
@@ -105,7 +89,7 @@ def examine(sample: HostSample) -> Iterable[Check]:
             yield Check(panel, health, found, lack.reason, _fix(lack, sample))
 
 
-def _fix(lack: Outcome | _Lack, sample: HostSample) -> Text:
+def _fix(lack: Outcome | Lack, sample: HostSample) -> Text:
     """What to paste or type to get what is missing."""
     if lack.fix:
         return lack.fix
@@ -149,10 +133,10 @@ def _cpu(sample: HostSample) -> str:
     return "" if sample.cpu is None else f"{len(sample.cpu.cores)} cores"
 
 
-def _cpu_lacks(sample: HostSample) -> _Lack:
+def _cpu_lacks(sample: HostSample) -> Lack:
     total = None if sample.cpu is None else sample.cpu.total
     names = [name for name in ("iowait", "steal") if total is not None and getattr(total, name) is None]
-    return _Lack(Message("this system does not report {names}", names=listed(names))) if names else _NOTHING
+    return Lack(Message("this system does not report {names}", names=listed(names))) if names else Lack()
 
 
 def _load(sample: HostSample) -> str:
@@ -163,10 +147,10 @@ def _memory(sample: HostSample) -> str:
     return "" if sample.memory is None else f"{sample.memory.total_kb // 1024} MB"
 
 
-def _memory_lacks(sample: HostSample) -> _Lack:
+def _memory_lacks(sample: HostSample) -> Lack:
     if sample.memory is None or sample.memory.available_kb is not None:
-        return _NOTHING
-    return _Lack(Message("no MemAvailable: the kernel is older than 3.14"))
+        return Lack()
+    return Lack(Message("no MemAvailable: the kernel is older than 3.14"))
 
 
 def _swap(sample: HostSample) -> str:
@@ -192,9 +176,9 @@ def _networks(sample: HostSample) -> str:
     return ", ".join(f"{net.name} ({net.link_mbit} Mbit/s)" if net.link_mbit else net.name for net in lines)
 
 
-def _networks_lack(sample: HostSample) -> _Lack:
+def _networks_lack(sample: HostSample) -> Lack:
     names = [net.name for net in sample.networks or () if net.link_mbit is None and net.name != "lo"]
-    return _Lack(Message("no line speed of {names}", names=listed(names)), fix="--link MBIT") if names else _NOTHING
+    return Lack(Message("no line speed of {names}", names=listed(names)), fix="--link MBIT") if names else Lack()
 
 
 def _tcp(sample: HostSample) -> str:
@@ -213,74 +197,24 @@ def _cgroup(sample: HostSample) -> str:
     return "" if sample.cgroup is None else f"version {sample.cgroup.version}: {sample.cgroup.path}"
 
 
-def _apache(sample: HostSample) -> str:
-    return "; ".join(
-        f"{page.mpm or 'MPM unknown'}, {len(page.scoreboard)} slots ({page.url})" for page in APACHE.readings(sample)
-    )
+def _nothing(_: HostSample) -> Lack:
+    return Lack()
 
 
-def _apache_lacks(sample: HostSample) -> _Lack:
-    unknown = [name for page in APACHE.readings(sample) for name in _unknown_limits(page)]
-    if not unknown:
-        return _backlog_cut(sample)
-    names = listed(dict.fromkeys(unknown))
-    return _Lack(Message("{names} unknown: its configuration may not be read", names=names), Cause.ROOT)
+_Panel = tuple[str, str, Callable[[HostSample], str], Callable[[HostSample], Lack]]
 
 
-def _backlog_cut(sample: HostSample) -> _Lack:
-    """A ListenBacklog that the kernel cuts to net.core.somaxconn (listen(2))."""
-    limits = {listener.port: listener.backlog for listener in (sample.tcp.listeners if sample.tcp is not None else ())}
-    for page in APACHE.readings(sample):
-        parts = urlsplit(page.url)
-        limit = limits.get(parts.port or (443 if parts.scheme == "https" else 80))
-        if limit and page.listen_backlog is not None and limit < page.listen_backlog:
-            asked = page.listen_backlog
-            return _Lack(
-                Message(
-                    "its ListenBacklog of {asked} is cut to {limit} by net.core.somaxconn", asked=asked, limit=limit
-                ),
-                fix=Message("sudo sysctl -w net.core.somaxconn={asked}   (then restart Apache)", asked=asked),
-            )
-    return _NOTHING
+def _of_kind(kind: AnyKind) -> _Panel:
+    """The panel of a kind of server."""
+
+    def seen(sample: HostSample) -> str:
+        readings = kind.readings(sample)
+        return kind.checks.seen(readings) if readings else ""
+
+    return kind.title.lower(), kind.name, seen, lambda sample: kind.checks.lacks(kind.readings(sample), sample)
 
 
-def _unknown_limits(page: ApacheStatus) -> Iterable[str]:
-    if page.max_request_workers is None:
-        yield "MaxRequestWorkers"
-    if page.listen_backlog is None:
-        yield "ListenBacklog"
-
-
-def _fpm(sample: HostSample) -> str:
-    return "; ".join(_pool(pool) for pool in PHP_FPM.readings(sample))
-
-
-def _pool(pool: FpmPool) -> str:
-    most = "unknown" if pool.max_children is None else str(pool.max_children)
-    queue = "queue unknown" if pool.listen_queue is None else f"queue {pool.listen_queue}"
-    where = f" ({pool.address})" if pool.address else ""
-    return f"pool {pool.pool}{where}: pm.max_children {most}, {queue}"
-
-
-def _fpm_lacks(sample: HostSample) -> _Lack:
-    unknown = [pool.pool for pool in PHP_FPM.readings(sample) if pool.max_children is None]
-    if not unknown:
-        return _NOTHING
-    reason = Message("pm.max_children of {names}: its configuration may not be read", names=listed(unknown))
-    return _Lack(reason, Cause.ROOT)
-
-
-def _haproxy(sample: HostSample) -> str:
-    lines = HAPROXY.readings(sample)
-    names = [line.proxy for line in lines if line.server == "BACKEND"]
-    return f"{len(lines)} lines; backends {', '.join(names) or 'none'}" if lines else ""
-
-
-def _nothing(_: HostSample) -> _Lack:
-    return _NOTHING
-
-
-_PANELS: tuple[tuple[Translatable, str, Callable[[HostSample], str], Callable[[HostSample], _Lack]], ...] = (
+_PANELS: tuple[tuple[Translatable, str, Callable[[HostSample], str], Callable[[HostSample], Lack]], ...] = (
     ("cpu", "cpu", _cpu, _cpu_lacks),
     ("load", "scheduler", _load, _nothing),
     ("memory", "memory", _memory, _memory_lacks),
@@ -292,9 +226,7 @@ _PANELS: tuple[tuple[Translatable, str, Callable[[HostSample], str], Callable[[H
     ("tcp", "tcp", _tcp, _nothing),
     ("processes", "processes", _processes, _nothing),
     ("cgroup", "cgroup", _cgroup, _nothing),
-    ("apache", "apache", _apache, _apache_lacks),
-    ("php-fpm", "fpm", _fpm, _fpm_lacks),
-    ("haproxy", "haproxy", _haproxy, _nothing),
+    *map(_of_kind, KINDS),
 )
 """Each panel with its collector, what is seen of it, and what is missing although the collector is content."""
 

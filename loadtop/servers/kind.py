@@ -10,6 +10,7 @@ from loadtop.model.server import ServerKind, ServerReading
 from loadtop.rates.metrics import HostMetric
 from loadtop.rates.records import HostRates
 from loadtop.rates.server import ServerRates
+from loadtop.servers.checks import Checks
 from loadtop.servers.report import Report
 from loadtop.servers.workers import Workers
 
@@ -39,6 +40,7 @@ class Kind(ServerKind, Generic[R]):
     verdicts: tuple[Verdict, ...]
     demands: Demands
     report: Report[R]
+    checks: Checks[R]
     workers: Workers[R] | None = None
 
     def readings(self, sample: HostSample | None) -> tuple[R, ...]:

@@ -10,6 +10,7 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import HostMetric
 from loadtop.rates.records import GroupRates
 from loadtop.rates.server import ServerRates
+from loadtop.servers.apache.checks import CHECKS
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 from loadtop.servers.apache.report import REPORT
 from loadtop.servers.apache.verdict import APACHE_WORKERS
@@ -79,5 +80,6 @@ APACHE = Kind(
     verdicts=(APACHE_WORKERS,),
     demands=_demands,
     report=REPORT,
+    checks=CHECKS,
     workers=WORKERS,
 )

@@ -6,6 +6,7 @@ from loadtop.diagnosis.forecast import Use
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import HostMetric, sum_known
+from loadtop.servers.checks import Checks
 from loadtop.servers.haproxy.record import BACKEND, FRONTEND, GROUP, NAME, HaproxyProxy
 from loadtop.servers.haproxy.report import REPORT
 from loadtop.servers.haproxy.verdict import HAPROXY_QUEUE
@@ -29,6 +30,11 @@ def _demands(_: Measured, host: HostView, __: bool) -> dict[str, Use]:
     return {HAPROXY_QUEUE.name: Use(sum(server.sessions for server in servers), slots)} if slots else {}
 
 
+def _seen(lines: tuple[HaproxyProxy, ...]) -> str:
+    names = [line.proxy for line in lines if line.is_backend]
+    return f"{len(lines)} lines; backends {', '.join(names) or 'none'}"
+
+
 HAPROXY = Kind(
     name=NAME,
     group=GROUP,
@@ -49,4 +55,5 @@ HAPROXY = Kind(
     verdicts=(HAPROXY_QUEUE,),
     demands=_demands,
     report=REPORT,
+    checks=Checks(_seen),
 )

@@ -8,6 +8,7 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import HostMetric, sum_known
 from loadtop.rates.server import ServerRates
 from loadtop.servers.kind import Kind, StatusOption
+from loadtop.servers.php_fpm.checks import CHECKS
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 from loadtop.servers.php_fpm.report import REPORT
 from loadtop.servers.php_fpm.verdict import FPM_WORKERS
@@ -48,5 +49,6 @@ PHP_FPM = Kind(
     verdicts=(FPM_WORKERS,),
     demands=_demands,
     report=REPORT,
+    checks=CHECKS,
     workers=WORKERS,
 )

@@ -1,0 +1,28 @@
+"""php-fpm in ``loadtop doctor``."""
+
+from loadtop.i18n import Message, listed
+from loadtop.model import Cause, HostSample
+from loadtop.servers.checks import Checks, Lack
+from loadtop.servers.php_fpm.record import FpmPool
+
+
+def _seen(pools: tuple[FpmPool, ...]) -> str:
+    return "; ".join(map(_pool, pools))
+
+
+def _pool(pool: FpmPool) -> str:
+    most = "unknown" if pool.max_children is None else str(pool.max_children)
+    queue = "queue unknown" if pool.listen_queue is None else f"queue {pool.listen_queue}"
+    where = f" ({pool.address})" if pool.address else ""
+    return f"pool {pool.pool}{where}: pm.max_children {most}, {queue}"
+
+
+def _lacks(pools: tuple[FpmPool, ...], _: HostSample) -> Lack:
+    unknown = [pool.pool for pool in pools if pool.max_children is None]
+    if not unknown:
+        return Lack()
+    reason = Message("pm.max_children of {names}: its configuration may not be read", names=listed(unknown))
+    return Lack(reason, Cause.ROOT)
+
+
+CHECKS = Checks(_seen, _lacks)
