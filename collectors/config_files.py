@@ -65,7 +65,7 @@ class Config:
 
 
 async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeOf = _no_include) -> Config:
-    """The files that ``first`` (paths or patterns such as ``/etc/php/*/fpm/php-fpm.conf``) means, and all that they
+    """The files that ``first`` (paths or patterns such as ``/etc/NAME/*/NAME.conf``) means, and all that they
     include. What cannot be read is in the result as :class:`Missing`. Raises ``TransportError``."""
     config = Config(tuple(first), include_of)
     patterns = list(config.first)

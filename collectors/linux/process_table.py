@@ -3,7 +3,7 @@
 Reading ``stat`` of every process each second would be the dearest part of a sample on a machine with many, and most of
 them sleep. So servers and the generator's own are read every time, others every time while they use the processor, and
 sleeping others in turn (see :class:`~collectors.reading.Request`). Proportional memory (``smaps_rollup``) makes the
-kernel walk all page tables of a process (0.1 to 0.3 ms for an httpd with mod_php): a sample reads :data:`PSS_FIRST`
+kernel walk all page tables of a process (0.1 to 0.3 ms with PHP in a web server): a sample reads :data:`PSS_FIRST`
 that were never read and :data:`PSS_AGAIN` of the oldest values, and the last value is kept.
 """
 

@@ -1,4 +1,4 @@
-"""One question over a stream socket and all of its answer: FastCGI and HAProxy's socket."""
+"""One question over a stream socket and all of its answer, for servers that do not speak HTTP."""
 
 import asyncio
 import re
