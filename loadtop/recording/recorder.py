@@ -110,7 +110,7 @@ class Writer:
             with suppress(OSError, sqlite3.Error):  # its frames are in the file already
                 self.write()
         with suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA incremental_vacuum").fetchall()
+            self._connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page only
         # With a reader the journal stays in use; the file is complete all the same.
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA journal_mode = DELETE")

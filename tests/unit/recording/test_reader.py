@@ -22,7 +22,7 @@ from loadtop.recording.container import SessionError, SessionMeta, checksum
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
 
-COUNT = 150
+COUNT = 300
 Make = Callable[[int], list[Snapshot]]
 Record = Callable[[Path, Sequence[Snapshot]], None]
 
@@ -54,7 +54,7 @@ def test_everything_comes_back_over_several_blocks(path: Path, frames: list[Fram
         assert session.damage == []
 
 
-@pytest.mark.parametrize("start", [-5.0, 0.0, 5.5, 64.0, 64.005, 65.5, 100.0, 149.9, 150.5, 1e9])
+@pytest.mark.parametrize("start", [-5.0, 0.0, 5.5, 127.0, 128.005, 129.5, 200.0, 299.9, 300.5, 1e9])
 def test_jumps(path: Path, frames: list[Frame], start: float) -> None:
     wanted = [frame for frame in frames if frame.at >= start]
     with Session(path) as session:
@@ -73,7 +73,7 @@ def test_a_machine_that_was_silent_since_before_the_jump(
     ]
     record(tmp_path / "a.loadtop", stale)
     with Session(tmp_path / "a.loadtop") as session:
-        found = next(session.frames(140.0))
+        found = next(session.frames(290.0))
     assert found.hosts == (silent,)
 
 
@@ -245,19 +245,19 @@ def damage(path: Path, content: bytes) -> None:
 
 def test_one_flipped_bit_costs_one_block_and_says_so(copy: Path, frames: list[Frame]) -> None:
     with closing(sqlite3.connect(copy)) as database:
-        (data,) = database.execute("SELECT data FROM block WHERE first = 65").fetchone()
+        (data,) = database.execute("SELECT data FROM block WHERE first = 129").fetchone()
     damage(copy, data)
     with Session(copy) as session:
-        assert list(session.frames()) == frames[:64] + frames[128:]
-        assert session.damage == ["intervals 65 to 128 left out: a checksum is wrong"]
+        assert list(session.frames()) == frames[:128] + frames[256:]
+        assert session.damage == ["intervals 129 to 256 left out: a checksum is wrong"]
         assert session.count == COUNT
 
 
 def test_a_missing_block_is_said(copy: Path, frames: list[Frame]) -> None:
     alter(copy, "DELETE FROM block WHERE first = 1")
     with Session(copy) as session:
-        assert list(session.frames()) == frames[64:]
-        assert session.damage == ["intervals 1 to 64 left out: it is missing"]
+        assert list(session.frames()) == frames[128:]
+        assert session.damage == ["intervals 1 to 128 left out: it is missing"]
 
 
 def alter(path: Path, statement: str, *values: object) -> None:

@@ -176,13 +176,13 @@ def test_a_file_system_without_links(
 def test_a_full_disk_loses_nothing_once_there_is_room(
     opened: Recorder, made_moments: Make, held: Callable[[Exception | None], None]
 ) -> None:
-    snapshots = made_moments(150)
+    snapshots = made_moments(300)
     full = sqlite3.OperationalError("database or disk is full")
     full.sqlite_errorname = "SQLITE_FULL"
     for number, snapshot in enumerate(snapshots):
-        if number in (10, 70):  # the second time over the border of a block
+        if number in (10, 120):  # the second time over the border of a block
             held(full)
-        if number in (30, 140):
+        if number in (30, 270):
             opened.flush()
             assert "the disk is full; " in opened.problem
             assert opened.problem.endswith("intervals are not recorded yet")
