@@ -10,7 +10,7 @@ from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.options.command_line import HERE, Options, checked
 from loadtop.cli.outputs import check_writable, write_json
-from loadtop.i18n import Message, Text, Translatable, itemised, pad, plain, rendered, tr, width
+from loadtop.i18n import Message, Text, Translatable, pad, plain, rendered, tr, width
 from loadtop.model import Cause, HostSample
 from loadtop.reports.doctor import PANELS, SCHEMA, Check, Health, Report, examine, generator
 from loadtop.reports.text import wrapped
@@ -120,7 +120,7 @@ def text(report: Report) -> str:
 
 def _lines(check: Check) -> list[str]:
     word = "-" if check.health is Health.NONE else str(check.health)
-    seen, missing = itemised(plain(check.seen)), rendered(check.missing)
+    seen, missing = rendered(check.seen), rendered(check.missing)
     told = tr("{seen}. {missing}", seen=seen, missing=missing) if seen and missing else seen or missing
     return [_row(word, check.panel, told), *_fix(check.fix)]
 

@@ -13,6 +13,7 @@ from loadtop.i18n.message import (
     Translatable,
     TranslatableEnum,
     english,
+    grouped,
     listed,
     plural,
     rendered,
@@ -20,7 +21,6 @@ from loadtop.i18n.message import (
     tr,
     verbatim,
 )
-from loadtop.i18n.speech import itemised, translated
 from loadtop.i18n.terminal import pad, plain, width
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "clock",
     "duration",
     "english",
-    "itemised",
+    "grouped",
     "language",
     "language_of",
     "listed",
@@ -44,7 +44,6 @@ __all__ = [
     "sentences",
     "set_language",
     "tr",
-    "translated",
     "verbatim",
     "width",
 ]

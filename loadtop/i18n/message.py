@@ -22,7 +22,6 @@ from functools import lru_cache
 from typing import Any, Self, TypeAlias
 
 from loadtop.i18n.language import translate
-from loadtop.i18n.speech import translated
 from loadtop.i18n.terminal import plain
 
 __all__ = [
@@ -33,6 +32,7 @@ __all__ = [
     "Translatable",
     "TranslatableEnum",
     "english",
+    "grouped",
     "listed",
     "plural",
     "rendered",
@@ -46,7 +46,7 @@ MAX_DEPTH = 12
 _MAX_INTEGER = 2**63
 _MAX_CHARACTERS = 16_384
 _PLACE = re.compile(r"\{\{|\}\}|\{(\w+)(?::([^{}]*))?\}")
-_FORMAT = re.compile(r"|,|,?\.\d[fg%]|sentences")
+_FORMAT = re.compile(r"|,|,?\.\d[fg%]|groups|sentences")
 
 _Translate: TypeAlias = Callable[[str, str, int], str]
 _Escape: TypeAlias = Callable[[str], str]
@@ -171,8 +171,17 @@ def listed(items: Iterable[Message | str]) -> Message:
     return parts[0] if len(parts) == 1 else Message("{parts}", parts=parts)
 
 
-_SENTENCES: Translatable = "{first} {second}"
-_LIST: Translatable = "{first}, {second}"
+def grouped(items: Iterable[Message]) -> Text:
+    """Return a list of things that have commas themselves, parted by semicolons; empty if there is none."""
+    parts = tuple(items)
+    return Message("{parts:groups}", parts=parts) if parts else ""
+
+
+_JOINTS: dict[str, Translatable] = {
+    "": "{first}, {second}",
+    "groups": "{first}; {second}",
+    "sentences": "{first} {second}",
+}
 
 
 def tr(english: str, /, **values: object) -> str:
@@ -192,7 +201,7 @@ def rendered(text: Message | str | None, escape: _Escape = plain) -> str:
     """
     if text is None:
         return ""
-    return escape(translated(text)) if isinstance(text, str) else text.render(escape)
+    return escape(text) if isinstance(text, str) else text.render(escape)
 
 
 def english(text: object) -> str:
@@ -211,12 +220,12 @@ def _shown(value: Parameter, form: str, translate: _Translate, escape: _Escape) 
     if isinstance(value, Message):
         return value._filled(translate, escape)  # noqa: SLF001
     if isinstance(value, tuple):
-        pattern = translate(_SENTENCES if form == "sentences" else _LIST, "", 0)
+        pattern = translate(_JOINTS.get(form, _JOINTS[""]), "", 0)
         between = pattern.removeprefix("{first}").removesuffix("{second}")
         return between.join(part._filled(translate, escape) for part in value)  # noqa: SLF001
     if isinstance(value, str):
         return escape(value)
-    return format(value, "" if form == "sentences" else form)
+    return format(value, "" if form in _JOINTS else form)
 
 
 def _messages(value: Parameter) -> tuple[Message, ...]:

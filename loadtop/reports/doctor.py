@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadtop.i18n import Message, Text, Translatable, TranslatableEnum, listed, verbatim
-from loadtop.model import Cause, HostSample, Outcome, State
+from loadtop.model import OTHER, Cause, HostSample, Outcome, State
 from loadtop.servers.checks import Lack
 from loadtop.servers.kind import AnyKind
 from loadtop.servers.registry import KINDS, PROCESS_GROUPS
@@ -35,7 +35,7 @@ class Check:
 
     panel: str
     health: Health
-    seen: str = ""
+    seen: Text = ""
     missing: Text = ""
     fix: Text = ""
 
@@ -43,7 +43,7 @@ class Check:
         return {
             "panel": self.panel,
             "health": str(self.health),
-            "seen": self.seen or None,
+            "seen": str(self.seen) or None,
             "missing": str(self.missing) or None,
             "fix": str(self.fix) or None,
         }
@@ -123,14 +123,21 @@ def generator(files: int | None, ports: int | None) -> Check:
             )
         )
         fixes.append(verbatim('sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"'))
-    told = [f"{count} {what}" for count, what in ((files, "descriptors"), (ports, "ports")) if count is not None]
+    told = [Message("{number} descriptors", number=files)] if files is not None else []
+    told += [Message("{number} ports", number=ports)] if ports is not None else []
     health = Health.PARTLY if lacks else Health.OK
     fix = Message("{first}\n{second}", first=fixes[0], second=fixes[1]) if len(fixes) > 1 else next(iter(fixes), "")
-    return Check("generator", health, ", ".join(told) or "limits are not told", listed(lacks) if lacks else "", fix)
+    return Check(
+        "generator",
+        health,
+        listed(told) if told else Message("limits are not known"),
+        listed(lacks) if lacks else "",
+        fix,
+    )
 
 
-def _cpu(sample: HostSample) -> str:
-    return "" if sample.cpu is None else f"{len(sample.cpu.cores)} cores"
+def _cpu(sample: HostSample) -> Text:
+    return "" if sample.cpu is None else Message("{number} cores", number=len(sample.cpu.cores))
 
 
 def _cpu_lacks(sample: HostSample) -> Lack:
@@ -139,11 +146,11 @@ def _cpu_lacks(sample: HostSample) -> Lack:
     return Lack(Message("this system does not report {names}", names=listed(names))) if names else Lack()
 
 
-def _load(sample: HostSample) -> str:
-    return "" if sample.scheduler is None else f"load {sample.scheduler.load1:.2f}"
+def _load(sample: HostSample) -> Text:
+    return "" if sample.scheduler is None else Message("load {value:.2f}", value=sample.scheduler.load1)
 
 
-def _memory(sample: HostSample) -> str:
+def _memory(sample: HostSample) -> Text:
     return "" if sample.memory is None else f"{sample.memory.total_kb // 1024} MB"
 
 
@@ -153,25 +160,25 @@ def _memory_lacks(sample: HostSample) -> Lack:
     return Lack(Message("no MemAvailable: the kernel is older than 3.14"))
 
 
-def _swap(sample: HostSample) -> str:
+def _swap(sample: HostSample) -> Text:
     if sample.swap is None:
         return ""
-    return f"{sample.swap.total_kb // 1024} MB" if sample.swap.total_kb else "there is none"
+    return f"{sample.swap.total_kb // 1024} MB" if sample.swap.total_kb else Message("there is none")
 
 
-def _traffic(sample: HostSample) -> str:
-    return "" if sample.paging is None else "swap traffic, major faults"
+def _traffic(sample: HostSample) -> Text:
+    return "" if sample.paging is None else listed((Message("swap traffic"), Message("major faults")))
 
 
-def _pressure(sample: HostSample) -> str:
-    return "" if sample.pressure is None else "stalls of CPU, memory and I/O"
+def _pressure(sample: HostSample) -> Text:
+    return "" if sample.pressure is None else Message("stalls of CPU, memory and I/O")
 
 
-def _disks(sample: HostSample) -> str:
+def _disks(sample: HostSample) -> Text:
     return ", ".join(disk.name for disk in sample.disks or ())
 
 
-def _networks(sample: HostSample) -> str:
+def _networks(sample: HostSample) -> Text:
     lines = sample.networks or ()
     return ", ".join(f"{net.name} ({net.link_mbit} Mbit/s)" if net.link_mbit else net.name for net in lines)
 
@@ -181,40 +188,50 @@ def _networks_lack(sample: HostSample) -> Lack:
     return Lack(Message("no line speed of {names}", names=listed(names)), fix="--link MBIT") if names else Lack()
 
 
-def _tcp(sample: HostSample) -> str:
-    return "" if sample.tcp is None else f"overflows, retransmits; {len(sample.tcp.listeners)} listening ports"
+def _tcp(sample: HostSample) -> Text:
+    if sample.tcp is None:
+        return ""
+    return Message("overflows, retransmits; {number} listening ports", number=len(sample.tcp.listeners))
 
 
-def _processes(sample: HostSample) -> str:
+def _processes(sample: HostSample) -> Text:
     rows = sample.processes
     if not rows:
         return ""
     counts = [(group, sum(row.group == group for row in rows)) for group in PROCESS_GROUPS]
-    return ", ".join(f"{count} {name}" for name, count in counts if count)
+    return listed(
+        Message("{number} other", number=count) if name == OTHER else f"{count} {name}"
+        for name, count in counts
+        if count
+    )
 
 
-def _cgroup(sample: HostSample) -> str:
-    return "" if sample.cgroup is None else f"version {sample.cgroup.version}: {sample.cgroup.path}"
+def _cgroup(sample: HostSample) -> Text:
+    return (
+        ""
+        if sample.cgroup is None
+        else Message("version {number}: {path}", number=sample.cgroup.version, path=sample.cgroup.path)
+    )
 
 
 def _nothing(_: HostSample) -> Lack:
     return Lack()
 
 
-_Panel = tuple[str, str, Callable[[HostSample], str], Callable[[HostSample], Lack]]
+_Panel = tuple[Translatable, str, Callable[[HostSample], Text], Callable[[HostSample], Lack]]
 
 
 def _of_kind(kind: AnyKind) -> _Panel:
     """The panel of a kind of server."""
 
-    def seen(sample: HostSample) -> str:
+    def seen(sample: HostSample) -> Text:
         readings = kind.readings(sample)
         return kind.checks.seen(readings) if readings else ""
 
     return kind.title.lower(), kind.name, seen, lambda sample: kind.checks.lacks(kind.readings(sample), sample)
 
 
-_PANELS: tuple[tuple[Translatable, str, Callable[[HostSample], str], Callable[[HostSample], Lack]], ...] = (
+_PANELS: tuple[tuple[Translatable, str, Callable[[HostSample], Text], Callable[[HostSample], Lack]], ...] = (
     ("cpu", "cpu", _cpu, _cpu_lacks),
     ("load", "scheduler", _load, _nothing),
     ("memory", "memory", _memory, _memory_lacks),

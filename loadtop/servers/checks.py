@@ -24,5 +24,5 @@ class Lack:
 class Checks(Generic[R]):
     """``seen`` describes what was read; ``lacks`` finds what is missing in it. Both get at least one reading."""
 
-    seen: Callable[[tuple[R, ...]], str]
+    seen: Callable[[tuple[R, ...]], Text]
     lacks: Callable[[tuple[R, ...], HostSample], Lack] = lambda _, __: Lack()

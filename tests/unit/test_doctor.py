@@ -50,12 +50,12 @@ def check_of(sample: HostSample, panel: str, outcome: Outcome | None = None) -> 
 def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     checks = {check.panel: check for check in examine(sample)}
     assert len(checks) == 14
-    assert checks["cpu"] == Check("cpu", Health.OK, "2 cores")
-    assert checks["networks"].seen == "lo, eth0 (1000 Mbit/s)"
-    assert checks["processes"].seen == "1 httpd"
-    assert checks["apache"] == Check("apache", Health.OK, "event, 4 slots (http://x/s?auto)")
-    assert checks["php-fpm"].seen == "pool www (/run/fpm.sock): pm.max_children 2, queue 0"
-    assert checks["haproxy"].seen == "1 lines; backends be"
+    assert checks["cpu"] == Check("cpu", Health.OK, Message("{number} cores", number=2))
+    assert str(checks["networks"].seen) == "lo, eth0 (1000 Mbit/s)"
+    assert str(checks["processes"].seen) == "1 httpd"
+    assert (checks["apache"].health, str(checks["apache"].seen)) == (Health.OK, "event, 4 slots (http://x/s?auto)")
+    assert str(checks["php-fpm"].seen) == "pool www (/run/fpm.sock): pm.max_children 2, queue 0"
+    assert str(checks["haproxy"].seen) == "1 lines; backends be"
 
 
 def without(sample: HostSample, kind: str) -> HostSample:
@@ -189,4 +189,4 @@ def test_json_has_null_for_what_is_not_there() -> None:
         "name": "web1", "source": "ssh://web1", "system": None, "reachable": False, "problem": "nothing listens",
         "fix": None, "panels": [],
     }  # fmt: skip
-    assert Check("cpu", Health.OK, "2 cores").as_json()["fix"] is None
+    assert Check("cpu", Health.OK, Message("{number} cores", number=2)).as_json()["fix"] is None

@@ -3,14 +3,22 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from loadtop.i18n import Message, listed
+from loadtop.i18n import Message, Text, grouped, listed
 from loadtop.model import Cause, HostSample
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.checks import Checks, Lack
 
 
-def _seen(pages: tuple[ApacheStatus, ...]) -> str:
-    return "; ".join(f"{page.mpm or 'MPM unknown'}, {page.capacity} slots ({page.url})" for page in pages)
+def _seen(pages: tuple[ApacheStatus, ...]) -> Text:
+    return grouped(
+        Message(
+            "{mpm}, {number} slots ({url})",
+            mpm=page.mpm or Message("MPM unknown"),
+            number=page.capacity,
+            url=page.url,
+        )
+        for page in pages
+    )
 
 
 def _lacks(pages: tuple[ApacheStatus, ...], sample: HostSample) -> Lack:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from loadtop.diagnosis.forecast import Use
+from loadtop.i18n import Message, listed
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import HostMetric, sum_known
@@ -30,9 +31,10 @@ def _demands(_: Measured, host: HostView, __: bool) -> dict[str, Use]:
     return {HAPROXY_QUEUE.name: Use(sum(server.sessions for server in servers), slots)} if slots else {}
 
 
-def _seen(lines: tuple[HaproxyProxy, ...]) -> str:
+def _seen(lines: tuple[HaproxyProxy, ...]) -> Message:
     names = [line.proxy for line in lines if line.is_backend]
-    return f"{len(lines)} lines; backends {', '.join(names) or 'none'}"
+    backends = listed(names) if names else Message("none")
+    return Message("{number} lines; backends {names}", number=len(lines), names=backends)
 
 
 HAPROXY = Kind(

@@ -1,20 +1,23 @@
 """php-fpm in ``loadtop doctor``."""
 
-from loadtop.i18n import Message, listed
+from loadtop.i18n import Message, Text, grouped, listed
 from loadtop.model import Cause, HostSample
 from loadtop.servers.checks import Checks, Lack
 from loadtop.servers.php_fpm.record import FpmPool
 
 
-def _seen(pools: tuple[FpmPool, ...]) -> str:
-    return "; ".join(map(_pool, pools))
+def _seen(pools: tuple[FpmPool, ...]) -> Text:
+    return grouped(map(_pool, pools))
 
 
-def _pool(pool: FpmPool) -> str:
-    most = "unknown" if pool.max_children is None else str(pool.max_children)
-    queue = "queue unknown" if pool.listen_queue is None else f"queue {pool.listen_queue}"
-    where = f" ({pool.address})" if pool.address else ""
-    return f"pool {pool.pool}{where}: pm.max_children {most}, {queue}"
+def _pool(pool: FpmPool) -> Message:
+    return Message(
+        "pool {pool}{where}: pm.max_children {most}, queue {queue}",
+        pool=pool.pool,
+        where=Message(" ({address})", address=pool.address) if pool.address else None,
+        most=Message("unknown") if pool.max_children is None else pool.max_children,
+        queue=Message("unknown") if pool.listen_queue is None else pool.listen_queue,
+    )
 
 
 def _lacks(pools: tuple[FpmPool, ...], _: HostSample) -> Lack:
