@@ -87,7 +87,7 @@ async def test_the_palette_can_be_clicked(feed_of: FeedOf, appearance: Appearanc
         row = next(y for y, text in enumerate(lines) if "stop the load;" in text)
         await pilot.click(offset=(lines[row].index("stop the load;"), row))
         await settle(pilot)
-        assert app._cockpit.above is None  # pyright: ignore[reportPrivateUsage]
+        assert app._cockpit.palette is None  # pyright: ignore[reportPrivateUsage]
     assert feed.commands == [StopLoad()]
 
 
@@ -174,7 +174,7 @@ def test_every_order_keeps_every_process() -> None:
     assert rates.processes is not None
     for column in ORDERS:
         up = ordered(rates.processes, column)
-        down = ordered(rates.processes, column, turned=True)
+        down = ordered(rates.processes, column, reverse=True)
         assert {p.process.pid for p in up} == {p.process.pid for p in rates.processes}
         assert sorted(p.process.pid for p in up) == sorted(p.process.pid for p in down)
 

@@ -78,9 +78,9 @@ class Recorded:
         found = list(dict.fromkeys(self.happened))
         if self.app.screen is not cockpit:
             found.append(f"opens {type(self.app.screen).__name__}")
-        if cockpit.asks:
+        if cockpit.is_asking:
             found.append(f"asks {next(iter(self.app.screen.query(Question))).purpose}")
-        if cockpit.above is not None:
+        if cockpit.palette is not None:
             found.append("offers")
         if cockpit.zoomed:
             found.append(f"shows {cockpit.chosen} alone")
@@ -88,7 +88,7 @@ class Recorded:
             found.append("shows paused")
         processes = cockpit.processes
         if processes.chosen:
-            found.append("shows processes turned" if processes.turned else f"shows processes by {processes.column}")
+            found.append("shows processes turned" if processes.reversed else f"shows processes by {processes.column}")
         return found
 
 

@@ -38,5 +38,5 @@ async def test_none_of_them_no_panel(
         await pilot.pause()
         await pilot.pause()
         text = "\n".join(screen_text(app))
-        assert not {"fpm", "haproxy"} & set(cockpit_of(app).at_hand)
+        assert not {"fpm", "haproxy"} & set(cockpit_of(app).panel_names)
     assert "php-fpm" not in text

@@ -201,15 +201,15 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
 
     def action_step_back(self) -> None:
         """Close a question, show all panels again, or clear the filter."""
-        if self._cockpit.asks:
+        if self._cockpit.is_asking:
             self._cockpit.stop_asking()
         elif self._cockpit.zoomed:
             self._cockpit.action_zoom()
-        elif self._cockpit.processes.only:
+        elif self._cockpit.processes.filter:
             self._cockpit.filter("")
 
     async def action_palette(self) -> None:
-        await self._cockpit_alone().offer(self._entries(self.reader.view, self._cockpit.at_hand))
+        await self._cockpit_alone().show_palette(self._entries(self.reader.view, self._cockpit.panel_names))
 
     def _entries(self, view: View, panels: Iterable[str]) -> list[Entry]:
         """What the command palette shows: every key, and machines, panels and columns by name."""
@@ -288,7 +288,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
             self.say(tr("noted: {text}", text=event.text))
 
     async def on_palette_done(self, event: Palette.Done) -> None:
-        self._cockpit.stop_offering()
+        self._cockpit.close_palette()
         if event.action:
             await self.run_action(event.action)
 

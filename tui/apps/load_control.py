@@ -53,12 +53,12 @@ class LoadControl:
         if load is None:
             return tr("there is no load to change")
         if load.state.ended:
-            return self._whose() or tr("the load has ended: r begins it again")
+            return self._why_not_by_hand() or tr("the load has ended: r begins it again")
         if self._steered == "hand" and load.rate is None and load.concurrency is None:
             return tr("this load cannot be changed while it runs")
-        return self._whose()
+        return self._why_not_by_hand()
 
-    def _whose(self) -> str:
+    def _why_not_by_hand(self) -> str:
         """Say who changes the load, and what can be done; empty where a person may change it."""
         match self._steered:
             case "command":
@@ -107,8 +107,8 @@ class LoadControl:
         """Restart the load; return what to say."""
         if load is None:
             return tr("there is no load to begin again")
-        if whose := self._whose():
-            return whose
+        if reason := self._why_not_by_hand():
+            return reason
         self._wanted = None
         self._command(RestartLoad())
         return tr("beginning the load again")
@@ -117,8 +117,8 @@ class LoadControl:
         """Go on to the next step; return what to say."""
         if load is None or load.state.ended:
             return tr("no load is running")
-        if self._steered != "command" and (whose := self._whose()):
-            return whose
+        if self._steered != "command" and (reason := self._why_not_by_hand()):
+            return reason
         if load.step >= load.steps:
             if load.steps > 1:
                 return tr("this is the last step")
@@ -131,6 +131,6 @@ class LoadControl:
         if load is None or load.state.ended:
             return tr("no load is running")
         if self._steered == "plan":
-            return self._whose()
+            return self._why_not_by_hand()
         self._command(StopLoad())
         return tr("stopping the load; watching goes on")

@@ -73,24 +73,24 @@ class ProcessPanel(WheelScrolled, Panel):
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance)
         self.column = "cpu%"
-        self.turned = False
-        self.only = ""
+        self.reversed = False
+        self.filter = ""
         self.first = 0
         self._heads: list[tuple[str, int, int]] = []
 
     def order_by(self, column: str = "") -> None:
         """Order by this column, or by the next one; the same column again reverses the order."""
         if column and column == self.column:
-            self.turned = not self.turned
+            self.reversed = not self.reversed
             return
         at = CYCLE.index(self.column) + 1 if self.column in CYCLE else 0
-        self.column, self.turned = column or CYCLE[at % len(CYCLE)], False
+        self.column, self.reversed = column or CYCLE[at % len(CYCLE)], False
 
     def reverse(self) -> None:
-        self.turned = not self.turned
+        self.reversed = not self.reversed
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
-        only = tr(" with {text}", text=safe(self.only)) if self.only else ""
+        only = tr(" with {text}", text=safe(self.filter)) if self.filter else ""
         return line(Span(tr("processes"), Role.TITLE), Span(only, Role.WARN))
 
     def tag(self, view: View) -> Line:
@@ -104,7 +104,7 @@ class ProcessPanel(WheelScrolled, Panel):
         known = None if view.rates is None else view.rates.processes
         if known is None:
             return self.words(view.why_nothing("processes"), cells, rows)
-        found = ordered([p for p in known if matches(p, self.only)], self.column, turned=self.turned)
+        found = ordered([p for p in known if matches(p, self.filter)], self.column, reverse=self.reversed)
         self.first = max(0, min(self.first, len(found) - rows + 1))
         wide = cells >= WIDE
         columns = [column for column in COLUMNS if wide or not column.wide]
@@ -117,11 +117,11 @@ class ProcessPanel(WheelScrolled, Panel):
             event.stop()
             event.prevent_default()
             self.order_by(column)
-            self.post_message(self.Picked(self.KEY, again=False))
+            self.post_message(self.Picked(self.KEY, may_zoom=False))
 
     def action_scroll_by(self, lines: int) -> None:
         self.first = max(0, self.first + lines)
-        self.post_message(self.Picked(self.KEY, again=False))
+        self.post_message(self.Picked(self.KEY, may_zoom=False))
 
     def _head(self, columns: Sequence[Column]) -> Line:
         """The names of the columns; an arrow at the one that orders."""
@@ -130,7 +130,7 @@ class ProcessPanel(WheelScrolled, Panel):
         x = 2
         for column in columns:
             mine = column.name == self.column
-            rising = (column.name in ("pid", *LEFT)) != self.turned
+            rising = (column.name in ("pid", *LEFT)) != self.reversed
             arrow = (self.glyphs.up if rising else self.glyphs.down) if mine else " "
             head = f"{arrow}{column.name}"
             text = head.ljust(column.cells) if column.name in LEFT else head.rjust(column.cells)
@@ -164,8 +164,8 @@ def matches(rates: ProcessRates, text: str) -> bool:
     return any(wanted in part for part in (process.name.casefold(), str(process.pid), process.group))
 
 
-def ordered(processes: Sequence[ProcessRates], column: str = "cpu%", *, turned: bool = False) -> list[ProcessRates]:
+def ordered(processes: Sequence[ProcessRates], column: str = "cpu%", *, reverse: bool = False) -> list[ProcessRates]:
     """In the order of a column, in coarse steps; then the servers before the rest, then by pid."""
     key = ORDERS[column]
     quiet = sorted(processes, key=lambda p: (_GROUPS.index(p.process.group), p.process.pid))
-    return sorted(quiet, key=lambda p: (key(p),), reverse=turned)
+    return sorted(quiet, key=lambda p: (key(p),), reverse=reverse)

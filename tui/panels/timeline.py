@@ -12,8 +12,7 @@ from tui.drawing.verdicts import letter_of
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
-CALM = NONE
-BLIND: Translatable = "no figures"
+UNSEEN: Translatable = "no figures"
 
 
 class TimePanel(Panel):
@@ -34,7 +33,7 @@ class TimePanel(Panel):
         for name in dict.fromkeys(self._names(view, self._cells())):
             if name is not None:
                 letter, role = self._letter(name)
-                spans += [Span(letter, role), Span(f" {tr('headroom' if name == CALM else name)}  ", Role.DIM)]
+                spans += [Span(letter, role), Span(f" {tr('headroom' if name == NONE else name)}  ", Role.DIM)]
         return (*spans[:-1], Span(spans[-1].text.rstrip(), Role.DIM)) if spans else ()
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
@@ -48,9 +47,9 @@ class TimePanel(Panel):
             return self._named[2]
         past = view.history
         stretches = [Stretch(span.start, span.end, span.bottleneck) for span in past.timeline.spans]
-        stretches += [Stretch(start, end, BLIND) for start, end in past.blind]
+        stretches += [Stretch(start, end, UNSEEN) for start, end in past.unseen]
         stretches.sort(key=lambda stretch: stretch.start)
-        names = names_in(stretches, cells, cell_seconds(_whole(view), cells, view.interval_s), CALM)
+        names = names_in(stretches, cells, cell_seconds(_whole(view), cells, view.interval_s), NONE)
         self._named = (view, cells, names)
         return names
 
@@ -83,7 +82,7 @@ class TimePanel(Panel):
         return 1 if self.placement is None else self.placement.inner[0] - 2
 
     def _letter(self, name: str | None) -> tuple[str, Role]:
-        if name == BLIND:
+        if name == UNSEEN:
             return self.glyphs.unsure, Role.WARN
         return letter_of(name, self.glyphs)
 

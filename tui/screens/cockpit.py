@@ -22,7 +22,7 @@ from tui.widgets.screen import LiveScreen
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
     from tui.widgets.palette import Entry, Palette
-    from tui.widgets.question import Asking
+    from tui.widgets.question import QuestionLine
 
 
 LEAST = (16, 6)
@@ -46,7 +46,7 @@ class PanelLayout(Layout):
     ) -> ArrangeResult:
         parent.pre_layout(self)
         return [
-            WidgetPlacement(region, Offset(), Spacing(), widget, order=widget is self._screen.above)
+            WidgetPlacement(region, Offset(), Spacing(), widget, order=widget is self._screen.palette)
             for widget, region in self._screen.places(size.width, size.height)
         ]
 
@@ -69,11 +69,11 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             self.panels = {"command": CommandPanel(appearance, program, program.terminal), **self.panels}
         self.chosen = ""
         self.zoomed = False
-        self.above: Palette | None = None
+        self.palette: Palette | None = None
         self._recent: list[str] = []
         self._wanted: frozenset[str] = frozenset(self.panels)
         self._boxes = PanelLayout(self)
-        self._asking: Asking | None = None
+        self._asking: QuestionLine | None = None
         self._view: View | None = None
 
     @property
@@ -103,8 +103,8 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             found.append((panel, Region(placement.x, placement.y, placement.width, placement.height)))
         last = Region(0, height - 1, width, 1)
         found += [(self.keys, last)] if self._asking is None else self._asking.places(last)
-        if self.above is not None:
-            found.append((self.above, self.above.place(width, height)))
+        if self.palette is not None:
+            found.append((self.palette, self.palette.place(width, height)))
         return found
 
     def show_view(self, view: View) -> None:
@@ -125,12 +125,12 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
     def fill(self) -> None:
         """Draw everything for the new places."""
         self.keys.draw()
-        if self.above is not None:
-            self.above.draw()
+        if self.palette is not None:
+            self.palette.draw()
         self.redraw()
 
     @property
-    def at_hand(self) -> list[str]:
+    def panel_names(self) -> list[str]:
         """The names of the panels that can be shown, in order."""
         return [name for name in self.panels if name in self._wanted]
 
@@ -151,7 +151,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     def action_choose(self, step: int = 1) -> None:
         """Choose the next panel, also while one is zoomed."""
-        names = self.at_hand
+        names = self.panel_names
         at = names.index(self.chosen) + step if self.chosen in names else 0
         self.choose(names[at % len(names)])
 
@@ -172,11 +172,11 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.choose("processes")
 
     async def action_filter(self) -> None:
-        await self.ask("filter", tr("only processes with"), self.processes.only)
+        await self.ask("filter", tr("only processes with"), self.processes.filter)
 
     def filter(self, text: str) -> None:
         """Show only processes that contain this text; their table comes to the front."""
-        self.processes.only = text
+        self.processes.filter = text
         self.choose("processes")
 
     @property
@@ -188,21 +188,21 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
     def on_panel_picked(self, event: Panel.Picked) -> None:
         """A click on a panel chooses it, a click on the chosen one zooms."""
         event.stop()
-        if event.panel == self.chosen and event.again:
+        if event.panel == self.chosen and event.may_zoom:
             self.action_zoom()
         else:
             self.choose(event.panel)
 
     @property
-    def asks(self) -> bool:
+    def is_asking(self) -> bool:
         return self._asking is not None
 
     async def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
         """Ask in the place of the keys; the answer comes as :class:`~tui.widgets.question.Question.Answered`."""
-        from tui.widgets.question import Asking
+        from tui.widgets.question import QuestionLine
 
-        if self._asking is None and self.above is None:
-            self._asking = Asking(self, self.appearance, purpose, words, text, number=number)
+        if self._asking is None and self.palette is None:
+            self._asking = QuestionLine(self, self.appearance, purpose, words, text, number=number)
             await self._asking.begin()
 
     def stop_asking(self) -> None:
@@ -212,22 +212,22 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             self._asking = None
             self._arrange_anew()
 
-    async def offer(self, entries: "list[Entry]") -> None:
+    async def show_palette(self, entries: "list[Entry]") -> None:
         """Show the command palette, or close it."""
         from tui.widgets.palette import Palette
 
-        if self.above is None and self._asking is None:
-            self.above = Palette(self.appearance, entries)
-            await self.mount(self.above)
-            self.set_focus(self.above)
+        if self.palette is None and self._asking is None:
+            self.palette = Palette(self.appearance, entries)
+            await self.mount(self.palette)
+            self.set_focus(self.palette)
         else:
-            self.stop_offering()
+            self.close_palette()
 
-    def stop_offering(self) -> None:
+    def close_palette(self) -> None:
         """Close the command palette."""
-        if self.above is not None:
-            self.above.remove()
-            self.above = None
+        if self.palette is not None:
+            self.palette.remove()
+            self.palette = None
             self._arrange_anew()
 
     def _arrange_anew(self) -> None:

@@ -89,7 +89,7 @@ class History:
         self.hosts: dict[str, HostHistory] = {}
         self.evidence: dict[tuple[str, str], Ring[float]] = {}
         self.timeline = Timeline(start)
-        self.blind: list[tuple[float, float]] = []
+        self.unseen: list[tuple[float, float]] = []
         """Stretches of time with the verdict ``none`` although a machine gave no figures."""
         self.marks: deque[tuple[float, str]] = deque(maxlen=MAX_MARKS)
         self.steps: deque[tuple[float, int]] = deque(maxlen=MAX_MARKS)
@@ -105,7 +105,7 @@ class History:
             self.hosts.setdefault(host.name, HostHistory()).add(host, snapshot.at, self._curves)
         self._add_evidence(snapshot)
         self.timeline.add(snapshot, load is not None and not load.state.ended)
-        self._add_blind_time(snapshot)
+        self._add_unseen_time(snapshot)
         self.marks.extend((snapshot.at, text) for text in measured.frame.marks)
         if load is not None and (not self.steps or self.steps[-1][1] != load.step):
             self.steps.append((snapshot.at, load.step))
@@ -121,16 +121,16 @@ class History:
         for key, ring in self.evidence.items():
             ring.append(values.get(key))
 
-    def _add_blind_time(self, snapshot: Snapshot) -> None:
+    def _add_unseen_time(self, snapshot: Snapshot) -> None:
         missing_s = max((host.stale_s for host in snapshot.hosts), default=0.0)
         limited = snapshot.diagnosis.verdict.bottleneck != NONE
         if limited or missing_s <= STALE_INTERVALS * self._interval_s:
             return
         start = snapshot.at - missing_s
-        if self.blind and self.blind[-1][1] >= start:
-            self.blind[-1] = (self.blind[-1][0], snapshot.at)
+        if self.unseen and self.unseen[-1][1] >= start:
+            self.unseen[-1] = (self.unseen[-1][0], snapshot.at)
         else:
-            self.blind.append((start, snapshot.at))
+            self.unseen.append((start, snapshot.at))
 
     def copy(self) -> "History":
         """Return a copy for a view that stands still while data goes on."""
@@ -139,7 +139,7 @@ class History:
         found.hosts = {name: host.copy() for name, host in self.hosts.items()}
         found.evidence = {key: ring.copy() for key, ring in self.evidence.items()}
         found.timeline = deepcopy(self.timeline)
-        found.blind = list(self.blind)
+        found.unseen = list(self.unseen)
         found.marks, found.steps = self.marks.copy(), self.steps.copy()
         return found
 

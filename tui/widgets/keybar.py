@@ -49,7 +49,7 @@ class KeyBar(Lines):
         self._message: tuple[str, Role] | None = None
 
     @property
-    def says(self) -> bool:
+    def has_message(self) -> bool:
         """Whether a message is in the place of the keys."""
         return self._message is not None
 

@@ -25,12 +25,12 @@ class Panel(Lines):
     functions."""
 
     class Picked(Message):
-        """The panel was clicked; with ``again``, a panel that is already chosen is zoomed."""
+        """The panel was clicked; a panel that is already chosen is zoomed, if it ``may_zoom``."""
 
-        def __init__(self, panel: str, *, again: bool = True) -> None:
+        def __init__(self, panel: str, *, may_zoom: bool = True) -> None:
             super().__init__()
             self.panel = panel
-            self.again = again
+            self.may_zoom = may_zoom
 
     KEY = ""
     """The panel's name in the layout."""

@@ -62,7 +62,7 @@ class _Words(Lines):
         self.show([(Span(f" {self.words} ", Role.KEY),)])
 
 
-class Asking:
+class QuestionLine:
     """A question in the place of the keys; the panels above are still updated."""
 
     def __init__(
