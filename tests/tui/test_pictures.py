@@ -53,7 +53,10 @@ async def test_servers(panel: str, any_appearance: AnyAppearance, pictures: Pict
 
 @COLOURS
 @pytest.mark.parametrize("name", SHOWN)
-async def test_page(name: str, any_appearance: AnyAppearance, pictures: Pictures) -> None:
+async def test_page(
+    name: str, any_appearance: AnyAppearance, pictures: Pictures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.apps.cockpit.MESSAGE_S", 600.0)  # shown until the last size is compared
     suffix, appearance = any_appearance
     scene, keys = SHOWN[name]
     await pictures(Cockpit(FakeFeed(SCENES[scene]()), appearance=appearance), f"page-{name}{suffix}", appearance, *keys)
