@@ -4,7 +4,7 @@ import sys
 from typing import TextIO
 
 from loadtop.i18n import Text, language, plain, rendered, tr
-from loadtop.i18n.figures import figure
+from loadtop.i18n.numbers import figure
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView

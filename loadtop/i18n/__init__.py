@@ -4,7 +4,6 @@ English stands in the code; each other language has a catalogue. What has no tra
 ``tr`` is for texts that are shown at once. JSON and recordings are English.
 """
 
-from loadtop.i18n.durations import clock, duration
 from loadtop.i18n.language import LANGUAGES, language, language_of, set_language
 from loadtop.i18n.message import (
     Message,
@@ -21,6 +20,7 @@ from loadtop.i18n.message import (
     tr,
     verbatim,
 )
+from loadtop.i18n.numbers import clock, duration
 from loadtop.i18n.terminal import pad, plain, width
 
 __all__ = [

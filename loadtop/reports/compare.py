@@ -8,7 +8,7 @@ from loadtop.analysis.compare.run import Run
 from loadtop.analysis.compare.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.i18n import Translatable, pad, plain, tr
-from loadtop.i18n.figures import figure
+from loadtop.i18n.numbers import figure
 from loadtop.reports.text import wrapped
 from loadtop.servers.registry import KINDS
 

@@ -11,7 +11,7 @@ from typing import Any
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult
 from loadtop.i18n import Translatable, pad, plain, tr, width
-from loadtop.i18n.figures import figure
+from loadtop.i18n.numbers import figure
 
 SCHEMA = "loadtop.experiment/1"
 Value = str | float | None

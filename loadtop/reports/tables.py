@@ -7,7 +7,7 @@ from typing import Any
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import Translatable, clock, tr
-from loadtop.i18n.figures import figure
+from loadtop.i18n.numbers import figure
 from loadtop.reports.text import failure_classes
 from loadtop.servers.registry import KINDS
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import Translatable, pad, plain, rendered, tr, width
-from loadtop.i18n.figures import figure, mean_figure
+from loadtop.i18n.numbers import figure, mean_figure
 from loadtop.rates.records import HostRates
 from loadtop.servers.registry import KINDS, verdict_named
 

@@ -11,7 +11,7 @@ from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.finding import NONE
 from loadtop.diagnosis.verdict import Family
 from loadtop.i18n import Translatable, plain, rendered, tr, width
-from loadtop.i18n.figures import figure
+from loadtop.i18n.numbers import figure
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.text import against
 from loadtop.reports.text import wrapped as wrapped_wide

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from loadtop.i18n import plain, tr
-from loadtop.i18n.figures import mean_figure
+from loadtop.i18n import Translatable, plain, tr
+from loadtop.i18n.numbers import mean_figure
 from loadtop.rates.records import HostRates
 from loadtop.rates.server import ServerRates
 from loadtop.servers.apache.record import NAME, ApacheStatus
@@ -54,12 +54,15 @@ def _brief(pages: Sequence[ServerRates[ApacheStatus]]) -> str:
     return "".join(tr(" busy {busy}/{all}", busy=page.reading.busy, all=page.reading.capacity) for page in pages)
 
 
+SLOTS: Translatable = "worker slots"
+
+
 def _settings(pages: Sequence[ApacheStatus]) -> Iterator[tuple[str, str]]:
     for page in pages:
         where = f" {plain(page.url)}" if len(pages) > 1 else ""
         yield f"Apache{where}", plain(page.version)
         yield f"MPM{where}", plain(page.mpm)
-        yield f"worker slots{where}", str(page.capacity)
+        yield f"{SLOTS}{where}", str(page.capacity)
         for name, value in (
             ("MaxRequestWorkers", page.max_request_workers),
             ("ThreadsPerChild", page.threads_per_child),
