@@ -8,7 +8,7 @@ import zlib
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, cast
 
 import loadtop
 from loadtop.analysis.totals.totals import RunResult, Totals
@@ -43,8 +43,8 @@ def _without_secrets(data: Any) -> Any:
     if isinstance(data, str):
         return url_without_secrets(data)
     if isinstance(data, dict):
-        return {key: _without_secrets(value) for key, value in data.items()}
-    return list(map(_without_secrets, data)) if isinstance(data, (list, tuple)) else data
+        return {key: _without_secrets(value) for key, value in cast("dict[str, Any]", data).items()}
+    return list(map(_without_secrets, cast("list[Any]", data))) if isinstance(data, (list, tuple)) else data
 
 
 @cache

@@ -24,21 +24,18 @@ WRITER = """
 import resource, sys, time
 from pathlib import Path
 from benchmarks.made_frames import made_frames
-from loadtop.diagnosis.diagnoser import Diagnoser
-from loadtop.rates.measured import Measurer
-from loadtop.pipeline.snapshot import Snapshot
+from loadtop.pipeline.snapshot import Pipeline
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.recorder import Recorder
 
 path, cadence, count, limit = Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
+pipeline = Pipeline()
 recorder = Recorder(path, meta=SessionMeta(1.8e9, ("loadtop",), "http://web1/", "0", cadence))
 print("begun", recorder.problem, flush=True)
 for frame, _ in zip(made_frames(1, 50), range(count)):
-    measured = measurer.measure(frame)
-    recorder.record(Snapshot(measured, diagnoser.diagnose(measured)))
+    recorder.record(pipeline.snapshot(frame))
     recorder.flush()
     print(frame.number, flush=True)
     time.sleep(cadence)

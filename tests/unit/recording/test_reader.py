@@ -302,7 +302,8 @@ def test_a_bomb_is_one_line_and_takes_no_memory(copy: Path, block: dict[str, Any
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with Session(copy) as session:
         assert list(session.frames()) == []
-        session.duration, session.index(5.0)
+        assert session.duration >= 0
+        assert session.index(5.0) >= 1
         assert len(session.damage) == (1 if problem else 0)
         assert problem in "".join(session.damage)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
@@ -325,7 +326,8 @@ def test_rows_of_another_kind_are_damage(copy: Path, statement: str) -> None:
     try:
         with Session(copy) as session:
             found = list(session.frames())
-            session.verdict_changes(), session.marks(), session.longest_verdict(), session.duration
+            assert session.duration >= 0
+            assert len(session.marks()) + len(session.verdict_changes()) + len(session.longest_verdict()) >= 0
             assert session.damage or len(found) == COUNT
     except SessionError as error:
         assert "is damaged" in str(error)  # noqa: PT017 - some rows cannot be done without

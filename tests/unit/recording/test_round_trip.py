@@ -28,13 +28,19 @@ WORDS = st.one_of(
     st.sampled_from(["", "a", "eth0", "WWWWWWWW____....", "\x1b[2J", "[1,2]", "\udcff\x00é"]),
     st.text(st.characters(exclude_characters="@="), max_size=8),
 )
+
+
+def _message(text: str, n: int) -> Message:
+    return plural(n, "one {text}", "{n} {text}", text=text)
+
+
 PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     int: WHOLE,
     float: REAL,
     str: WORDS,
     bool: st.booleans(),
     type(None): st.none(),
-    Message: st.builds(lambda text, n: plural(n, "one {text}", "{n} {text}", text=text), WORDS, st.integers(-9, 9)),
+    Message: st.builds(_message, WORDS, st.integers(-9, 9)),
 }
 META = SessionMeta(started=1.5, command_line=("-n", "5"), url="http://h/", version="0", interval_s=1.0)
 
