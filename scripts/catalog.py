@@ -146,6 +146,8 @@ class _Module:
                     yield from chain.from_iterable(map(self._literals, _constants(kind)))
             case ast.ClassDef(bases=[ast.Name(id="TranslatableEnum")], body=body):
                 yield from chain.from_iterable(map(self._literals, chain.from_iterable(_assigned(body).values())))
+            case _:
+                pass
 
     def _literals(self, node: ast.expr) -> Iterator[str]:
         match node:
@@ -161,6 +163,8 @@ class _Module:
                 for value in self._names.get(name, ()):
                     if not isinstance(value, ast.Name):
                         yield from self._literals(value)
+            case _:
+                pass
 
     def _of_type(self, kind: ast.expr | None, node: ast.expr) -> Iterator[str]:
         """The literals in ``node`` that are translatable by its type."""
@@ -182,6 +186,8 @@ class _Module:
                 yield from chain.from_iterable(self._of_type(*pair) for pair in zip(kinds, each, strict=False))
             case ast.Subscript(slice=each_kind), ast.Tuple(elts=each) | ast.List(elts=each) | ast.Set(elts=each):
                 yield from self._of_each(kind, each_kind, each)
+            case _:
+                pass
 
     def _of_each(self, kind: ast.expr | None, each_kind: ast.expr, each: list[ast.expr]) -> Iterator[str]:
         for value in each:
@@ -203,6 +209,8 @@ def _assigned(nodes: Iterable[ast.AST]) -> Names:
                 found.setdefault(name, []).append(value)
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                 found.setdefault(name, []).append(value)
+            case _:
+                pass
     return found
 
 

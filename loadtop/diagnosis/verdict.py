@@ -59,7 +59,7 @@ class Verdict:
     intervals: int = RAISE_COUNT
     doubtful: bool = False
     clause: bool = False
-    titles: Mapping[str, Translatable] = field(default_factory=dict)
+    titles: Mapping[str, Translatable] = field(default_factory=dict[str, Translatable])
 
 
 _PATH = tuple(Role)

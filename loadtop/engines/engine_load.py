@@ -21,7 +21,7 @@ class EngineLoad(ABC):
     def __init__(self, plan: Plan, users: int, *, user_plan: bool) -> None:
         """``users`` are simulated at first; ``user_plan``: a plan of the user says what is requested."""
         self._plan = plan
-        self._users = users
+        self._users: int = users
         self._user_plan = user_plan
         self._state = LoadState.STARTING
         self._message: Message | None = None

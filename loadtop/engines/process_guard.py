@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -34,6 +35,10 @@ def main() -> None:
     with os.fdopen(0, "rb", 0, closefd=False) as stdin:
         request = json.loads(stdin.readline())
     Guard(request).run()
+
+
+def _ignore(_: int, __: FrameType | None) -> None:
+    """A handler, so that the signal ends nothing."""
 
 
 class Guard:
@@ -51,7 +56,7 @@ class Guard:
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda *_: None)  # the interpreter writes the number to the pipe
+            signal.signal(number, _ignore)  # the interpreter writes the number to the pipe
         if not self._start():
             return
         wanted = True

@@ -112,13 +112,13 @@ class Message:
         return 1 + max((part.depth for _, value in self.params for part in _messages(value)), default=0)
 
     def __str__(self) -> str:
-        return self._filled(_english, _as_is)
+        return self.filled(_english, _as_is)
 
     def render(self, escape: _Escape = plain) -> str:
         """Return the text in the language that is set; ``escape`` makes its strings safe to print."""
-        return self._filled(translate, escape)
+        return self.filled(translate, escape)
 
-    def _filled(self, translate: _Translate, escape: _Escape) -> str:
+    def filled(self, translate: _Translate, escape: _Escape) -> str:
         values = dict(self.params)
         n = values.get("n")
         template = translate(self.template, self.many, n if isinstance(n, int) else 0)
@@ -218,11 +218,11 @@ def _shown(value: Parameter, form: str, translate: _Translate, escape: _Escape) 
     if value is None:
         return ""
     if isinstance(value, Message):
-        return value._filled(translate, escape)  # noqa: SLF001
+        return value.filled(translate, escape)
     if isinstance(value, tuple):
         pattern = translate(_JOINTS.get(form, _JOINTS[""]), "", 0)
         between = pattern.removeprefix("{first}").removesuffix("{second}")
-        return between.join(part._filled(translate, escape) for part in value)  # noqa: SLF001
+        return between.join(part.filled(translate, escape) for part in value)
     if isinstance(value, str):
         return escape(value)
     return format(value, "" if form in _JOINTS else form)

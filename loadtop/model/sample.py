@@ -83,5 +83,5 @@ class HostSample:
     tcp: Tcp | None = None
     processes: tuple[Process, ...] | None = None
     cgroup: CgroupLimits | None = None
-    servers: Mapping[str, tuple[ServerReading, ...]] = field(default_factory=dict)
+    servers: Mapping[str, tuple[ServerReading, ...]] = field(default_factory=dict[str, tuple[ServerReading, ...]])
     outcomes: tuple[Outcome, ...] = ()

@@ -18,7 +18,7 @@ GAP = 2
 
 def arrange(cells: int, keys: Iterable[Key] = KEYS, first: int = 1) -> list[tuple[Key, int, int]]:
     """The keys that fit between cell ``first`` and ``cells``, each with its cells (first, one past last)."""
-    kept = [key for key in keys if key.footer]
+    kept: list[Key] = [key for key in keys if key.footer]
     while kept and first + sum(map(_size, kept)) - GAP > cells:
         worst = max(key.rank for key in kept)
         kept = [key for key in kept if key.rank != worst]

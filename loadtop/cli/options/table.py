@@ -24,7 +24,7 @@ INTERVAL = Number(least=0.1)
 
 LOADS, MEASURES = ("run", "tune"), ("run", "tune", "watch", "demo")
 LEAVE_OUT: Translatable = "leave it out, or use the built-in engine"
-BUILTIN_ONLY = dict.fromkeys(("locust", "jmeter"), LEAVE_OUT)
+BUILTIN_ONLY: dict[str, Translatable] = {"locust": LEAVE_OUT, "jmeter": LEAVE_OUT}
 PLANS = ("locust", "jmeter")
 ADD_ENGINE: Translatable = "add --engine locust or --engine jmeter"
 ADD_JMETER: Translatable = "add --engine jmeter"

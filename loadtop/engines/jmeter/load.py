@@ -45,7 +45,7 @@ class JmeterLoad(EngineLoad):
         self._results = Results()
         self._servers = RemoteServers(settings.servers)
         self._jmeters: list[JmeterProcess] = []
-        self._wanted_users = self._users
+        self._wanted_users: int = self._users
         self._earlier_s = 0.0
         """Seconds of load before the last restart."""
         self._earlier_cpu_s: tuple[float, ...] = ()

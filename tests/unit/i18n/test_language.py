@@ -8,7 +8,7 @@ import pytest
 
 from loadtop.cli import main
 from loadtop.i18n import Message, language_of, rendered, tr
-from loadtop.i18n.language import _catalogue
+from loadtop.i18n.language import _catalogue  # pyright: ignore[reportPrivateUsage]
 from scripts.catalog import LOCALE
 
 

@@ -1,6 +1,7 @@
 """Messages: English for JSON, the reader's language for people, plain data for recordings and workers."""
 
 import pickle
+from typing import Any
 
 import msgspec
 import pytest
@@ -73,7 +74,11 @@ leaves = texts | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, a
 
 def made(parameter: st.SearchStrategy[object]) -> st.SearchStrategy[Message]:
     several = st.lists(st.builds(verbatim, texts), max_size=3).map(tuple)
-    return st.builds(lambda a, b: Message("{a} and {b}", a=a, b=b), parameter, leaves | several)
+
+    def both(a: Any, b: Any) -> Message:
+        return Message("{a} and {b}", a=a, b=b)
+
+    return st.builds(both, parameter, leaves | several)
 
 
 @given(made(leaves | made(leaves)))
