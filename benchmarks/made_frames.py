@@ -329,6 +329,6 @@ def made_frames(hosts: int, rps: int) -> Iterator[Frame]:
 
 def _latencies(draw: random.Random, rps: int) -> Latencies:
     def times(median_us: float, spread: float) -> Distribution:
-        return distribution(int(draw.lognormvariate(math.log(median_us), spread)) for _ in range(rps))
+        return distribution([int(draw.lognormvariate(math.log(median_us), spread)) for _ in range(rps)])
 
     return Latencies(times(22_000, 0.5), times(140, 0.2), times(21_800, 0.5), times(21_500, 0.5))

@@ -17,7 +17,7 @@ from loadtop.generator.connection import (
 from loadtop.generator.connector import Connector
 from loadtop.generator.errors import connect_error
 from loadtop.generator.exchange import Exchange, Head, ResponseParser
-from loadtop.generator.measurements import FailureKind, Measurements
+from loadtop.generator.measurements import FailureKind
 from loadtop.generator.plan import Plan
 from loadtop.generator.results import Results
 from loadtop.i18n.message import Message
@@ -50,6 +50,7 @@ class Connections:
         self.limit = 0
         self.closed_down = False
         self.notify_connected = True
+        self.measurements = results.measurements
         self.connector = Connector(plan, loop, self.connect_failed)
         self._plan = plan
         self._results = results
@@ -59,10 +60,6 @@ class Connections:
         self._first_connected = first_connected
         self._source: RequestSource | None = None
         self._first_exchange: Exchange | None = None
-
-    @property
-    def measurements(self) -> Measurements:
-        return self._results.measurements
 
     @property
     def busy(self) -> int:

@@ -14,7 +14,8 @@ import httptools
 from loadtop.generator.target import Origin, Target
 from loadtop.i18n.message import MessageError, verbatim
 
-_MAX_HEADS = 1024
+MAX_HEADS = 1024
+"""Learnt heads after which all are forgotten."""
 _MAX_LEARNT_HEAD = 4096
 MAX_HEAD = 1 << 18
 """Bytes of headers (interim responses included) after which a response is invalid: more than servers can send."""
@@ -102,11 +103,6 @@ class Exchange:
         self.prefix, self.head, self.total = prefix, head, head.total
         self.persistent = head.persistent
 
-    @property
-    def full(self) -> bool:
-        """Whether the heads should be forgotten before more are learnt."""
-        return len(self.heads) >= _MAX_HEADS
-
     def forget(self) -> None:
         """Forget all heads; hits must have been counted before."""
         for head in self.heads.values():
@@ -124,7 +120,8 @@ class ResponseParser:
     """Parses one response after the other with httptools, fed in pieces of any size.
 
     ``is_head``: the response answers HEAD, so it has no body, whatever its length says. ``complete`` is set by the
-    last byte of a final response, ``extra`` when more data follows it.
+    last byte of a final response, ``extra`` when more data follows it. ``start`` is the head and what came in the same
+    packets: interim responses before it, the start of the body.
     """
 
     def __init__(self, *, is_head: bool) -> None:
@@ -138,7 +135,7 @@ class ResponseParser:
         """Prepare for the next response on the same connection."""
         self.status = self.body = self.received = self._interim = 0
         self._prefix = b""
-        self._start = bytearray()
+        self.start = bytearray()
         self.complete = self.extra = self.chunked = self.headers_done = self.persistent = False
 
     def feed(self, data: bytes) -> None:
@@ -149,7 +146,7 @@ class ResponseParser:
         if not self.headers_done:
             if not self.received:
                 self._prefix = data[: data.find(b"\r\n\r\n") + 4]
-            self._start += data[:MAX_HEAD]
+            self.start += data[:MAX_HEAD]
         self.received += len(data)
         try:
             self._feed(data)
@@ -184,7 +181,7 @@ class ResponseParser:
     @property
     def _head(self) -> bytes:
         """The head of the final response, without interim responses and body."""
-        heads = self._start.split(b"\r\n\r\n", self._interim + 1)
+        heads = self.start.split(b"\r\n\r\n", self._interim + 1)
         return bytes(heads[min(self._interim, len(heads) - 1)])
 
     def _keeps_connection(self) -> bool:
@@ -193,11 +190,6 @@ class ResponseParser:
         if self._parser.get_http_version() != "1.1":
             return _KEEPS.search(self._head) is not None
         return _CLOSES.search(self._head) is None
-
-    @property
-    def start(self) -> bytes:
-        """The head and what came in the same packets: interim responses before it, the start of the body."""
-        return bytes(self._start)
 
     @property
     def server(self) -> str:

@@ -1,51 +1,16 @@
-"""What a worker measures: counters, and durations that are collected in arrays and added to histograms."""
+"""What a worker measures: counters and durations."""
 
 from array import array
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from operator import mul, sub
+from operator import sub
 from typing import Literal
 
 from loadtop.generator.request_log import RequestLog
-from loadtop.model import Distribution, Latencies
-from loadtop.model.histogram import EMPTY, buckets_of, merge
+from loadtop.model import Latencies
+from loadtop.model.histogram import EMPTY, distribution, merge
 
 FailureKind = Literal["connect", "receive", "length", "exceptions", "timeout"]
 """The classes of failed requests, named like the fields of :class:`Counters`."""
-
-
-class DurationHistogram:
-    """Counts by bucket of :mod:`loadtop.model.histogram`, exact count, sums and extremes, in microseconds."""
-
-    def __init__(self) -> None:
-        self._clear()
-
-    def _clear(self) -> None:
-        self._counts: Counter[int] = Counter()
-        self._count = self._sum = self._squares = self._max = self._min = 0
-
-    def add(self, values: Sequence[int]) -> None:
-        if not values:
-            return
-        least = min(values)
-        self._min = min(self._min, least) if self._count else least
-        greatest = max(values)
-        self._max = max(self._max, greatest)
-        self._count += len(values)
-        self._sum += sum(values)
-        self._squares += sum(map(mul, values, values))
-        self._counts.update(buckets_of(values))
-
-    def take(self) -> Distribution:
-        """Return everything added since the last call."""
-        if not self._count:
-            return EMPTY
-        used = sorted(self._counts)
-        counts = tuple(self._counts[each] for each in used)
-        taken = Distribution(self._count, self._sum, self._squares, self._min, self._max, tuple(used), counts)
-        self._clear()
-        return taken
 
 
 @dataclass(slots=True)
@@ -81,38 +46,26 @@ class Measurements:
     parts: "array[int]" = field(default_factory=lambda: array("q"))
     corrected: "array[int]" = field(default_factory=lambda: array("q"))
     request_log: RequestLog | None = None
-    _reused: DurationHistogram = field(default_factory=DurationHistogram)
-    _total: DurationHistogram = field(default_factory=DurationHistogram)
-    _connect: DurationHistogram = field(default_factory=DurationHistogram)
-    _processing: DurationHistogram = field(default_factory=DurationHistogram)
-    _waiting: DurationHistogram = field(default_factory=DurationHistogram)
-    _corrected: DurationHistogram = field(default_factory=DurationHistogram)
 
     def take(self, *, corrected: bool) -> Latencies | None:
         """Return the distributions since the last call; None where no request ended since then."""
         # The arrays stay the same objects: connections hold their append methods.
-        self._reused.add(_take_microseconds(self.totals))
+        reused = distribution(_take_microseconds(self.totals))
         parts = _take_microseconds(self.parts)
-        total, connect = parts[::3], parts[1::3]
-        self._total.add(total)
-        self._connect.add(connect)
-        self._processing.add(list(map(sub, total, connect)))
-        self._waiting.add(parts[2::3])
-        self._corrected.add(_take_microseconds(self.corrected))
+        intended = _take_microseconds(self.corrected)
         if self.request_log is not None:
             self.request_log.flush()
-        reused = self._reused.take()
-        zeros = replace(EMPTY, count=reused.count, buckets=(0,), counts=(reused.count,)) if reused.count else EMPTY
-        latencies = Latencies(
-            total=merge((reused, self._total.take())),
-            connect=merge((zeros, self._connect.take())),
-            processing=merge((reused, self._processing.take())),
-            waiting=merge((reused, self._waiting.take())),
-        )
-        corrected_times = self._corrected.take()
-        if not latencies.total.count:
+        total, connect = parts[::3], parts[1::3]
+        if not reused.count and not total:
             return None
-        return replace(latencies, corrected=corrected_times) if corrected else latencies
+        zeros = replace(EMPTY, count=reused.count, buckets=(0,), counts=(reused.count,)) if reused.count else EMPTY
+        return Latencies(
+            total=merge((reused, distribution(total))),
+            connect=merge((zeros, distribution(connect))),
+            processing=merge((reused, distribution(list(map(sub, total, connect))))),
+            waiting=merge((reused, distribution(parts[2::3]))),
+            corrected=distribution(intended) if corrected else None,
+        )
 
     def restart(self) -> None:
         """Forget everything: the warm-up is over."""

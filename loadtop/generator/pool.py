@@ -11,7 +11,7 @@ from loadtop.generator.limits import CpuQuota
 from loadtop.generator.plan import Plan, Portion
 from loadtop.generator.protocol import Handover, Report
 from loadtop.generator.request_log import RequestLogFiles
-from loadtop.generator.scaling import IdleCores, ScalingPolicy, usable_cores
+from loadtop.generator.scaling import ScalingPolicy, idle_cores, usable_cores
 from loadtop.generator.worker_process import WorkerProcess
 from loadtop.i18n.message import Message
 from loadtop.model import LoadSample, LoadState
@@ -74,7 +74,7 @@ class LoadPool:
             return
         self._coordinator = asyncio.create_task(self._coordinate())
         if self._plan.more_workers:
-            policy = self._scaling or ScalingPolicy(usable_cores(), IdleCores())
+            policy = self._scaling or ScalingPolicy(usable_cores(), idle_cores)
             self._scaler = asyncio.create_task(self._scale(policy))
 
     async def wait(self) -> None:

@@ -63,13 +63,3 @@ class Output:
 
     report: Report | None = None
     handover: Handover | None = None
-
-
-def decode(line: bytes) -> Output:
-    """Return the output of a worker.
-
-    :raises ValueError: for anything else
-    """
-    import msgspec
-
-    return msgspec.json.decode(line, type=Output)

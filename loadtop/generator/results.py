@@ -1,7 +1,7 @@
 """The results of a worker's requests: counts them, describes the server, and decides when to give up."""
 
 from loadtop.generator.errors import status_error
-from loadtop.generator.exchange import Exchange, Head, ResponseParser
+from loadtop.generator.exchange import MAX_HEADS, Exchange, Head, ResponseParser
 from loadtop.generator.measurements import FailureKind, Measurements
 from loadtop.generator.plan import Plan
 from loadtop.generator.request_log import VERBOSE_HEADS, VerboseLog
@@ -54,7 +54,7 @@ class Results:
             if self.verbose_log is not None:
                 self.verbose_log.add_response(parser)
         self._count(exchange, head, 1, extra=extra)
-        if exchange.full:
+        if len(exchange.heads) >= MAX_HEADS:
             self.count_hits()
             exchange.forget()
 

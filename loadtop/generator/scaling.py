@@ -1,7 +1,6 @@
 """When a load gets another worker process: ``--workers auto``."""
 
 import os
-import time
 from collections.abc import Callable, Sequence
 
 import psutil
@@ -13,7 +12,6 @@ BUSY_CORE_SHARE = 0.85
 MIN_IDLE_CORES = 0.5
 """With fewer idle cores, another worker would only take CPU time from the others, and from a server on this machine."""
 
-
 CpuUsage = tuple[float, float]
 """Of one worker: when it reported (a monotonic clock, seconds), and its CPU seconds until then."""
 
@@ -23,22 +21,10 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class IdleCores:
-    """Returns how many of the machine's cores were idle since the last call; waiting for a disk is idle too."""
-
-    def __init__(self) -> None:
-        self._before = self._now()
-
-    def __call__(self) -> float:
-        at, idle = self._now()
-        then, earlier = self._before
-        self._before = at, idle
-        return max(0.0, idle - earlier) / (at - then) if at > then else 0.0
-
-    @staticmethod
-    def _now() -> tuple[float, float]:
-        times = psutil.cpu_times()
-        return time.monotonic(), times.idle + float(getattr(times, "iowait", 0.0))
+def idle_cores() -> float:
+    """Return how many of the machine's cores were idle since the last call; waiting for a disk is idle too."""
+    times = psutil.cpu_times_percent()
+    return (times.idle + float(getattr(times, "iowait", 0.0))) / 100.0 * (psutil.cpu_count() or 1)
 
 
 class ScalingPolicy:

@@ -9,6 +9,7 @@ process exits at once. Standard output: lines of :class:`loadtop.generator.proto
 """
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -36,29 +37,30 @@ _LAST_REPORT_TIMEOUT_S = 2.0
 class Worker(asyncio.Protocol):
     """Reads commands from standard input and writes reports to standard output."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, plan: Plan, start: dict[str, Any], pending: bytes) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, output: asyncio.StreamWriter, plan: Plan, start: dict[str, Any]
+    ) -> None:
         self._loop = loop
-        self._pending = bytearray(pending)
+        self._output = output
+        self._pending = bytearray()
         request_log = None if start["request_log"] is None else RequestLog(start["request_log"])
         portion = Portion(start["worker"], start["workers"])
         self._runner = LoadRunner(plan, loop, portion, self._report, request_log)
-        self._output: asyncio.WriteTransport | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self.done = loop.create_future()
+        self._reporting: asyncio.Task[None] | None = None
+        self._done = asyncio.Event()
 
     async def run(self) -> None:
-        """Work until the load has ended."""
-        pipe = await self._loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(1, "wb", buffering=0))
-        self._output = pipe[0]
-        await self._loop.connect_read_pipe(lambda: self, os.fdopen(0, "rb", buffering=0))
-        self.data_received(b"")
+        """Work until the load has ended and its last report has been read."""
         if await self._runner.prepare():
             # The modules and the plan stay: only new objects are collected from now on, and they are few.
             gc.collect()
             gc.freeze()
             gc.set_threshold(50_000, 20, 100)
             self._report()
-        await self.done
+        await self._done.wait()
+        self._output.close()
+        with contextlib.suppress(OSError):
+            await asyncio.wait_for(self._output.wait_closed(), _LAST_REPORT_TIMEOUT_S)
 
     def data_received(self, data: bytes) -> None:
         self._pending += data
@@ -79,11 +81,11 @@ class Worker(asyncio.Protocol):
         match command:
             case {"start": True}:
                 runner.start()
-                self._timer = self._loop.call_later(REPORT_PERIOD_S, self._report_periodically)
+                self._reporting = self._loop.create_task(self._report_periodically())
             case {"join": handover}:
                 runner.join(Handover(**handover))
                 self._report()
-                self._timer = self._loop.call_later(REPORT_PERIOD_S, self._report_periodically)
+                self._reporting = self._loop.create_task(self._report_periodically())
             case {"hand_over": {"worker": worker, "workers": workers, "step": step, "fraction": fraction}}:
                 if not runner.state.ended:
                     self._write(Output(handover=runner.hand_over(Portion(worker, workers), step, fraction)))
@@ -98,38 +100,20 @@ class Worker(asyncio.Protocol):
             case _:
                 raise ValueError(f"no such command: {command}")
 
-    def _report_periodically(self) -> None:
-        self._timer = self._loop.call_later(REPORT_PERIOD_S, self._report_periodically)
-        # If the parent reads slowly, the measurements go with a later report.
-        if self._output_empty():
-            self._report()
+    async def _report_periodically(self) -> None:
+        while not self._done.is_set():
+            await asyncio.sleep(REPORT_PERIOD_S)
+            # If the parent reads slowly, the measurements go with a later report.
+            if not self._done.is_set() and not self._output.transport.get_write_buffer_size():
+                self._report()
 
     def _report(self) -> None:
-        if self._output is None:
-            return
         self._write(Output(report=_report(self._runner)))
         if self._runner.state.ended:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._loop.call_later(_LAST_REPORT_TIMEOUT_S, self._finish)
-            self._finish_when_sent()
+            self._done.set()
 
     def _write(self, output: Output) -> None:
-        if self._output is not None:
-            self._output.write(msgspec.json.encode(output) + b"\n")
-
-    def _output_empty(self) -> bool:
-        return self._output is None or not self._output.get_write_buffer_size()
-
-    def _finish_when_sent(self) -> None:
-        if self._output_empty():
-            self._finish()
-        else:
-            self._loop.call_later(0.01, self._finish_when_sent)
-
-    def _finish(self) -> None:
-        if not self.done.done():
-            self.done.set_result(None)
+        self._output.write(msgspec.json.encode(output) + b"\n")
 
 
 def _report(runner: LoadRunner) -> Report:
@@ -178,7 +162,13 @@ def _read_start() -> tuple[dict[str, Any], list[bytes], bytes]:
 async def _work(plan: Plan, start: dict[str, Any], pending: bytes) -> None:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, lambda: os._exit(0))
-    await Worker(loop, plan, start, pending).run()
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(1, "wb", buffering=0)
+    )
+    worker = Worker(loop, asyncio.StreamWriter(transport, protocol, None, loop), plan, start)
+    await loop.connect_read_pipe(lambda: worker, os.fdopen(0, "rb", buffering=0))
+    worker.data_received(pending)
+    await worker.run()
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import loadtop
 from loadtop.generator.aggregation import WorkerProgress
 from loadtop.generator.plan import Plan
-from loadtop.generator.protocol import Handover, Report, decode
+from loadtop.generator.protocol import Handover, Output, Report
 from loadtop.i18n.message import Message, verbatim
 
 _MAX_LINE = 1 << 24
@@ -118,10 +118,10 @@ class WorkerProcess:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _read_output(self, process: asyncio.subprocess.Process) -> None:
-        if process.stdout is None:
-            return
-        while line := await process.stdout.readline():
-            output = decode(line)
+        import msgspec
+
+        while process.stdout is not None and (line := await process.stdout.readline()):
+            output = msgspec.json.decode(line, type=Output)
             if output.handover is not None:
                 self._answer_handover(output.handover)
             if output.report is not None:
@@ -150,7 +150,5 @@ class WorkerProcess:
             self._handover.set_result(handover)
 
     async def _read_errors(self, process: asyncio.subprocess.Process) -> None:
-        if process.stderr is None:
-            return
-        while line := await process.stderr.readline():
+        while process.stderr is not None and (line := await process.stderr.readline()):
             self._last_error = line.decode("utf-8", "replace").strip() or self._last_error

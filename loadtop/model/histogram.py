@@ -8,6 +8,7 @@ buckets are 1 µs wide and exact. Bucket ``b`` of a value ``v``: with ``s = max(
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import floor, sqrt
+from operator import mul
 
 from loadtop.model import Distribution
 
@@ -48,22 +49,21 @@ def bounds(bucket: int) -> tuple[int, int]:
     return low, low + (1 << shift) - 1
 
 
-def distribution(values: Iterable[int]) -> Distribution:
+def distribution(values: Sequence[int]) -> Distribution:
     """The distribution of single values in microseconds."""
-    buckets: Counter[int] = Counter()
-    count = total = squares = greatest = 0
-    least = -1
-    for value in values:
-        buckets[bucket_of(value)] += 1
-        count += 1
-        total += value
-        squares += value * value
-        greatest = max(greatest, value)
-        least = value if least < 0 else min(least, value)
-    if not count:
+    if not values:
         return EMPTY
-    order = sorted(buckets)
-    return Distribution(count, total, squares, least, greatest, tuple(order), tuple(buckets[each] for each in order))
+    counts = Counter(buckets_of(values))
+    order = sorted(counts)
+    return Distribution(
+        count=len(values),
+        sum_us=sum(values),
+        sum_squares_us2=sum(map(mul, values, values)),
+        min_us=min(values),
+        max_us=max(values),
+        buckets=tuple(order),
+        counts=tuple(counts[each] for each in order),
+    )
 
 
 def distribution_of_milliseconds(counts: Mapping[int, int]) -> Distribution:

@@ -1,13 +1,13 @@
 """Histograms: exact where they say so, within 1 % elsewhere, the same whatever the order of merging."""
 
 import statistics
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.generator.measurements import DurationHistogram
 from loadtop.model.histogram import (
     EMPTY,
     bounds,
@@ -53,13 +53,13 @@ def test_merging_is_exact_and_associative(groups: list[list[int]]) -> None:
 
 
 @given(SOME)
-def test_folding_many_at_once_counts_the_same(values: list[int]) -> None:
-    durations = DurationHistogram()
-    middle = len(values) // 2
-    durations.add(values[:middle])
-    durations.add(values[middle:])
-    assert durations.take() == distribution(values)
-    assert durations.take() == EMPTY
+def test_a_distribution_counts_each_value_exactly(values: list[int]) -> None:
+    made = distribution(values)
+    counts = Counter(bucket_of(value) for value in values)
+    assert dict(zip(made.buckets, made.counts, strict=True)) == counts
+    assert list(made.buckets) == sorted(counts)
+    assert (made.count, made.sum_us, made.min_us, made.max_us) == (len(values), sum(values), min(values), max(values))
+    assert made.sum_squares_us2 == sum(value**2 for value in values)
 
 
 @given(SOME, st.floats(0, 100))

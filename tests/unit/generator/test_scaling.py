@@ -1,6 +1,6 @@
 """When a load gets one more worker."""
 
-from loadtop.generator.scaling import BUSY_CORE_SHARE, MIN_IDLE_CORES, WINDOW_S, IdleCores, ScalingPolicy, usable_cores
+from loadtop.generator.scaling import BUSY_CORE_SHARE, MIN_IDLE_CORES, WINDOW_S, ScalingPolicy, idle_cores, usable_cores
 
 
 class Machine:
@@ -53,6 +53,5 @@ def test_a_short_time_proves_nothing() -> None:
 
 
 def test_this_machine_has_cores_and_some_are_idle_or_not() -> None:
-    idle = IdleCores()
     assert usable_cores() >= 1
-    assert idle() >= 0.0
+    assert idle_cores() >= 0.0
