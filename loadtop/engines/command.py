@@ -178,10 +178,10 @@ class CommandLoad:
     async def _watch_cpu_time(self, pid: int) -> None:
         from loadtop.engines.cpu_time import CpuTime
 
-        await CpuTime(pid).watch(self._set_cpu_time, lambda: not self._process.ended)
-
-    def _set_cpu_time(self, seconds: tuple[float, ...]) -> None:
-        self._generator = GeneratorSample(seconds, None, None, None)
+        async for sample in CpuTime(pid).samples():
+            self._generator = sample
+            if self._process.ended:
+                return
 
     def _read_line(self, line: str) -> None:
         self._last_line = line.strip()

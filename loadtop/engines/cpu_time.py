@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 
 import psutil
+
+from loadtop.model import GeneratorSample
 
 MAX_THREADS = 256
 """Threads with a counter of their own; all others share one."""
@@ -29,12 +31,12 @@ class CpuTime:
                     others += self._count((process.pid, thread.id), thread.user_time + thread.system_time)
         return (*self._seconds, others) if others else tuple(self._seconds)
 
-    async def watch(self, report: Callable[[tuple[float, ...]], None], running: Callable[[], bool]) -> None:
-        """Report the counters twice a second while the processes are running."""
-        while running():
+    async def samples(self) -> AsyncIterator[GeneratorSample]:
+        """Yield the counters twice a second, without end."""
+        while True:
             with contextlib.suppress(OSError):
                 if seconds := await asyncio.to_thread(self.read):
-                    report(seconds)
+                    yield GeneratorSample(seconds, None, None, None)
             await asyncio.sleep(INTERVAL_S)
 
     def _count(self, thread: tuple[int, int], seconds: float) -> float:

@@ -27,6 +27,7 @@ class EngineLoad(ABC):
         self._message: Message | None = None
         self._started_at = self._ended_at = 0.0
         self._workers: tuple[EngineWorker, ...] = ()
+        self._processes: Sequence[EngineProcess] = ()
         self._runner: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
 
@@ -50,10 +51,6 @@ class EngineLoad(ABC):
     async def _run(self) -> None:
         """Make the load. Raises EngineError."""
 
-    @abstractmethod
-    def _processes(self) -> Sequence[EngineProcess]:
-        """Return all processes that may run."""
-
     async def _run_to_end(self) -> None:
         try:
             await self._run()
@@ -68,7 +65,7 @@ class EngineLoad(ABC):
         self._ended_at = self._ended_at or time.monotonic()
 
     async def _close_processes(self) -> None:
-        await asyncio.gather(*(process.close() for process in self._processes()))
+        await asyncio.gather(*(process.close() for process in self._processes))
 
     def _sample_without_counts(self, step_number: int, now: float, elapsed_s: float) -> LoadSample:
         plan = self._plan

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
@@ -53,7 +53,7 @@ class EngineProcess:
         machine: Machine,
         script: str,
         arguments: tuple[str, ...],
-        on_data: Callable[[bytes], None] | None = None,
+        on_data: Callable[[bytes], None] = lambda _: None,
         term_s: float = 1.0,
     ) -> None:
         self.machine = machine
@@ -66,6 +66,7 @@ class EngineProcess:
         self._term_s = term_s
         self._process = GuardedProcess()
         self._tool_ended = False
+        self._error_lines = LineSplitter()
         self._input: asyncio.WriteTransport | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._forwarded_port = 0
@@ -165,22 +166,14 @@ class EngineProcess:
 
     async def _read(self, errors: int, output: int) -> None:
         try:
-            await asyncio.gather(self._read_lines(errors), self._read_data(output))
+            await asyncio.gather(_read_pipe(errors, self._take_errors), _read_pipe(output, self._on_data))
+            self._take_errors(b"\n")
         finally:
             self._ended.set()
             self._port_known.set()
 
-    async def _read_data(self, output: int) -> None:
-        async for data in _pieces(output):
-            if self._on_data is not None:
-                self._on_data(data)
-
-    async def _read_lines(self, errors: int) -> None:
-        lines = LineSplitter()
-        async for data in _pieces(errors):
-            for line in lines.feed(data):
-                self.take_line(line.strip())
-        for line in lines.finish():
+    def _take_errors(self, data: bytes) -> None:
+        for line in self._error_lines.feed(data):
             self.take_line(line.strip())
 
     def take_line(self, line: str) -> None:
@@ -202,14 +195,14 @@ def read_resource(path: str) -> str:
     return (Path(__file__).parent / path).read_text(encoding="utf-8")
 
 
-async def _pieces(file: int) -> AsyncIterator[bytes]:
+async def _read_pipe(file: int, on_data: Callable[[bytes], None]) -> None:
     """Read a pipe to its end, then close it."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(file, "rb"))
     try:
         while data := await reader.read(READ_BYTES):
-            yield data
+            on_data(data)
     finally:
         transport.close()
 

@@ -40,10 +40,6 @@ class LineSplitter:
             self._rest = ""
         return [line for text in lines if (line := _ESCAPE_SEQUENCE.sub("", text).rstrip()).strip()]
 
-    def finish(self) -> list[str]:
-        """Return the last line if it had no end."""
-        return self.feed(b"\n")
-
 
 class CommandOutput:
     """Gives each line of output to ``on_line``."""
@@ -63,8 +59,7 @@ class CommandOutput:
             self._on_line(line)
 
     def _finish(self) -> None:
-        for line in self._lines.finish():
-            self._on_line(line)
+        self._feed(b"\n")
         self._done.set()
 
 

@@ -4,11 +4,10 @@ import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 from loadtop.engines.engine_load import EngineLoad
-from loadtop.engines.engine_process import EngineError, EngineProcess, read_resource
+from loadtop.engines.engine_process import EngineError, read_resource
 from loadtop.engines.jmeter.process import JmeterProcess, stopped, workers_of
 from loadtop.engines.jmeter.remote_servers import RemoteServers
 from loadtop.engines.jmeter.result_file import Results
@@ -97,9 +96,6 @@ class JmeterLoad(EngineLoad):
             latencies=results.latencies(),
         )
 
-    def _processes(self) -> Sequence[EngineProcess]:
-        return self._jmeters
-
     def _elapsed(self, now: float) -> float:
         """Return the seconds of load, without those of restarts."""
         return self._earlier_s + (now - self._started_at if self._started_at else 0.0)
@@ -142,6 +138,7 @@ class JmeterLoad(EngineLoad):
             self._jmeters.append(JmeterProcess(machine, settings, plan, self._results))
             text = jmx(plan) if settings.user_plan is None else settings.user_plan.text
             files.append({"plan.jmx": text, "helper.bsh": read_resource("jmeter/helper.bsh")})
+        self._processes = self._jmeters
         self._workers = workers_of(self._jmeters, self._servers)
         await asyncio.gather(*(jmeter.start(each) for jmeter, each in zip(self._jmeters, files, strict=True)))
         timeout_at = time.monotonic() + READY_S
@@ -254,10 +251,8 @@ class JmeterLoad(EngineLoad):
         from loadtop.engines.cpu_time import CpuTime
 
         pids = [jmeter.pid for jmeter in self._jmeters if not jmeter.machine.remote and jmeter.pid is not None]
-        await CpuTime(*pids).watch(self._set_cpu_time, lambda: bool(pids))
-
-    def _set_cpu_time(self, seconds: tuple[float, ...]) -> None:
-        self._generator = GeneratorSample((*self._earlier_cpu_s, *seconds), None, None, None)
+        async for sample in CpuTime(*pids).samples():
+            self._generator = replace(sample, worker_cpu_s=(*self._earlier_cpu_s, *sample.worker_cpu_s))
 
     def _end(self, state: LoadState, message: Message | None = None) -> None:
         super()._end(state, message)

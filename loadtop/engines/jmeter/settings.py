@@ -128,10 +128,10 @@ def share_of(plan: Plan, number: int, machines: int) -> Plan:
         return whole // machines + (number < whole % machines)
 
     steps = tuple(
-        Step(
+        replace(
+            step,
             concurrency=None if step.concurrency is None else share(step.concurrency, "-c"),
             rate=None if step.rate is None else step.rate / machines,
-            duration_s=step.duration_s,
             requests=None if step.requests is None else share(step.requests, "-n"),
         )
         for step in plan.steps

@@ -5,7 +5,7 @@ import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import ClassVar
@@ -81,6 +81,7 @@ class LocustLoad(EngineLoad):
             )
             for machine in settings.machines
         ]
+        self._processes = (self._master, *self._worker_processes)
         self._status: Status | None = None
         self._status_at = self._counted_at = 0.0
         self._step = 1
@@ -118,9 +119,6 @@ class LocustLoad(EngineLoad):
             stated=_stated_times(status),
         )
 
-    def _processes(self) -> Sequence[EngineProcess]:
-        return (self._master, *self._worker_processes)
-
     async def _run(self) -> None:
         try:
             if await self._start_processes():
@@ -143,7 +141,7 @@ class LocustLoad(EngineLoad):
         starting = asyncio.gather(*(process.start(files, self._port) for process in self._worker_processes))
         timeout_at = time.monotonic() + READY_S
         while not self._stop.is_set():
-            ended = next((process for process in self._processes() if process.ended), None)
+            ended = next((process for process in self._processes if process.ended), None)
             if ended is not None:
                 await asyncio.sleep(0.1)
                 raise EngineError(ended.failure)

@@ -8,6 +8,7 @@ from loadtop.model import Failures
 _REQUEST = re.compile(r"HTTP/\d(?:\.\d)?\s+(\d{3})\s+([\d.]+) secs:\s+(\d+) bytes ==>")
 _SUMMARY = re.compile(r"\s*[{\"]*\s*\"?([A-Za-z][A-Za-z _]+?)\"?:\s+([\d.]+)(?: .*)?,?$")
 _MEGABYTE = 1024 * 1024
+_TIMES = {"response time": "mean_ms", "longest transaction": "max_ms", "shortest transaction": "min_ms"}
 
 
 class Siege(ToolReader):
@@ -47,15 +48,7 @@ class Siege(ToolReader):
                 self._set(stated_rps=value)
             case "failed transactions":
                 self._set(failures=Failures.undivided(int(value)))
-            case "response time":
-                self._set_seconds("mean_ms", value)
-            case "longest transaction":
-                self._set_seconds("max_ms", value)
-            case "shortest transaction":
-                self._set_seconds("min_ms", value)
+            case _ if label in _TIMES and self.load.requests:  # without requests siege prints zeros
+                self._set_times(**{_TIMES[label]: round(1000 * value, 3)})
             case _:
                 pass
-
-    def _set_seconds(self, name: str, value: float) -> None:
-        if self.load.requests:  # otherwise siege prints zeros that mean nothing
-            self._set_times(**{name: round(1000 * value, 3)})

@@ -29,7 +29,7 @@ def read(name: str, *argv: str) -> ToolReader:
     """A reader that has read a captured text."""
     found = reader(*(argv or (name.partition("-")[0],)))
     splitter = LineSplitter()
-    for line in [*splitter.feed((TEXTS / f"{name}.txt").read_bytes()), *splitter.finish()]:
+    for line in [*splitter.feed((TEXTS / f"{name}.txt").read_bytes()), *splitter.feed(b"\n")]:
         found.read(line)
     return found
 
