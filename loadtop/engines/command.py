@@ -88,7 +88,6 @@ class CommandLoad:
         return self._process.pid
 
     async def start(self) -> None:
-        """Run it."""
         self._started_at = self._counted_at = time.monotonic()
         try:
             if self.terminal is not None:

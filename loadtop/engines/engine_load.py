@@ -36,7 +36,6 @@ class EngineLoad(ABC):
         self._runner = asyncio.create_task(self._run_to_end(), name=self.engine)
 
     async def wait(self) -> None:
-        """Wait until the load has ended."""
         if self._runner is not None:
             await asyncio.wait({self._runner})
 

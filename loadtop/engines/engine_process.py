@@ -135,7 +135,6 @@ class EngineProcess:
         self._tasks.append(asyncio.create_task(self._send_heartbeats(self._input)))
 
     async def wait(self) -> None:
-        """Wait until it has ended."""
         await self._ended.wait()
 
     def stop(self) -> None:
@@ -144,7 +143,6 @@ class EngineProcess:
             self._input.write(b"stop\n")
 
     async def close(self) -> None:
-        """End it, and everything that it started."""
         for task in self._tasks[1:]:
             task.cancel()
         if self._input is not None and not self._input.is_closing():
@@ -156,7 +154,6 @@ class EngineProcess:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _reason(self) -> Message | None:
-        """Return why the tool ended, from its output."""
         return verbatim(self.lines[-1]) if self.lines else None
 
     async def _send_heartbeats(self, script: asyncio.WriteTransport) -> None:

@@ -21,7 +21,6 @@ class Machine:
 
     @property
     def remote(self) -> bool:
-        """Whether it is reached by SSH."""
         return self.place != "local"
 
 
@@ -40,7 +39,6 @@ def duration_of(plan: Plan) -> float | None:
 
 
 def impossible(option: str | Message, engine: str, advice: Message = _ADVICE) -> PlanError:
-    """Return the error for what an engine cannot do."""
     return PlanError(
         "{option} is not possible with --engine {engine}: {advice}", option=option, engine=engine, advice=advice
     )

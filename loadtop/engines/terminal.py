@@ -53,7 +53,6 @@ class Terminal(CommandOutput):
                 os.write(self._master, keys)
 
     def close(self) -> None:
-        """Close both sides."""
         self.hand_over()
         if self._master >= 0:
             self._stop()

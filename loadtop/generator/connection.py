@@ -123,7 +123,6 @@ class Connection(asyncio.Protocol):
         self._record_parts = self.listener.measurements.parts.append
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Connected (and, with https, encrypted): send the request."""
         transport = cast("asyncio.Transport", transport)
         if self.exchange.size > _LARGE_REQUEST:
             transport.set_write_buffer_limits(0)
@@ -146,12 +145,10 @@ class Connection(asyncio.Protocol):
             self.listener.connected(self)
 
     def send(self, at: int) -> None:
-        """Send the request of ``exchange`` now."""
         self.expect_response(at, fast=self.used and self.source.fast_path and not self.surplus)
         self._write(self.exchange.request)
 
     def expect_response(self, at: int, *, fast: bool) -> None:
-        """The request is sent at ``at``."""
         self.sent = at
         self.state = FAST if fast else WAITING
 
@@ -241,7 +238,6 @@ class Connection(asyncio.Protocol):
             exchange.learn(*learnt)
 
     def _complete(self, head: Head, parser: ResponseParser | None, at: int, *, extra: bool) -> None:
-        """The response is complete: record the times and go on."""
         if self.connect_time == 0 and self.first_byte == at and self.sent == self.started:
             self._record(at - self.started)
         else:
@@ -274,7 +270,6 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The transport was closed by the server, by an error, or by this side."""
         state = self.state
         self.state = DISCONNECTED
         self.transport = None

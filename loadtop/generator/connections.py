@@ -34,7 +34,7 @@ _SWEEP_SHARE = 20
 
 class Connections:
     """The connection slots. ``idle_reached`` is called when no connection is busy any more, ``gave_up`` when the
-    results say that the load makes no sense, ``first_connected`` after the first successful connect of all."""
+    results say why the load makes no sense, ``first_connected`` after the first successful connect of all."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Connections:
         results: Results,
         loop: asyncio.AbstractEventLoop,
         idle_reached: Callable[[], None],
-        gave_up: Callable[[], None],
+        gave_up: Callable[[Message], None],
         first_connected: Callable[[], None],
     ) -> None:
         self.slots: set[Connection] = set()
@@ -143,7 +143,7 @@ class Connections:
         self.notify_connected = True
         connection.source.fast_path = False
         if self._results.fatal is not None:
-            self._gave_up()
+            self._gave_up(self._results.fatal)
 
     def connect_failed(self, connection: Connection, error: BaseException) -> None:
         connection.state = DISCONNECTED
@@ -187,7 +187,6 @@ class Connections:
             connection.abort()
 
     def time_out(self, connection: Connection) -> None:
-        """Give up the connection's request."""
         if connection.state == CONNECTING:
             self.connector.cancel(connection)
             self.connect_failed(connection, TimeoutError())

@@ -65,7 +65,6 @@ class Connector:
 
     @property
     def loopback(self) -> bool:
-        """Whether all connections stay on this machine."""
         addresses = [address[0] for places in self._addresses.values() for _, address in places]
         return all(is_loopback(address) for address in addresses)
 

@@ -89,7 +89,6 @@ class EpollSelector(BaseSelector):
 
     @staticmethod
     def available() -> bool:
-        """Whether this system has epoll."""
         return hasattr(select, "epoll")
 
     def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
@@ -239,7 +238,6 @@ class LoopDelay:
             self._timer.cancel()
 
     def take_s(self) -> float:
-        """Return the longest delay since the last call, in seconds."""
         longest, self._longest_s = self._longest_s, 0.0
         return longest
 

@@ -89,7 +89,6 @@ class Exchange:
         return None
 
     def learn(self, prefix: bytes, head: Head) -> None:
-        """Recognise this head from now on."""
         if not self.learns:
             return
         # Two connections may have parsed the same head at the same time: the first one stays, with its hits.
@@ -193,7 +192,6 @@ class ResponseParser:
 
     @property
     def server(self) -> str:
-        """The value of the ``Server`` header, or an empty string."""
         found = _SERVER.search(self._head)
         return found[1].decode("latin-1").strip() if found else ""
 

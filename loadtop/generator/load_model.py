@@ -7,7 +7,6 @@ from time import perf_counter_ns
 from loadtop.generator.connection import Connection
 from loadtop.generator.connections import Connections
 from loadtop.generator.exchange import Exchange
-from loadtop.generator.measurements import Measurements
 from loadtop.generator.plan import UNLIMITED
 
 LATE_NS = 2_000_000
@@ -119,14 +118,13 @@ class OpenModel(LoadModel):
         left: int,
         rate: float,
         offset: float,
-        measurements: Measurements,
         caught_up: Callable[[], object],
     ) -> None:
         super().__init__(connections, mix, left)
         self.rate = rate
         self._interval = 1e9 / rate
         self._next = perf_counter_ns() + offset * self._interval
-        self._measurements = measurements
+        self._measurements = connections.measurements
         self._caught_up = caught_up
         self._waiting = False
         """Whether arrivals wait for a connection."""

@@ -59,7 +59,6 @@ class LoadPool:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process ids of the workers."""
         return tuple(worker.pid for worker in self._workers if worker.pid is not None)
 
     async def start(self) -> None:
@@ -164,7 +163,6 @@ class LoadPool:
         self._workers.append(joining)
 
     def command(self, command: Command) -> None:
-        """Change the load while it runs."""
         count = len(self._workers)
         if not self._started or self._handing_over:
             self._pending_commands.append(command)
@@ -198,7 +196,6 @@ class LoadPool:
         return replace(sample, concurrency=concurrency, rate=self._level.rate)
 
     async def close(self) -> None:
-        """Stop everything that still runs, and wait for its end."""
         for task in (self._scaler, self._coordinator):
             if task is not None:
                 task.cancel()

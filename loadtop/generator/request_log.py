@@ -115,7 +115,6 @@ class VerboseLog:
         self._add(text)
 
     def take(self) -> str:
-        """Return the text added since the last call."""
         if self._left_out:
             self._parts.append(f"LOG: {self._left_out} responses left out: they come faster than they can be shown\n")
         text = "".join(self._parts)

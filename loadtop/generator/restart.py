@@ -33,7 +33,6 @@ class RestartableLoad:
         self._restart: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start the first run."""
         await self._load.start()
 
     async def wait(self) -> None:
@@ -62,7 +61,6 @@ class RestartableLoad:
             self._restart = asyncio.create_task(self._start_next())
 
     async def close(self) -> None:
-        """Stop everything that still runs."""
         if self._restart is not None:
             self._restart.cancel()
             await asyncio.wait({self._restart})

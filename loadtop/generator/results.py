@@ -128,13 +128,11 @@ class Results:
         counters.sent += times * exchange.size
 
     def restart(self) -> None:
-        """Forget all counts: the warm-up is over."""
         self.count_hits()
         self.measurements.restart()
 
     @property
     def message(self) -> Message | None:
-        """What is wrong so far."""
         if self.fatal is not None:
             return self.fatal
         if self._status is not None and not self._statuses_differ and not 200 <= self._status < 300:

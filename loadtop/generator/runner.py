@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from time import monotonic, perf_counter_ns
+from time import monotonic, perf_counter_ns, process_time
 
 from loadtop.generator.connections import Connections, RequestTimeouts
 from loadtop.generator.event_loop import LoopDelay, PreciseTimer
@@ -11,7 +12,7 @@ from loadtop.generator.exchange import Exchange
 from loadtop.generator.limits import RESERVED_FILES, LocalPorts, raise_file_limit, too_many_connections
 from loadtop.generator.load_model import LATE_NS, ClosedModel, LoadModel, OpenModel, TargetMix
 from loadtop.generator.plan import UNLIMITED, Plan, PlanError, Portion
-from loadtop.generator.protocol import Handover
+from loadtop.generator.protocol import Handover, Report
 from loadtop.generator.request_log import VERBOSE_HEADS, RequestLog
 from loadtop.generator.results import Results
 from loadtop.generator.target import request_bytes
@@ -23,6 +24,8 @@ DRAIN_S = 5.0
 lines as are reported. (ab drops them.)"""
 STOP_DRAIN_S = 1.0
 """The same, when a person stops the load."""
+OTHER_FILES = 12
+"""Descriptors that a worker has open besides its connections: pipes, event loop, timers."""
 
 
 class LoadRunner:
@@ -50,7 +53,7 @@ class LoadRunner:
         self.exchanges = _exchanges(plan)
         self.results = Results(plan, self.exchanges)
         self.results.measurements.request_log = request_log
-        self.connections = Connections(plan, self.results, loop, self._check_step_end, self._give_up, self._send_due)
+        self.connections = Connections(plan, self.results, loop, self._check_step_end, self._fail, self._send_due)
         self.loop_delay = LoopDelay(loop)
         self._timeouts = RequestTimeouts(loop, self.connections, plan.timeout_s)
         self._loop = loop
@@ -66,24 +69,39 @@ class LoadRunner:
         self._problem: Message | None = None
 
     @property
-    def elapsed_s(self) -> float:
-        """Seconds since the load started or the warm-up ended, up to the last response."""
-        return 0.0 if not self._started else (self._stopped or monotonic()) - self._started
-
-    @property
-    def message(self) -> Message | None:
-        """What is wrong."""
-        log = self.results.measurements.request_log
-        return self._problem or self.results.message or (None if log is None else log.problem)
-
-    @property
-    def late(self) -> int:
-        """Requests that were sent late, or are late and not sent yet (open model)."""
-        return self.results.measurements.counters.late + self._model.overdue(perf_counter_ns() - LATE_NS)
-
-    @property
     def rate(self) -> float | None:
         return self._model.rate if isinstance(self._model, OpenModel) else None
+
+    def report(self) -> Report:
+        """Return how things stand; durations and the text of -v are those since the last report."""
+        results, open_connections = self.results, self.connections.open
+        results.count_hits()
+        latencies = results.measurements.take(corrected=self.rate is not None)
+        log = results.measurements.request_log
+        # Arrivals that are late and not sent yet count as well.
+        late = results.measurements.counters.late + self._model.overdue(perf_counter_ns() - LATE_NS)
+        return Report(
+            at=monotonic(),
+            state=self.state,
+            message=self._problem or results.message or (None if log is None else log.problem),
+            elapsed_s=(self._stopped or monotonic()) - self._started if self._started else 0.0,
+            step=self.step + 1,
+            waits_after=self.waits_after + 1,
+            concurrency=self.connections.limit,
+            rate=self.rate,
+            in_flight=self.connections.busy,
+            connections=open_connections,
+            counters=replace(results.measurements.counters, late=late),
+            cpu_s=process_time(),
+            loop_delay_s=self.loop_delay.take_s(),
+            files_used=open_connections + OTHER_FILES,
+            files_limit=self.file_limit,
+            ports_used=self.ports.used(open_connections),
+            ports_limit=self.ports.limit,
+            latencies=None if self.state is LoadState.WARMUP else latencies,
+            server=results.server,
+            verbose_text="" if results.verbose_log is None else results.verbose_log.take(),
+        )
 
     async def prepare(self) -> bool:
         """Look up the hosts; return whether the load can start. If not, it has failed, and the message says why."""
@@ -151,7 +169,6 @@ class LoadRunner:
             self._check_step_end()
 
     def set_concurrency(self, connections: int) -> None:
-        """Change this worker's number of connections."""
         self.connections.set_limit(max(0, min(connections, self.file_limit - RESERVED_FILES)))
         self._send_due()
 
@@ -218,8 +235,7 @@ class LoadRunner:
         else:
             rate, offset = step.rate / portion.workers, (1 + portion.worker) / portion.workers
             caught_up = partial(self._loop.call_soon, self._send_due)
-            measurements = self.results.measurements
-            self._model = OpenModel(self.connections, mix, left, rate, offset, measurements, caught_up)
+            self._model = OpenModel(self.connections, mix, left, rate, offset, caught_up)
         self.connections.use(self._model, self.exchanges[numbers[0]], limit)
         self._send_due()
 
@@ -242,10 +258,6 @@ class LoadRunner:
         elif self.waits_after != self.step:
             self.waits_after = self.step
             self._report_now()
-
-    def _give_up(self) -> None:
-        if self.results.fatal is not None:
-            self._fail(self.results.fatal)
 
     def _fail(self, problem: Message) -> None:
         if not self.state.ended:

@@ -15,22 +15,17 @@ import json
 import os
 import signal
 import sys
-import time
-from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
 
 from loadtop.generator.event_loop import EpollLoop, EpollSelector
 from loadtop.generator.plan import Plan, PlanError, Portion
-from loadtop.generator.protocol import Handover, Output, Report
+from loadtop.generator.protocol import Handover, Output
 from loadtop.generator.request_log import RequestLog
 from loadtop.generator.runner import LoadRunner
-from loadtop.model import LoadState
 
 REPORT_PERIOD_S = 0.2
-OTHER_FILES = 12
-"""Descriptors that a worker has open besides its connections: pipes, event loop, timers."""
 _LAST_REPORT_TIMEOUT_S = 2.0
 
 
@@ -108,41 +103,12 @@ class Worker(asyncio.Protocol):
                 self._report()
 
     def _report(self) -> None:
-        self._write(Output(report=_report(self._runner)))
+        self._write(Output(report=self._runner.report()))
         if self._runner.state.ended:
             self._done.set()
 
     def _write(self, output: Output) -> None:
         self._output.write(msgspec.json.encode(output) + b"\n")
-
-
-def _report(runner: LoadRunner) -> Report:
-    results, connections = runner.results, runner.connections
-    results.count_hits()
-    latencies = results.measurements.take(corrected=runner.rate is not None)
-    open_connections = connections.open
-    return Report(
-        at=time.monotonic(),
-        state=runner.state,
-        message=runner.message,
-        elapsed_s=runner.elapsed_s,
-        step=runner.step + 1,
-        waits_after=runner.waits_after + 1,
-        concurrency=connections.limit,
-        rate=runner.rate,
-        in_flight=connections.busy,
-        connections=open_connections,
-        counters=replace(results.measurements.counters, late=runner.late),
-        cpu_s=time.process_time(),
-        loop_delay_s=runner.loop_delay.take_s(),
-        files_used=open_connections + OTHER_FILES,
-        files_limit=runner.file_limit,
-        ports_used=runner.ports.used(open_connections),
-        ports_limit=runner.ports.limit,
-        latencies=None if runner.state is LoadState.WARMUP else latencies,
-        server=results.server,
-        verbose_text="" if results.verbose_log is None else results.verbose_log.take(),
-    )
 
 
 def _read_start() -> tuple[dict[str, Any], list[bytes], bytes]:

@@ -247,7 +247,6 @@ class JmeterLoad(EngineLoad):
             raise EngineError("the plan ended without a request: does it have a thread group with samplers?")
 
     async def _watch_cpu_time(self) -> None:
-        """Measure the CPU time of the processes on this machine."""
         from loadtop.engines.cpu_time import CpuTime
 
         pids = [jmeter.pid for jmeter in self._jmeters if not jmeter.machine.remote and jmeter.pid is not None]

@@ -34,7 +34,6 @@ class RemoteServers:
 
     @property
     def left(self) -> int:
-        """How many answer."""
         return len(self.names) - len(self._lost)
 
     def workers(self, state: str) -> tuple[EngineWorker, ...]:
@@ -54,11 +53,9 @@ class RemoteServers:
         return None
 
     def watch(self) -> None:
-        """Start to check them."""
         self._tasks = [asyncio.create_task(self._watch(server), name=f"watch {server}") for server in self.names]
 
     async def close(self) -> None:
-        """Stop checking."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -100,7 +100,6 @@ class ResultReader:
         self.threads: int | None = None
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._read(line.decode("utf-8", "replace").rstrip("\r"))

@@ -34,7 +34,6 @@ class JmeterSettings:
 
     @property
     def machine_count(self) -> int:
-        """How many machines make the load."""
         return len(self.servers or self.machines)
 
     @property
@@ -52,7 +51,6 @@ class JmeterSettings:
 
     @property
     def duration_s(self) -> float | None:
-        """Seconds after which the load ends, if given."""
         return duration_of(self.plan) if self.time_given else None
 
 

@@ -90,7 +90,6 @@ class LocustLoad(EngineLoad):
         self._known_workers = Workers()
 
     def command(self, command: Command) -> None:
-        """Change the number of users, or stop."""
         if isinstance(command, StopLoad):
             self._stop.set()
         elif isinstance(command, SetConcurrency) and self._state is LoadState.RUNNING:

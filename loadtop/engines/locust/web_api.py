@@ -57,19 +57,15 @@ class MasterApi:
         self._base = f"http://127.0.0.1:{port}/loadtop"
 
     async def status(self, timeout_s: float = TIMEOUT_S) -> Status:
-        """Return the load so far."""
         return msgspec.json.decode(await self._call("", timeout_s), type=Status)
 
     async def set_users(self, users: int) -> None:
-        """Let that many users run from now on."""
         await self._call(f"/start/{users}", now="yes")
 
     async def reset(self) -> None:
-        """Reset all counters."""
         await self._call("/reset", now="yes")
 
     async def stop(self) -> None:
-        """Stop all users."""
         await self._call("/stop", now="yes")
 
     async def _call(self, path: str, timeout_s: float = TIMEOUT_S, **form: str) -> bytes:

@@ -31,7 +31,6 @@ class Workers:
 
     @property
     def missing(self) -> list[EngineWorker]:
-        """Workers that Locust has lost."""
         return [worker for worker in self._known.values() if worker.missing]
 
     @property

@@ -19,12 +19,12 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def overloaded(connections: Any, left: int) -> OpenModel:
     mix = TargetMix([(Mock(), 1.0)])
-    return OpenModel(connections, mix, left, rate=100_000.0, offset=0.0, measurements=Measurements(), caught_up=Mock())
+    return OpenModel(connections, mix, left, rate=100_000.0, offset=0.0, caught_up=Mock())
 
 
 @pytest.mark.usefixtures("slow_clock")
 def test_answers_have_their_turn_also_where_arrivals_never_catch_up() -> None:
-    connections = Mock()
+    connections = Mock(measurements=Measurements())
     model = overloaded(connections, left=1000)
     back_at = model.send_due()
     assert connections.send.call_count == MAX_BURST
@@ -34,7 +34,7 @@ def test_answers_have_their_turn_also_where_arrivals_never_catch_up() -> None:
 
 @pytest.mark.usefixtures("slow_clock")
 def test_what_is_left_ends_it() -> None:
-    connections = Mock()
+    connections = Mock(measurements=Measurements())
     model = overloaded(connections, left=MAX_BURST + 10)
     while model.send_due() is not None:
         pass
