@@ -96,13 +96,13 @@ class ServerReading:
 
     @property
     def read_at(self) -> float | None:
-        """When it was read, in seconds of its host's uptime clock; ``None``: together with the host's sample."""
-        return None
+        """When it was read (a field ``at``), in seconds of its host's uptime clock; ``None``: with the host's sample."""
+        return getattr(self, "at", None)
 
     @property
     def age_s(self) -> int | None:
-        """Seconds since the server started, where it says so: counters of a younger server have begun again."""
-        return None
+        """Seconds since the server started (a field ``uptime_s``): counters of a younger server started again."""
+        return getattr(self, "uptime_s", None)
 
     @property
     def slots(self) -> int | None:

@@ -43,14 +43,6 @@ class ApacheStatus(ServerReading):
         return self.url
 
     @property
-    def read_at(self) -> float | None:
-        return self.at
-
-    @property
-    def age_s(self) -> int | None:
-        return self.uptime_s
-
-    @property
     def capacity(self) -> int:
         """All worker slots."""
         return len(self.scoreboard)

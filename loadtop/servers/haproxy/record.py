@@ -44,10 +44,6 @@ class HaproxyProxy(ServerReading):
         return f"{self.proxy}/{self.server}"
 
     @property
-    def read_at(self) -> float | None:
-        return self.at
-
-    @property
     def is_frontend(self) -> bool:
         return self.server == FRONTEND
 

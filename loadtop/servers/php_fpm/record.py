@@ -40,14 +40,6 @@ class FpmPool(ServerReading):
         return self.pool
 
     @property
-    def read_at(self) -> float | None:
-        return self.at
-
-    @property
-    def age_s(self) -> int | None:
-        return self.uptime_s
-
-    @property
     def most_children(self) -> int | None:
         """The most children: configured, or those that run now (a static pool runs all of them)."""
         return self.max_children or self.total or None
