@@ -96,7 +96,7 @@ class ServerReading:
 
     @property
     def read_at(self) -> float | None:
-        """When it was read (a field ``at``), in seconds of its host's uptime clock; ``None``: with the host's sample."""
+        """When it was read (field ``at``), on its host's uptime clock in s; ``None``: with the host's sample."""
         return getattr(self, "at", None)
 
     @property

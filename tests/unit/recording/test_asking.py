@@ -51,7 +51,7 @@ def test_without_a_load_ab_has_nothing_to_say(
     )
     assert main(["report", str(path), "--ab"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "holds no load" in line
+    assert "contains no load" in line
     assert main(["report", str(path)]) == 0
 
 

@@ -1,7 +1,7 @@
 """What is read from a recording equals what was written to it, to the bit."""
 
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -21,6 +21,7 @@ from loadtop.rates.measured import Measured
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
+from loadtop.servers.registry import KINDS
 
 WHOLE = st.one_of(st.integers(0, 90), st.integers(0, 1 << 32), st.integers(-(1 << 70), 1 << 70))
 REAL = st.floats(allow_nan=False)
@@ -51,6 +52,9 @@ def some(kind: Any) -> st.SearchStrategy[Any]:
         return st.one_of(*(some(option) for option in get_args(kind)))
     if get_origin(kind) is tuple:
         return st.lists(some(get_args(kind)[0]), max_size=2).map(tuple)
+    if get_origin(kind) is Mapping:
+        readings = {known.name: st.lists(some(known.record), max_size=2).map(tuple) for known in KINDS}
+        return st.fixed_dictionaries({}, optional=readings)
     if kind is Distribution:
         return distributions()
     if kind in PLAIN:
