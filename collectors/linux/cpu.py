@@ -1,30 +1,17 @@
-"""Processor time from /proc/stat: all states, all cores together and each; and the tasks counted in the same file.
+"""Processor time from /proc/stat: all cores together and each.
 
 Source: Linux, Documentation/filesystems/proc.rst, "Miscellaneous kernel statistics in /proc/stat". Columns were added
 over time (steal in 2.6.11, guest in 2.6.24, guest_nice in 2.6.33): those that a kernel does not print are ``None``.
 """
 
-from dataclasses import dataclass
-
 from collectors.errors import ParseError
-from collectors.parsing import complete_lines, count, counts, row
-from collectors.reading import Reading, Wanted
+from collectors.parsing import complete_lines, count, row
+from collectors.reading import Wanted
 from loadtop.model import Core, Cpu, CpuTimes
 
 STAT = "/proc/stat"
 FILES = (Wanted(STAT, lines="^(cpu|ctxt|processes|procs_)"),)
 _COLUMNS = 10
-_TASKS = ("procs_running", "procs_blocked", "ctxt", "processes")
-
-
-@dataclass(frozen=True, slots=True)
-class Tasks:
-    """Tasks that run or are ready to, and that are in uninterruptible sleep, now; counters since boot."""
-
-    running: int | None
-    blocked: int | None
-    context_switches: int | None
-    forks: int | None
 
 
 def parse(stat: str) -> Cpu:
@@ -43,21 +30,6 @@ def parse(stat: str) -> Cpu:
     if total is None:
         raise ParseError("/proc/stat has no complete line of cpu")
     return Cpu(total, tuple(cores.values()))
-
-
-def parse_tasks(stat: str) -> Tasks:
-    """The counts of tasks; what a kernel does not print is ``None``."""
-    table = counts(stat, _TASKS)
-    return Tasks(
-        running=table.get("procs_running"),
-        blocked=table.get("procs_blocked"),
-        context_switches=table.get("ctxt"),
-        forks=table.get("processes"),
-    )
-
-
-def collect(reading: Reading) -> Cpu:
-    return parse(reading.text(STAT))
 
 
 def _times(label: str, columns: list[str]) -> CpuTimes:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from collectors.errors import ParseError
 from collectors.parsing import complete_lines, count_or_none, row
-from collectors.reading import Reading, Wanted
+from collectors.reading import Wanted
 from loadtop.model import Disk
 
 DISKSTATS = "/proc/diskstats"
@@ -66,10 +66,6 @@ def parse_blocks(links: str) -> frozenset[str]:
     return frozenset(line.rpartition("/")[2].replace("!", "/") for line in complete_lines(links))
 
 
-def collect(reading: Reading, blocks: frozenset[str] | None) -> tuple[Disk, ...]:
-    return parse(reading.text(DISKSTATS), reading.optional(SWAPS), blocks)
-
-
 @lru_cache(maxsize=1024)
 def _disk(line: str) -> Disk | None:
     words = line.split()
@@ -94,7 +90,6 @@ def _disk(line: str) -> Disk | None:
 
 
 def _whole(name: str, blocks: frozenset[str] | None) -> str:
-    """The whole device that a name belongs to: itself where it is one."""
     if blocks is None:
         match = _PARTITION.fullmatch(name)
         return match["disk"] if match else name

@@ -20,7 +20,7 @@ def parse_system(os_release: str) -> str:
 
 
 def collect(reading: Reading, source: str, cpu: Cpu | None, memory: Memory | None) -> HostFacts:
-    """The facts as far as they can be read; a name that cannot is an empty string."""
+    """A name that cannot be read is an empty string."""
     return HostFacts(
         hostname=_line(reading.optional(HOSTNAME)),
         source=source,

@@ -5,37 +5,29 @@ reads these files is always one of those that run: as in vmstat and sar it is no
 """
 
 from collectors.errors import ParseError
-from collectors.linux import cpu
-from collectors.linux.cpu import STAT, Tasks
-from collectors.parsing import complete_lines, count_or_none, decimal
-from collectors.reading import Reading, Wanted
+from collectors.parsing import complete_lines, count_or_none, counts, decimal
 from loadtop.model import Scheduler
 
 LOADAVG = "/proc/loadavg"
-FILES = (Wanted(LOADAVG), Wanted(STAT))
+_TASKS = ("procs_running", "procs_blocked", "ctxt", "processes")
 
 
-def parse(loadavg: str, tasks: Tasks | None = None) -> Scheduler:
-    """Averages over 1, 5 and 15 minutes. ``running`` is procs_running, or else the first number of ``running/all``, in
-    either case without the reader."""
+def parse(loadavg: str, stat: str | None = None) -> Scheduler:
+    """``running`` is procs_running, or else the first number of ``running/all``, in either case without the reader."""
     words = next(complete_lines(loadavg), "").split()
     if len(words) < 3:
         raise ParseError("/proc/loadavg has no three averages")
     load1, load5, load15 = (decimal(word, "/proc/loadavg") for word in words[:3])
     first, _, existing = words[3].partition("/") if len(words) > 3 else ("", "", "")
-    running = tasks.running if tasks and tasks.running is not None else count_or_none(first)
+    tasks = counts(stat or "", _TASKS)
+    running = tasks.get("procs_running", count_or_none(first))
     return Scheduler(
         load1=load1,
         load5=load5,
         load15=load15,
         running=None if running is None else max(0, running - 1),
-        blocked=tasks.blocked if tasks else None,
+        blocked=tasks.get("procs_blocked"),
         tasks=count_or_none(existing),
-        context_switches=tasks.context_switches if tasks else None,
-        forks=tasks.forks if tasks else None,
+        context_switches=tasks.get("ctxt"),
+        forks=tasks.get("processes"),
     )
-
-
-def collect(reading: Reading) -> Scheduler:
-    stat = reading.optional(STAT)
-    return parse(reading.text(LOADAVG), None if stat is None else cpu.parse_tasks(stat))

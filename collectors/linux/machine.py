@@ -114,41 +114,41 @@ class LinuxMachine:
         self._followed |= {path: reading.files[path] for path in self._followed if path in reading.files}
         self._tables = isinstance(reading.files.get(tcp.LISTENERS), Missing)
         run = Outcomes(reading.seconds)
-        processor = run.collect("cpu", lambda: cpu.collect(reading), cpu.FILES)
-        scheduler = run.collect("scheduler", lambda: load.collect(reading), (Wanted(load.LOADAVG),))
-        gauges = run.collect("memory", lambda: memory.collect(reading), memory.FILES)
-        swap = run.collect("swap", lambda: memory.collect_swap(reading))
-        counters = run.collect("paging", lambda: paging.collect(reading), paging.FILES)
-        stalls = run.collect("pressure", lambda: pressure.collect(reading), pressure.FILES)
-        devices = run.collect("disks", lambda: disks.collect(reading, self._blocks), disks.FILES)
-        lines = run.collect("networks", lambda: networks.collect(reading, self._link_mbit), networks.FILES)
-        namespace = run.collect("tcp", lambda: tcp.collect(reading), (*tcp.COUNTERS, *tcp.TABLES))
-        rows = run.collect("processes", lambda: self._table.update(reading), (Wanted(_STATS),), self._table.lacks)
-        limits = run.collect("cgroup", lambda: self._cgroup.collect(reading))
-        if self._facts is None:
-            self._facts = facts.collect(reading, self._transport.source, processor, gauges)
-        seen = frozenset(line.name for line in lines or ())
+        text, optional = reading.text, reading.optional
+        sample = HostSample(
+            host="",
+            at=reading.at,
+            cpu=(processor := run.collect("cpu", lambda: cpu.parse(text(cpu.STAT)), cpu.FILES)),
+            scheduler=run.collect(
+                "scheduler",
+                lambda: load.parse(text(load.LOADAVG), optional(cpu.STAT)),
+                (Wanted(load.LOADAVG),),
+            ),
+            memory=(gauges := run.collect("memory", lambda: memory.parse(text(memory.MEMINFO)), memory.FILES)),
+            swap=run.collect("swap", lambda: memory.parse_swap(text(memory.MEMINFO))),
+            paging=run.collect("paging", lambda: paging.parse(text(paging.VMSTAT), reading.page_kb), paging.FILES),
+            pressure=run.collect("pressure", lambda: pressure.collect(reading), pressure.FILES),
+            disks=run.collect(
+                "disks", lambda: disks.parse(text(disks.DISKSTATS), optional(disks.SWAPS), self._blocks), disks.FILES
+            ),
+            networks=run.collect(
+                "networks", lambda: networks.parse(text(networks.DEV), self._link_mbit), networks.FILES
+            ),
+            tcp=run.collect("tcp", lambda: tcp.collect(reading), (*tcp.COUNTERS, *tcp.TABLES)),
+            processes=run.collect(
+                "processes", lambda: self._table.update(reading), (Wanted(_STATS),), self._table.lacks
+            ),
+            cgroup=run.collect("cgroup", lambda: self._cgroup.collect(reading)),
+            outcomes=tuple(run.found),
+            facts=self._facts or facts.collect(reading, self._transport.source, processor, gauges),
+            took_s=round(time.perf_counter() - began, 6),
+        )
+        self._facts = sample.facts
+        seen = frozenset(line.name for line in sample.networks or ())
         if not seen <= self._interfaces:
             self._slow_in = 0
         self._interfaces = seen
-        return HostSample(
-            host="",
-            at=reading.at,
-            facts=self._facts,
-            took_s=round(time.perf_counter() - began, 6),
-            cpu=processor,
-            scheduler=scheduler,
-            memory=gauges,
-            swap=swap,
-            paging=counters,
-            pressure=stalls,
-            disks=devices,
-            networks=lines,
-            tcp=namespace,
-            processes=rows,
-            cgroup=limits,
-            outcomes=tuple(run.found),
-        )
+        return sample
 
     def _learn_slow(self, reading: Reading) -> None:
         self._slow_in -= 1

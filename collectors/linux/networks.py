@@ -19,7 +19,6 @@ _UNKNOWN_SPEEDS = (0, 65535, 2**32 - 1)
 
 
 def speed_file(interface: str) -> Wanted:
-    """The file that tells the speed of an interface's line."""
     return Wanted(f"/sys/class/net/{interface}/speed")
 
 
@@ -36,20 +35,8 @@ def parse(dev: str, link_mbit: Mapping[str, int | None] | None = None) -> tuple[
             raise ParseError(f"/proc/net/dev: no line of an interface: {line[:40]!a}")
         rx_bytes, rx_packets, rx_errors, rx_drops = row(columns[:4], DEV)
         tx_bytes, tx_packets, tx_errors, tx_drops = row(columns[8:12], DEV)
-        found.append(
-            Network(
-                name=name.strip(),
-                rx_bytes=rx_bytes,
-                tx_bytes=tx_bytes,
-                rx_packets=rx_packets,
-                tx_packets=tx_packets,
-                rx_errors=rx_errors,
-                tx_errors=tx_errors,
-                rx_drops=rx_drops,
-                tx_drops=tx_drops,
-                link_mbit=(link_mbit or {}).get(name.strip()),
-            )
-        )
+        counters = (rx_bytes, tx_bytes, rx_packets, tx_packets, rx_errors, tx_errors, rx_drops, tx_drops)
+        found.append(Network(name.strip(), *counters, (link_mbit or {}).get(name.strip())))
     return tuple(found)
 
 
@@ -60,7 +47,7 @@ def parse_speed(speed: str) -> int | None:
 
 
 def assumed(networks: Iterable[Network], link_mbit: int) -> tuple[Network, ...]:
-    """The same with this speed for every line that does not tell its own: also those whose driver makes one up."""
+    """The same with this speed for lines that do not tell their own, or whose driver makes one up."""
     return tuple(
         replace(network, link_mbit=link_mbit)
         if network.name != "lo" and (network.link_mbit is None or network.name.startswith(_MADE_UP))
@@ -73,7 +60,3 @@ def speeds(reading: Reading, interfaces: Iterable[str]) -> dict[str, int | None]
     """The line speed of each interface whose file was read."""
     texts = {name: reading.optional(speed_file(name).path) for name in interfaces}
     return {name: None if text is None else parse_speed(text) for name, text in texts.items()}
-
-
-def collect(reading: Reading, link_mbit: Mapping[str, int | None]) -> tuple[Network, ...]:
-    return parse(reading.text(DEV), link_mbit)

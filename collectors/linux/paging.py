@@ -1,14 +1,14 @@
 """Swap traffic, major faults and reclaim from /proc/vmstat.
 
-Counters are in pages, except where said; swap traffic is given in kB (pages times page size). Kernels before 4.8 print
-reclaim per zone (``pgscan_direct_normal``) and before 4.10 one ``allocstall``; before 5.9 one ``workingset_refault``,
-which counts pages of files only (Linux, mm/vmstat.c of these versions).
+Counters are in pages; swap traffic is given in kB. Kernels before 4.8 print reclaim per zone
+(``pgscan_direct_normal``) and before 4.10 one ``allocstall``; before 5.9 one ``workingset_refault``, which counts pages
+of files only (Linux, mm/vmstat.c of these versions).
 """
 
 from collections.abc import Mapping
 
 from collectors.parsing import counts, needed
-from collectors.reading import Reading, Wanted
+from collectors.reading import Wanted
 from loadtop.model import Paging
 
 VMSTAT = "/proc/vmstat"
@@ -18,17 +18,8 @@ FILES = (
 _ZONES = ("dma", "dma32", "normal", "high", "movable", "device")
 _PER_ZONE = ("pgscan_direct", "pgsteal_direct", "allocstall")
 _REFAULTS = ("workingset_refault", "workingset_refault_anon", "workingset_refault_file")
-_NAMES = frozenset(
-    (
-        "pswpin",
-        "pswpout",
-        "pgmajfault",
-        "oom_kill",
-        *_PER_ZONE,
-        *(f"{name}_{zone}" for name in _PER_ZONE for zone in _ZONES),
-        *_REFAULTS,
-    )
-)
+_OTHERS = ("pswpin", "pswpout", "pgmajfault", "oom_kill")
+_NAMES = frozenset((*_OTHERS, *_REFAULTS, *_PER_ZONE, *(f"{name}_{zone}" for name in _PER_ZONE for zone in _ZONES)))
 
 
 def parse(vmstat: str, page_kb: int) -> Paging:
@@ -47,11 +38,7 @@ def parse(vmstat: str, page_kb: int) -> Paging:
     )
 
 
-def collect(reading: Reading) -> Paging:
-    return parse(reading.text(VMSTAT), reading.page_kb)
-
-
 def _over_zones(table: Mapping[str, int], name: str) -> int | None:
-    """The counter, or the sum of its zones where the kernel counts each; ``None`` where it does neither."""
+    """The counter, or the sum over zones where the kernel counts each."""
     zones = [value for zone in _ZONES if (value := table.get(f"{name}_{zone}")) is not None]
     return table.get(name, sum(zones) if zones else None)

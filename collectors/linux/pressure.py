@@ -14,15 +14,12 @@ from collectors.reading import NO_FILE, UNSUPPORTED, Missing, Reading, Wanted
 from loadtop.i18n import Message
 from loadtop.model import Pressure
 
-RESOURCES = ("cpu", "memory", "io", "irq")
-FILES = tuple(Wanted(f"/proc/pressure/{resource}") for resource in RESOURCES)
+FILES = tuple(Wanted(f"/proc/pressure/{resource}") for resource in ("cpu", "memory", "io", "irq"))
 
 
 def parse(cpu: str | None, memory: str | None, io: str | None, irq: str | None = None) -> Pressure:
     """Totals of each resource whose text is there."""
-    nothing: Mapping[str, int] = {}
-    texts = (cpu, memory, io, irq)
-    of_cpu, of_memory, of_io, of_irq = (_totals(text) if text is not None else nothing for text in texts)
+    of_cpu, of_memory, of_io, of_irq = (_totals(text) if text is not None else {} for text in (cpu, memory, io, irq))
     return Pressure(
         cpu_some_us=of_cpu.get("some"),
         memory_some_us=of_memory.get("some"),

@@ -6,7 +6,7 @@ Send-Q), and so has :data:`LISTENERS`, where a transport can make it: the same c
 """
 
 import ipaddress
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,9 +18,6 @@ from loadtop.model import Listener, Tcp
 NETSTAT = "/proc/net/netstat"
 SNMP = "/proc/net/snmp"
 SOCKSTAT = "/proc/net/sockstat"
-SOCKSTAT6 = "/proc/net/sockstat6"
-TCP4 = "/proc/net/tcp"
-TCP6 = "/proc/net/tcp6"
 LISTENERS = "@listeners"
 HEAD_BYTES = 16384
 """Of /proc/net/tcp only the head is read (about 100 rows): listening sockets come first, and thousands may follow."""
@@ -29,13 +26,18 @@ COUNTERS = (
     Wanted(NETSTAT, lines="^TcpExt:"),
     Wanted(SNMP, lines="^Tcp:"),
     Wanted(SOCKSTAT, lines="^TCP:"),
-    Wanted(SOCKSTAT6, lines="^TCP6:"),
+    Wanted("/proc/net/sockstat6", lines="^TCP6:"),
 )
-TABLES = (Wanted(TCP4, HEAD_BYTES), Wanted(TCP6, HEAD_BYTES))
-FILES = (*COUNTERS, Wanted(LISTENERS))
+TABLES = (Wanted("/proc/net/tcp", HEAD_BYTES), Wanted("/proc/net/tcp6", HEAD_BYTES))
 _LISTEN = "0A"
-_EXTENDED = ("ListenOverflows", "ListenDrops")
-_BASIC = ("RetransSegs", "OutSegs", "PassiveOpens", "ActiveOpens", "CurrEstab")
+_EXTENDED = {"ListenOverflows": "listen_overflows", "ListenDrops": "listen_drops"}
+_BASIC = {
+    "RetransSegs": "retransmits",
+    "OutSegs": "out_segments",
+    "PassiveOpens": "passive_opens",
+    "ActiveOpens": "active_opens",
+    "CurrEstab": "established",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +59,11 @@ def parse(
     listeners: Iterable[Listener] = (),
 ) -> Tcp:
     """What the texts that are there tell; a text that is there must be whole."""
-    extended = _named(netstat, "TcpExt", _EXTENDED) if netstat is not None else {}
-    basic = _named(snmp, "Tcp", _BASIC) if snmp is not None else {}
-    gauges = _sockstat(sockstat, "TCP") if sockstat is not None else {}
-    gauges6 = _sockstat(sockstat6, "TCP6") if sockstat6 is not None else {}
+    gauges, gauges6 = _sockstat(sockstat, "TCP"), _sockstat(sockstat6, "TCP6")
     in_use = gauges.get("inuse")
     return Tcp(
-        listen_overflows=extended.get("ListenOverflows"),
-        listen_drops=extended.get("ListenDrops"),
-        retransmits=basic.get("RetransSegs"),
-        out_segments=basic.get("OutSegs"),
-        passive_opens=basic.get("PassiveOpens"),
-        active_opens=basic.get("ActiveOpens"),
-        established=basic.get("CurrEstab"),
+        **_named(netstat, "TcpExt", _EXTENDED),
+        **_named(snmp, "Tcp", _BASIC),
         time_wait=gauges.get("tw"),
         in_use=None if in_use is None else in_use + gauges6.get("inuse", 0),
         listeners=tuple(listeners),
@@ -142,11 +136,13 @@ def collect(reading: Reading) -> Tcp:
     texts = [reading.optional(wanted.path) for wanted in COUNTERS]
     if texts[:3] == [None, None, None]:
         reading.text(NETSTAT)  # says why
-    return parse(texts[0], texts[1], texts[2], texts[3], listeners=ports)
+    return parse(*texts, listeners=ports)
 
 
-def _named(text: str, protocol: str, wanted: Collection[str]) -> dict[str, int]:
-    """The values wanted of a pair of lines ``Tcp: NAMES`` and ``Tcp: VALUES``."""
+def _named(text: str | None, protocol: str, wanted: Mapping[str, str]) -> dict[str, int]:
+    """The fields wanted, by their names in a pair of lines ``Tcp: NAMES`` and ``Tcp: VALUES``."""
+    if text is None:
+        return {}
     names: str | None = None
     for line in complete_lines(text):
         label, _, rest = line.partition(":")
@@ -159,8 +155,8 @@ def _named(text: str, protocol: str, wanted: Collection[str]) -> dict[str, int]:
         count_of_names, columns = _columns(names)
         if len(values) != count_of_names:
             raise ParseError(f"{protocol}: {count_of_names} names and {len(values)} values")
-        pairs = ((name, values[columns[name]]) for name in wanted if name in columns)
-        return {name: value for name, word in pairs if (value := count_or_none(word)) is not None}
+        pairs = ((field, values[columns[name]]) for name, field in wanted.items() if name in columns)
+        return {field: value for field, word in pairs if (value := count_or_none(word)) is not None}
     raise ParseError(f"no pair of lines of {protocol}")
 
 
@@ -171,7 +167,9 @@ def _columns(names: str) -> tuple[int, Mapping[str, int]]:
     return len(words), {name: place for place, name in enumerate(words)}
 
 
-def _sockstat(text: str, protocol: str) -> dict[str, int]:
+def _sockstat(text: str | None, protocol: str) -> dict[str, int]:
+    if text is None:
+        return {}
     for line in complete_lines(text):
         label, _, rest = line.partition(":")
         if label == protocol:

@@ -15,7 +15,7 @@ Proc = Callable[[str, str], str]
 
 def test_every_kernel_is_understood(proc: Proc, kernel: str) -> None:
     assert cpu.parse(proc(kernel, "stat")).cores
-    assert load.parse(proc(kernel, "loadavg"), cpu.parse_tasks(proc(kernel, "stat"))).context_switches
+    assert load.parse(proc(kernel, "loadavg"), proc(kernel, "stat")).context_switches
     assert memory.parse(proc(kernel, "meminfo")).total_kb
     assert memory.parse_swap(proc(kernel, "meminfo")).total_kb >= 0
     assert paging.parse(proc(kernel, "vmstat"), 4).major_faults
@@ -44,8 +44,8 @@ def test_core_ids_may_have_gaps() -> None:
 def test_running_tasks_come_from_stat_and_else_from_loadavg(proc: Proc) -> None:
     """Without the one that reads."""
     assert load.parse(proc("4.18", "loadavg")).running == 8
-    assert load.parse("0.1 0.2 0.3 5/100 77\n", cpu.parse_tasks(proc("4.18", "stat"))).running == 8
-    assert load.parse(proc("4.18", "loadavg"), cpu.parse_tasks(proc("4.18", "stat"))).blocked == 4
+    assert load.parse("0.1 0.2 0.3 5/100 77\n", proc("4.18", "stat")).running == 8
+    assert load.parse(proc("4.18", "loadavg"), proc("4.18", "stat")).blocked == 4
 
 
 def test_available_memory_is_not_guessed(proc: Proc) -> None:
