@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from loadtop.engines.engine_process import EngineError, EngineProcess
-from loadtop.engines.settings import duration_of
-from loadtop.generator.plan import Plan
+from loadtop.generator.plan import Plan, total
 from loadtop.i18n.message import Message
 from loadtop.model import EngineWorker, LoadSample, LoadState
 
@@ -80,7 +79,7 @@ class EngineLoad(ABC):
             step=step_number,
             steps=len(plan.steps),
             message=self._message or "",
-            target_s=duration_of(plan),
+            target_s=total(each.duration_s for each in plan.steps),
             keepalive=None if self._user_plan else plan.keepalive,
             with_body=any(target.body is not None for target in plan.targets),
             workers=self._workers,

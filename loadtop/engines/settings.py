@@ -32,12 +32,6 @@ def users_for_rate(rate: float) -> int:
     return max(1, ceil(rate * USERS_PER_RATE))
 
 
-def duration_of(plan: Plan) -> float | None:
-    """Return the seconds that all steps take together; ``None`` if one has no limit."""
-    durations = [step.duration_s for step in plan.steps if step.duration_s is not None]
-    return sum(durations) if len(durations) == len(plan.steps) else None
-
-
 def impossible(option: str | Message, engine: str, advice: Message = _ADVICE) -> PlanError:
     return PlanError(
         "{option} is not possible with --engine {engine}: {advice}", option=option, engine=engine, advice=advice

@@ -1,12 +1,12 @@
 """One sample of the whole load from the reports of all workers."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, replace
 
 from loadtop.generator.limits import QuotaPeriods
 from loadtop.generator.measurements import Counters
-from loadtop.generator.plan import Plan
+from loadtop.generator.plan import Plan, total
 from loadtop.generator.protocol import Report
 from loadtop.i18n.message import Message
 from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
@@ -124,7 +124,6 @@ def aggregate(
     state, message = overall_state(workers, problem)
     counters = Counters(*map(sum, zip(*(astuple(report.counters) for report in reports), strict=True)))
     concurrency = sum(report.concurrency for report in reports)
-    requests = _total(each.requests for each in plan.steps)
     return LoadSample(
         at=sum(report.at for report in reports) / len(reports) if reports else time.monotonic(),
         engine="builtin",
@@ -149,8 +148,8 @@ def aggregate(
         generator=_generator(workers, reports, counters, quota),
         server=next((report.server for report in reports if report.server is not None), None),
         message=message or "",
-        target_requests=None if requests is None else int(requests),
-        target_s=_total(each.duration_s for each in plan.steps),
+        target_requests=total(each.requests for each in plan.steps),
+        target_s=total(each.duration_s for each in plan.steps),
         keepalive=plan.keepalive,
         with_body=any(target.body is not None for target in plan.targets),
         more=more,
@@ -178,13 +177,12 @@ def _take_latencies(workers: Sequence[WorkerStatus]) -> Latencies | None:
         worker.latencies.clear()
     if not parts:
         return None
-    corrected = [part.corrected for part in parts if part.corrected is not None]
     return Latencies(
         total=merge(part.total for part in parts),
         connect=merge(part.connect for part in parts),
         processing=merge(part.processing for part in parts),
         waiting=merge(part.waiting for part in parts),
-        corrected=merge(corrected) if corrected else None,
+        corrected=merge(part.corrected for part in parts) if any(part.corrected for part in parts) else None,
     )
 
 
@@ -211,9 +209,3 @@ def _generator(
         quota_periods=None if quota is None else quota.all,
         quota_stops=None if quota is None else quota.throttled,
     )
-
-
-def _total(parts: Iterable[float | None]) -> float | None:
-    """The sum, or None if a part is None."""
-    known = list(parts)
-    return None if None in known else sum(part for part in known if part is not None)

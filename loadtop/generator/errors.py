@@ -95,9 +95,7 @@ _REDIRECT = Message("redirects are not followed: use the URL that it redirects t
 
 def status_error(status: int) -> Message:
     """Return what to do about a server that answers ``status`` to every request."""
-    hint = _STATUS_HINTS.get(status)
-    if hint is None and 300 <= status < 400:
-        hint = _REDIRECT
+    hint = _STATUS_HINTS.get(status, _REDIRECT if 300 <= status < 400 else None)
     if hint is None:
         return Message("the server answers {status} to every request", status=status)
     return Message("the server answers {status} to every request: {hint}", status=status, hint=hint)

@@ -32,12 +32,8 @@ def too_many_connections(connections: int, file_limit: int) -> Message | None:
     """Return what to do if a worker may not open enough files for so many connections."""
     if connections + RESERVED_FILES <= file_limit:
         return None
-    return Message(
-        TOO_MANY_CONNECTIONS,
-        connections=connections,
-        limit=file_limit,
-        needed=connections + RESERVED_FILES,
-    )
+    needed = connections + RESERVED_FILES
+    return Message(TOO_MANY_CONNECTIONS, connections=connections, limit=file_limit, needed=needed)
 
 
 class LocalPorts:
@@ -89,12 +85,13 @@ class CpuQuota:
 
     def periods(self) -> QuotaPeriods | None:
         """Return None if there is no quota or there are no control groups."""
-        found = [counts for file in self._files if (counts := _cpu_stat(file))["nr_periods"]]
-        if not found:
-            return None
+        found: list[QuotaPeriods] = []
+        for file in self._files:
+            with contextlib.suppress(OSError):  # the group was removed
+                counts = dict(line.split() for line in file.read_text().splitlines())
+                found.append(QuotaPeriods(int(counts.get("nr_periods", 0)), int(counts.get("nr_throttled", 0))))
         # If several groups have a quota, the one that is throttled most limits the generator.
-        most = max(found, key=lambda counts: counts["nr_throttled"])
-        return QuotaPeriods(most["nr_periods"], most["nr_throttled"])
+        return max((each for each in found if each.all), key=lambda each: each.throttled, default=None)
 
 
 def _cpu_stat_files(root: Path) -> list[Path]:
@@ -109,12 +106,3 @@ def _cpu_stat_files(root: Path) -> list[Path]:
             groups = (PurePosixPath(path), *PurePosixPath(path).parents)
             found += [root / _CGROUP_ROOTS[name] / str(group).lstrip("/") / "cpu.stat" for group in groups]
     return [file for file in found if file.exists()]
-
-
-def _cpu_stat(file: Path) -> dict[str, int]:
-    counts = {"nr_periods": 0, "nr_throttled": 0}
-    try:
-        words = file.read_text().split()
-    except OSError:  # the group was removed
-        return counts
-    return counts | dict(zip(words[::2], map(int, words[1::2]), strict=True))

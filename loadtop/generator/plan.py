@@ -2,9 +2,9 @@
 
 import ipaddress
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 import loadtop
 from loadtop.generator.target import Origin, PlanError, Target, basic_auth, check_header
@@ -22,6 +22,8 @@ MAX_SOCKET_BUFFER = (1 << 31) - 1
 """Bytes: setsockopt(2) takes an int."""
 UNLIMITED = 1 << 62
 """More requests than can be sent."""
+
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +165,7 @@ class Plan:
         """Return one line of JSON, with each body as its index in :attr:`bodies`. It may contain secrets: send it
         through pipes, never as an argument."""
         indexes = {body: index for index, body in enumerate(self.bodies)}
-        data = asdict(self)
-        for target in data["targets"]:
-            if target["body"] is not None:
-                target["body"] = indexes[target["body"]]
-        return json.dumps(data, separators=(",", ":"))
+        return json.dumps(asdict(self), separators=(",", ":"), default=indexes.__getitem__)
 
     @classmethod
     def from_json(cls, text: str, bodies: Sequence[bytes] = ()) -> Self:
@@ -184,13 +182,17 @@ class Plan:
                     target["body"] = bodies[target["body"]]
             return msgspec.convert(data, cls, builtin_types=(bytes,))
         except (ValueError, TypeError, LookupError, msgspec.ValidationError) as error:
-            if isinstance(error.__cause__, PlanError):
-                raise error.__cause__ from None
             raise PlanError(
                 "this is not a plan of loadtop {version} ({reason}): make it again",
                 version=loadtop.__version__,
                 reason=str(error),
             ) from None
+
+
+def total(parts: Iterable[_Number | None]) -> _Number | None:
+    """Return the sum, or None if a part is None."""
+    known = list(parts)
+    return None if None in known else sum(part for part in known if part is not None)
 
 
 def _option(name: str, value: float) -> Message:

@@ -8,7 +8,7 @@ from typing import Any
 
 from loadtop.generator.aggregation import StepSequence, aggregate, overall_state
 from loadtop.generator.limits import CpuQuota
-from loadtop.generator.plan import Plan, Portion
+from loadtop.generator.plan import Plan, Portion, total
 from loadtop.generator.protocol import Handover, Report
 from loadtop.generator.request_log import RequestLogFiles
 from loadtop.generator.scaling import ScalingPolicy, idle_cores, usable_cores
@@ -219,12 +219,10 @@ class LoadPool:
 def _combined(handovers: list[Handover], step: int) -> Handover:
     """Where a new worker starts: in ``step``, with all requests of it that the others gave away."""
     in_step = [each for each in handovers if each.step == step] or handovers
-    requests = [each.requests for each in in_step]
-    rates = [each.rate for each in in_step]
     return replace(
         in_step[0],
         step=step,
-        requests=None if None in requests else sum(each for each in requests if each is not None),
+        requests=total(each.requests for each in in_step),
         concurrency=sum(each.concurrency for each in handovers),
-        rate=None if None in rates else sum(each for each in rates if each is not None),
+        rate=total(each.rate for each in in_step),
     )

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
 from loadtop.model import Failures, GeneratorSample, LoadSample, LoadState
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 STOP_TIMEOUT_S = 2.0
 """How long a load may take to stop before the next one starts without its last figures."""
 _COUNTERS = ("requests", "non_2xx", "keepalive_requests", "received_bytes", "body_bytes", "sent_bytes")
-_FAILURES = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
 
 
 class RestartableLoad:
@@ -112,8 +111,8 @@ def _sum(before: int | None, now: int | None) -> int | None:
 def _failures(before: Failures | None, now: Failures | None) -> Failures | None:
     if before is None or now is None:
         return None
-    classes: dict[str, Any] = {name: _sum(getattr(before, name), getattr(now, name)) for name in _FAILURES}
-    return Failures(**classes)
+    classes: Iterable[Any] = map(_sum, astuple(before), astuple(now))
+    return Failures(*classes)
 
 
 def _generator(before: GeneratorSample | None, now: GeneratorSample | None) -> GeneratorSample | None:

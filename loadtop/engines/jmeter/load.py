@@ -13,7 +13,7 @@ from loadtop.engines.jmeter.remote_servers import RemoteServers
 from loadtop.engines.jmeter.result_file import Results
 from loadtop.engines.jmeter.settings import JmeterSettings, share_of, threads_of
 from loadtop.engines.jmeter.test_plan import jmx
-from loadtop.generator.plan import Plan
+from loadtop.generator.plan import Plan, total
 from loadtop.i18n.message import Message
 from loadtop.model import GeneratorSample, LoadSample, LoadState
 from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
@@ -73,7 +73,6 @@ class JmeterLoad(EngineLoad):
         now = self._ended_at or time.monotonic()
         results, plan = self._results, self._plan
         step_number = min(results.step, len(plan.steps))
-        requests = None if None in (counts := [step.requests for step in plan.steps]) else sum(filter(None, counts))
         sample = self._sample_without_counts(step_number, now, self._elapsed(now))
         sample = replace(
             sample,
@@ -81,7 +80,7 @@ class JmeterLoad(EngineLoad):
             step=results.step,
             generator=self._generator,
             message=sample.message or results.error,
-            target_requests=None if self._user_plan else requests,
+            target_requests=None if self._user_plan else total(step.requests for step in plan.steps),
             target_s=self._settings.duration_s,
         )
         if self._state is LoadState.STARTING and not results.requests:

@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import lcm
 
 from loadtop.engines.jmeter.user_plan import UserPlan
-from loadtop.engines.settings import Machine, check_targets, duration_of, impossible, users_for_rate
-from loadtop.generator.plan import Plan, PlanError, Step
+from loadtop.engines.settings import Machine, check_targets, impossible, users_for_rate
+from loadtop.generator.plan import Plan, PlanError, Step, total
 from loadtop.i18n.message import Message
 
 MAX_SAMPLERS = 200
@@ -51,7 +51,7 @@ class JmeterSettings:
 
     @property
     def duration_s(self) -> float | None:
-        return duration_of(self.plan) if self.time_given else None
+        return total(step.duration_s for step in self.plan.steps) if self.time_given else None
 
 
 def check(plan: Plan) -> None:

@@ -17,13 +17,13 @@ class UserPlan:
 
     file: Path
     text: str
+    root: ET.Element
     threads: bool
     duration: bool
 
     def url(self) -> str | None:
         """Return the first URL without variables in the plan, if there is one."""
-        root = ET.fromstring(self.text)  # noqa: S314 - the user's own file
-        for sampler in (*root.iter("HTTPSamplerProxy"), *root.iter("ConfigTestElement")):
+        for sampler in (*self.root.iter("HTTPSamplerProxy"), *self.root.iter("ConfigTestElement")):
             parts = [_property(sampler, f"HTTPSampler.{name}") for name in ("protocol", "domain", "port", "path")]
             scheme, host, port, path = parts
             if host and not any("${" in part for part in parts):
@@ -32,8 +32,7 @@ class UserPlan:
 
     def data_files(self) -> Iterator[str]:
         """Return the data files that the plan names relative to itself."""
-        root = ET.fromstring(self.text)  # noqa: S314 - as above
-        for data in root.iter("CSVDataSet"):
+        for data in self.root.iter("CSVDataSet"):
             name = _property(data, "filename")
             if name and not name.startswith(("/", "${")):
                 yield name
@@ -47,7 +46,7 @@ def read_user_plan(file: Path) -> UserPlan:
         reason = getattr(error, "strerror", None) or str(error)
         raise PlanError("cannot read the plan {file}: {reason}", file=str(file), reason=reason) from None
     try:
-        root = ET.fromstring(text)  # noqa: S314 - as above
+        root = ET.fromstring(text)  # noqa: S314 - the user's own file
     except ET.ParseError as error:
         raise PlanError("the plan {file} is not XML: {reason}", file=str(file), reason=str(error)) from None
     if root.tag != "jmeterTestPlan":
@@ -56,7 +55,7 @@ def read_user_plan(file: Path) -> UserPlan:
             file=str(file),
             tag=root.tag,
         )
-    return UserPlan(file.resolve(), text, threads=_reads(text, "threads"), duration=_reads(text, "duration"))
+    return UserPlan(file.resolve(), text, root, threads=_reads(text, "threads"), duration=_reads(text, "duration"))
 
 
 def _property(element: ET.Element, name: str) -> str:

@@ -2,14 +2,7 @@
 
 import re
 
-from loadtop.engines.tools.reader import (
-    ToolReader,
-    bytes_of,
-    decimal,
-    milliseconds,
-    number_after,
-    seconds,
-)
+from loadtop.engines.tools.reader import ToolReader, bytes_of, decimal, milliseconds, number_after, seconds
 from loadtop.model import Failures
 
 _VALUE = re.compile(r"\s+(Total|Slowest|Fastest|Average|Requests/sec|Total data):\s+(\S+)(.*)$")
