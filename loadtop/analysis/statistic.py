@@ -1,5 +1,6 @@
 """Means and extremes of gauges, and of response times, as the JSON summary has them."""
 
+from math import inf
 from typing import Any
 
 from loadtop.model import Distribution
@@ -17,15 +18,17 @@ class Statistic:
     def __init__(self) -> None:
         self.count = 0
         self.total = 0.0
-        self.lowest = 0.0
-        self.highest = 0.0
+        self.lowest = inf
+        self.highest = -inf
 
     def add(self, value: float | None) -> None:
         """Count the value of one interval; ``None`` (not measured) does not count."""
         if value is None:
             return
-        self.lowest = min(self.lowest, value) if self.count else value
-        self.highest = max(self.highest, value) if self.count else value
+        if value < self.lowest:
+            self.lowest = value
+        if value > self.highest:
+            self.highest = value
         self.count += 1
         self.total += value
 
@@ -35,9 +38,8 @@ class Statistic:
 
     def as_json(self) -> dict[str, float] | None:
         """``{"mean", "min", "max"}`` to three decimals, ``None`` where nothing was measured."""
-        if not self.count:
+        if (mean := self.mean) is None:
             return None
-        mean = self.total / self.count
         return {"mean": round(mean, 3), "min": round(self.lowest, 3), "max": round(self.highest, 3)}
 
 

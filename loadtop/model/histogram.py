@@ -5,8 +5,10 @@ buckets are 1 µs wide and exact. Bucket ``b`` of a value ``v``: with ``s = max(
 ``b = 128 s + (v >> s)``. The idea is that of HdrHistogram (http://hdrhistogram.org/).
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from math import floor, sqrt
 from operator import mul
 
@@ -85,25 +87,50 @@ def distribution_of_milliseconds(counts: Mapping[int, int]) -> Distribution:
     )
 
 
+class Merger:
+    """Merges distributions one by one: exact, whatever the order or the grouping."""
+
+    def __init__(self) -> None:
+        self._count = self._sum_us = self._sum_squares_us2 = self._min_us = self._max_us = 0
+        self._counts: dict[int, int] = {}
+
+    def add(self, part: Distribution | None) -> None:
+        """Count all values of another distribution. ``None`` was not measured and adds nothing."""
+        if part is None or not part.count:
+            return
+        self._min_us = min(self._min_us, part.min_us) if self._count else part.min_us
+        self._max_us = max(self._max_us, part.max_us) if self._count else part.max_us
+        self._count += part.count
+        self._sum_us += part.sum_us
+        self._sum_squares_us2 += part.sum_squares_us2
+        counts, known = self._counts, self._counts.get
+        for bucket, count in zip(part.buckets, part.counts, strict=True):
+            counts[bucket] = known(bucket, 0) + count
+
+    @property
+    def merged(self) -> Distribution:
+        """Everything that was added, as one."""
+        order = sorted(self._counts)
+        return Distribution(
+            self._count,
+            self._sum_us,
+            self._sum_squares_us2,
+            self._min_us,
+            self._max_us,
+            tuple(order),
+            tuple(map(self._counts.__getitem__, order)),
+        )
+
+
 def merge(distributions: Iterable[Distribution | None]) -> Distribution:
-    """All of them as one: exact, whatever the order or the grouping. ``None`` was not measured and adds nothing."""
+    """All of them as one, see :class:`Merger`."""
     parts = [each for each in distributions if each is not None and each.count]
     if len(parts) <= 1:
         return parts[0] if parts else EMPTY
-    buckets: Counter[int] = Counter()
+    merger = Merger()
     for part in parts:
-        for bucket, count in zip(part.buckets, part.counts, strict=True):
-            buckets[bucket] += count
-    order = sorted(buckets)
-    return Distribution(
-        count=sum(part.count for part in parts),
-        sum_us=sum(part.sum_us for part in parts),
-        sum_squares_us2=sum(part.sum_squares_us2 for part in parts),
-        min_us=min(part.min_us for part in parts),
-        max_us=max(part.max_us for part in parts),
-        buckets=tuple(order),
-        counts=tuple(buckets[each] for each in order),
-    )
+        merger.add(part)
+    return merger.merged
 
 
 def percentile(values: Distribution, percent: float) -> float:
@@ -118,9 +145,10 @@ def percentile(values: Distribution, percent: float) -> float:
         raise ValueError(f"{percent} is no percentage")
     place = (values.count - 1) * percent / 100
     rank = min(floor(place), values.count - 1)
-    lower = _at(values, rank)
+    cumulative = list(accumulate(values.counts))
+    lower = _at(values, rank, cumulative)
     part = place - rank
-    return lower if part == 0 else lower + part * (_at(values, rank + 1) - lower)
+    return lower if part == 0 else lower + part * (_at(values, rank + 1, cumulative) - lower)
 
 
 def median(values: Distribution) -> float:
@@ -143,16 +171,12 @@ def sd(values: Distribution) -> float:
     return sqrt(spread / (values.count * (values.count - 1)))
 
 
-def _at(values: Distribution, rank: int) -> float:
+def _at(values: Distribution, rank: int, cumulative: Sequence[int]) -> float:
     """The value of the given rank (from 0 in ascending order), as the middle of its bucket."""
     if rank <= 0:
         return float(values.min_us)
-    if rank >= values.count - 1:
+    position = bisect_right(cumulative, rank)
+    if rank >= values.count - 1 or position == len(cumulative):
         return float(values.max_us)
-    passed = 0
-    for bucket, count in zip(values.buckets, values.counts, strict=True):
-        passed += count
-        if passed > rank:
-            low, high = bounds(bucket)
-            return min(max((low + high) / 2, values.min_us), values.max_us)
-    return float(values.max_us)
+    low, high = bounds(values.buckets[position])
+    return min(max((low + high) / 2, values.min_us), values.max_us)

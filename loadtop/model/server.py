@@ -115,14 +115,13 @@ class ServerReading:
         return None
 
 
-def columns(record: type[ServerReading]) -> tuple[Column, ...]:
-    """The declared fields of a type of reading, in order."""
-    if record not in _COLUMNS:
+def columns(record: type[ServerReading], *measures: Measure) -> tuple[Column, ...]:
+    """The declared fields of a type of reading, in order: those of some measures, or all."""
+    if (record, measures) not in _COLUMNS:
         declared = [each for each in fields(record) if "measure" in each.metadata]
-        _COLUMNS[record] = tuple(
-            Column(each.name, each.metadata["measure"], each.metadata["json"] or each.name) for each in declared
-        )
-    return _COLUMNS[record]
+        known = (Column(each.name, each.metadata["measure"], each.metadata["json"] or each.name) for each in declared)
+        _COLUMNS[record, measures] = tuple(each for each in known if not measures or each.measure in measures)
+    return _COLUMNS[record, measures]
 
 
-_COLUMNS: dict[type[ServerReading], tuple[Column, ...]] = {}
+_COLUMNS: dict[tuple[type[ServerReading], tuple[Measure, ...]], tuple[Column, ...]] = {}

@@ -1,12 +1,11 @@
 """From two samples to rates: the only place where a counter becomes a rate. Pure functions.
 
-The first sample of anything has no rate, and a counter that went backwards (reboot, restart, torn read) has none
-either:
-both are ``None``, which is not 0. Shares of processor time are percent of all the time that passed on the cores
-concerned.
+The first sample of anything has no rate, nor has a counter that went backwards (reboot, restart, torn read): both are
+``None``, which is not 0. Shares of processor time are percent of all the time that passed on the cores concerned.
 """
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import TypeVar
 
 from loadtop.model import (
@@ -85,29 +84,21 @@ def host_rates(before: HostSample, now: HostSample, kinds: Iterable[ServerKind])
 def cpu_shares(before: CpuTimes, now: CpuTimes) -> CpuShares | None:
     """Percent of the time in each state; ``None`` where no tick passed.
 
-    A state that went backwards counts as 0 for the interval: iowait can
-    do so (Linux, Documentation/filesystems/proc.rst).
+    A state that went backwards counts as 0 for the interval: iowait can do so (Linux,
+    Documentation/filesystems/proc.rst).
     """
-
-    def passed(name: str) -> int | None:
-        old, new = getattr(before, name), getattr(now, name)
-        return None if old is None or new is None else max(0, new - old)
-
-    ticks = {name: passed(name) for name in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")}
-    whole = sum(value for value in ticks.values() if value is not None)
+    pairs = zip(_STATES(before), _STATES(now), strict=True)
+    ticks = [None if old is None or new is None else max(0, new - old) for old, new in pairs]
+    whole = sum(value for value in ticks if value is not None)
     if whole == 0:
         return None
-    percent = {name: None if value is None else 100.0 * value / whole for name, value in ticks.items()}
-    return CpuShares(
-        user=percent["user"] or 0.0,
-        nice=percent["nice"] or 0.0,
-        system=percent["system"] or 0.0,
-        idle=percent["idle"] or 0.0,
-        iowait=percent["iowait"],
-        irq=percent["irq"],
-        softirq=percent["softirq"],
-        steal=percent["steal"],
-    )
+    user, nice, system, idle, *others = [None if value is None else 100.0 * value / whole for value in ticks]
+    return CpuShares(user or 0.0, nice or 0.0, system or 0.0, idle or 0.0, *others)
+
+
+_STATES: Callable[[CpuTimes], tuple[int | None, ...]] = attrgetter(
+    "user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"
+)
 
 
 def pressure_shares(before: Pressure, now: Pressure, seconds: float) -> PressureShares:

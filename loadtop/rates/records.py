@@ -167,8 +167,8 @@ class HostRates:
 
     def of_kind(self, name: str, record: type[R]) -> tuple[ServerRates[R], ...]:
         """The servers of one kind, whose readings are of type ``record``."""
-        found = (each for each in self.servers.get(name, ()) if isinstance(each.reading, record))
-        return cast("tuple[ServerRates[R], ...]", tuple(found))
+        found = self.servers.get(name, ())
+        return cast("tuple[ServerRates[R], ...]", tuple([each for each in found if isinstance(each.reading, record)]))
 
     def group(self, group: str) -> GroupRates | None:
         """The sums over one group's processes, or ``None`` where it has none or processes were not read."""

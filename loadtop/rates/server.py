@@ -37,7 +37,7 @@ def per_second(before: float | None, now: float | None, seconds: float) -> float
 
 
 def _rates(before: ServerReading | None, now: ServerReading, seconds: float) -> ServerRates[ServerReading]:
-    counters = [column.field for column in columns(type(now)) if column.measure is Measure.COUNTER]
+    counters = [column.field for column in columns(type(now), Measure.COUNTER)]
     if before is None or (before.age_s or 0) > (now.age_s or 0):
         return ServerRates(now, dict.fromkeys(counters))
     first, last = before.read_at, now.read_at

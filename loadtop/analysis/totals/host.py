@@ -1,6 +1,6 @@
 """One machine over a whole test: its metrics, devices, servers and processes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from loadtop.analysis.statistic import Statistic
@@ -12,6 +12,10 @@ from loadtop.servers.registry import HOST_METRICS, KINDS
 
 Json = dict[str, Any]
 
+_CORE = ("idle", "iowait", "steal")
+_DISK = ("util_pct", "await_ms", "read_kb_s", "write_kb_s")
+_NETWORK = ("rx_kb_s", "tx_kb_s")
+
 
 class HostTotals:
     """Adds up every interval of one machine into its part of the JSON summary."""
@@ -20,7 +24,7 @@ class HostTotals:
         self.name = name
         self.samples = 0
         self.stale = 0
-        self.metrics = {metric.name: Statistic() for metric in HOST_METRICS}
+        self._metrics = {metric.name: Statistic() for metric in HOST_METRICS}
         self._items: dict[tuple[str, str], dict[str, Statistic]] = {}
         self._servers: dict[str, dict[str, tuple[ServerReading, dict[str, Statistic]]]] = {}
         self._processes = ProcessTotals()
@@ -35,19 +39,15 @@ class HostTotals:
             return
         self.samples += 1
         self._newest = host
-        for metric in HOST_METRICS:
-            self.metrics[metric.name].add(metric.read(host))
+        for metric, statistic in zip(HOST_METRICS, self._metrics.values(), strict=True):
+            statistic.add(metric.read(host))
         self._add_servers(host)
         self._processes.add(host)
         self._add_items(host)
 
-    def mean(self, metric: str) -> float | None:
-        """The mean of one metric over the intervals counted, ``None`` where it was never measured."""
-        return self.metrics[metric].mean
-
     def as_json(self) -> Json:
         """The machine's entry in ``hosts`` of the JSON summary."""
-        tree = _nested({name: statistic.as_json() for name, statistic in self.metrics.items()})
+        tree = _nested({name: statistic.as_json() for name, statistic in self._metrics.items()})
         state = None if self._newest is None else self._newest.state
         sample = None if state is None else state.sample
         swap = tree.pop("swap")
@@ -76,19 +76,18 @@ class HostTotals:
     def _add_servers(self, host: HostView) -> None:
         for kind in KINDS:
             entries = self._servers.setdefault(kind.name, {})
+            measured = columns(kind.record, Measure.GAUGE, Measure.COUNTER)
             for found in kind.rates(host.rates):
-                values = {
-                    column.json: getattr(found.reading, column.field)
-                    if column.measure is Measure.GAUGE
-                    else found.per_second[column.field]
-                    for column in columns(kind.record)
-                    if column.measure in (Measure.GAUGE, Measure.COUNTER)
-                }
-                before = entries.get(found.reading.key)
-                statistics = {name: Statistic() for name in values} if before is None else before[1]
-                entries[found.reading.key] = found.reading, statistics
-                for name, value in values.items():
-                    statistics[name].add(value)
+                reading = found.reading
+                if reading.key in entries:
+                    statistics = entries[reading.key][1]
+                else:
+                    statistics = {column.json: Statistic() for column in measured}
+                entries[reading.key] = reading, statistics
+                for column in measured:
+                    of_rates = column.measure is Measure.COUNTER
+                    value = found.per_second[column.field] if of_rates else getattr(reading, column.field)
+                    statistics[column.json].add(value)
 
     def _servers_json(self, tree: Json) -> Json:
         """The servers as their kinds declare it; takes what belongs to them out of the tree of metrics."""
@@ -115,23 +114,18 @@ class HostTotals:
             return
         for core in rates.cores:
             shares = core.shares
-            self._item("core", str(core.id), idle=shares.idle, iowait=shares.iowait, steal=shares.steal)
+            self._item("core", str(core.id), _CORE, (shares.idle, shares.iowait, shares.steal))
         for disk in rates.disks or ():
-            self._item(
-                "disk",
-                disk.name,
-                util_pct=disk.util,
-                await_ms=disk.await_ms,
-                read_kb_s=disk.read_kb,
-                write_kb_s=disk.write_kb,
-            )
+            self._item("disk", disk.name, _DISK, (disk.util, disk.await_ms, disk.read_kb, disk.write_kb))
         for network in rates.networks or ():
-            self._item("network", network.name, rx_kb_s=network.rx_kb, tx_kb_s=network.tx_kb)
+            self._item("network", network.name, _NETWORK, (network.rx_kb, network.tx_kb))
 
-    def _item(self, kind: str, name: str, **values: float | None) -> None:
-        statistics = self._items.setdefault((kind, name), {key: Statistic() for key in values})
-        for key, value in values.items():
-            statistics[key].add(value)
+    def _item(self, kind: str, name: str, names: Sequence[str], values: Sequence[float | None]) -> None:
+        statistics = self._items.get((kind, name))
+        if statistics is None:
+            statistics = self._items[kind, name] = {each: Statistic() for each in names}
+        for statistic, value in zip(statistics.values(), values, strict=True):
+            statistic.add(value)
 
     def _listed(self, kind: str) -> Iterable[tuple[str, Json]]:
         for (of_kind, name), statistics in self._items.items():
@@ -146,11 +140,9 @@ class HostTotals:
 def _entry(record: type[ServerReading], newest: ServerReading, statistics: dict[str, Statistic]) -> Json:
     """One server: labels and limits as they were read last, everything else as statistics."""
     known = {
-        column.json: getattr(newest, column.field)
-        if column.measure is Measure.LIMIT
-        else getattr(newest, column.field) or None
-        for column in columns(record)
-        if column.measure in (Measure.LABEL, Measure.LIMIT)
+        column.json: value if column.measure is Measure.LIMIT else value or None
+        for column in columns(record, Measure.LABEL, Measure.LIMIT)
+        for value in (getattr(newest, column.field),)
     }
     return {**known, **{name: statistic.as_json() for name, statistic in statistics.items()}}
 
@@ -173,7 +165,7 @@ BUSIEST = 5
 KEPT = 200
 """Other processes that are kept: the number of short-lived ones grows without a bound."""
 
-_COUNTS = ("processes", "running", "blocked", "threads", "cpu_pct")
+_GROUP = ("processes", "running", "blocked", "threads", "cpu_pct", "rss_kb_each", "pss_kb_each")
 
 
 class ProcessTotals:
@@ -227,12 +219,11 @@ class ProcessTotals:
         }
 
     def _add_group(self, group: GroupRates) -> None:
-        names = (*_COUNTS, "rss_kb_each", "pss_kb_each")
-        statistics = self._groups.setdefault(group.group, {name: Statistic() for name in names})
-        each = (
-            group.rss_kb / group.processes,
-            None if group.pss_kb is None else group.pss_kb / group.processes,
-        )
-        values = (group.processes, group.running, group.blocked, group.threads, group.cpu, *each)
-        for name, value in zip(names, values, strict=True):
-            statistics[name].add(value)
+        statistics = self._groups.get(group.group)
+        if statistics is None:
+            statistics = self._groups[group.group] = {name: Statistic() for name in _GROUP}
+        rss_each = group.rss_kb / group.processes
+        pss_each = None if group.pss_kb is None else group.pss_kb / group.processes
+        values = (group.processes, group.running, group.blocked, group.threads, group.cpu, rss_each, pss_each)
+        for statistic, value in zip(statistics.values(), values, strict=True):
+            statistic.add(value)

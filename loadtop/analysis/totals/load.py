@@ -5,7 +5,7 @@ from typing import Any
 
 from loadtop.analysis.statistic import Statistic, latency_json, times_json
 from loadtop.model import Distribution, EngineWorker, Failures, LoadSample, LoadState, StatedTimes
-from loadtop.model.histogram import EMPTY, merge
+from loadtop.model.histogram import Merger
 from loadtop.rates.metrics import PERCENTILES
 
 Json = dict[str, Any]
@@ -27,8 +27,8 @@ class LoadTotals:
 
     def __init__(self) -> None:
         self.last: LoadSample | None = None
-        self.distributions: dict[str, Distribution] = dict.fromkeys(PARTS, EMPTY)
-        self.corrected: Distribution | None = None
+        self._parts = {part: Merger() for part in PARTS}
+        self._corrected: Merger | None = None
         self._workers: dict[str, WorkerTotals] = {}
 
     def add(self, sample: LoadSample) -> None:
@@ -39,10 +39,16 @@ class LoadTotals:
             known.add(worker, running=sample.state is LoadState.RUNNING)
         if sample.latencies is None or sample.state in (LoadState.WARMUP, LoadState.STARTING):
             return
-        for part in PARTS:
-            self.distributions[part] = merge((self.distributions[part], getattr(sample.latencies, part)))
+        for part, merger in self._parts.items():
+            merger.add(getattr(sample.latencies, part))
         if sample.latencies.corrected is not None:
-            self.corrected = merge((self.corrected or EMPTY, sample.latencies.corrected))
+            self._corrected = self._corrected or Merger()
+            self._corrected.add(sample.latencies.corrected)
+
+    @property
+    def distributions(self) -> dict[str, Distribution]:
+        """The response times of the whole load by part."""
+        return {part: merger.merged for part, merger in self._parts.items()}
 
     @property
     def rps(self) -> float | None:
@@ -60,7 +66,8 @@ class LoadTotals:
             return None
         failures = last.failures
         stated = {times.part: times for times in last.stated}
-        total = latency_json(self.distributions["total"])
+        distributions = self.distributions
+        total = latency_json(distributions["total"])
         return {
             "engine": last.engine,
             "model": last.model,
@@ -78,20 +85,21 @@ class LoadTotals:
             "sent_bytes": last.sent_bytes,
             "latency_ms": _stated_latency(stated["total"]) if "total" in stated else total,
             "latency_source": "stated" if "total" in stated else (None if total is None else "measured"),
-            "corrected_latency_ms": None if self.corrected is None else latency_json(self.corrected),
+            "corrected_latency_ms": None if self._corrected is None else latency_json(self._corrected.merged),
             **_schedule_json(last),
-            **{f"{part}_ms": self._times(part, stated.get(part)) for part in PARTS[1:]},
+            **{f"{part}_ms": _times(distributions[part], stated.get(part)) for part in PARTS[1:]},
             "workers": [worker.as_json() for worker in self._workers.values()] or None,
             "state": str(last.state),
             "message": str(last.message) or None,
         }
 
-    def _times(self, part: str, stated: StatedTimes | None) -> Json | None:
-        measured = times_json(self.distributions[part])
-        if measured is not None or stated is None:
-            return measured
-        latency = _stated_latency(stated)
-        return {name: latency["p50" if name == "median" else name] for name in ("min", "mean", "sd", "median", "max")}
+
+def _times(distribution: Distribution, stated: StatedTimes | None) -> Json | None:
+    measured = times_json(distribution)
+    if measured is not None or stated is None:
+        return measured
+    latency = _stated_latency(stated)
+    return {name: latency["p50" if name == "median" else name] for name in ("min", "mean", "sd", "median", "max")}
 
 
 def _schedule_json(last: LoadSample) -> Json:

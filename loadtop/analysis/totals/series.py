@@ -193,7 +193,11 @@ class Series:
             series = self.values[key] = array("d")
         missing = len(self.at) - len(series)
         if missing:
-            series.extend([nan] * missing)
+            if missing > 1:
+                series.extend([nan] * (missing - 1))
+            series.append(value)
+            self._added[key] = 1
+            return
         count = self._added.get(key, 0)
         if not count:
             series[-1] = value

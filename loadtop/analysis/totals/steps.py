@@ -6,7 +6,7 @@ from loadtop.analysis.statistic import latency_json
 from loadtop.analysis.targets import TargetMeans, target_values
 from loadtop.analysis.totals.timeline import Timeline
 from loadtop.model import LoadSample
-from loadtop.model.histogram import EMPTY, merge
+from loadtop.model.histogram import Merger
 from loadtop.pipeline.snapshot import Snapshot
 
 Json = dict[str, Any]
@@ -19,7 +19,7 @@ class StepTotals:
     def __init__(self, before: LoadSample | None, start: float) -> None:
         self._before = before
         self._last: LoadSample | None = None
-        self._latency = EMPTY
+        self._latency = Merger()
         self._timeline = Timeline(start)
         self._targets = TargetMeans()
 
@@ -27,7 +27,7 @@ class StepTotals:
         """Count one interval."""
         self._last = sample
         if sample.latencies is not None:
-            self._latency = merge((self._latency, sample.latencies.total))
+            self._latency.add(sample.latencies.total)
         self._timeline.add(snapshot, counted=True)
         self._targets.add(target_values(snapshot))
 
@@ -49,7 +49,7 @@ class StepTotals:
             "failed": failed,
             "time_s": round(seconds, 6),
             "rps": round(requests / seconds, 3) if requests is not None and seconds > 0 else None,
-            "latency_ms": latency_json(self._latency),
+            "latency_ms": latency_json(self._latency.merged),
             "idle_pct": worst.idle,
             "iowait_pct": worst.iowait,
             "swap_used_pct": worst.swap_used,

@@ -121,7 +121,9 @@ class Totals:
             self._forecast = snapshot.diagnosis.forecast or self._forecast
             whole = load is None or not (load.state.ended or (self._before and self._before.more))
             for host in snapshot.hosts:
-                self.hosts.setdefault(host.name, HostTotals(host.name)).add(host, whole=whole)
+                if host.name not in self.hosts:
+                    self.hosts[host.name] = HostTotals(host.name)
+                self.hosts[host.name].add(host, whole=whole)
         if load is not None:
             if counted:
                 self._add_step(snapshot, load)

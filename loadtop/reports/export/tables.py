@@ -193,7 +193,7 @@ def _servers(kind: AnyKind) -> Table:
     measured = (
         _figures(kind.record, RECORD, leave=("at",)) | {"clock_s": _field(RECORD, "at")} | _properties(kind.record)
     )
-    counters = [column for column in columns(kind.record) if column.measure is Measure.COUNTER]
+    counters = columns(kind.record, Measure.COUNTER)
     rates = {column.json: _per_second(column.field) for column in counters}
     return _of_hosts(kind.name, pairs, _joined(measured, rates))
 
