@@ -1,8 +1,10 @@
 """What can go wrong while a machine is read. Each error carries its reason as a message."""
 
+from typing import ClassVar, Self
+
 from loadtop.i18n import Message, MessageError, Text
 from loadtop.i18n.message import Parameter
-from loadtop.model import Cause
+from loadtop.model import Cause, State
 
 
 class ParseError(ValueError):
@@ -10,7 +12,9 @@ class ParseError(ValueError):
 
 
 class ReadError(MessageError):
-    """Something cannot be read. ``cause`` and ``fix`` are those of :class:`loadtop.model.Outcome`."""
+    """Something cannot be read. ``state``, ``cause`` and ``fix`` are those of :class:`loadtop.model.Outcome`."""
+
+    state: ClassVar[State] = State.FAILED
 
     def __init__(
         self, message: Message | str, /, *, cause: Cause | None = None, fix: Text = "", **params: Parameter
@@ -19,9 +23,16 @@ class ReadError(MessageError):
         self.cause = cause
         self.fix = fix
 
+    def at(self, url: str) -> Self:
+        """The same error with the URL where it happened."""
+        message = Message("{url}: {reason}", url=url, reason=self.message)
+        return type(self)(message, cause=self.cause, fix=self.fix)
+
 
 class AbsentError(ReadError):
     """There is nothing to read: no such file, not permitted, switched off, or nothing of the kind on this machine."""
+
+    state = State.ABSENT
 
 
 class TransportError(ReadError):

@@ -6,7 +6,7 @@ the candidates for one server, the first that answers is followed.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from collectors.errors import AbsentError, FetchError, ReadError, TransportError
@@ -16,26 +16,10 @@ from collectors.reading import Page
 from collectors.search import READ_AGAIN_S, Search
 from collectors.status_page import Answer, StatusPage
 from collectors.under_test import UnderTest, port_of
-from loadtop.i18n import Message, Text
+from loadtop.i18n import Message
 from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, State
 
 R = TypeVar("R", bound=ServerReading)
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why there is no status: of a page, or of the search for one."""
-
-    reason: Message | None
-    state: State = State.ABSENT
-    cause: Cause | None = None
-    fix: Text = ""
-
-    @classmethod
-    def of(cls, error: ReadError, url: str = "") -> "Problem":
-        """``url`` is where it happened, if the reason does not say so."""
-        reason = Message("{url}: {reason}", url=url, reason=error.message) if url else error.message
-        return cls(reason, State.ABSENT if isinstance(error, AbsentError) else State.FAILED, error.cause, error.fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +27,7 @@ class Candidates:
     """Where the page of one server may be, and why it has none if there is no such place."""
 
     urls: Sequence[str]
-    otherwise: Problem | None = None
+    otherwise: ReadError | None = None
 
 
 class ServerCollector(Generic[R]):
@@ -65,13 +49,12 @@ class ServerCollector(Generic[R]):
         """Those that are followed."""
         self.find = find and not urls
         self.active = find or bool(urls)
-        self.unfound = Problem(Message("no {program} process looked for yet", program=kind.group), cause=Cause.PENDING)
-        """Why no page is followed."""
+        self.unfound: ReadError = AbsentError(
+            "no {program} process looked for yet", program=kind.group, cause=Cause.PENDING
+        )
         self.search = Search(kind.name, self.running, self.search_pages, self.search_again_s)
         self._given = tuple(self.status_url(url) for url in urls)
         self._listeners: tuple[Listener, ...] = ()
-
-    # what a kind can say differently
 
     def status_url(self, url: str) -> str:
         """The URL that is asked for where the user gave this one."""
@@ -102,20 +85,17 @@ class ServerCollector(Generic[R]):
         """The first process of each server to look at."""
         return self.machine.servers(self.kind.group)
 
-    # what all do alike
-
     def start(self, interval_s: float) -> None:
         """``interval_s`` is the time between samples; a page is called silent after that, or after 1 s if longer."""
         self.timeout_s = max(1.0, interval_s)
         self.pages = [self.page(url) for url in self._given]
 
     def ask(self) -> None:
-        """Ask for every page that is followed."""
         for page in self.pages:
             page.ask()
 
     def look(self, sample: HostSample) -> None:
-        """Look for pages where it is time to. ``sample`` is the newest: its accept queues say where not to ask."""
+        """Look for pages where it is time to. The accept queues of the newest sample say where not to ask."""
         self._listeners = sample.tcp.listeners if sample.tcp is not None else ()
         if self.find:
             self.search.go_on(found=bool(self.pages))
@@ -124,20 +104,23 @@ class ServerCollector(Generic[R]):
         """What came since the last call and how it went. The number turns the time of this program's clock into the
         machine's uptime, on which each record is dated."""
         if not self.active:
-            return (), self._outcome(Problem(Message("not looked for"), cause=Cause.NOTHING))
+            return (), Outcome(self.kind.name, State.ABSENT, str(Message("not looked for")), cause=Cause.NOTHING)
         records, problems, duration_s = self.read(sample, uptime_less_monotonic)
-        worst = next((problem for problem in problems if problem.state is State.FAILED), None)
-        problem = worst or next(iter(problems), None)
-        if problem is None:
-            problem = Problem(next(filter(None, map(self.lacks, records)), None), State.OK)
-        elif problem.state is State.ABSENT and any(record.read_at is not None for record in records):
-            problem = replace(problem, state=State.OK)  # some are measured: what the others lack is a note
-        return self.merged(records), self._outcome(problem, duration_s)
+        duration_s = round(duration_s, 6)
+        if not problems:
+            note = next(filter(None, map(self.lacks, records)), "")
+            return self.merged(records), Outcome(self.kind.name, State.OK, str(note), duration_s)
+        worst = next((problem for problem in problems if problem.state is State.FAILED), problems[0])
+        measured = any(record.read_at is not None for record in records)
+        # Where some are measured, what the others lack is a note.
+        state = State.OK if measured and worst.state is State.ABSENT else worst.state
+        outcome = Outcome(self.kind.name, state, str(worst.message), duration_s, worst.cause, worst.fix)
+        return self.merged(records), outcome
 
-    def read(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[list[R], list[Problem], float]:  # noqa: ARG002 - for subclasses
+    def read(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[list[R], list[ReadError], float]:  # noqa: ARG002 - for subclasses
         """The records that came, what is wrong with the others, and the longest wait in seconds."""
         records: list[R] = []
-        problems: list[Problem] = [] if self.pages else [self.why_none]
+        problems: list[ReadError] = [] if self.pages else [self.why_none]
         duration_s = 0.0
         for page in self.pages:
             found, problem, answer = self.take(page, uptime_less_monotonic)
@@ -146,15 +129,23 @@ class ServerCollector(Generic[R]):
             duration_s = max(duration_s, answer.waited_s)
         return records, problems, duration_s
 
-    def take(self, page: StatusPage, uptime_less_monotonic: float) -> tuple[Sequence[R], Problem | None, Answer]:
+    def take(self, page: StatusPage, uptime_less_monotonic: float) -> tuple[Sequence[R], ReadError | None, Answer]:
         """What is new on a page, or why there is nothing."""
         answer = page.take()
+        if answer.problem is not None:
+            return (), answer.problem.at(page.shown_url), answer
         if answer.page is None:
-            return (), self._missing(page, answer), answer
+            waiting = AbsentError(
+                "{url}: waiting for the page for {seconds:.1f} s",
+                url=page.shown_url,
+                seconds=answer.waited_s,
+                cause=Cause.PENDING,
+            )
+            return (), waiting, answer
         try:
             return self.records(answer.page, uptime_less_monotonic + answer.came), None, answer
         except AbsentError as absent:
-            return (), Problem.of(absent, answer.page.url), answer
+            return (), absent.at(answer.page.url), answer
 
     def page(self, url: str) -> StatusPage:
         return StatusPage(url, self.fetch, self.timeout_s)
@@ -167,20 +158,18 @@ class ServerCollector(Generic[R]):
     async def search_pages(self, servers: tuple[int, ...]) -> None:
         """Follow the first candidate of each server that answers."""
         urls: list[str] = []
-        problems: list[Problem] = []
+        problems: list[ReadError] = []
         try:
             for candidates in await self.candidates(servers):
                 url, problem = await self._first(candidates)
                 urls += [url] if url else []
                 problems += [problem] if problem else []
         except TransportError as error:
-            problems.append(Problem.of(error))
+            problems.append(error)
         if not servers:
             problems.append(self.no_process)
         elif not problems and not urls:
-            problems.append(
-                Problem(Message("{program} runs here, but the load does not go to it", program=self.kind.group))
-            )
+            problems.append(AbsentError("{program} runs here, but the load does not go to it", program=self.kind.group))
         kept = {page.url: page for page in self.pages if page.url in urls}
         left = [page for page in self.pages if page.url not in kept]
         self.pages = [kept.get(url) or self.page(url) for url in dict.fromkeys(urls)]
@@ -190,16 +179,16 @@ class ServerCollector(Generic[R]):
             self.unfound = problems[0]
 
     @property
-    def why_none(self) -> Problem:
+    def why_none(self) -> ReadError:
         """Why no page is followed."""
-        return self.unfound if self.search.problem is None else Problem(self.search.problem)
+        return self.unfound if self.search.problem is None else AbsentError(self.search.problem)
 
     @property
-    def no_process(self) -> Problem:
-        return Problem(Message("no {program} process here", program=self.kind.group), cause=Cause.NOTHING)
+    def no_process(self) -> AbsentError:
+        return AbsentError("no {program} process here", program=self.kind.group, cause=Cause.NOTHING)
 
-    async def _first(self, candidates: Candidates) -> tuple[str, Problem | None]:
-        first: Problem | None = None
+    async def _first(self, candidates: Candidates) -> tuple[str, ReadError | None]:
+        first: ReadError | None = None
         for url in candidates.urls:
             problem = await self.problem_of(url)
             if problem is None:
@@ -207,35 +196,20 @@ class ServerCollector(Generic[R]):
             first = first or problem
         return "", first or candidates.otherwise
 
-    async def problem_of(self, url: str) -> Problem | None:
+    async def problem_of(self, url: str) -> ReadError | None:
         """Why a page cannot be followed. If the accept queue of its port is full, it is not asked for: that would be
         one connection more in a queue in which others find no place, and no answer in time."""
         port = port_of(url) if url.startswith("http") else 0
         queue = next((found for found in self._listeners if found.port == port), None)
         if queue is not None and queue.backlog is not None and queue.queue >= queue.backlog:
-            return Problem(
-                Message(
-                    "{url}: not asked for, its accept queue is full ({queue} connections)", url=url, queue=queue.queue
-                ),
-                State.FAILED,
+            return FetchError(
+                "{url}: not asked for, its accept queue is full ({queue} connections)", url=url, queue=queue.queue
             )
         try:
             self.records(await self.fetch(url, self.timeout_s * 2), 0.0)
         except (FetchError, AbsentError) as error:
-            return Problem.of(error, url)
+            return error.at(url)
         return None
-
-    def _missing(self, page: StatusPage, answer: Answer) -> Problem:
-        if answer.problem is not None:
-            return Problem.of(answer.problem, page.shown_url)
-        return Problem(
-            Message("{url}: waiting for the page for {seconds:.1f} s", url=page.shown_url, seconds=answer.waited_s),
-            cause=Cause.PENDING,
-        )
-
-    def _outcome(self, problem: Problem, duration_s: float = 0.0) -> Outcome:
-        reason = "" if problem.reason is None else str(problem.reason)
-        return Outcome(self.kind.name, problem.state, reason, round(duration_s, 6), problem.cause, problem.fix)
 
 
 class WebServerCollector(ServerCollector[R]):
@@ -255,25 +229,21 @@ class WebServerCollector(ServerCollector[R]):
         otherwise = None if all(found) else await self._nowhere(servers)
         return [Candidates(urls, otherwise) for urls in found]
 
-    async def _nowhere(self, servers: tuple[int, ...]) -> Problem | None:
+    async def _nowhere(self, servers: tuple[int, ...]) -> ReadError | None:
         """Why there was no place to look at."""
         if not servers:
             return None
         option = f"--{self.kind.name} URL"
         if all([await self.under_test.own_network(pid) for pid in servers]):
-            return Problem(
-                Message(
-                    "{program} runs in a container with a network of its own: name its status page, as this machine"
-                    " reaches it, with {option}",
-                    program=self.kind.group,
-                    option=option,
-                )
-            )
-        return Problem(
-            Message(
-                "{program} runs here, but where it listens may not be read: name its status page with {option}",
+            return AbsentError(
+                "{program} runs in a container with a network of its own: name its status page, as this machine"
+                " reaches it, with {option}",
                 program=self.kind.group,
                 option=option,
-            ),
+            )
+        return AbsentError(
+            "{program} runs here, but where it listens may not be read: name its status page with {option}",
+            program=self.kind.group,
+            option=option,
             cause=Cause.ROOT,
         )

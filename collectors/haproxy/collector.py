@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from collectors.errors import AbsentError
 from collectors.haproxy import configuration, status
 from collectors.haproxy.routes import HaproxyRoutes
 from collectors.kind import Kind
 from collectors.reading import Page
-from collectors.server_collector import Candidates, Problem, ServerCollector
+from collectors.server_collector import Candidates, ServerCollector
 from collectors.under_test import configuration_of
 from loadtop.i18n import Message
 from loadtop.model import Cause, Role
@@ -44,20 +45,14 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
     async def _candidates(self, pid: int) -> Candidates:
         config = await configuration_of(self.machine, self.kind, pid)
         if config is None:
-            return Candidates(
-                (),
-                Problem(
-                    Message(
-                        "haproxy runs in a container with a network of its own: name its statistics with --haproxy URL"
-                    )
-                ),
+            hidden = AbsentError(
+                "haproxy runs in a container with a network of its own: name its statistics with --haproxy URL"
             )
+            return Candidates((), hidden)
         if config.found:
-            lacking = Problem(
-                Message(
-                    "HAProxy runs here without statistics: add this to the section `global` of {file}, and reload it",
-                    file=config.first[0],
-                ),
+            lacking = AbsentError(
+                "HAProxy runs here without statistics: add this to the section `global` of {file}, and reload it",
+                file=config.first[0],
                 fix=status.FIX,
             )
             return Candidates(configuration.parse(config.lines())[:_CANDIDATES], lacking)
@@ -69,9 +64,13 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
             if refused
             else Message("its configuration is not known")
         )
-        reason = Message("HAProxy runs here, but {why}: name its statistics with --haproxy URL", why=why)
+        unknown = AbsentError(
+            "HAProxy runs here, but {why}: name its statistics with --haproxy URL",
+            why=why,
+            cause=Cause.ROOT if refused else None,
+        )
         urls = [*(f"unix:{path}" for path in configuration.SOCKETS), *pages]
-        return Candidates(urls[:_CANDIDATES], Problem(reason, cause=Cause.ROOT if refused else None))
+        return Candidates(urls[:_CANDIDATES], unknown)
 
 
 KIND = Kind(

@@ -18,7 +18,7 @@ from collectors.linux.namespaces import namespaces_of
 from collectors.php_fpm import configuration, status
 from collectors.php_fpm.configuration import PoolConfig
 from collectors.reading import Page
-from collectors.server_collector import Problem, ServerCollector
+from collectors.server_collector import ServerCollector
 from collectors.status_page import StatusPage
 from loadtop.i18n import Message
 from loadtop.model import Cause, HostSample, Role
@@ -39,7 +39,7 @@ class _Pool:
 
     config: PoolConfig | None
     page: StatusPage | None
-    problem: Problem | None = None
+    problem: ReadError | None = None
 
 
 class FpmCollector(ServerCollector[FpmPool]):
@@ -80,10 +80,10 @@ class FpmCollector(ServerCollector[FpmPool]):
             waiting = any(pool.page is None and pool.config and pool.config.status_path for pool in self._pools)
             self.search.go_on(found=bool(self._configs) and not waiting)
 
-    def read(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[list[FpmPool], list[Problem], float]:
+    def read(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[list[FpmPool], list[ReadError], float]:
         queues = self._queues(sample) if self._pools else {}
         found: list[FpmPool] = []
-        problems: list[Problem] = [] if self._pools else [self.why_none]
+        problems: list[ReadError] = [] if self._pools else [self.why_none]
         duration_s = 0.0
         for pool in self._pools:
             if pool.page is None:
@@ -111,14 +111,15 @@ class FpmCollector(ServerCollector[FpmPool]):
             if self.find:
                 await self._follow(self._configs or await self._guessed(servers))
         except TransportError as error:
-            self.unfound = Problem(error.message)
+            self.unfound = AbsentError(error.message)
             return
         if not servers:
             self.unfound = self.no_process
         elif not self._pools:
             why = None if unknown is None else Message(" ({reason})", reason=unknown)
-            self.unfound = Problem(
-                Message("php-fpm runs here, but its pools are not known{why}: name its page with --fpm URL", why=why),
+            self.unfound = AbsentError(
+                "php-fpm runs here, but its pools are not known{why}: name its page with --fpm URL",
+                why=why,
                 cause=Cause.ROOT if unknown else None,
             )
 
@@ -158,16 +159,14 @@ class FpmCollector(ServerCollector[FpmPool]):
                     break
         return tuple(found)
 
-    async def _url_of(self, config: PoolConfig) -> tuple[str, Problem | None]:
+    async def _url_of(self, config: PoolConfig) -> tuple[str, ReadError | None]:
         """The page of a pool that answers, or why there is none."""
         if not config.status_path:
             place = Message("in {file}", file=config.file) if config.file else Message("of php-fpm's configuration")
-            return "", Problem(
-                Message(
-                    "pool {pool} has no status page: add this to its section [{pool}] {place}, and reload php-fpm",
-                    pool=config.pool,
-                    place=place,
-                ),
+            return "", AbsentError(
+                "pool {pool} has no status page: add this to its section [{pool}] {place}, and reload php-fpm",
+                pool=config.pool,
+                place=place,
                 fix=status.FIX,
             )
         url = _url(config)
@@ -180,7 +179,7 @@ class FpmCollector(ServerCollector[FpmPool]):
             if await self._pool_at(beside) == config.pool:
                 return beside, None
         reason = Message("{url}: {reason}", url=url, reason=refusal.message)
-        return "", Problem(reason, cause=refusal.cause, fix=refusal.fix)
+        return "", AbsentError(reason, cause=refusal.cause, fix=refusal.fix)
 
     async def _refusal(self, url: str) -> ReadError | None:
         """Why a page cannot be followed: one that is only silent can."""
