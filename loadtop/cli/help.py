@@ -1,7 +1,7 @@
-"""``loadtop help [TOPIC]``: texts longer than ``--help``, the same as in ``docs/``."""
+"""``loadtop help [TOPIC]``: texts longer than ``--help``: some of ``docs``."""
 
 from argparse import Namespace
-from importlib.resources import files
+from pathlib import Path
 
 from loadtop.cli.exit_codes import DONE, UsageError
 from loadtop.cli.options.commands import COMMANDS, TOPICS
@@ -15,7 +15,8 @@ def main(arguments: Namespace) -> int:
         names = " ".join(arguments.topic)
         raise UsageError(f"no help on '{names}': topics are {', '.join(TOPICS)}; or name a command, such as tune")
     if topic in TOPICS:
-        text = (files("loadtop.cli") / "manual" / f"{topic}.md").read_text("utf-8")
+        installed, checkout = Path(__file__).parent / "manual", Path(__file__).parents[2] / "docs"
+        text = ((installed if installed.is_dir() else checkout) / f"{topic}.md").read_text("utf-8")
     else:
         text = parser_of(topic).format_help()
     print(text, end="", flush=True)

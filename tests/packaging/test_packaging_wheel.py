@@ -17,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import loadtop
+from loadtop.cli.options.commands import TOPICS
 
 ROOT = Path(__file__).parents[2]
 BODY = b"It works.\n"
@@ -161,6 +162,11 @@ def test_help_shows_every_command(environment: Path, tmp_path: Path) -> None:
     done = run(environment, tmp_path, "--help")
     assert done.returncode == 0
     assert all(f"loadtop {command}" in done.stdout for command in ("watch", "demo", "replay", "report", "sessions"))
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_has_the_topics_of_help(topic: str, environment: Path, tmp_path: Path) -> None:
+    assert run(environment, tmp_path, "help", topic).stdout == (ROOT / "docs" / f"{topic}.md").read_text()
 
 
 def test_makes_a_load_from_another_directory(environment: Path, tmp_path: Path, server: ThreadingHTTPServer) -> None:

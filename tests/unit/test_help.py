@@ -1,5 +1,6 @@
 """``loadtop help``: the texts of the docs, and one line for what there is no help on."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,10 @@ def test_a_topic_is_the_text_in_the_docs(topic: str, capsys: pytest.CaptureFixtu
 
 
 def test_every_text_is_a_topic() -> None:
-    assert {file.stem for file in (ROOT / "loadtop" / "cli" / "manual").iterdir()} == set(TOPICS)
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    texts = [Path(name) for name in wheel["only-include"] if name.endswith(".md")]
+    assert {text.stem for text in texts} == set(TOPICS)
+    assert {wheel["sources"][str(text.parent)] for text in texts} == {"loadtop/cli/manual"}
 
 
 @pytest.mark.parametrize("words", [["help"], ["help", "help"]])

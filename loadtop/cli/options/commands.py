@@ -58,4 +58,4 @@ TOPICS = {
     "scripts": "exit codes, --fail-if, the JSON summary",
     "plan": "every key of the plan of `loadtop experiment`",
 }
-"""The texts of ``loadtop/cli/manual``."""
+"""Texts of ``docs``; ``pyproject.toml`` has those that wheels include."""
