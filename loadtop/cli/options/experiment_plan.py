@@ -6,7 +6,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
+
+from msgspec import Meta, ValidationError, convert
 
 from loadtop.analysis.experiment.plan import COMMAND_S, READY_S, ExperimentPlan, Level, Variant, line_of
 from loadtop.cli.exit_codes import UnreadableError, UsageError
@@ -28,8 +30,7 @@ REPLACED_OPTIONS = {
 """Options of a load test that have a key in the plan, or cannot be used there."""
 
 
-class PlanFileError(UsageError):
-    """A plan is wrong; the message names file, line and fix."""
+NO_VARIANT = 'there is no variant: write [[variants]], name = "..." and apply = ["..."]'
 
 
 class Table:
@@ -39,13 +40,19 @@ class Table:
         self._file, self._text, self._name, self._index = file, text, name, index
         self._values = values
 
-    def wrong(self, key: str, message: str) -> PlanFileError:
+    def wrong(self, key: str, message: str) -> UsageError:
         """The error for a key."""
-        line = line_of(self._text, self._name, self._index, key)
-        return PlanFileError(f"{self._file}, line {line}: {message}")
+        return self._wrong_at(line_of(self._text, self._name, self._index, key), message)
 
-    def known(self, keys: tuple[str, ...]) -> None:
-        """Raise PlanFileError for the first unknown key."""
+    def _wrong_at(self, line: int, message: str) -> UsageError:
+        return UsageError(f"{self._file}, line {line}: {message}")
+
+    def variant(self, index: int, values: Mapping[str, Any]) -> "Table":
+        """The table of a variant in the same file."""
+        return Table(self._file, self._text, "variants", index, values)
+
+    def check_keys(self, keys: tuple[str, ...]) -> None:
+        """Raise UsageError for the first unknown key."""
         for key in self._values:
             if key not in keys:
                 near = difflib.get_close_matches(key, keys, 1)
@@ -55,91 +62,83 @@ class Table:
     def has(self, key: str) -> bool:
         return key in self._values
 
+    def value(self, key: str, default: object, kind: Any, message: str) -> Any:
+        """The value as that type. Raises UsageError with the message."""
+        return self._converted(key, self._values.get(key, default), kind, message)
+
+    def _converted(self, key: str, value: Any, kind: Any, message: str) -> Any:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        try:
+            return convert(value, kind)
+        except ValidationError:
+            raise self.wrong(key, message) from None
+
     def text(self, key: str, default: str | None = None) -> str:
-        value = self._values.get(key, default)
-        if not isinstance(value, str) or (default is None and not value.strip()):
-            raise self.wrong(key, f'{key} must be a string: write {key} = "..."')
-        return value
+        kind = Annotated[str, Meta(pattern=r"\S")] if default is None else str
+        text: str = self.value(key, default, kind, f'{key} must be a string: write {key} = "..."')
+        return text
 
     def texts(self, key: str) -> tuple[str, ...]:
-        value = self._values.get(key, [])
-        if isinstance(value, str):
-            return (value,)
-        listed = _listed(value)
-        if listed is None or not all(isinstance(each, str) for each in listed):
-            raise self.wrong(key, f'{key} must be a list of strings: write {key} = ["...", "..."]')
-        return tuple(listed)
+        wrong = f'{key} must be a list of strings: write {key} = ["...", "..."]'
+        found: str | tuple[str, ...] = self.value(key, (), str | tuple[str, ...], wrong)
+        return (found,) if isinstance(found, str) else found
 
     def number(self, key: str, default: float, least: float, most: float) -> float:
-        value = self._values.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise self.wrong(key, f"{key} must be a number from {least:g} to {most:g}")
-        return float(value)
+        kind = Annotated[float, Meta(ge=least, le=most)]
+        number: float = self.value(key, default, kind, f"{key} must be a number from {least:g} to {most:g}")
+        return number
 
     def whole(self, key: str, default: int, least: int, most: int) -> int:
-        value = self.number(key, default, least, most)
-        if value != int(value):
-            raise self.wrong(key, f"{key} must be a whole number from {least} to {most}")
-        return int(value)
+        kind = Annotated[int, Meta(ge=least, le=most)]
+        number: int = self.value(key, default, kind, f"{key} must be a whole number from {least} to {most}")
+        return number
 
     def flag(self, key: str) -> bool:
-        value = self._values.get(key, False)
-        if not isinstance(value, bool):
-            raise self.wrong(key, f"{key} must be true or false")
-        return value
+        flag: bool = self.value(key, False, bool, f"{key} must be true or false")
+        return flag
+
+    def options(self) -> tuple[str, ...]:
+        """Words of a command line. Raises UsageError for options that have a key."""
+        words = self.texts("options")
+        for word in words:
+            if (instead := REPLACED_OPTIONS.get(word.split("=")[0])) is not None:
+                raise self.wrong("options", f"{word} does not belong in options: use {instead}")
+        return words
 
     def levels(self) -> tuple[Level, ...]:
         """The load steps of ``concurrencies`` and ``rates``."""
-        return (
-            *(Level(concurrency=int(each)) for each in self._numbers("concurrencies", whole=True)),
-            *(Level(rate=each) for each in self._numbers("rates", whole=False)),
-        )
+        whole = self._numbers("concurrencies", Annotated[int, Meta(ge=1, le=200_000)], "whole numbers from 1 to 200000")
+        rates = self._numbers("rates", Annotated[float, Meta(gt=0, le=1e6)], "numbers above 0")
+        return (*(Level(concurrency=each) for each in whole), *(Level(rate=each) for each in rates))
 
-    def _numbers(self, key: str, *, whole: bool) -> list[float]:
-        value = self._values.get(key, [])
-        kind = "whole numbers from 1 to 200000" if whole else "numbers above 0"
-        listed = _listed(value)
-        if listed is None:
-            raise self.wrong(key, f"{key} must be a list of {kind}: write {key} = [1, 10, 20]")
-        for each in listed:
-            fits = isinstance(each, int | float) and not isinstance(each, bool) and 0 < each <= 1e6
-            if not fits or (whole and (each != int(each) or each > 200_000)):
-                raise self.wrong(key, f"{key} must be a list of {kind}, got {each!r}")
-        return [float(each) for each in listed]
+    def _numbers(self, key: str, kind: Any, what: str) -> list[Any]:
+        must = f"{key} must be a list of {what}"
+        listed = self.value(key, (), list[Any], f"{must}: write {key} = [1, 10, 20]")
+        return [self._converted(key, each, kind, f"{must}, got {each!r}") for each in listed]
 
-    def urls(self, key: str = "urls") -> tuple[tuple[str, str], ...]:
+    def urls(self) -> tuple[tuple[str, str], ...]:
         """The named URLs of a table, or a single URL."""
-        value = self._values.get(key, {})
-        if isinstance(value, str):
-            value = {"": value}
-        if not isinstance(value, dict):
-            raise self.wrong(key, f'{key} must be a table of names and URLs: write [{key}] and page = "http://..."')
-        for name, url in cast("dict[str, Any]", value).items():
+        wrong = 'urls must be a table of names and URLs: write [urls] and page = "http://..."'
+        value: str | dict[str, Any] = self.value("urls", {}, str | dict[str, Any], wrong)
+        named = {"": value} if isinstance(value, str) else value
+        for name, url in named.items():
             if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-                raise self._wrong_url(key, name, f'{url!r} is not a URL: write {name or key} = "http://HOST/path"')
+                raise self._wrong_url(name, f'{url!r} is not a URL: write {name or "urls"} = "http://HOST/path"')
             try:
                 Target.parse(url)
             except PlanError as error:
-                raise self._wrong_url(key, name, str(error)) from None
-        return tuple(cast("dict[str, str]", value).items())
+                raise self._wrong_url(name, str(error)) from None
+        return tuple(named.items())
 
-    def _wrong_url(self, key: str, name: str, message: str) -> PlanFileError:
+    def _wrong_url(self, name: str, message: str) -> UsageError:
         """The error for a URL, which is in a table below this one, or at its key."""
-        within = f"{self._name}.{key}".strip(".")
-        line = max(line_of(self._text, within, self._index, name), line_of(self._text, self._name, self._index, key))
-        return PlanFileError(f"{self._file}, line {line}: {message}")
-
-
-def _listed(value: object) -> list[Any] | None:
-    """The value if it is a list."""
-    if isinstance(value, list):
-        found: list[Any] = [*value]  # pyright: ignore[reportUnknownVariableType]
-        return found
-    return None
+        places = ((f"{self._name}.urls".strip("."), name), (self._name, "urls"))
+        return self._wrong_at(max(line_of(self._text, table, self._index, key) for table, key in places), message)
 
 
 def read_plan(file: Path) -> ExperimentPlan:
-    """The whole plan, checked. Raises PlanFileError; nothing is run and nothing is sent."""
+    """The whole plan, checked. Raises UsageError; nothing is run and nothing is sent."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -151,23 +150,22 @@ def read_plan(file: Path) -> ExperimentPlan:
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = found[1] if found else len(text.splitlines())
-        raise PlanFileError(f"{file}, line {line}: this is not TOML: {error}") from None
-    plan = _plan(file, text, values)
-    _check_cells(plan, text)
+        raise UsageError(f"{file}, line {line}: this is not TOML: {error}") from None
+    top = Table(file, text, "", 0, values)
+    plan = _plan(file, top)
+    _check_cells(plan, top)
     return plan
 
 
-def _plan(file: Path, text: str, values: dict[str, Any]) -> ExperimentPlan:
-    top = Table(file, text, "", 0, values)
-    top.known(TOP)
+def _plan(file: Path, top: Table) -> ExperimentPlan:
+    top.check_keys(TOP)
     if top.has("time") and top.has("requests"):
         raise top.wrong("requests", "time and requests contradict each other: give one of them")
-    options = top.texts("options")
-    _check_options(top, options)
+    options = top.options()
     plan = ExperimentPlan(
         file=file,
         title=top.text("title", file.stem),
-        variants=_variants(file, text, top, values),
+        variants=_variants(top),
         urls=top.urls(),
         levels=top.levels(),
         time_s=None if top.has("requests") else top.number("time", 10.0, 0.1, 86_400.0),
@@ -180,7 +178,7 @@ def _plan(file: Path, text: str, values: dict[str, Any]) -> ExperimentPlan:
         finish=top.texts("finish"),
     )
     for index, variant in enumerate(plan.variants):
-        table = Table(file, text, "variants", index, {})
+        table = top.variant(index, {})
         if not variant.urls and not plan.urls:
             raise table.wrong("urls", f'variant {variant.name} has no URL: write [urls] and page = "http://..."')
         if not variant.levels and not plan.levels:
@@ -188,21 +186,19 @@ def _plan(file: Path, text: str, values: dict[str, Any]) -> ExperimentPlan:
     return plan
 
 
-def _variants(file: Path, text: str, top: Table, values: dict[str, Any]) -> tuple[Variant, ...]:
-    listed = _listed(values.get("variants", []))
+def _variants(top: Table) -> tuple[Variant, ...]:
+    listed = top.value("variants", (), list[Any], NO_VARIANT)
     if not listed:
-        raise top.wrong("variants", 'there is no variant: write [[variants]], name = "..." and apply = ["..."]')
+        raise top.wrong("variants", NO_VARIANT)
     found: list[Variant] = []
     for index, each in enumerate(listed):
         if not isinstance(each, dict):
             raise top.wrong("variants", "a variant must be a table: write [[variants]]")
-        table = Table(file, text, "variants", index, cast("dict[str, Any]", each))
-        table.known(OF_VARIANT)
+        table = top.variant(index, cast("dict[str, Any]", each))
+        table.check_keys(OF_VARIANT)
         name = table.text("name")
         if name in (known.name for known in found):
             raise table.wrong("name", f"the name {name} is given twice: every variant needs its own")
-        options = table.texts("options")
-        _check_options(table, options)
         found.append(
             Variant(
                 name=name,
@@ -213,32 +209,24 @@ def _variants(file: Path, text: str, top: Table, values: dict[str, Any]) -> tupl
                 command_s=table.number("command_time", COMMAND_S, 0.1, 3_600.0),
                 urls=table.urls(),
                 levels=table.levels(),
-                options=options,
+                options=table.options(),
             )
         )
     return tuple(found)
 
 
-def _check_options(table: Table, options: tuple[str, ...]) -> None:
-    for word in options:
-        instead = REPLACED_OPTIONS.get(word.split("=")[0])
-        if instead is not None:
-            raise table.wrong("options", f"{word} does not belong in options: use {instead}")
-
-
-def _check_cells(plan: ExperimentPlan, text: str) -> None:
-    """Raise PlanFileError unless every cell's command line is valid and its variant's host is known."""
+def _check_cells(plan: ExperimentPlan, top: Table) -> None:
+    """Raise UsageError unless every cell's command line is valid and its variant's host is known."""
     from loadtop.cli.options.command_line import parse
 
     hosts: dict[str, str] = {}
     for index, variant in enumerate(plan.variants):
-        table = Table(plan.file, text, "variants", index, {})
+        table = top.variant(index, {})
         for cell in (cell for cell in replace(plan, repeats=1).cells() if cell.variant is variant):
             try:
                 options = parse(["run", *cell.words])
             except UsageError as error:
-                whose = table if variant.options else Table(plan.file, text, "", 0, {})
-                raise whose.wrong("options", f"{cell.label}: {error}") from None
+                raise (table if variant.options else top).wrong("options", f"{cell.label}: {error}") from None
             hosts.update(options.watching.hosts)
         if variant.host is not None and variant.host not in hosts:
             fix = f"add options = ['--host', '{variant.host}=ssh://...'] at the top"
