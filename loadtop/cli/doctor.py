@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from loadtop.cli.options.command_line import HERE, Options, checked
 from loadtop.cli.outputs import check_writable, write_json
 from loadtop.i18n import Message, Text, Translatable, pad, plain, rendered, tr, width
 from loadtop.model import Cause, HostSample
-from loadtop.reports.doctor import PANELS, SCHEMA, Check, Health, Report, examine, generator
+from loadtop.reports.doctor import PANELS, SCHEMA, Health, Report, examine, generator
 from loadtop.reports.text import wrapped
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ LEAST_S = 2.0
 MOST_S = 8.0
 WIDTH = 100
 """Longest line, if the terminal is wide enough."""
+
+_HEALTH_CELLS = 8
+_CONNECTION: Translatable = "connection"
 
 
 def main(arguments: Namespace) -> int:
@@ -77,7 +81,7 @@ async def _examine(options: Options, far: "dict[str, SshTransport]", unreachable
         problem: Text = ""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while loop.time() - began < (MOST_S if sample is None or _unsettled(sample) else LEAST_S):
+        while loop.time() - began < (MOST_S if sample is None or _is_pending(sample) else LEAST_S):
             await asyncio.sleep(INTERVAL_S / 2)
             sample, problem = host.latest()
     finally:
@@ -86,10 +90,8 @@ async def _examine(options: Options, far: "dict[str, SshTransport]", unreachable
         return Report(name, place, problem=problem or Message("no sample was received"))
     facts = sample.facts
     system = f"{facts.hostname}, {facts.system}, {facts.kernel}"
-    checks = list(examine(sample))
-    if place in HERE:
-        checks.append(generator(*_own_limits()))
-    return Report(name, place, system, checks=tuple(checks))
+    own = (generator(*_own_limits()),) if place in HERE else ()
+    return Report(name, place, system, checks=(*examine(sample), *own))
 
 
 def _own_limits() -> tuple[int | None, int | None]:
@@ -102,58 +104,33 @@ def _own_limits() -> tuple[int | None, int | None]:
     return (None if hard == resource.RLIM_INFINITY else hard), LocalPorts(loopback=False).limit
 
 
-def _unsettled(sample: HostSample) -> bool:
+def _is_pending(sample: HostSample) -> bool:
     """Whether something is still being looked for or waited for."""
     return any(outcome.cause is Cause.PENDING for outcome in sample.outcomes)
 
 
 def text(report: Report) -> str:
     """One host, a few lines for each panel, safe for a terminal."""
+    panel_cells = 1 + max(width(tr(name)) for name in (_CONNECTION, *PANELS))
+    indent = " " * (2 + _HEALTH_CELLS + panel_cells)
+    cells = max(60, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)) - len(indent)
+
+    def lines(health: str, panel: str, words: str, fix: Text) -> Iterator[str]:
+        """A panel's row, and the lines of its fix as they are to be typed."""
+        row = f"\n{indent}".join(wrapped(words, "", cells) or [""])
+        yield f"  {pad(tr(health), _HEALTH_CELLS)}{pad(tr(panel), panel_cells)}{row}"
+        label = tr("fix: ")
+        for line in (fix if isinstance(fix, str) else fix.render()).splitlines():
+            yield f"{indent}{label}{plain(line)}"
+            label = " " * width(label)
+
     head = f"{plain(report.name)}  {plain(report.source)}"
     if report.problem:
-        return "\n".join((head, _row("no", _CONNECTION, rendered(report.problem)), *_fix(report.fix)))
-    lines = [f"{head}  {plain(report.system)}"]
+        return "\n".join((head, *lines("no", _CONNECTION, rendered(report.problem), report.fix)))
+    found = [f"{head}  {plain(report.system)}"]
     for check in report.checks:
-        lines += _lines(check)
-    return "\n".join(lines)
-
-
-def _lines(check: Check) -> list[str]:
-    word = "-" if check.health is Health.NONE else str(check.health)
-    seen, missing = rendered(check.seen), rendered(check.missing)
-    told = tr("{seen}. {missing}", seen=seen, missing=missing) if seen and missing else seen or missing
-    return [_row(word, check.panel, told), *_fix(check.fix)]
-
-
-def _row(word: str, panel: str, told: str) -> str:
-    return f"  {pad(tr(word), _WORD)}{pad(tr(panel), _panel_cells())}{_wrapped(told)}"
-
-
-def _fix(fix: Text) -> list[str]:
-    """The lines of a fix, as they are to be typed."""
-    label = tr("fix: ")
-    lines = fix.splitlines() if isinstance(fix, str) else fix.render().splitlines()
-    return [
-        f"{'':{_indent()}}{label if number == 0 else pad('', width(label))}{plain(line)}"
-        for number, line in enumerate(lines)
-    ]
-
-
-_CONNECTION: Translatable = "connection"
-_WORD = 8
-
-
-def _panel_cells() -> int:
-    return 1 + max(width(tr(name)) for name in (_CONNECTION, *PANELS))
-
-
-def _indent() -> int:
-    return 2 + _WORD + _panel_cells()
-
-
-def _width() -> int:
-    return max(60, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
-
-
-def _wrapped(words: str) -> str:
-    return f"\n{'':{_indent()}}".join(wrapped(words, "", _width() - _indent()) or [""])
+        health = "-" if check.health is Health.NONE else str(check.health)
+        seen, missing = rendered(check.seen), rendered(check.missing)
+        words = tr("{seen}. {missing}", seen=seen, missing=missing) if seen and missing else seen or missing
+        found += lines(health, check.panel, words, check.fix)
+    return "\n".join(found)

@@ -37,12 +37,7 @@ class LiveTest:
     is a command that is the load."""
 
     def __init__(
-        self,
-        options: Options,
-        title: str,
-        url: str | None = None,
-        *,
-        program: "CommandLoad | None" = None,
+        self, options: Options, title: str, url: str | None = None, *, program: "CommandLoad | None" = None
     ) -> None:
         self.options = options
         self._title = title

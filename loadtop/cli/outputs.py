@@ -82,15 +82,14 @@ def write(text: str, path: Path, what: str) -> None:
 
 def check_writable(output: Output) -> None:
     """Raise FileError before the load starts if a file cannot be written."""
-    named = [(None if output.json in (None, "-") else output.json, "the JSON summary")]
-    named.append((None if output.html is None else str(output.html), "the page"))
-    named.append((None if output.percentiles_csv is None else str(output.percentiles_csv), "the percentiles"))
-    named.append((None if output.gnuplot is None else str(output.gnuplot), "the times of requests"))
-    for name, what in named:
-        if name is None:
-            continue
-        try:
-            with Path(name).open("a"):
-                pass
-        except OSError as error:
-            raise FileError(f"cannot write {what} to {name}: {error.strerror}") from None
+    for file, what in (
+        (None if output.json == "-" else output.json, "the JSON summary"),
+        (output.html, "the page"),
+        (output.percentiles_csv, "the percentiles"),
+        (output.gnuplot, "the times of requests"),
+    ):
+        if file is not None:
+            try:
+                Path(file).open("a").close()
+            except OSError as error:
+                raise FileError(f"cannot write {what} to {file}: {error.strerror}") from None

@@ -137,15 +137,7 @@ def _launch(directory: Path, servers: contextlib.ExitStack, installation: Apache
     port = _free_port()
     if installation is None:
         kind = "embedded"
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "loadtop.cli.demo.embedded_server",
-            str(port),
-            str(workers),
-            str(CORES),
-        ]
+        command = [sys.executable, "-P", "-m", "loadtop.cli.demo.embedded_server", str(port), str(workers), str(CORES)]
     else:
         apache = DemoApache(installation, directory, port, workers)
         kind = f"Apache {apache.mpm}"

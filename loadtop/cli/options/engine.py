@@ -2,13 +2,13 @@
 
 import re
 from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.parser import is_ssh_place
 from loadtop.cli.options.table import options_of
-from loadtop.i18n import Message
+from loadtop.i18n import Message, Translatable
 
 _SERVER = re.compile(r"\w[\w.-]*(?::(?P<port>\d{1,5}))?", re.ASCII)
 
@@ -34,14 +34,8 @@ def engine_choice(arguments: Namespace) -> EngineChoice:
     name: str = arguments.engine
     for option in options_of("run"):
         if name in option.refused and option.given(arguments):
-            raise UsageError(
-                Message(
-                    "{option} is not possible with --engine {engine}: {advice}",
-                    option=option.name,
-                    engine=name,
-                    advice=Message(option.refused[name]),
-                )
-            )
+            text: Translatable = "{option} is not possible with --engine {engine}: {advice}"
+            raise UsageError(Message(text, option=option.name, engine=name, advice=Message(option.refused[name])))
     if name == "builtin":
         return EngineChoice()
     servers = _servers(arguments.remote)
@@ -49,9 +43,10 @@ def engine_choice(arguments: Namespace) -> EngineChoice:
     names = [each for each, _ in generators]
     if len(set(names)) < len(names):
         raise UsageError(f"--generator: a name is given twice among {', '.join(names)}")
+    choice = EngineChoice(name=name, generators=generators, servers=servers)
     file: Path | None = arguments.plan
     if file is None:
-        return EngineChoice(name=name, generators=generators, servers=servers)
+        return choice
     text = _read_plan(arguments, file)
     if name == "locust":
         try:
@@ -59,15 +54,8 @@ def engine_choice(arguments: Namespace) -> EngineChoice:
         except (SyntaxError, ValueError) as error:
             place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
             raise UsageError(f"the plan {file}{place} is not Python: {getattr(error, 'msg', error)}") from None
-        return EngineChoice(name=name, generators=generators, own=text)
-    return EngineChoice(
-        name=name,
-        generators=generators,
-        file=file,
-        timed=arguments.time is not None,
-        counted=arguments.concurrency is not None,
-        servers=servers,
-    )
+        return replace(choice, own=text)
+    return replace(choice, file=file, timed=arguments.time is not None, counted=arguments.concurrency is not None)
 
 
 def take_url_of_plan(arguments: Namespace) -> None:

@@ -120,14 +120,11 @@ class Parser(argparse.ArgumentParser):
             try:
                 return option.type(word)
             except ValueError as error:
-                names = option.names.split()
-                name = next((name for name in names if self._is_given(name)), option.name)
+                given = {each.partition("=")[0] for each in self._words}
+                name = next((name for name in option.names.split() if name in given), option.name)
                 raise UsageError(f"{name} must be {error}, got '{word}'") from None
 
         return convert
-
-    def _is_given(self, name: str) -> bool:
-        return any(word == name or word.startswith(f"{name}=") for word in self._words)
 
     def parse(
         self, words: Sequence[str], arguments: argparse.Namespace | None = None
@@ -168,14 +165,11 @@ def parser_of(command: str) -> Parser:
     if about.parts:
         parts = parser.add_subparsers(dest="part", metavar="COMMAND", title="commands")
         for name, summary in about.parts:
-            usage = " ".join([f"loadtop {command} {name}", "[OPTIONS]", *_arguments(f"{command} {name}")])
+            words = [option.metavar for option in GROUPS[0].taken_by(f"{command} {name}")]
+            usage = " ".join([f"loadtop {command} {name} [OPTIONS]", *words])
             part = parts.add_parser(name, help=summary, usage=usage, description=_sentence(summary))
             _fill(part, f"{command} {name}")
     return parser
-
-
-def _arguments(command: str) -> list[str]:
-    return [option.metavar for option in GROUPS[0].taken_by(command)]
 
 
 def _fill(parser: Parser, command: str) -> None:

@@ -34,14 +34,7 @@ from loadtop.model.server import Measure, ServerReading, columns
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import LOAD_METRICS, PERCENTILES
-from loadtop.rates.records import (
-    CpuShares,
-    DiskRates,
-    GroupRates,
-    HostRates,
-    LoadRates,
-    NetworkRates,
-)
+from loadtop.rates.records import CpuShares, DiskRates, GroupRates, HostRates, LoadRates, NetworkRates
 from loadtop.servers.kind import AnyKind
 from loadtop.servers.registry import HOST_METRICS, KINDS
 
@@ -125,13 +118,16 @@ def _of_hosts(name: str, things: Callable[[HostSample, HostView], Iterable[Any]]
     return Table(name, {"host": attrgetter("host"), **columns}, rows)
 
 
-def _with_rates(name: str, key: str) -> Callable[[HostSample, HostView], Iterator[tuple[Any, Any]]]:
-    """Pair the records of this name with the rates of this name."""
+def _with_rates(
+    name: str, key: str, rates_key: str = ""
+) -> Callable[[HostSample, HostView], Iterator[tuple[Any, Any]]]:
+    """Pair the records of this name with the rates of this name that have the same key."""
+    key_of, key_of_rates = attrgetter(key), attrgetter(rates_key or key)
 
     def pairs(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
-        rates = {getattr(each, key): each for each in _rates(host, name)}
+        rates = {key_of_rates(each): each for each in _rates(host, name)}
         for each in getattr(sample, name) or ():
-            yield each, rates.get(getattr(each, key))
+            yield each, rates.get(key_of(each))
 
     return pairs
 
@@ -174,12 +170,6 @@ def _cores(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
 def _core_columns() -> dict[str, Read]:
     columns: dict[str, Read] = {"id": attrgetter("record.id"), **_figures(CpuTimes, attrgetter("record.times"))}
     return columns | {f"{name}_pct": read for name, read in _figures(CpuShares, RATES).items()}
-
-
-def _processes(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
-    rates = {rates.process.pid: rates for rates in _rates(host, "processes")}
-    for process in sample.processes or ():
-        yield process, rates.get(process.pid)
 
 
 def _servers(kind: AnyKind) -> Table:
@@ -293,11 +283,13 @@ TABLES = (
         _joined(_figures(Network, RECORD), _figures(NetworkRates, RATES, leave=("name", "link_mbit"))),
     ),
     _of_hosts(
-        "listener",
-        lambda sample, _: () if sample.tcp is None else sample.tcp.listeners,
-        _figures(Listener, RECORD),
+        "listener", lambda sample, _: () if sample.tcp is None else sample.tcp.listeners, _figures(Listener, RECORD)
     ),
-    _of_hosts("process", _processes, _figures(Process, RECORD) | {"cpu_pct": _field(RATES, "cpu")}),
+    _of_hosts(
+        "process",
+        _with_rates("processes", "pid", "process.pid"),
+        _figures(Process, RECORD) | {"cpu_pct": _field(RATES, "cpu")},
+    ),
     _of_hosts("process_group", lambda _, host: _rates(host, "groups"), _figures(GroupRates, RECORD)),
     *map(_servers, KINDS),
     _of_hosts("collector", lambda sample, _: sample.outcomes, _figures(Outcome, RECORD)),
