@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from rich.style import Style
 
@@ -10,70 +11,9 @@ from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE, Glyphs
 from tui.drawing.line import Role
 
 
-def _palette(styles: Mapping[Role, str]) -> dict[Role, Style]:
-    return {role: Style.parse(styles.get(role, "none")) for role in Role}
-
-
-TERMINAL = _palette(
-    {
-        Role.DIM: "dim",
-        Role.VALUE: "bold",
-        Role.TITLE: "bold",
-        Role.FRAME: "bright_black",
-        Role.CHOSEN: "cyan",
-        Role.BRAND: "bold cyan",
-        Role.KEY: "bold cyan",
-        Role.GOOD: "green",
-        Role.WARN: "yellow",
-        Role.BAD: "bold red",
-        Role.GOOD_BADGE: "bold black on green",
-        Role.WARN_BADGE: "bold black on yellow",
-        Role.BAD_BADGE: "bold white on red",
-        Role.ACCENT: "cyan",
-        Role.GRAPH_LOW: "blue",
-        Role.GRAPH: "cyan",
-        Role.GRAPH_TOP: "bright_cyan",
-        Role.FREE: "green",
-        Role.FILLING: "yellow",
-        Role.FULL: "red",
-        Role.USER: "cyan",
-        Role.SYSTEM: "blue",
-        Role.IOWAIT: "magenta",
-        Role.STEAL: "red",
-        Role.SWAP: "magenta",
-        Role.EMPTY: "bright_black",
-        Role.TAB: "dim underline",
-        Role.SELECTED: "reverse",
-        Role.LIMIT: "yellow",
-    }
-)
-"""The terminal's own sixteen colours and background: fits light and dark terminals, and takes few bytes."""
-
-MONOCHROME = _palette(
-    {
-        Role.DIM: "dim",
-        Role.VALUE: "bold",
-        Role.TITLE: "bold",
-        Role.FRAME: "dim",
-        Role.CHOSEN: "bold",
-        Role.BRAND: "bold",
-        Role.KEY: "bold",
-        Role.WARN: "bold",
-        Role.BAD: "bold",
-        Role.GOOD_BADGE: "bold reverse",
-        Role.WARN_BADGE: "bold reverse",
-        Role.BAD_BADGE: "bold reverse",
-        Role.EMPTY: "dim",
-        Role.TAB: "dim underline",
-        Role.SELECTED: "reverse",
-    }
-)
-"""No colour at all (``NO_COLOR``): weight and reverse only."""
-
-
 def _theme(ground: str, ink: str, faint: str, frame: str, badge: str, **colours: str) -> dict[Role, Style]:
     """Every role on ``ground``. ``colours``: good, warn, bad, accent, low, high, user, system, iowait, steal."""
-    known = {
+    styles = {
         Role.DIM: faint,
         Role.VALUE: f"bold {ink}",
         Role.TITLE: f"bold {ink}",
@@ -100,36 +40,51 @@ def _theme(ground: str, ink: str, faint: str, frame: str, badge: str, **colours:
         Role.SWAP: colours["iowait"],
         Role.STEAL: colours["steal"],
     }
-    badges = {Role.GOOD_BADGE: "good", Role.WARN_BADGE: "warn", Role.BAD_BADGE: "bad"}
-    found = {role: Style.parse(f"{known.get(role, ink)} on {ground}") for role in Role}
-    found |= {role: Style.parse(f"bold {badge} on {colours[name]}") for role, name in badges.items()}
-    return found | {Role.SELECTED: Style.parse(f"{ground} on {ink}")}
+    on = f" on {ground}" if ground else ""
+    return {role: Style.parse(styles.get(role, ink) + on) for role in Role} | {
+        Role.GOOD_BADGE: Style.parse(f"bold {badge} on {colours['good']}"),
+        Role.WARN_BADGE: Style.parse(f"bold {badge} on {colours['warn']}"),
+        Role.BAD_BADGE: Style.parse(f"bold {badge} on {colours['bad']}"),
+        Role.SELECTED: Style.parse(f"{ground} on {ink}" if ground else "reverse"),
+    }
 
 
-def _dark() -> dict[Role, Style]:
-    return _theme(
-        "#14181d", "#d7dde4", "#8b96a3", "#3c4652", "#14181d",
-        good="#7fc97f", warn="#e5c07b", bad="#f47067", accent="#56c2d6", low="#4a78b5", high="#a5e8f3",
-        user="#56c2d6", system="#6d9bea", iowait="#c792ea", steal="#f47067",
-    )  # fmt: skip
+TERMINAL = _theme(
+    "", "", "dim", "bright_black", "black",
+    good="green", warn="yellow", bad="red", accent="cyan", low="blue", high="bright_cyan",
+    user="cyan", system="blue", iowait="magenta", steal="red",
+) | {Role.BAD_BADGE: Style.parse("bold white on red")}  # fmt: skip
+"""The terminal's own sixteen colours and background: fits light and dark terminals, and takes few bytes."""
 
+_WEIGHTS = {
+    "dim": (Role.DIM, Role.FRAME, Role.EMPTY),
+    "bold": (Role.VALUE, Role.TITLE, Role.CHOSEN, Role.BRAND, Role.KEY, Role.WARN, Role.BAD),
+    "bold reverse": (Role.GOOD_BADGE, Role.WARN_BADGE, Role.BAD_BADGE),
+    "dim underline": (Role.TAB,),
+    "reverse": (Role.SELECTED,),
+}
 
-def _light() -> dict[Role, Style]:
-    return _theme(
-        "#fbfaf7", "#1f2328", "#656d76", "#b9b6ae", "#ffffff",
-        good="#1a7f37", warn="#8a5a00", bad="#c1272d", accent="#0b6e86", low="#5b86b8", high="#084c5e",
-        user="#0b6e86", system="#2f5fb3", iowait="#8a3fb0", steal="#c1272d",
-    )  # fmt: skip
+MONOCHROME = dict.fromkeys(Role, Style.null()) | {
+    role: Style.parse(weight) for weight, roles in _WEIGHTS.items() for role in roles
+}
+"""No colour at all (``NO_COLOR``): weight and reverse only."""
 
-
-def _colour_blind() -> dict[Role, Style]:
-    """The colours of Okabe and Ito (2008), which all kinds of colour vision tell apart: blue is good, orange bad."""
-    return _theme(
-        "#101010", "#e8e8e8", "#a0a0a0", "#505050", "#101010",
-        good="#56b4e9", warn="#f0e442", bad="#e69f00", accent="#56b4e9", low="#0072b2", high="#e8e8e8",
-        user="#56b4e9", system="#0072b2", iowait="#cc79a7", steal="#e69f00",
-    )  # fmt: skip
-
+_dark = partial(
+    _theme, "#14181d", "#d7dde4", "#8b96a3", "#3c4652", "#14181d",
+    good="#7fc97f", warn="#e5c07b", bad="#f47067", accent="#56c2d6", low="#4a78b5", high="#a5e8f3",
+    user="#56c2d6", system="#6d9bea", iowait="#c792ea", steal="#f47067",
+)  # fmt: skip
+_light = partial(
+    _theme, "#fbfaf7", "#1f2328", "#656d76", "#b9b6ae", "#ffffff",
+    good="#1a7f37", warn="#8a5a00", bad="#c1272d", accent="#0b6e86", low="#5b86b8", high="#084c5e",
+    user="#0b6e86", system="#2f5fb3", iowait="#8a3fb0", steal="#c1272d",
+)  # fmt: skip
+_colour_blind = partial(
+    _theme, "#101010", "#e8e8e8", "#a0a0a0", "#505050", "#101010",
+    good="#56b4e9", warn="#f0e442", bad="#e69f00", accent="#56b4e9", low="#0072b2", high="#e8e8e8",
+    user="#56b4e9", system="#0072b2", iowait="#cc79a7", steal="#e69f00",
+)  # fmt: skip
+"""The colours of Okabe and Ito (2008), which all kinds of colour vision tell apart: blue is good, orange bad."""
 
 THEMES = {"dark": _dark, "light": _light, "safe": _colour_blind}
 """Palettes with a background of their own, made when they are chosen. A terminal with fewer colours shows the nearest
@@ -154,7 +109,5 @@ class Appearance:
         plain = ascii_only or bool(known.get("LOADTOP_ASCII")) or not locale.lower().replace("-", "").endswith("utf8")
         if known.get("NO_COLOR"):
             return cls(MONOCHROME, ASCII if plain else BLOCKS)
-        palette = TERMINAL
-        if (chosen := known.get("LOADTOP_THEME", "")) and chosen != "terminal":
-            palette = THEMES[chosen]()
-        return cls(palette, ASCII if plain else UNICODE)
+        theme = known.get("LOADTOP_THEME") or "terminal"
+        return cls(TERMINAL if theme == "terminal" else THEMES[theme](), ASCII if plain else UNICODE)

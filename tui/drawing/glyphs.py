@@ -1,6 +1,6 @@
 """The characters pictures are made of, and their ASCII counterparts for terminals that have nothing else."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -12,50 +12,30 @@ class Glyphs:
     that the frame line reaches (up 1, right 2, down 4, left 8).
     """
 
-    steps: str
-    ground: str
-    dots: bool
-    shades: str
-    rail: str
-    fill: str
-    tick: str
-    limit: str
-    fine: str
-    unsure: str
-    record: str
-    dot: str
-    ellipsis: str
-    junctions: str
-    mark: str
-    flag: str
-    up: str
-    down: str
-    level: str
+    steps: str = " ▁▂▃▄▅▆▇█"
+    ground: str = "⣀"
+    dots: bool = True
+    shades: str = "━╍┅┉"
+    rail: str = "─"
+    fill: str = "━"
+    tick: str = "╂"
+    limit: str = "▲"
+    fine: str = "●"
+    unsure: str = "?"
+    record: str = "●"
+    dot: str = "·"
+    ellipsis: str = "…"
+    junctions: str = " ╵╶╰╷│╭├╴╯─┴╮┤┬┼"
+    mark: str = "▴"
+    flag: str = "▾"
+    up: str = "▴"
+    down: str = "▾"
+    level: str = "┈"
 
 
-UNICODE = Glyphs(
-    steps=" ▁▂▃▄▅▆▇█",
-    ground="⣀",
-    dots=True,
-    shades="━╍┅┉",
-    rail="─",
-    fill="━",
-    tick="╂",
-    limit="▲",
-    fine="●",
-    unsure="?",
-    record="●",
-    dot="·",
-    ellipsis="…",
-    junctions=" ╵╶╰╷│╭├╴╯─┴╮┤┬┼",
-    mark="▴",
-    flag="▾",
-    up="▴",
-    down="▾",
-    level="┈",
-)
+UNICODE = Glyphs()
 
-BLOCKS = replace(UNICODE, dots=False, ground="▁", shades="█▓▒░")
+BLOCKS = Glyphs(dots=False, ground="▁", shades="█▓▒░")
 """For terminals without colour: the layers of a graph differ in their filling."""
 
 ASCII = Glyphs(
@@ -68,7 +48,6 @@ ASCII = Glyphs(
     tick="|",
     limit="^",
     fine="o",
-    unsure="?",
     record="*",
     dot=".",
     ellipsis="~",

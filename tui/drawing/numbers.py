@@ -16,7 +16,7 @@ def count(value: float | None, cells: int = 0) -> str:
     if value is None:
         text = ABSENT
     elif value >= 999_999.5:
-        text = f"{value / 1e6:.1f} M" if value < 99_950_000 else f"{value / 1e6:.0f} M"
+        text = f"{value / 1e6:.{1 if value < 99_950_000 else 0}f} M"
     else:
         text = grouped(value)
     return text.rjust(cells)
@@ -24,17 +24,19 @@ def count(value: float | None, cells: int = 0) -> str:
 
 def per_second(value: float | None, cells: int = 0) -> str:
     """A rate in three or four figures: ``6.72``, ``67.2``, ``1 640``."""
-    if value is None:
-        text = ABSENT
-    elif value == 0:
-        text = "0"
-    elif value < 9.995:
-        text = f"{value:.2f}"
-    elif value < 99.95:
-        text = f"{value:.1f}"
-    else:
-        text = count(value)
-    return text.rjust(cells)
+    return _in_figures(value, cells, 9.995, 99.95)
+
+
+def milliseconds(value: float | None, cells: int = 0) -> str:
+    """A duration in ms without its unit: ``0.42``, ``4.2``, ``42``, ``1 640``."""
+    return _in_figures(value and max(value, 0.01), cells, 0.995, 9.95)
+
+
+def _in_figures(value: float | None, cells: int, two_digits: float, one_digit: float) -> str:
+    """Two digits after the point below ``two_digits``, one below ``one_digit``, none above; 0 has none either."""
+    if not value or value >= one_digit:
+        return count(value, cells)
+    return f"{value:.{2 if value < two_digits else 1}f}".rjust(cells)
 
 
 def percent(value: float | None, cells: int = 3) -> str:
@@ -47,21 +49,6 @@ def percent(value: float | None, cells: int = 3) -> str:
         text = "99"
     else:
         text = f"{value:.0f}"
-    return text.rjust(cells)
-
-
-def milliseconds(value: float | None, cells: int = 0) -> str:
-    """A duration in ms without its unit: ``0.42``, ``4.2``, ``42``, ``1 640``."""
-    if value is None:
-        text = ABSENT
-    elif value == 0:
-        text = "0"
-    elif value < 0.995:
-        text = f"{max(0.01, value):.2f}"
-    elif value < 9.95:
-        text = f"{value:.1f}"
-    else:
-        text = count(value)
     return text.rjust(cells)
 
 

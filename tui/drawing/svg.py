@@ -5,36 +5,20 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
+from rich.color import parse_rgb_hex
 from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 
 from tui.drawing.appearance import Appearance
 from tui.drawing.glyphs import UNICODE
+from tui.drawing.layout import DOWN, LEFT, RIGHT, UP
 from tui.drawing.line import Cell, Line, Role, cells_of
 
 THEME = TerminalTheme(
-    (16, 20, 27),
-    (204, 211, 222),
-    [
-        (43, 49, 60),
-        (238, 98, 108),
-        (139, 201, 116),
-        (237, 187, 84),
-        (86, 138, 236),
-        (186, 124, 235),
-        (78, 196, 208),
-        (204, 211, 222),
-    ],
-    [
-        (88, 99, 118),
-        (250, 134, 140),
-        (168, 224, 143),
-        (250, 210, 120),
-        (128, 176, 250),
-        (210, 160, 250),
-        (126, 226, 234),
-        (240, 243, 248),
-    ],
+    parse_rgb_hex("10141b"),
+    parse_rgb_hex("ccd3de"),
+    [*map(parse_rgb_hex, ("2b313c", "ee626c", "8bc974", "edbb54", "568aec", "ba7ceb", "4ec4d0", "ccd3de"))],
+    [*map(parse_rgb_hex, ("586376", "fa868c", "a8e08f", "fad278", "80b0fa", "d2a0fa", "7ee2ea", "f0f3f8"))],
 )
 """The sixteen colours of the picture: a file does not know the terminal's."""
 
@@ -48,7 +32,6 @@ FONTS = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto San
 _SHADES = {"░": 0.25, "▒": 0.45, "▓": 0.7}
 _DASHES = {"━": 1, "╍": 2, "┅": 3, "┉": 4}
 _SHAPES = {*_SHADES, *_DASHES, *UNICODE.steps[1:], *UNICODE.junctions[1:]}
-_LEFT, _RIGHT, _UP, _DOWN = 8, 2, 1, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +108,14 @@ def _words(cells: list[tuple[float, str, Role]], y: float, ink: _Ink) -> Iterato
         text = "".join(character for _, character, _ in word)
         if blank or not text:
             continue
-        if len(text) < len(word):  # fonts differ in how wide their wide characters are: each gets a place of its own
-            for place, character, _ in word:
-                if character:
-                    yield (
-                        f'<text x="{place:.1f}" y="{y + HIGH * 0.74:.1f}" fill="{ink.colour}"{_opacity(ink)}{weight}>'
-                        f"{escape(character)}</text>"
-                    )
-        else:
+        # Fonts differ in how wide their wide characters are: each gets a place of its own.
+        wide = len(text) < len(word)
+        fitted = "" if wide else f' textLength="{WIDE * len(word):.1f}" lengthAdjust="spacingAndGlyphs"'
+        alone = [(place, character) for place, character, _ in word if character]
+        for place, shown in alone if wide else [(word[0][0], text)]:
             yield (
-                f'<text x="{word[0][0]:.1f}" y="{y + HIGH * 0.74:.1f}" textLength="{WIDE * len(word):.1f}" '
-                f'lengthAdjust="spacingAndGlyphs" fill="{ink.colour}"{_opacity(ink)}{weight}>{escape(text)}</text>'
+                f'<text x="{place:.1f}" y="{y + HIGH * 0.74:.1f}"{fitted} fill="{ink.colour}"{_opacity(ink)}{weight}>'
+                f"{escape(shown)}</text>"
             )
 
 
@@ -175,14 +155,9 @@ def _dots(bits: int, x: float, y: float, cells: int, ink: _Ink) -> str:
 def _lines(sides: int, x: float, y: float, ink: _Ink) -> str:
     """The frame lines from the middle of a cell to some of its sides; two of them at a corner are one curve."""
     middle, centre = x + WIDE / 2, y + HIGH / 2
-    ends = {
-        _LEFT: (x, centre),
-        _RIGHT: (x + WIDE, centre),
-        _UP: (middle, y),
-        _DOWN: (middle, y + HIGH),
-    }
-    to = [ends[side] for side in ends if sides & side]
-    if sides in (_RIGHT | _DOWN, _LEFT | _DOWN, _UP | _RIGHT, _UP | _LEFT):
+    ends = {LEFT: (x, centre), RIGHT: (x + WIDE, centre), UP: (middle, y), DOWN: (middle, y + HIGH)}
+    to = [end for side, end in ends.items() if sides & side]
+    if sides in (RIGHT | DOWN, LEFT | DOWN, UP | RIGHT, UP | LEFT):
         (ax, ay), (bx, by) = to
         path = f"M{ax:.1f} {ay:.1f}Q{middle:.1f} {centre:.1f} {bx:.1f} {by:.1f}"
     else:
