@@ -136,10 +136,10 @@ def show() -> None:
     """The program that is measured."""
     from tests.tui.fake_feed import FakeFeed
     from tests.tui.scenes import endless
-    from tui.apps.cockpit import run_cockpit
+    from tui.apps.cockpit import Cockpit, run_cockpit
 
     made = list(itertools.islice(endless(), MOMENTS))  # beforehand: making them up is no part of the cost
-    asyncio.run(run_cockpit(FakeFeed(made, pause_s=1.0)))
+    asyncio.run(run_cockpit(Cockpit(FakeFeed(made, pause_s=1.0))))
 
 
 if __name__ == "__main__":

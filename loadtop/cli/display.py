@@ -41,11 +41,11 @@ async def show(
     command that the feed runs."""
     seconds = options.duration_s if options.command == "watch" else None
     if with_screen(options):
-        from tui.apps.cockpit import run_cockpit
+        from tui.apps.cockpit import Cockpit, run_cockpit
 
         load_owner: LoadOwner = "tune" if options.command == "tune" else "hand"
-        ended_by = await run_cockpit(feed, first=first, program=program, seconds=seconds, load_owner=load_owner)
-        return ended_by is not None
+        app = Cockpit(feed, first=first, program=program, load_owner=load_owner)
+        return await run_cockpit(app, seconds) is not None
     return await _print(feed, options, seconds)
 
 

@@ -100,17 +100,18 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
 
 async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner) -> None:
     """Show the experiment in the cockpit, the table first."""
-    from tui.apps.cockpit import run_cockpit
+    from tui.apps.cockpit import Cockpit, run_cockpit
     from tui.screens.experiment import ExperimentScreen
 
     def lines(wide: bool) -> list[str]:
         return table.lines(table.rows(plan, runner.results), table.SHORT if wide else table.SHORTEST)
 
-    await run_cockpit(
+    app = Cockpit(
         feed,
         first=lambda appearance, view: ExperimentScreen(appearance, view, lambda: feed.progress, lines),
         load_owner="plan",
     )
+    await run_cockpit(app)
 
 
 class _Progress:

@@ -22,7 +22,7 @@ async def _replay(session: Session, options: Options) -> None:
     if not with_screen(options):
         await show(SessionPlayer(session), options)
         return
-    from tui.apps.cockpit import run_app
+    from tui.apps.cockpit import run_cockpit
     from tui.apps.replay import ReplayCockpit
 
-    await run_app(ReplayCockpit(SessionPlayer(session, stay=True)))
+    await run_cockpit(ReplayCockpit(SessionPlayer(session, stay=True)))

@@ -29,10 +29,10 @@ from itertools import islice
 from pathlib import Path
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import endless
-from tui.apps.cockpit import run_cockpit
+from tui.apps.cockpit import Cockpit, run_cockpit
 feed = FakeFeed(list(islice(endless(), 200)), pause_s=0.05)
 seconds = float(sys.argv[2]) if len(sys.argv) > 2 else None
-ended_by = asyncio.run(run_cockpit(feed, seconds=seconds))
+ended_by = asyncio.run(run_cockpit(Cockpit(feed), seconds))
 Path(sys.argv[1]).write_text(f"{ended_by and ended_by.name} {feed.running} {feed.cancelled}")
 print("THE SUMMARY", flush=True)
 """

@@ -23,8 +23,8 @@ PROGRAM = """
 import asyncio
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tui.apps.cockpit import run_cockpit
-asyncio.run(run_cockpit(FakeFeed(SCENES["headroom"]())))
+from tui.apps.cockpit import Cockpit, run_cockpit
+asyncio.run(run_cockpit(Cockpit(FakeFeed(SCENES["headroom"]()))))
 """
 MOST = 60_000
 """Bytes: four whole screens of 80x24. Drawn for ever, it is a megabyte a second."""

@@ -74,6 +74,8 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         program: "CommandLoad | None" = None,
         load_owner: LoadOwner = "hand",
     ) -> None:
+        """``first`` is the page to begin with, ``program`` a command that the feed runs, ``load_owner`` who changes the
+        load."""
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self.animation_level = "none"
         self.appearance = appearance or Appearance.of_terminal()
@@ -301,40 +303,22 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         await self.run_action(event.action)
 
 
-async def run_cockpit(
-    feed: Feed,
-    *,
-    appearance: Appearance | None = None,
-    first: FirstPage | None = None,
-    program: "CommandLoad | None" = None,
-    seconds: float | None = None,
-    load_owner: LoadOwner = "hand",
-) -> signal.Signals | None:
-    """Show the feed until a person or a signal ends it, or ``seconds`` are over, and stop the feed.
-
-    ``first`` is the page to begin with, ``program`` a command that the feed runs, ``load_owner`` who changes the load.
+async def run_cockpit(app: Cockpit, seconds: float | None = None) -> signal.Signals | None:
+    """Show a cockpit until a person or a signal ends it, or ``seconds`` are over, and stop its feed.
 
     Returns the signal that ended it (ctrl+c counts as SIGINT), or ``None`` after ``q``. After a hang-up, the standard
     files that were terminals are /dev/null.
 
     :raises BaseException: what broke the feed, once the screen is closed
     """
-    app = Cockpit(feed, appearance=appearance, first=first, program=program, load_owner=load_owner)
-    end = None if seconds is None else asyncio.get_running_loop().call_later(seconds, app.exit)
-    try:
-        return await run_app(app)
-    finally:
-        if end is not None:
-            end.cancel()
-
-
-async def run_app(app: Cockpit) -> signal.Signals | None:
-    """Show a cockpit to its end, as :func:`run_cockpit` says."""
+    loop = asyncio.get_running_loop()
+    end = None if seconds is None else loop.call_later(seconds, app.exit)
     try:
         ended_by = await app.run_async()
     finally:
+        if end is not None:
+            end.cancel()
         await app.reader.close()
-        loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.remove_signal_handler(number)
     if app.reader.failure is not None:

@@ -34,17 +34,9 @@ FINE = (0.1, 0.2, 0.5)
 """Seconds that a cell stands for in a comparison of short runs."""
 
 
-class ComparisonApp(PageApp[None], inherit_bindings=False):
-    """The comparison on a page."""
-
+class ComparisonApp(PageApp[None]):
     HEADING: Translatable = "compare"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *PageApp.BINDINGS,
-        Binding("a", "everything", "all numbers"),
-        Binding("down,j", "scroll_by(1)", "down"),
-        Binding("up,k", "scroll_by(-1)", "up"),
-        Binding("space", "scroll_by(15)", "down"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "everything", "all numbers")]
 
     def __init__(self, comparison: Comparison, *, appearance: Appearance | None = None) -> None:
         super().__init__(appearance=appearance)

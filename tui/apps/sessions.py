@@ -32,21 +32,16 @@ class Chosen(NamedTuple):
     paths: tuple[Path, ...]
 
 
-class SessionsApp(PageApp[Chosen], inherit_bindings=False):
+class SessionsApp(PageApp[Chosen]):
     """Recordings, newest first. ``at`` is the one chosen at first."""
 
     HEADING: Translatable = "sessions"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(binding for binding in PageApp.BINDINGS if isinstance(binding, Binding) and "scroll" not in binding.action),
         Binding("enter,r", "replay", "replay"),
         Binding("space", "mark", "mark"),
         Binding("c", "compare", "compare"),
-        Binding("down,j", "scroll_by(1)", "down"),
-        Binding("up,k", "scroll_by(-1)", "up"),
         Binding("pagedown", "scroll_by(10)", "down"),
         Binding("pageup", "scroll_by(-10)", "up"),
-        Binding("home", "scroll_by(-1000000)", "newest"),
-        Binding("end", "scroll_by(1000000)", "oldest"),
     ]
 
     def __init__(

@@ -33,7 +33,8 @@ class EvidenceScreen(PageScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close")]
 
-    def text(self, view: View, cells: int) -> Sequence[Line]:
+    def text(self, cells: int) -> Sequence[Line]:
+        view = self.view
         if view.snapshot is None:
             return [line(tr("Waiting for the first figures."))]
         diagnosis = view.snapshot.diagnosis

@@ -37,19 +37,15 @@ class ExperimentScreen(PageScreen):
         self._progress = progress
         self._table = table
 
-    def footer(self) -> Translatable:
-        return "escape cockpit   t back here   up, down scroll   q quit"
+    def footer(self) -> str:
+        return tr("escape cockpit   t back here   up, down scroll   q quit")
 
-    def text(self, view: View, cells: int) -> Sequence[Line]:
+    def text(self, cells: int) -> Sequence[Line]:
         heading, *rows = self._table(cells >= WIDE_CELLS)
-        return [
-            *self._state(view),
-            (),
-            line(Span(safe(heading), Role.DIM)),
-            *(line(safe(row)) for row in rows),
-        ]
+        return [*self._state(), (), line(Span(safe(heading), Role.DIM)), *(line(safe(row)) for row in rows)]
 
-    def _state(self, view: View) -> list[Line]:
+    def _state(self) -> list[Line]:
+        view = self.view
         title = Span(f"{safe(view.title)}  ", Role.VALUE)
         if view.phase is Phase.BROKEN:
             return [line(title, Span(message_text(view.detail), Role.BAD))]

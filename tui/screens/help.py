@@ -13,7 +13,6 @@ from tui.drawing.text import width
 from tui.drawing.verdicts import headline
 from tui.panels.registry import PANELS
 from tui.screens.page import PageScreen
-from tui.state.view import View
 from tui.widgets.keys import ELSEWHERE, KEYS, Key
 
 WIDE = 130
@@ -53,7 +52,7 @@ class HelpScreen(PageScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "close", "close")]
 
-    def text(self, view: View, cells: int) -> Sequence[Line]:  # noqa: ARG002 (help does not depend on it)
+    def text(self, cells: int) -> Sequence[Line]:
         ends = line(Span(tr('A value that was not measured is shown as "-", never as 0.'), Role.DIM))
         keys = [*self._keys(), (), *_words()]
         letters = [*self._states(), (), *_limits(self.glyphs.dot)]

@@ -42,14 +42,15 @@ class TuneScreen(PageScreen):
         self._sweep = sweep
         self._why = why
 
-    def footer(self) -> Translatable:
-        return "escape cockpit   t back here   up, down scroll   s stop   q quit"
+    def footer(self) -> str:
+        return tr("escape cockpit   t back here   up, down scroll   s stop   q quit")
 
-    def text(self, view: View, cells: int) -> Sequence[Line]:
+    def text(self, cells: int) -> Sequence[Line]:
+        view = self.view
         results = self._sweep.results
         over = view.phase is not Phase.STARTING and (view.load is None or view.load.state.ended)
         running = None if over else self._sweep.running
-        lines = [self._heading(view, over, cells), ()]
+        lines = [self._heading(over, cells), ()]
         if results or running is not None:
             lines += table(results, running, find_knee(results), cells, self.glyphs)
         if over and results and self.CONCLUDES:
@@ -59,13 +60,14 @@ class TuneScreen(PageScreen):
                 lines.append(line(Span(safe(text), Role.TITLE if is_main else Role.TEXT)))
         return lines
 
-    def _heading(self, view: View, over: bool, cells: int) -> Line:
+    def _heading(self, over: bool, cells: int) -> Line:
         """The progress, after as much of the address as there is room for."""
-        stand = self._stand(view, over)
+        stand = self._stand(over)
         room = max(LEAST_NAME, cells - length(stand) - 2)
-        return line(Span(f"{clip_middle(safe(view.title), room, self.glyphs.ellipsis)}  ", Role.VALUE), *stand)
+        return line(Span(f"{clip_middle(safe(self.view.title), room, self.glyphs.ellipsis)}  ", Role.VALUE), *stand)
 
-    def _stand(self, view: View, over: bool) -> Line:
+    def _stand(self, over: bool) -> Line:
+        view = self.view
         done = len(self._sweep.results)
         measured = tr("1 step measured") if done == 1 else tr("{steps} steps measured", steps=done)
         if view.phase is Phase.BROKEN:
@@ -94,17 +96,18 @@ class StepsScreen(TuneScreen):
         super().__init__(appearance, view, newest(), lambda: None)
         self._newest = newest
 
-    def footer(self) -> Translatable:
+    def footer(self) -> str:
         return PageScreen.footer(self)
 
-    def text(self, view: View, cells: int) -> Sequence[Line]:
+    def text(self, cells: int) -> Sequence[Line]:
+        view = self.view
         self._sweep = self._newest()
         if view.load is not None and view.load.rate is not None:
             words = tr("This table is about numbers of connections. Steps of a rate stand in the report.")
             return self._wrapped(words, cells)
         if view.load is None or view.load.concurrency is None:
             return self._wrapped(tr("There are no steps: no load of a number of connections was measured."), cells)
-        lines = list(super().text(view, cells))
+        lines = list(super().text(cells))
         if len(lines) <= HEAD and not view.load.state.ended:
             lines += self._wrapped(tr("A step has a row once it has lasted {number} intervals.", number=LEAST), cells)
         return lines

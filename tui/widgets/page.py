@@ -2,11 +2,22 @@
 
 from collections.abc import Sequence
 
-from loadtop.i18n import tr
+from textual.binding import Binding, BindingType
+
+from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.drawing.text import width
-from tui.widgets.lines import Lines
+from tui.widgets.lines import Lines, WheelScrolled
+
+SCROLL_KEYS: tuple[BindingType, ...] = (
+    Binding("down,j", "scroll_by(1)", "down"),
+    Binding("up,k", "scroll_by(-1)", "up"),
+    Binding("pagedown,space", "scroll_by(15)", "down"),
+    Binding("pageup", "scroll_by(-15)", "up"),
+    Binding("home", "scroll_by(-1000000)", "top"),
+    Binding("end", "scroll_by(1000000)", "end"),
+)
 
 
 class Page(Lines):
@@ -38,3 +49,26 @@ class Page(Lines):
         drawn.append((below, *more, Span(rail + joint[9], Role.FRAME)))
         drawn.append(line(Span(f" {footer}", Role.DIM)))
         self.show(drawn)
+
+
+class ScrolledPage(WheelScrolled):
+    """What screens and apps that show a page have in common. Subclasses define ``HEADING``, ``text`` and ``footer``."""
+
+    HEADING: Translatable = ""
+    page: Page
+    message = ""
+
+    def text(self, cells: int) -> Sequence[Line]:
+        """The lines to show in this width."""
+        raise NotImplementedError
+
+    def footer(self) -> str:
+        """The keys, for the last line."""
+        return tr("escape back   up, down scroll")
+
+    def draw(self) -> None:
+        self.page.draw(tr(self.HEADING), self.text(self.page.size.width - 4), self.message or self.footer())
+
+    def action_scroll_by(self, lines: int) -> None:
+        self.page.top += lines
+        self.draw()
