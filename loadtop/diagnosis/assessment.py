@@ -1,6 +1,7 @@
 """How one resource stands in one interval, and the latch that makes a finding of it without flapping."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadtop.diagnosis.finding import Evidence, Finding
@@ -28,6 +29,7 @@ class Assessment:
     ``over``: above the threshold at which it counts as full. ``held``: still above the lower one at which a finding
     stays. ``confidence`` from 0 to 1 is the share of the signals for this resource that were measured and agree.
     ``certain``: one interval is enough, as the system itself has said so (an error, a limit that cannot be met).
+    ``advice`` may be a function, which is called only where the advice is shown: making it takes time.
     """
 
     bottleneck: str
@@ -35,9 +37,14 @@ class Assessment:
     over: bool
     held: bool
     evidence: tuple[Evidence, ...]
-    advice: Message
+    advice: Message | Callable[[], Message]
     confidence: float
     certain: bool = False
+
+
+def exceeds(value: float | None, threshold: float) -> bool | None:
+    """A vote: whether the value is above the threshold; ``None`` where it was not measured."""
+    return None if value is None else value > threshold
 
 
 def agreement(*votes: bool | None) -> float:
@@ -101,7 +108,8 @@ class Latch:
         if self._since is None or self._newest is None:
             return None
         if self._advice is None or not self._advised:
-            self._advice, self._advised = self._newest.advice, ADVICE_EVERY
+            advice = self._newest.advice
+            self._advice, self._advised = advice if isinstance(advice, Message) else advice(), ADVICE_EVERY
         self._advised -= 1
         now = self._newest
         return Finding(

@@ -1,7 +1,7 @@
 """The generator's own supplies: local ports and file descriptors, without which it cannot open connections."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message, sentences
 from loadtop.i18n.message import Parameter
@@ -22,26 +22,28 @@ def assess_ports(measured: Measured) -> Assessment | None:
     if load is None or load.generator is None:
         return None
     generator = load.generator
-    share = _share(generator.ports_used, generator.ports_limit)
+    used, limit = generator.ports_used, generator.ports_limit
+    share = None if used is None or not limit else 100.0 * used / limit
     failed = (rates.failed if rates is not None else None) or 0.0
     refused = load.no_local_port and failed > 0
     if share is None and not refused:
         return None
-    evidence: list[Evidence] = []
-    if share is not None:
-        evidence.append(
-            Evidence("generator.ports_pct", "generator", share, PORTS_PCT, "%", "loadtop: 80 % of the port range")
-        )
-    if refused:
-        evidence.append(Evidence("load.failed_s", "load", failed, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left"))
     return Assessment(
         "client-ports",
         None,
         over=refused or (share is not None and share > PORTS_PCT),
         held=refused or (share is not None and share > PORTS_CLEAR_PCT),
-        evidence=tuple(evidence),
-        advice=_ports_advice(load, generator),
-        confidence=agreement(refused, None if share is None else share > PORTS_PCT),
+        evidence=(
+            *evidence_of(
+                "generator", ("generator.ports_pct", share, PORTS_PCT, "%", "loadtop: 80 % of the port range")
+            ),
+            *evidence_of(
+                "load",
+                ("load.failed_s", failed if refused else None, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left"),
+            ),
+        ),
+        advice=lambda: _ports_advice(load, generator),
+        confidence=agreement(refused, exceeds(share, PORTS_PCT)),
         certain=refused,
     )
 
@@ -52,10 +54,11 @@ def assess_files(measured: Measured) -> Assessment | None:
     if load is None or load.generator is None:
         return None
     generator = load.generator
-    if generator.files_used is None or not generator.files_limit:
+    limit = generator.files_limit
+    if generator.files_used is None or not limit:
         return None
     workers = max(1, len(generator.worker_cpu_s))
-    room = max(0, generator.files_limit - FILES_SPARE)
+    room = max(0, limit - FILES_SPARE)
     wanted = -(-load.concurrency // workers) if load.concurrency is not None and load.rate is None else None
     wanted = load.refused_connections or wanted
     connections, flying = load.connections or 0, load.in_flight or 0
@@ -69,34 +72,22 @@ def assess_files(measured: Measured) -> Assessment | None:
         None,
         over=short or used_up,
         held=short or used_up,
-        evidence=(
-            Evidence(
-                "generator.connections", "generator", asked, room, "conn", f"limit of files less {FILES_SPARE} in use"
-            ),
-            Evidence("generator.files", "generator", generator.files_used, generator.files_limit, "files", "ulimit -n"),
+        evidence=evidence_of(
+            "generator",
+            ("generator.connections", asked, room, "conn", f"limit of files less {FILES_SPARE} in use"),
+            ("generator.files", generator.files_used, limit, "files", "ulimit -n"),
         ),
-        advice=_files_advice(generator.files_limit, room, wanted, workers),
+        advice=lambda: _files_advice(limit, room, wanted, workers),
         confidence=agreement(short),
         certain=short,
     )
 
 
-def _workers(wanted: int | None, room: int, now: int) -> int:
-    """How many generator processes have descriptors enough, where each of ``now`` wants so many connections."""
-    return now + 1 if wanted is None or not room else max(now + 1, -(-wanted * now // room))
-
-
-def _share(used: int | None, limit: int | None) -> float | None:
-    return None if used is None or not limit else 100.0 * used / limit
-
-
 def _files_advice(limit: int, room: int, wanted: int | None, workers: int) -> Message:
-    figures: dict[str, Parameter] = {
-        "limit": limit,
-        "room": room,
-        "raised": max(2 * limit, (wanted or 0) + FILES_SPARE),
-        "workers": _workers(wanted, room, workers),
-    }
+    """``wanted`` connections of each of ``workers`` processes."""
+    enough = workers + 1 if wanted is None or not room else max(workers + 1, -(-wanted * workers // room))
+    raised = max(2 * limit, (wanted or 0) + FILES_SPARE)
+    figures: dict[str, Parameter] = {"limit": limit, "room": room, "raised": raised, "workers": enough}
     if wanted is None:
         return Message(
             "One generator process may open {limit} files, enough for {room} connections: raise the limit "

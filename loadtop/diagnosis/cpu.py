@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
+from loadtop.diagnosis.finding import Evidence, evidence_of
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message, sentences
 from loadtop.model import LOADTOP, OTHER, LoadSample
@@ -44,24 +44,21 @@ def assess_all(_: Measured, host: HostView) -> Assessment | None:
     cores = len(rates.cores) or sample.facts.cores
     running = None if sample.scheduler is None else sample.scheduler.running
     stall = None if rates.pressure is None else rates.pressure.cpu_some
-    queued = None if running is None else running > cores
-    stalled = None if stall is None else stall > STALL_PCT
+    queued, stalled = exceeds(running, cores), exceeds(stall, STALL_PCT)
     wanted = queued is not False or stalled is not False
     busy = rates.cpu.busy
-    evidence = [Evidence("cpu.busy_pct", host.name, busy, BUSY_PCT, "%", "PCP cpu/util: over 90 %")]
-    if running is not None:
-        evidence.append(Evidence("running", host.name, running, cores, "tasks", "USE method: run queue > cores"))
-    if stall is not None:
-        evidence.append(
-            Evidence("pressure.cpu_some_pct", host.name, stall, STALL_PCT, "%", "check_psi: cpu some over 10 %")
-        )
     return Assessment(
         "cpu",
         host.name,
         over=busy > BUSY_PCT and wanted,
         held=busy > BUSY_CLEAR_PCT,
-        evidence=tuple(evidence),
-        advice=sentences(MORE_CPU, *_others(host, cores)),
+        evidence=evidence_of(
+            host.name,
+            ("cpu.busy_pct", busy, BUSY_PCT, "%", "PCP cpu/util: over 90 %"),
+            ("running", running, cores, "tasks", "USE method: run queue > cores"),
+            ("pressure.cpu_some_pct", stall, STALL_PCT, "%", "check_psi: cpu some over 10 %"),
+        ),
+        advice=lambda: sentences(MORE_CPU, *_others(host, cores)),
         confidence=agreement(queued, stalled),
     )
 
@@ -85,32 +82,42 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     filled = share >= PROCESS_PCT or bound > 0 if rates.processes is not None else True
     single = process is not None and threads == 1 and share >= CORE_PCT
     alone = rates.cpu.busy < (BUSY_PCT if single else MEAN_PCT) and waiting and filled
-    evidence = [
-        Evidence(f"core{fullest.id}.busy_pct", host.name, fullest.shares.busy, CORE_PCT, "%", "PCP percpu/some_util"),
-        Evidence("cpu.busy_pct", host.name, rates.cpu.busy, MEAN_PCT, "%", "loadtop, calibrated", below=True),
-    ]
-    advice = Message("A single-threaded part fills one core while the others idle: let more processes share its work.")
-    if process is not None:
-        advice = Message(
-            "{name} (pid {pid}) fills one core while the others idle: let more processes share its work.",
-            name=process.process.name,
-            pid=process.process.pid,
-        )
-        evidence.append(Evidence("process.cpu_pct", host.name, share, PROCESS_PCT, "%", "loadtop, calibrated"))
-    if bound > 1 and share < PROCESS_PCT:
-        advice = Message(
-            "The {bound} processes of the web server share one core while the others idle: "
-            "let them use more (cpuset, taskset, CPUAffinity).",
-            bound=bound,
-        )
     return Assessment(
         "cpu-core",
         host.name,
         over=(single or fullest.shares.busy > CORE_PCT) and alone,
         held=(single or fullest.shares.busy > CORE_CLEAR_PCT) and alone,
-        evidence=tuple(evidence),
-        advice=advice,
+        evidence=(
+            Evidence(
+                f"core{fullest.id}.busy_pct", host.name, fullest.shares.busy, CORE_PCT, "%", "PCP percpu/some_util"
+            ),
+            Evidence("cpu.busy_pct", host.name, rates.cpu.busy, MEAN_PCT, "%", "loadtop, calibrated", below=True),
+            *evidence_of(
+                host.name,
+                ("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
+            ),
+        ),
+        advice=lambda: _core_advice(process, bound if share < PROCESS_PCT else 0),
         confidence=agreement(None if process is None else share >= PROCESS_PCT and threads == 1),
+    )
+
+
+def _core_advice(process: ProcessRates | None, bound: int) -> Message:
+    """``bound`` processes share the core."""
+    if bound > 1:
+        return Message(
+            "The {bound} processes of the web server share one core while the others idle: "
+            "let them use more (cpuset, taskset, CPUAffinity).",
+            bound=bound,
+        )
+    if process is None:
+        return Message(
+            "A single-threaded part fills one core while the others idle: let more processes share its work."
+        )
+    return Message(
+        "{name} (pid {pid}) fills one core while the others idle: let more processes share its work.",
+        name=process.process.name,
+        pid=process.process.pid,
     )
 
 

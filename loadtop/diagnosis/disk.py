@@ -5,8 +5,8 @@ whose they are. What decides is that the server's processes wait for it: by Litt
 then found where the time goes.
 """
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message
 from loadtop.i18n.message import Parameter
@@ -53,21 +53,20 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     crowded = waits >= AWAIT_MS or (slowest.queue or 0.0) >= QUEUE
     stall = None if rates.pressure is None else rates.pressure.io_some
     name = f"disk.{slowest.name}"
-    evidence = [
-        Evidence(f"{name}.util_pct", host.name, util, UTIL_PCT, "%", "PCP perdisk: 95 % and waits"),
-        Evidence(f"{name}.await_ms", host.name, waits, AWAIT_MS, "ms", "Zabbix: await over 20 ms"),
-        Evidence("blocked", host.name, blocked, most, "tasks", "loadtop: server processes that wait for a disk"),
-    ]
-    if stall is not None:
-        evidence.append(Evidence("pressure.io_some_pct", host.name, stall, STALL_PCT, "%", "check_psi: a vote only"))
     return Assessment(
         NAME,
         host.name,
         over=util > UTIL_PCT and crowded and blocked >= most,
         held=util > UTIL_CLEAR_PCT and blocked >= _least(flying, BLOCKED_CLEAR_SHARE),
-        evidence=tuple(evidence),
-        advice=_advice(slowest, blocked, flying),
-        confidence=agreement(waits >= AWAIT_MS, None if stall is None else stall > STALL_PCT),
+        evidence=evidence_of(
+            host.name,
+            (f"{name}.util_pct", util, UTIL_PCT, "%", "PCP perdisk: 95 % and waits"),
+            (f"{name}.await_ms", waits, AWAIT_MS, "ms", "Zabbix: await over 20 ms"),
+            ("blocked", blocked, most, "tasks", "loadtop: server processes that wait for a disk"),
+            ("pressure.io_some_pct", stall, STALL_PCT, "%", "check_psi: a vote only"),
+        ),
+        advice=lambda: _advice(slowest, blocked, flying),
+        confidence=agreement(waits >= AWAIT_MS, exceeds(stall, STALL_PCT)),
     )
 
 

@@ -1,7 +1,7 @@
 """The load generator: when it is full, every figure is about itself and not about the server."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.throttled import PERIODS_CLEAR_PCT, PERIODS_PCT
 from loadtop.diagnosis.verdict import Family, Verdict, Where
 from loadtop.i18n import Message
@@ -38,49 +38,48 @@ def assess_process(measured: Measured) -> Assessment | None:
     missed = generator.unsent or 0.0
     due = (rates.rps or 0.0) + missed
     unsent = 100.0 * missed / due if due else 0.0
-    full = generator.busiest > WORKER_PCT
-    late = unsent > UNSENT_PCT
+    full, late = generator.busiest > WORKER_PCT, unsent > UNSENT_PCT
     stopped = 0.0 if generator.throttled is None or _shares_a_quota(measured) else generator.throttled
-    evidence = [
-        Evidence("generator.worker_cpu_pct", "generator", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
-    ]
-    if stopped > PERIODS_CLEAR_PCT:
-        evidence.insert(
-            0,
-            Evidence(
-                "generator.throttled_pct", "generator", stopped, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"
-            ),
-        )
-    if late:
-        evidence.append(Evidence("generator.unsent_pct", "generator", unsent, UNSENT_PCT, "%", "loadtop, calibrated"))
-    advice = Message(
-        "The load generator is full, the server may do more: use --workers {workers}, or generate from another "
-        "machine.",
-        workers=generator.workers + 1,
-    )
-    if measured.load is not None and measured.load.engine != "builtin":
-        advice = Message(
-            "The load generator is full, the server may do more: give {engine} more threads or processes, where it can "
-            "have them, or generate from another machine.",
-            engine=measured.load.engine,
-        )
-    if stopped > PERIODS_PCT:
-        advice = Message(
-            "The load generator's own CPU quota stops it in {share:.0f} % of the periods, the server may do more: "
-            "raise that quota (CPUQuota, docker --cpus), or generate from another machine.",
-            share=stopped,
-        )
     return Assessment(
         NAME,
         None,
         over=full or late or stopped > PERIODS_PCT,
         held=generator.busiest > WORKER_CLEAR_PCT or late or stopped > PERIODS_CLEAR_PCT,
-        evidence=tuple(evidence),
-        advice=advice,
-        confidence=agreement(
-            full or stopped > PERIODS_PCT,
-            None if generator.loop_delay_ms is None else generator.loop_delay_ms > DELAY_MS,
+        evidence=evidence_of(
+            "generator",
+            (
+                "generator.throttled_pct",
+                stopped if stopped > PERIODS_CLEAR_PCT else None,
+                PERIODS_PCT,
+                "%",
+                "awesome-prometheus-alerts: 25 %",
+            ),
+            ("generator.worker_cpu_pct", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
+            ("generator.unsent_pct", unsent if late else None, UNSENT_PCT, "%", "loadtop, calibrated"),
         ),
+        advice=lambda: _advice(measured, generator.workers, stopped),
+        confidence=agreement(full or stopped > PERIODS_PCT, exceeds(generator.loop_delay_ms, DELAY_MS)),
+    )
+
+
+def _advice(measured: Measured, workers: int, stopped: float) -> Message:
+    """``stopped``: percent of the periods."""
+    if stopped > PERIODS_PCT:
+        return Message(
+            "The load generator's own CPU quota stops it in {share:.0f} % of the periods, the server may do more: "
+            "raise that quota (CPUQuota, docker --cpus), or generate from another machine.",
+            share=stopped,
+        )
+    if measured.load is not None and measured.load.engine != "builtin":
+        return Message(
+            "The load generator is full, the server may do more: give {engine} more threads or processes, where it can "
+            "have them, or generate from another machine.",
+            engine=measured.load.engine,
+        )
+    return Message(
+        "The load generator is full, the server may do more: use --workers {workers}, or generate from another "
+        "machine.",
+        workers=workers + 1,
     )
 
 
@@ -103,7 +102,7 @@ def assess_machine(measured: Measured, host: HostView) -> Assessment | None:
         host.name,
         over=busy > MACHINE_PCT and felt,
         held=busy > MACHINE_CLEAR_PCT and felt,
-        evidence=(Evidence("cpu.busy_pct", host.name, busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
+        evidence=evidence_of(host.name, ("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6: leave 20 % idle")),
         advice=Message(
             "{host}, which generates the load, is nearly full: use another or a further machine for that.",
             host=host.name,

@@ -1,7 +1,7 @@
 """The accept queue of the server's port: it overflows when connections come in bursts larger than its backlog."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message, sentences
 from loadtop.model import Listener
@@ -28,24 +28,21 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     port = None if measured.load is None or measured.load.server is None else measured.load.server.port
     own = next((each for each in listeners if each.port == port), None)
     others = [each for each in listeners if each.port != port and _is_full(each)]
+    queue, room = (None, 0) if own is None else (own.queue, own.backlog or 0)
     ours = own is None or own.queue > 0 or not (others or _has_room(measured, own))
-    evidence = [
-        Evidence("tcp.listen_overflows_s", host.name, overflows, OVERFLOWS_S, "/s", "PCP tcplistenoverflows: any")
-    ]
-    if own is not None:
-        evidence.append(
-            Evidence("tcp.accept_queue", host.name, own.queue, own.backlog or 0, "conn", "ss -ltn: Recv-Q, Send-Q")
-        )
-    if rates.tcp.listen_drops is not None:
-        evidence.append(Evidence("tcp.listen_drops_s", host.name, rates.tcp.listen_drops, 0, "/s", "netdata: over 1/s"))
     return Assessment(
         NAME,
         host.name,
         over=overflows > OVERFLOWS_S and ours,
         held=overflows > OVERFLOWS_S and ours,
-        evidence=tuple(evidence),
-        advice=_advice(measured, own),
-        confidence=agreement(None if own is None else _is_full(own), None if own is None else own.queue > 0),
+        evidence=evidence_of(
+            host.name,
+            ("tcp.listen_overflows_s", overflows, OVERFLOWS_S, "/s", "PCP tcplistenoverflows: any"),
+            ("tcp.accept_queue", queue, room, "conn", "ss -ltn: Recv-Q, Send-Q"),
+            ("tcp.listen_drops_s", rates.tcp.listen_drops, 0, "/s", "netdata: over 1/s"),
+        ),
+        advice=lambda: _advice(measured, own),
+        confidence=agreement(None if own is None else _is_full(own), exceeds(queue, 0)),
     )
 
 

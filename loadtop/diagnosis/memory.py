@@ -1,7 +1,7 @@
 """Memory that is too small without swap: pages are reclaimed and soon read again, while tasks wait for that."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
+from loadtop.diagnosis.finding import Evidence, evidence_of
 from loadtop.diagnosis.memory_room import fewer_workers
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message, sentences
@@ -38,35 +38,30 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
     filled = None
     if group is not None and group.memory_limit_kb and group.memory_used_kb is not None:
         filled = 100.0 * group.memory_used_kb / group.memory_limit_kb
-    again = max(
-        (value for value in (paging.refaults_pages, paging.direct_reclaimed_pages) if value is not None), default=None
-    )
-    stall = _stall(host)
-    if again is None:
+    wanted_again = [pages for pages in (paging.refaults_pages, paging.direct_reclaimed_pages) if pages is not None]
+    if not wanted_again:
         return None
+    again, stall = max(wanted_again), _stall(host)
     tight = (left is not None and left < AVAILABLE_PCT) or (filled is not None and filled > GROUP_PCT)
     evidence: list[Evidence] = []
     if left is not None and (filled is None or left < AVAILABLE_PCT):
         evidence.append(
             Evidence("memory.available_pct", host.name, left, AVAILABLE_PCT, "%", "netdata: below 10 %", below=True)
         )
-    if filled is not None:
-        evidence.append(Evidence("cgroup.memory_pct", host.name, filled, GROUP_PCT, "%", "netdata: cgroup over 90 %"))
-    evidence.append(Evidence("memory.refaults_s", host.name, again, REFAULTS_S, "pages/s", "loadtop, calibrated"))
-    if stall is not None:
-        evidence.append(
-            Evidence("pressure.memory_some_pct", host.name, stall, STALL_PCT, "%", "psi-notify: memory some 10 %")
-        )
+    evidence += evidence_of(
+        host.name,
+        ("cgroup.memory_pct", filled, GROUP_PCT, "%", "netdata: cgroup over 90 %"),
+        ("memory.refaults_s", again, REFAULTS_S, "pages/s", "loadtop, calibrated"),
+        ("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
+    )
     return Assessment(
         NAME,
         host.name,
         over=tight and again > REFAULTS_S and (stall is None or stall > STALL_PCT),
         held=tight and again > REFAULTS_S / 4 and (stall is None or stall > STALL_CLEAR_PCT),
         evidence=tuple(evidence),
-        advice=_advice(host),
-        confidence=agreement(
-            None if stall is None else stall > STALL_PCT, None if filled is None else filled > GROUP_PCT
-        ),
+        advice=lambda: _advice(host),
+        confidence=agreement(exceeds(stall, STALL_PCT), exceeds(filled, GROUP_PCT)),
     )
 
 

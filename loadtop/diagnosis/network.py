@@ -1,7 +1,7 @@
 """The line: an interface that carries nearly what it can."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.verdict import Family, Verdict, Where
 from loadtop.i18n import Message
 from loadtop.i18n.message import Parameter
@@ -37,20 +37,19 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
     name = f"network.{line.name}"
     out = line.tx_kb >= line.rx_kb
     carried = max(line.tx_kb, line.rx_kb) * 8 * 1024 / 1e6
-    evidence = [
-        Evidence(f"{name}.util_pct", host.name, line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
-        Evidence(f"{name}.{'tx' if out else 'rx'}_mbit_s", host.name, carried, line.link_mbit, "Mbit/s", "line speed"),
-    ]
-    if again is not None:
-        evidence.append(Evidence("tcp.retransmits_s", host.name, again, RETRANSMITS_S, "/s", "loadtop: a vote only"))
     return Assessment(
         NAME,
         host.name,
         over=line.util > UTIL_PCT,
         held=line.util > UTIL_CLEAR_PCT,
-        evidence=tuple(evidence),
-        advice=_advice(line, carried, sends=out),
-        confidence=agreement(line.util > 95.0, None if again is None else again > RETRANSMITS_S),
+        evidence=evidence_of(
+            host.name,
+            (f"{name}.util_pct", line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
+            (f"{name}.{'tx' if out else 'rx'}_mbit_s", carried, line.link_mbit, "Mbit/s", "line speed"),
+            ("tcp.retransmits_s", again, RETRANSMITS_S, "/s", "loadtop: a vote only"),
+        ),
+        advice=lambda: _advice(line, carried, sends=out),
+        confidence=agreement(line.util > 95.0, exceeds(again, RETRANSMITS_S)),
     )
 
 

@@ -1,7 +1,7 @@
 """Processor time that the hypervisor gave to others while this machine wanted it."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message
 from loadtop.rates.measured import HostView, Measured
@@ -22,27 +22,28 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
     cpu = None if host.rates is None else host.rates.cpu
     if cpu is None or cpu.steal is None:
         return None
-    wanted = cpu.busy + cpu.steal
+    steal, wanted = cpu.steal, cpu.busy + cpu.steal
     sample = host.sample
     running = None if sample is None or sample.scheduler is None else sample.scheduler.running
     cores = 1 if sample is None else sample.facts.cores
     return Assessment(
         NAME,
         host.name,
-        over=cpu.steal > STEAL_PCT and wanted > WANTED_PCT,
-        held=cpu.steal > STEAL_CLEAR_PCT and wanted > WANTED_CLEAR_PCT,
-        evidence=(
-            Evidence("cpu.steal_pct", host.name, cpu.steal, STEAL_PCT, "%", "netdata: steal over 10 %"),
-            Evidence("cpu.wanted_pct", host.name, wanted, WANTED_PCT, "%", "PCP cpu/util, with what is stolen"),
+        over=steal > STEAL_PCT and wanted > WANTED_PCT,
+        held=steal > STEAL_CLEAR_PCT and wanted > WANTED_CLEAR_PCT,
+        evidence=evidence_of(
+            host.name,
+            ("cpu.steal_pct", steal, STEAL_PCT, "%", "netdata: steal over 10 %"),
+            ("cpu.wanted_pct", wanted, WANTED_PCT, "%", "PCP cpu/util, with what is stolen"),
         ),
-        advice=Message(
+        advice=lambda: Message(
             "The hypervisor gives {share:.0f} % of this machine's CPU away, about {lost:.1f} of {cores} cores: "
             "move to another machine, or pay for dedicated cores.",
-            share=cpu.steal,
-            lost=cpu.steal * cores / 100,
+            share=steal,
+            lost=steal * cores / 100,
             cores=cores,
         ),
-        confidence=agreement(None if running is None else running > cores),
+        confidence=agreement(exceeds(running, cores)),
     )
 
 

@@ -5,7 +5,7 @@ same).
 """
 
 from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.memory_room import fewer_workers
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.rates.measured import HostView, Measured
@@ -36,29 +36,24 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
     traffic = rates.paging.swap_in_kb + rates.paging.swap_out_kb
     faults = rates.paging.major_faults
     stall = None if rates.pressure is None else rates.pressure.memory_some
-    felt = [value >= limit for value, limit in ((stall, STALL_PCT), (faults, FAULTS_S)) if value is not None]
+    stalled = None if stall is None else stall >= STALL_PCT
+    faulted = None if faults is None else faults >= FAULTS_S
     own = None if rates.cgroup is None or rates.cgroup.pressure is None else rates.cgroup.pressure.memory_some
     others = own is not None and own < OWN_STALL_PCT
-    evidence = [
-        Evidence("swap.in_kb_s", host.name, rates.paging.swap_in_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
-        Evidence("swap.out_kb_s", host.name, rates.paging.swap_out_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
-    ]
-    if stall is not None:
-        evidence.append(
-            Evidence("pressure.memory_some_pct", host.name, stall, STALL_PCT, "%", "psi-notify: memory some 10 %")
-        )
-    if faults is not None:
-        evidence.append(Evidence("swap.major_faults_s", host.name, faults, FAULTS_S, "/s", "loadtop, calibrated"))
     return Assessment(
         NAME,
         host.name,
-        over=traffic > TRAFFIC_KB_S and (any(felt) or not felt) and not others,
+        over=traffic > TRAFFIC_KB_S and (stalled or faulted or stalled is faulted is None) and not others,
         held=traffic > TRAFFIC_KB_S / 4 and not others,
-        evidence=tuple(evidence),
-        advice=fewer_workers(host, swapping=True),
-        confidence=agreement(
-            None if stall is None else stall >= STALL_PCT, None if faults is None else faults >= FAULTS_S
+        evidence=evidence_of(
+            host.name,
+            ("swap.in_kb_s", rates.paging.swap_in_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
+            ("swap.out_kb_s", rates.paging.swap_out_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
+            ("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
+            ("swap.major_faults_s", faults, FAULTS_S, "/s", "loadtop, calibrated"),
         ),
+        advice=lambda: fewer_workers(host, swapping=True),
+        confidence=agreement(stalled, faulted),
     )
 
 

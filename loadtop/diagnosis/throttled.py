@@ -1,7 +1,7 @@
 """The web server's CPU quota: its control group has used up its time and must stand still until the next period."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message, sentences
 from loadtop.model import CgroupLimits
@@ -21,25 +21,24 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
     """``throttled`` for one machine: the quota stops the server in many periods, for a time that is felt."""
     rates, sample = host.rates, host.sample
     group = None if sample is None else sample.cgroup
-    if rates is None or rates.cgroup is None or rates.cgroup.throttled is None or group is None:
+    if rates is None or rates.cgroup is None or rates.cgroup.throttled is None:
         return None
-    if group.cpu_quota_us is None:
+    if group is None or group.cpu_quota_us is None:
         return None
     share, lost = rates.cgroup.throttled, rates.cgroup.throttled_ms
     felt = lost is None or lost > LOST_MS_S
-    evidence = [
-        Evidence("cgroup.throttled_pct", host.name, share, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
-    ]
-    if lost is not None:
-        evidence.append(Evidence("cgroup.throttled_ms_s", host.name, lost, LOST_MS_S, "ms/s", "loadtop, calibrated"))
     return Assessment(
         NAME,
         host.name,
         over=share > PERIODS_PCT and felt,
         held=share > PERIODS_CLEAR_PCT,
-        evidence=tuple(evidence),
-        advice=_advice(group, share),
-        confidence=agreement(None if lost is None else felt, share > 2 * PERIODS_PCT),
+        evidence=evidence_of(
+            host.name,
+            ("cgroup.throttled_pct", share, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
+            ("cgroup.throttled_ms_s", lost, LOST_MS_S, "ms/s", "loadtop, calibrated"),
+        ),
+        advice=lambda: _advice(group, share),
+        confidence=agreement(exceeds(lost, LOST_MS_S), share > 2 * PERIODS_PCT),
     )
 
 

@@ -133,7 +133,7 @@ def _judge(
         over=free and felt and share > WAITING_PCT and slower > SLOWER,
         held=felt and share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR,
         evidence=tuple(evidence),
-        advice=_advice(measured, flying, served, rps),
+        advice=lambda: _advice(measured, flying, served, rps),
         confidence=agreement(flat is not None or None, abs(flying - seen) <= 0.25 * max(1, seen)),
     )
 

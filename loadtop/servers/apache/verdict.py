@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
 from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.finding import Evidence, evidence_of
 from loadtop.diagnosis.memory_room import room_for
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message, sentences
@@ -46,7 +46,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
         host.name,
         over=queue > QUEUE,
         held=queue > QUEUE,
-        evidence=(Evidence("tcp.accept_queue", host.name, queue, QUEUE, "conn", "loadtop, calibrated"),),
+        evidence=evidence_of(host.name, ("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated")),
         advice=Message(
             "The status page cannot answer and connections wait to be accepted: raise MaxRequestWorkers as far as "
             "memory allows."
@@ -69,22 +69,19 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue
     if not waits and not alone and (flying is None or flying < page.capacity):
         taken = max(0, taken - 1)
     wanted = 100.0 * (taken + waits) / page.capacity if page.capacity else 0.0
-    evidence = [
-        Evidence("apache.full_pct", host.name, page.full, FULL_PCT, "%", "Linuxfabrik: 95 % of the slots"),
-        Evidence("apache.busy", host.name, page.busy + page.graceful, page.capacity, "slots", "scoreboard"),
-    ]
-    if queue is not None:
-        evidence.append(
-            Evidence("tcp.accept_queue", host.name, queue, QUEUE, "conn", "loadtop, calibrated"),
-        )
     return Assessment(
         VERDICT,
         host.name,
         over=wanted >= FULL_PCT and backs_up(measured, page.capacity),
         held=wanted >= FULL_CLEAR_PCT,
-        evidence=tuple(evidence),
-        advice=_advice(measured, host, page),
-        confidence=agreement(None if queue is None else queue > QUEUE, page.idle == 0 and page.open == 0),
+        evidence=evidence_of(
+            host.name,
+            ("apache.full_pct", page.full, FULL_PCT, "%", "Linuxfabrik: 95 % of the slots"),
+            ("apache.busy", page.busy + page.graceful, page.capacity, "slots", "scoreboard"),
+            ("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),
+        ),
+        advice=lambda: _advice(measured, host, page),
+        confidence=agreement(exceeds(queue, QUEUE), page.idle == 0 and page.open == 0),
     )
 
 

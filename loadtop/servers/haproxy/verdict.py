@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from loadtop.diagnosis.assessment import Assessment, agreement
+from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
 from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message, plural, sentences
 from loadtop.model import Role
@@ -40,11 +40,6 @@ def _queued(measured: Measured, host: HostView, line: HaproxyProxy, lines: Seque
     slots = sum(server.session_limit or 0 for server in servers)
     busy = sum(server.sessions for server in servers)
     queue = line.queue or 0
-    evidence = [Evidence("haproxy.queue", host.name, queue, QUEUE, "requests", "awesome-prometheus-alerts: any over 0")]
-    if slots:
-        evidence.append(Evidence("haproxy.sessions", host.name, busy, slots, "sessions", "HAProxy: maxconn of servers"))
-    if line.queue_ms is not None:
-        evidence.append(Evidence("haproxy.queue_ms", host.name, line.queue_ms, 0, "ms", "HAProxy: qtime"))
     load = measured.load
     held = queue > QUEUE
     return Assessment(
@@ -52,10 +47,15 @@ def _queued(measured: Measured, host: HostView, line: HaproxyProxy, lines: Seque
         host.name,
         over=held and backs_up(measured, busy),
         held=held,
-        evidence=tuple(evidence),
-        advice=_advice(line, servers, busy, slots),
+        evidence=evidence_of(
+            host.name,
+            ("haproxy.queue", queue, QUEUE, "requests", "awesome-prometheus-alerts: any over 0"),
+            ("haproxy.sessions", busy if slots else None, slots, "sessions", "HAProxy: maxconn of servers"),
+            ("haproxy.queue_ms", line.queue_ms, 0, "ms", "HAProxy: qtime"),
+        ),
+        advice=lambda: _advice(line, servers, busy, slots),
         confidence=agreement(
-            busy >= slots if slots else None, None if load is None or load.in_flight is None else load.in_flight > queue
+            busy >= slots if slots else None, None if load is None else exceeds(load.in_flight, queue)
         ),
     )
 
@@ -91,9 +91,10 @@ def _fronted(host: HostView, front: HaproxyProxy) -> Assessment:
         host.name,
         over=share >= FULL_PCT,
         held=share >= FRONTEND_CLEAR_PCT,
-        evidence=(
-            Evidence("haproxy.full_pct", host.name, share, FULL_PCT, "%", "Linuxfabrik: 95 % of maxconn"),
-            Evidence("haproxy.sessions", host.name, front.sessions, most, "sessions", "HAProxy: maxconn"),
+        evidence=evidence_of(
+            host.name,
+            ("haproxy.full_pct", share, FULL_PCT, "%", "Linuxfabrik: 95 % of maxconn"),
+            ("haproxy.sessions", front.sessions, most, "sessions", "HAProxy: maxconn"),
         ),
         advice=Message(
             "HAProxy's frontend {frontend} takes no more than its {most} connections: raise its maxconn (and the "

@@ -2,7 +2,7 @@
 
 from loadtop.diagnosis.assessment import Assessment, agreement
 from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.finding import evidence_of
 from loadtop.diagnosis.memory_room import room_for
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message, plural, sentences
@@ -51,8 +51,21 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
         host.name,
         over=full and waits and (most is None or backs_up(measured, most)),
         held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or _wanted(pool) >= CLEAR_PCT),
-        evidence=tuple(_evidence(host, pool, callers)),
-        advice=_advice(measured, host, pool),
+        evidence=evidence_of(
+            host.name,
+            ("fpm.full_pct", taken, FULL_PCT, "%", "every child of the pool is busy"),
+            ("fpm.active", None if taken is None else pool.active, most or 0, "children", "php-fpm: pm.max_children"),
+            ("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
+            ("fpm.silent_s", pool.silent_s, 0, "s", "the status page needs a child too"),
+            (
+                "fpm.callers",
+                None if most is None else callers,
+                most or 0,
+                "requests",
+                "loadtop: those that want a child",
+            ),
+        ),
+        advice=lambda: _advice(measured, host, pool),
         confidence=agreement(bool(queue) or None, bool(fullest.per_second["max_children_reached"]) or None, crowded),
     )
 
@@ -61,25 +74,6 @@ def _wanted(pool: FpmPool) -> float:
     """Percent of the children that requests take or wait for, without the one of the status page."""
     most = pool.most_children
     return 100.0 * ((pool.active or 0) - 1 + (pool.listen_queue or 0)) / most if most else 0.0
-
-
-def _evidence(host: HostView, pool: FpmPool, callers: int | None) -> list[Evidence]:
-    taken, most = pool.full, pool.most_children
-    found: list[Evidence] = []
-    if taken is not None and pool.active is not None and most is not None:
-        found += [
-            Evidence("fpm.full_pct", host.name, taken, FULL_PCT, "%", "every child of the pool is busy"),
-            Evidence("fpm.active", host.name, pool.active, most, "children", "php-fpm: pm.max_children"),
-        ]
-    if pool.listen_queue is not None:
-        found.append(
-            Evidence("fpm.listen_queue", host.name, pool.listen_queue, QUEUE, "conn", "Linuxfabrik: any over 0")
-        )
-    if pool.silent_s is not None:
-        found.append(Evidence("fpm.silent_s", host.name, pool.silent_s, 0, "s", "the status page needs a child too"))
-    if callers is not None and most is not None:
-        found.append(Evidence("fpm.callers", host.name, callers, most, "requests", "loadtop: those that want a child"))
-    return found
 
 
 def _callers(measured: Measured, host: HostView) -> int | None:
