@@ -60,12 +60,13 @@ class EngineProcess:
         self.lines: deque[str] = deque(maxlen=60)
         self.missing = ""
         """The program that is not installed there."""
+        self.tool_ended = False
+        """Whether the tool has ended, though cleaning up may still take a while."""
         self._script = script
         self._arguments = arguments
         self._on_data = on_data
         self._term_s = term_s
         self._process = GuardedProcess()
-        self._tool_ended = False
         self._error_lines = LineSplitter()
         self._input: asyncio.WriteTransport | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -77,11 +78,6 @@ class EngineProcess:
     def ended(self) -> bool:
         """Whether it has ended and all its output has been read."""
         return self._ended.is_set()
-
-    @property
-    def tool_ended(self) -> bool:
-        """Whether the tool has ended, though cleaning up may still take a while."""
-        return self._tool_ended or self.ended
 
     @property
     def pid(self) -> int | None:
@@ -166,6 +162,7 @@ class EngineProcess:
             await asyncio.gather(_read_pipe(errors, self._take_errors), _read_pipe(output, self._on_data))
             self._take_errors(b"\n")
         finally:
+            self.tool_ended = True
             self._ended.set()
             self._port_known.set()
 
@@ -180,7 +177,7 @@ class EngineProcess:
             self._forwarded_port = int(found[1])
             self._port_known.set()
         elif event == "loadtop:ended":
-            self._tool_ended = True
+            self.tool_ended = True
         elif event == "loadtop:missing":
             self.missing = value
         else:

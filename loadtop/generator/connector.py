@@ -22,8 +22,7 @@ _MAX_TUNNEL_RESPONSE = 65536
 
 
 class Connector:
-    """Gives connections their transports. ``failed`` is called, never from within :meth:`connect`, for those that get
-    none."""
+    """Gives connections their transports; ``failed`` gets those that have none, never from within :meth:`connect`."""
 
     def __init__(
         self, plan: Plan, loop: asyncio.AbstractEventLoop, failed: Callable[[Connection, BaseException], None]
@@ -38,10 +37,7 @@ class Connector:
         self._prepare = self._prepare_socket if plan.bind or plan.socket_buffer else None
 
     async def resolve(self) -> None:
-        """Look up every host once.
-
-        :raises PlanError: for an unknown host or TLS options that are not possible
-        """
+        """Look up every host once. Raises PlanError for an unknown host or TLS options that are not possible."""
         for target in self._plan.targets:
             origin = target.origin
             if origin.scheme == "https" and self._context is None:

@@ -39,9 +39,7 @@ class EventHandler(Protocol):
 
 class TimerFd:
     """A kernel timer (timerfd_create(2)): its descriptor ``number`` becomes readable at the time that was set last.
-
-    :raises OSError: where the system has no such timers
-    """
+    Raises OSError where the system has no such timers."""
 
     def __init__(self) -> None:
         try:
@@ -86,10 +84,6 @@ class EpollSelector(BaseSelector):
         """By descriptor. An entry may belong to a closed socket, for which epoll returns no more events."""
         self.watch = self._epoll.register
         self.rewatch = self._epoll.modify
-
-    @staticmethod
-    def available() -> bool:
-        return hasattr(select, "epoll")
 
     def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
         """Serve the handlers until the event loop has something to do, at most ``timeout`` seconds."""

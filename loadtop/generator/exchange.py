@@ -138,10 +138,7 @@ class ResponseParser:
         self.complete = self.extra = self.chunked = self.headers_done = self.persistent = False
 
     def feed(self, data: bytes) -> None:
-        """Parse the next bytes.
-
-        :raises InvalidResponseError: where they are not HTTP
-        """
+        """Parse the next bytes. Raises InvalidResponseError where they are not HTTP."""
         if not self.headers_done:
             if not self.received:
                 self._prefix = data[: data.find(b"\r\n\r\n") + 4]

@@ -169,10 +169,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str, bodies: Sequence[bytes] = ()) -> Self:
-        """Return the plan that :meth:`to_json` wrote, with its bodies.
-
-        :raises PlanError: for anything else
-        """
+        """Return the plan that :meth:`to_json` wrote, with its bodies. Raises PlanError for anything else."""
         import msgspec
 
         try:

@@ -117,8 +117,7 @@ class LoadPool:
                 return
 
     async def _add_worker(self) -> bool:
-        """Start a worker; when it is ready, the others give it its part of the load. Return whether more workers can
-        be started."""
+        """Start a worker and give it its part of the load. Return whether more workers can be started."""
         joining = self._joining = self._new_worker(len(self._workers))
         try:
             await self._start(joining, joining.number + 1)
@@ -185,8 +184,7 @@ class LoadPool:
                 pass
 
     def take(self) -> LoadSample | None:
-        """Return the load now, or at the end of a step. Latencies are those of all requests that ended since the last
-        call."""
+        """Return the load now, or at the end of a step. Latencies are those since the last call."""
         statuses, more = self._steps.take([worker.progress for worker in self._workers])
         sample = aggregate(self._plan, statuses, self._problem, more=more, quota=self._quota.periods())
         if self._level is None:

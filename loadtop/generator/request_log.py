@@ -66,10 +66,7 @@ class RequestLogFiles:
         self._files: list[BinaryIO] = []
 
     def add(self) -> int:
-        """Create a file and return its descriptor, for a worker to inherit.
-
-        :raises OSError: where none can be created
-        """
+        """Create a file and return its descriptor, for a worker to inherit. Raises OSError."""
         file: BinaryIO = tempfile.TemporaryFile(prefix="loadtop-")  # noqa: SIM115 - closed by close
         self._files.append(file)
         return file.fileno()

@@ -33,8 +33,7 @@ class Results:
         self._server_from_2xx = False
         self._any_response = False
         self._last_failure: Message | None = None
-        self._status: int | None = None
-        self._statuses_differ = False
+        self._statuses: set[int] = set()
 
     def connected(self) -> None:
         self.ever_connected = True
@@ -60,10 +59,7 @@ class Results:
 
     def _describe(self, exchange: Exchange, transport: object, head: Head, parser: ResponseParser) -> None:
         success = 200 <= head.status < 300
-        if self._status is None:
-            self._status = head.status
-        elif self._status != head.status:
-            self._statuses_differ = True
+        self._statuses.add(head.status)
         if success and exchange.expected_body is None:
             self.count_hits()  # earlier responses are not compared with this length
             exchange.expected_body = head.body
@@ -135,6 +131,6 @@ class Results:
     def message(self) -> Message | None:
         if self.fatal is not None:
             return self.fatal
-        if self._status is not None and not self._statuses_differ and not 200 <= self._status < 300:
-            return status_error(self._status)
+        if len(self._statuses) == 1 and not 200 <= (status := min(self._statuses)) < 300:
+            return status_error(status)
         return self._last_failure if self.measurements.counters.requests else None

@@ -41,8 +41,7 @@ class Origin:
     @property
     def authority(self) -> str:
         """``host:port`` as in a URL, without the scheme's default port."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+        return self.address.removesuffix(f":{_PORTS[self.scheme]}")
 
     @property
     def address(self) -> str:
@@ -135,10 +134,7 @@ def basic_auth(user: str, password: str) -> str:
 
 
 def check_header(name: str, value: str) -> None:
-    """Check that the header can be sent.
-
-    :raises PlanError: if it cannot
-    """
+    """Raise PlanError if the header cannot be sent."""
     if not _TOKEN.fullmatch(name):
         raise PlanError("{name} is not a header name: write headers as 'Name: value'", name=repr(name))
     if _CONTROL.search(value):

@@ -44,8 +44,7 @@ PrepareSocket = Callable[[_socket.socket], None]
 
 
 class SocketTransport:
-    """The transport of one connection slot, over one socket after the other. ``failed`` is called for each connect
-    that fails."""
+    """The transport of one connection slot, over one socket after the other. ``failed`` gets errors of connecting."""
 
     def __init__(self, loop: EpollLoop, connection: Connection, failed: ConnectFailed) -> None:
         self._selector = loop.selector

@@ -13,13 +13,14 @@ import contextlib
 import gc
 import json
 import os
+import select
 import signal
 import sys
 from typing import Any, cast
 
 import msgspec
 
-from loadtop.generator.event_loop import EpollLoop, EpollSelector
+from loadtop.generator.event_loop import EpollLoop
 from loadtop.generator.plan import Plan, PlanError, Portion
 from loadtop.generator.protocol import Handover, Output
 from loadtop.generator.request_log import RequestLog
@@ -64,11 +65,8 @@ class Worker(asyncio.Protocol):
             del self._pending[: end + 1]
             self._execute(cast("dict[str, Any]", json.loads(line)))
 
-    def eof_received(self) -> None:
-        """The parent has ended."""
-        os._exit(0)
-
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - part of asyncio.Protocol
+        """The parent has ended."""
         os._exit(0)
 
     def _execute(self, command: dict[str, Any]) -> None:
@@ -144,7 +142,7 @@ def main() -> None:
     try:
         plan = Plan.from_json(start["plan"], bodies)
         del bodies
-        if EpollSelector.available() and all(target.scheme == "http" for target in plan.targets):
+        if hasattr(select, "epoll") and all(target.scheme == "http" for target in plan.targets):
             with asyncio.Runner(loop_factory=EpollLoop) as runner:
                 runner.run(_work(plan, start, pending))
         else:

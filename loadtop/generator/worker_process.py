@@ -21,8 +21,7 @@ _STOP_TIMEOUT_S = 1.0
 
 
 class WorkerProcess:
-    """One worker process. ``print_text`` is called with the text of -v; ``changed`` is set by each line it writes and
-    by its end."""
+    """One worker process. Each report, and its end, set ``changed``. ``print_text`` is called with the text of -v."""
 
     def __init__(self, number: int, print_text: Callable[[str], None], changed: asyncio.Event) -> None:
         self.number = number
@@ -49,10 +48,7 @@ class WorkerProcess:
 
     async def start(self, plan: Plan, workers: int, request_log: int | None = None) -> None:
         """Start the process and send it its plan, through a pipe: everyone can read arguments. It inherits the
-        descriptor ``request_log``.
-
-        :raises OSError: if the process cannot be started
-        """
+        descriptor ``request_log``. Raises OSError."""
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         package = str(Path(loadtop.__file__).parent.parent)
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [package, environment.get("PYTHONPATH", "")]))
@@ -91,8 +87,7 @@ class WorkerProcess:
                     self._process.stdin.write(body)
 
     async def hand_over(self, workers: int, step: int, fraction: float) -> Handover | None:
-        """Make the worker one of ``workers``, and let it give away this part of the requests that it has left in
-        ``step``. Return None if it has ended."""
+        """Make it one of ``workers`` and let it give away this part of its requests in ``step``; None if it ended."""
         if self.ended:
             return None
         self._handover = asyncio.get_running_loop().create_future()

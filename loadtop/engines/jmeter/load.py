@@ -209,10 +209,8 @@ class JmeterLoad(EngineLoad):
         """Ask JMeter to end, and read its last results."""
         for jmeter in self._jmeters:
             jmeter.stop()
-        waiting = [asyncio.ensure_future(jmeter.wait()) for jmeter in self._jmeters]
-        await asyncio.wait(waiting, timeout=STOP_S)
-        for task in waiting:
-            task.cancel()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*(jmeter.wait() for jmeter in self._jmeters)), STOP_S)
 
     async def _stop_servers(self) -> None:
         """Ask the client to stop the remote servers. If it does not, they are stopped when it is closed."""

@@ -45,8 +45,7 @@ class Results:
 
     @property
     def failures(self) -> Failures:
-        """What JMeter calls an error: no response, a status of 400 or above, or a failed assertion. It does not compare
-        lengths."""
+        """JMeter's errors: no response, a status of 400 or above, or a failed assertion. It compares no lengths."""
         failed = self._failed
         return Failures(
             failed["connect"], failed["receive"], None, failed["exceptions"], failed["timeout"], failed["unclassified"]

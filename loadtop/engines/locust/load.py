@@ -6,7 +6,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import ClassVar
 
@@ -215,10 +215,8 @@ class LocustLoad(EngineLoad):
                     raise
             if all(process.ended for process in self._worker_processes):
                 raise EngineError(self._worker_processes[0].failure)
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), min(POLL_S, left))
-            except TimeoutError:
-                continue
 
     async def _wait_for_last_results(self) -> None:
         """Wait until the workers have reported everything up to their end."""
