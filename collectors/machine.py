@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from collectors.errors import AbsentError, ParseError
-from collectors.reading import Missing, Page, Texts, Wanted
-from loadtop.i18n import Message, Text, verbatim
+from collectors.reading import Connection, Missing, Texts, Wanted
+from loadtop.i18n import Message, verbatim
 from loadtop.model import Cause, HostSample, Outcome, State
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ class Endpoint:
     port: int
 
 
-class Machine(Texts, Protocol):
+class Machine(Texts, Connection, Protocol):
     """One machine. Calls of :meth:`sample` do not overlap; the others may run beside it."""
 
     async def sample(self) -> HostSample:
@@ -44,15 +44,6 @@ class Machine(Texts, Protocol):
         """Where a process listens, as far as that may be read."""
         ...
 
-    async def fetch(self, url: str, timeout_s: float) -> Page:
-        """A page, fetched from that machine. Raises :class:`~collectors.errors.FetchError`."""
-        ...
-
-    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        """All that a stream socket of that machine answers: ``HOST:PORT``, or the path of a unix socket. Raises
-        :class:`~collectors.errors.FetchError`."""
-        ...
-
     def follow(self, path: str) -> None:
         """Read a file with every sample from now on."""
         ...
@@ -61,12 +52,10 @@ class Machine(Texts, Protocol):
         """The text of such a file in the newest sample."""
         ...
 
-    async def close(self) -> None: ...
-
 
 class Outcomes:
-    """Runs collectors one by one, and notes how each fared and how long it took, with the ``seconds`` that it took to
-    read its files where these are known."""
+    """Runs collectors one by one, and notes how each fared and how long it took. ``seconds`` is how long it took to
+    read each file, where that is known."""
 
     def __init__(self, seconds: Mapping[str, float] | None = None) -> None:
         self._seconds = seconds
@@ -79,21 +68,18 @@ class Outcomes:
         files: Iterable[Wanted] = (),
         lacks: Callable[[], tuple[Message | None, Cause | None]] = lambda: (None, None),
     ) -> T | None:
-        """What the collector gives, or ``None`` with the reason noted. ``lacks`` says what is missing in what it gives,
-        and why."""
+        """What the collector gives, or ``None``. ``lacks`` says what is missing in it, and why."""
         began = time.perf_counter()
         state = State.OK
-        reason: Message | None = None
-        cause: Cause | None = None
         fix: Text = ""
         part: T | None = None
         try:
             part = collector()
             reason, cause = lacks()
         except AbsentError as absent:
-            state, reason, cause, fix = State.ABSENT, absent.message, absent.cause, absent.fix
+            state, reason, cause, fix = absent.state, absent.message, absent.cause, absent.fix
         except ParseError as error:
-            state, reason = State.FAILED, verbatim(str(error))
+            state, reason, cause = State.FAILED, verbatim(str(error)), None
         took = time.perf_counter() - began
         if self._seconds:
             took += sum(self._seconds.get(wanted.path, 0.0) for wanted in files)

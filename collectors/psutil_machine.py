@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -188,26 +188,13 @@ def _none(reason: Message) -> Any:
     raise AbsentError(reason)
 
 
-def _ticks(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * USER_HZ)
-
-
 def _times(times: Any) -> CpuTimes:
-    def ticks(name: str) -> int | None:
-        return _ticks(getattr(times, name, None))
-
-    return CpuTimes(
-        user=ticks("user") or 0,
-        nice=ticks("nice") or 0,
-        system=ticks("system") or 0,
-        idle=ticks("idle") or 0,
-        iowait=ticks("iowait"),
-        irq=ticks("irq"),
-        softirq=ticks("softirq"),
-        steal=ticks("steal"),
-        guest=ticks("guest"),
-        guest_nice=ticks("guest_nice"),
-    )
+    ticks = {
+        field.name: round(getattr(times, field.name) * USER_HZ)
+        for field in fields(CpuTimes)
+        if hasattr(times, field.name)
+    }
+    return CpuTimes(**dict.fromkeys(("user", "nice", "system", "idle"), 0) | ticks)
 
 
 def _cpu() -> Cpu:
@@ -221,20 +208,9 @@ def _scheduler() -> Scheduler:
 
 
 def _memory() -> Memory:
-    memory: Any = psutil.virtual_memory()
-
-    def kb(name: str) -> int | None:
-        value: int | None = getattr(memory, name, None)
-        return None if value is None else value // 1024
-
-    return Memory(
-        total_kb=memory.total // 1024,
-        free_kb=memory.free // 1024,
-        available_kb=kb("available"),
-        buffers_kb=kb("buffers"),
-        cached_kb=kb("cached"),
-        shared_kb=kb("shared"),
-    )
+    sizes: dict[str, Any] = psutil.virtual_memory()._asdict()
+    names = ("total", "free", "available", "buffers", "cached", "shared")
+    return Memory(**{f"{name}_kb": sizes[name] // 1024 for name in names if name in sizes})
 
 
 def _swap() -> Swap:

@@ -20,12 +20,9 @@ IDLE_EVERY = 5
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A file to read, at most ``limit`` bytes of it.
-
-    ``lines`` is an extended regular expression for the lines that are needed: a transport may leave out the others.
-    A path that ends in ``/`` is a directory of symbolic links: its text is the target of each, one a line. A path that
-    begins with ``@`` is no file but something that the transport makes a text of (see :mod:`collectors.linux.tcp`).
-    """
+    """A file to read, at most ``limit`` bytes of it. A transport may leave out lines that do not match the extended
+    regular expression ``lines``. A path that ends in ``/`` is a directory of symbolic links: its text is the target of
+    each, one a line. The transport itself makes the text of a path that begins with ``@``."""
 
     path: str
     limit: int = LIMIT_BYTES
@@ -34,12 +31,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one reading shall contain.
-
-    ``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings: the transport chooses when.
-    ``pss`` are those whose ``smaps_rollup`` is
-    wanted, which may come with a later reading.
-    """
+    """``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings: the transport chooses
+    when. ``pss`` are those whose ``smaps_rollup`` is wanted, which may come with a later reading."""
 
     files: tuple[Wanted, ...]
     processes: bool = False
@@ -64,7 +57,6 @@ class Missing:
         return Message(self.reason) if self.reason in _OWN_WORDS else verbatim(self.reason)
 
     def at(self, path: str) -> Message:
-        """The reason with the path that it is about."""
         return Message("{path}: {reason}", path=path, reason=self.message)
 
 
@@ -72,8 +64,6 @@ _OWN_WORDS = (NO_FILE, NOT_PERMITTED, ENDED, UNSUPPORTED)
 
 
 class Texts(Protocol):
-    """Whatever files can be read from."""
-
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         """The texts of files now, by path. Raises :class:`~collectors.errors.TransportError`."""
         ...
@@ -84,9 +74,8 @@ class Reading:
     """What was read at ``at``, the machine's own uptime in seconds (on Linux that of CLOCK_BOOTTIME).
 
     ``processes`` maps a pid to the text of its ``stat``, ``pss`` to that of its ``smaps_rollup``; ``pids`` are all that
-    exist, also those not read. ``own`` are the processes of loadtop itself on that machine: they and their descendants
-    are the generator's. ``seconds`` is the time that each file took where the transport can tell.
-    """
+    exist. ``own`` are processes of loadtop itself: they and their descendants are the generator's. ``seconds`` is the
+    time that each file took where the transport can tell."""
 
     at: float
     files: Mapping[str, str | Missing]
@@ -105,15 +94,14 @@ class Reading:
         return text
 
     def optional(self, path: str) -> str | None:
-        """The text of a file that may be missing."""
         text = self.files.get(path)
         return text if isinstance(text, str) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One answer: ``url`` is without user and password, ``text`` is cut at 1 MiB; ``took_s`` is the time from the
-    request's start to the last byte."""
+    """``url`` is without user and password, ``text`` is cut at 1 MiB; ``took_s`` runs from the request's start to the
+    last byte."""
 
     url: str
     status: int
@@ -131,8 +119,23 @@ def without_credentials(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-class Transport(Protocol):
-    """One machine with /proc. Calls of :meth:`read` do not overlap; :meth:`fetch` and :meth:`ask` may run beside."""
+class Connection(Protocol):
+    """Where pages and answers come from."""
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        """A page, fetched from that machine. Raises :class:`~collectors.errors.FetchError`."""
+        ...
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        """All that a stream socket of that machine answers: ``HOST:PORT``, or the path of a unix socket. Raises
+        :class:`~collectors.errors.FetchError`."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Transport(Connection, Protocol):
+    """One machine with /proc. Calls of :meth:`read` do not overlap; the others may run beside it."""
 
     @property
     def source(self) -> str:
@@ -142,14 +145,3 @@ class Transport(Protocol):
     async def read(self, request: Request) -> Reading:
         """One reading, on the machine's own clock. Raises :class:`~collectors.errors.TransportError`."""
         ...
-
-    async def fetch(self, url: str, timeout_s: float) -> Page:
-        """A page, fetched from that machine. Raises :class:`~collectors.errors.FetchError` with the reason."""
-        ...
-
-    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        """All that a stream socket of that machine answers (``HOST:PORT``, or the path of a unix socket). Raises
-        :class:`~collectors.errors.FetchError` with the reason."""
-        ...
-
-    async def close(self) -> None: ...

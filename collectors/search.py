@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 
 from loadtop.i18n import Message
 
@@ -15,15 +15,13 @@ READ_AGAIN_S = 60.0
 
 class Search:
     """Runs ``look`` with the first process of each server: at once where these changed, otherwise every so often.
-
-    An error of this program in it is kept as ``problem`` until the next search.
-    """
+    An error of this program in it is kept as ``problem`` until the next search."""
 
     def __init__(
         self,
         name: str,
         servers: Callable[[], tuple[int, ...]],
-        look: Callable[[tuple[int, ...]], Awaitable[None]],
+        look: Callable[[tuple[int, ...]], Coroutine[None, None, None]],
         again_s: float = READ_AGAIN_S,
     ) -> None:
         """``again_s`` is the time between searches while everything is found."""
@@ -46,7 +44,7 @@ class Search:
         now, servers = asyncio.get_running_loop().time(), self._running()
         if servers != self._servers or now - self._started >= (self._again_s if found else LOOK_AGAIN_S):
             self._servers, self._started = servers, now
-            self._task = asyncio.create_task(self._run(servers), name=f"search for {self._name}")
+            self._task = asyncio.create_task(self._look(servers), name=f"search for {self._name}")
 
     async def finish(self) -> None:
         """Wait for the end of a search that runs now."""
@@ -57,6 +55,3 @@ class Search:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _run(self, servers: tuple[int, ...]) -> None:
-        await self._look(servers)

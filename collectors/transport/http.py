@@ -46,12 +46,9 @@ class StatusClient:
         limit = aiohttp.ClientTimeout(total=timeout_s)
         try:
             async with session.get(url, timeout=limit, allow_redirects=False, **certain) as response:
-                body = await _read(response.content)
-                charset = response.charset or "utf-8"
+                text = _text(await _read(response.content), response.charset or "utf-8")
                 took_s = time.perf_counter() - began
-                return Page(
-                    without_credentials(url), response.status, response.content_type, _text(body, charset), took_s
-                )
+                return Page(without_credentials(url), response.status, response.content_type, text, took_s)
         except TimeoutError:
             raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
         except aiohttp.InvalidURL:
@@ -64,8 +61,9 @@ class StatusClient:
         except aiohttp.ServerDisconnectedError:
             raise FetchError("the server closed the connection without an answer") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError, ValueError) as error:
-            text = f"{type(error).__name__}: {error}"
-            raise FetchError("the answer could not be read ({error})", error=text) from None
+            raise FetchError(
+                "the answer could not be read ({error})", error=f"{type(error).__name__}: {error}"
+            ) from None
 
     async def close(self) -> None:
         """Give up what is on its way; pages that are asked for later are a :class:`FetchError`."""

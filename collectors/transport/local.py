@@ -29,7 +29,6 @@ from collectors.reading import (
 )
 from collectors.transport import sock_diag, sockets
 from collectors.transport.http import StatusClient
-from loadtop.i18n import Message
 
 _CHUNK = 65536
 _STAT_BYTES = 4096
@@ -53,15 +52,12 @@ class LocalTransport:
         self._root = root
         self._own = own
         self._page_kb = os.sysconf("SC_PAGE_SIZE") // 1024
+        self.source = "local"
         self._reader = ThreadPoolExecutor(1, "loadtop-proc")
         self._pss_reader = ThreadPoolExecutor(1, "loadtop-pss")
         self._pss: Future[dict[int, str | Missing]] | None = None
         self._turn = 0
         self._client = StatusClient(verify=verify)
-
-    @property
-    def source(self) -> str:
-        return "local"
 
     async def read(self, request: Request) -> Reading:
         own = frozenset((os.getpid(), *(self._own() if self._own else ())))
@@ -72,8 +68,9 @@ class LocalTransport:
         try:
             return await loop.run_in_executor(self._reader, self._read, request, own, pss)
         except OSError as error:
-            reason = Message("cannot read {path}: {error}", path=f"{self._root}/proc", error=error.strerror)
-            raise TransportError(reason) from error
+            raise TransportError(
+                "cannot read {path}: {error}", path=f"{self._root}/proc", error=error.strerror
+            ) from error
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         return await self._client.get(url, timeout_s)

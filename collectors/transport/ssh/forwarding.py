@@ -40,17 +40,20 @@ class FarPages:
         self._opening = asyncio.Lock()
 
     async def get(self, url: str, timeout_s: float) -> Page:
-        """The page. Raises :class:`FetchError` with the reason."""
-        client = await self._client(_address(url))
+        """Raises :class:`FetchError`."""
+        address = _address(url)
+        socket = await self._socket(address)
+        if address not in self._clients:
+            self._clients[address] = StatusClient(verify=self._verify, socket_path=socket)
         self._line.refusal = ""
         try:
-            return await client.get(url, timeout_s)
+            return await self._clients[address].get(url, timeout_s)
         except FetchError:
             self._say_refusal()
             raise
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        """What a stream socket there answers. Raises :class:`FetchError` with the reason."""
+        """Raises :class:`FetchError`."""
         if _SOCKET.fullmatch(address) is None and sockets.host_and_port(address) is None:
             raise FetchError("not an address: HOST:PORT or the path of a socket")
         socket = await self._socket(address)
@@ -71,12 +74,6 @@ class FarPages:
         if self._line.control.shared:
             forwards = (f"{socket}:{address}" for address, socket in self._forwards.items())
             await asyncio.gather(*(run_ssh(self._order("cancel", forward)) for forward in forwards))
-
-    async def _client(self, address: str) -> StatusClient:
-        socket = await self._socket(address)
-        if address not in self._clients:
-            self._clients[address] = StatusClient(verify=self._verify, socket_path=socket)
-        return self._clients[address]
 
     async def _socket(self, address: str) -> str:
         """The socket here that leads to an address there."""

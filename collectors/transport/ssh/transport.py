@@ -43,7 +43,9 @@ class SshTransport:
     """One far machine: ``place`` is ``ssh://[USER@]HOST[:PORT]``, ``ssh`` the client's command with any options."""
 
     def __init__(self, place: str, *, ssh: Sequence[str] = ("ssh",), verify: bool = True) -> None:
-        self._place = place
+        self.source = place
+        self.address = ""
+        """The name or address that ssh connects to; empty before the first connection."""
         self._ssh = tuple(ssh)
         self._verify = verify
         self._line: SshLine | None = None
@@ -60,16 +62,6 @@ class SshTransport:
         self._failures = 0
         self._again_at = 0.0
         self._lost = ""
-        self._address = ""
-
-    @property
-    def source(self) -> str:
-        return self._place
-
-    @property
-    def address(self) -> str:
-        """The name or address that ssh connects to; empty before the first connection."""
-        return self._address
 
     async def connect(self) -> None:
         """Connect for the first time. Where that needs a password or a second factor and there is a terminal, ssh asks
@@ -84,7 +76,7 @@ class SshTransport:
                             raise
                         await self._open(terminal)
         except TransportError as error:
-            reason = Message("{place}: {reason}", place=self._place, reason=error.message)
+            reason = Message("{place}: {reason}", place=self.source, reason=error.message)
             raise TransportError(reason, fix=error.fix) from None
 
     async def read(self, request: Request) -> Reading:
@@ -118,10 +110,16 @@ class SshTransport:
         return await self._pages.ask(address, question, timeout_s)
 
     async def close(self) -> None:
-        await self._drop()
+        line, self._line = self._line, None
+        pages, self._pages = self._pages, None
+        if pages is not None:
+            with contextlib.suppress(OSError):
+                await pages.close()
+        if line is not None:
+            await asyncio.shield(line.close())
 
     async def _exchange(self, line: SshLine, request: Request, *, sockets: bool) -> Texts:
-        """One frame. After one that was not heard to its end (a cancelled reading), everything is sent anew."""
+        """One frame. After one that was not read to its end (a cancelled reading), everything is sent anew."""
         mark = line.next_mark()
         orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=self._far.queues)
         if not self._heard:
@@ -133,7 +131,7 @@ class SshTransport:
         return texts
 
     async def _explain(self, line: SshLine, paths: Sequence[str]) -> dict[str, str | Missing]:
-        """Look again at files that awk could not read: it does not tell why. Asked once, until one can be read."""
+        """Look again at files that awk could not read, because it does not tell why."""
         mark = line.next_mark()
         frame = await line.exchange(frames.second_look(paths, mark), mark, SILENCE_S)
         found = frames.parse_looked(frame)
@@ -142,7 +140,7 @@ class SshTransport:
         return told
 
     async def _open(self, terminal: Prompt | None = None) -> None:
-        line = await SshLine.open(self._place, self._ssh, terminal)
+        line = await SshLine.open(self.source, self._ssh, terminal)
         try:
             async with contextlib.AsyncExitStack() as unfinished:  # also where the wait is cancelled, nothing goes on
                 unfinished.push_async_callback(line.close)
@@ -154,7 +152,7 @@ class SshTransport:
         except TransportError as error:
             raise (DeniedError(error.message, fix=error.fix) if line.denied else error) from None
         self._line = line
-        self._address = line.control.address
+        self.address = line.control.address
         self._pages = FarPages(line, self._ssh, verify=self._verify)
         self._orders, self._kept, self._heard, self._pss_wanted = Orders(), Kept(), True, []
         self._sockets, self._sockets_at = {}, 0.0
@@ -173,13 +171,12 @@ class SshTransport:
         return self._line
 
     async def _lose(self, problem: Message) -> None:
-        """Note why there is no connection, and when to try again."""
         if self._problem is None:
             self._lost = time.strftime("%H:%M:%S")
         self._problem = problem
         self._again_at = time.monotonic() + PAUSES_S[min(self._failures, len(PAUSES_S) - 1)]
         self._failures += 1
-        await self._drop()
+        await self.close()
 
     def _missing(self) -> Message:
         return Message(
@@ -189,20 +186,10 @@ class SshTransport:
             seconds=max(0.0, self._again_at - time.monotonic()),
         )
 
-    async def _drop(self) -> None:
-        line, self._line = self._line, None
-        pages, self._pages = self._pages, None
-        if pages is not None:
-            with contextlib.suppress(OSError):
-                await pages.close()
-        if line is not None:
-            await asyncio.shield(line.close())
-
     def _sockets_due(self, request: Request) -> bool:
-        wanted = request.processes and any(file.path in _SOCKETS for file in request.files)
-        if wanted and self._far.queues == "perl":
-            return True
-        return wanted and time.monotonic() - self._sockets_at >= SOCKETS_EVERY_S - 0.1
+        if not request.processes or not any(file.path in _SOCKETS for file in request.files):
+            return False
+        return self._far.queues == "perl" or time.monotonic() - self._sockets_at >= SOCKETS_EVERY_S - 0.1
 
     def _keep_sockets(self, request: Request, files: dict[str, str | Missing], *, fresh: bool) -> None:
         """Between two readings of the accept queues the newest one stands."""
@@ -221,10 +208,7 @@ class SshTransport:
         """Several at a time, because each question costs a process there."""
         self._pss_wanted += [pid for pid in request.pss if pid not in self._pss_wanted]
         self._turn += 1
-        if (
-            self._pss_wanted
-            and not line.awaits_pss
-            and (self._turn % PSS_EVERY == 0 or len(self._pss_wanted) > PSS_BATCH)
-        ):
+        due = self._turn % PSS_EVERY == 0 or len(self._pss_wanted) > PSS_BATCH
+        if due and self._pss_wanted and not line.awaits_pss:
             line.ask_pss(self._pss_wanted)
             self._pss_wanted = []
