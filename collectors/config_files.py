@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from collectors.reading import Missing, Texts, Wanted
+from collectors.reading import Missing, Texts, Wanted, lines_of
 from loadtop.i18n import Message
 
 MOST_FILES = 300
@@ -55,7 +55,7 @@ class Config:
 
     def _lines(self, path: str, depth: int) -> Iterator[str]:
         text = self.files.get(path)
-        for line in text.splitlines() if isinstance(text, str) else ():
+        for line in lines_of(text):
             pattern = self.include_of(line)
             if pattern is None:
                 yield line
@@ -79,7 +79,7 @@ async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeO
             break
         texts = await machine.texts(Wanted(path, FILE_BYTES) for path in new)
         config.files |= {path: texts[path] for path in new}
-        lines = (line for path in new for line in _lines_of(texts[path]))
+        lines = (line for path in new for line in lines_of(texts[path]))
         included = dict.fromkeys(pattern for line in lines if (pattern := include_of(line)) is not None)
         patterns = [pattern for pattern in included if pattern not in config.paths]
     return config
@@ -90,10 +90,6 @@ async def arguments(machine: Texts, pid: int) -> list[str]:
     path = f"/proc/{pid}/cmdline"
     text = (await machine.texts((Wanted(path, _ARGUMENTS),)))[path]
     return text.rstrip("\0").split("\0") if isinstance(text, str) else []
-
-
-def _lines_of(text: str | Missing) -> list[str]:
-    return text.splitlines() if isinstance(text, str) else []
 
 
 async def _expand(machine: Texts, pattern: str) -> tuple[str, ...]:
@@ -116,5 +112,4 @@ async def _expand(machine: Texts, pattern: str) -> tuple[str, ...]:
 
 def entries(directory: str, listing: str | Missing) -> list[str]:
     """The paths in a directory, sorted, links by where they lead."""
-    lines = listing.splitlines() if isinstance(listing, str) else []
-    return sorted(posixpath.normpath(posixpath.join(directory, line)) for line in lines if line)
+    return sorted(posixpath.normpath(posixpath.join(directory, line)) for line in lines_of(listing) if line)

@@ -28,9 +28,8 @@ _WORTH_A_SAMPLE_S = 0.05
 
 
 class HostCollector:
-    """Samples one machine every interval. Each tick follows the previous deadline; a slow sample leaves out those that
-    it ran over and never queues them. Status pages are asked for at the same moment, and never waited for longer than a
-    twentieth of the interval (see :mod:`collectors.status_page`)."""
+    """Samples one machine every interval. A slow sample leaves out the ticks that it ran over. Status pages are asked
+    for at the same moment, and waited for no longer than a twentieth of the interval."""
 
     def __init__(
         self,
@@ -43,7 +42,7 @@ class HostCollector:
         target_urls: Sequence[str] = (),
     ) -> None:
         """``role`` is that of :class:`loadtop.model.HostState`. ``status_urls`` are status pages given by the user, by
-        kind of server; those of a kind that is not given are looked for, with ``find_servers``, first at the server of
+        kind of server; with ``find_servers``, those of other kinds are looked for, first at the server of
         ``target_urls``, which is to be given only where the load's target is this machine."""
         self._name = name
         self._role = role
@@ -70,7 +69,6 @@ class HostCollector:
         self._link_mbit = link_mbit
 
     async def start(self, interval_s: float) -> None:
-        """Start sampling, and return at once."""
         if interval_s <= 0:
             raise ValueError("the interval must be more than 0 s")
         self._interval_s = interval_s
@@ -91,8 +89,8 @@ class HostCollector:
         return self._newest, ""
 
     async def refresh(self, *, later: bool = False) -> None:
-        """Take a sample now, beside the regular ones, unless the newest is younger than a few ticks of the processor's
-        clock. With ``later`` it is taken as soon as those are over: so a load of milliseconds has figures too."""
+        """Take a sample now, unless the newest is younger than a few ticks of the processor's clock. With ``later`` it
+        is taken as soon as those are over: so a load of milliseconds has figures too."""
         async with self._taking:
             age = _now() - self._since
             if self._newest is not None and later:
@@ -114,13 +112,10 @@ class HostCollector:
     async def _run(self) -> None:
         deadline = _now()
         while True:
-            await self._take()
+            async with self._taking:
+                await self._take_one()
             deadline = next_deadline(deadline, _now(), self._interval_s)
             await asyncio.sleep(deadline - _now())
-
-    async def _take(self) -> None:
-        async with self._taking:
-            await self._take_one()
 
     async def _take_one(self) -> None:
         self._servers.ask()

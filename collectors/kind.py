@@ -54,11 +54,8 @@ async def _no_pools(_: Machine, __: int) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind(ServerKind):
-    """A kind of server.
-
-    ``name`` is its key in samples and options, ``group`` the name of its processes, ``processes`` matches what these
-    are called. ``collector`` finds and follows its status pages. The functions place it in the path of a request.
-    """
+    """``name`` is its key in samples and options, ``group`` the name of its processes, ``processes`` matches what these
+    are called. The functions place it in the path of a request."""
 
     processes: re.Pattern[str]
     collector: Callable[..., Collector]

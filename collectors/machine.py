@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from collectors.errors import AbsentError, ParseError
 from collectors.reading import Connection, Missing, Texts, Wanted
-from loadtop.i18n import Message, verbatim
+from loadtop.i18n import Message, Text, verbatim
 from loadtop.model import Cause, HostSample, Outcome, State
 
 T = TypeVar("T")

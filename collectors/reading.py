@@ -63,6 +63,11 @@ class Missing:
 _OWN_WORDS = (NO_FILE, NOT_PERMITTED, ENDED, UNSUPPORTED)
 
 
+def lines_of(text: str | Missing | None) -> list[str]:
+    """Without line ends; none where there is no text."""
+    return text.splitlines() if isinstance(text, str) else []
+
+
 class Texts(Protocol):
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         """The texts of files now, by path. Raises :class:`~collectors.errors.TransportError`."""

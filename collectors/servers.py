@@ -44,13 +44,12 @@ class Servers:
             collector.start(interval_s)
 
     def ask(self) -> None:
-        """Ask for every page that is followed, at the moment of a sample."""
         for collector in self._collectors.values():
             collector.ask()
 
     async def look(self, sample: HostSample, most_s: float) -> bool:
-        """Look for servers, where it is time to, beside the newest sample. Waits at most ``most_s``, once, until it is
-        known which of several web servers is under test. Returns whether others were set aside just now."""
+        """Look for servers where it is time to. Waits at most ``most_s``, once, until it is known which of several web
+        servers is under test. Returns whether others were set aside just now."""
         self._under_test.look()
         for kind, collector in self._collectors.items():
             if kind.role is Role.WEB:
@@ -70,8 +69,8 @@ class Servers:
             await asyncio.gather(*(page.settle(grace_s) for page in awaited))
 
     def complete(self, sample: HostSample, uptime_less_monotonic: float) -> HostSample:
-        """The sample with what came of the pages, and how that went. The number turns the time of this program's clock
-        into the machine's uptime, on which each status is dated."""
+        """The sample with what came of the pages. The number turns the time of this program's clock into the machine's
+        uptime, on which each status is dated."""
         read = {
             kind.name: collector.collect(sample, uptime_less_monotonic) for kind, collector in self._collectors.items()
         }

@@ -1,8 +1,8 @@
 """One status page, asked for once per sample in a task of its own, so that a silent server delays nothing else.
 
-A page that has not come within the time-out is reported as silence and goes on being waited for until
-:data:`PATIENCE` times that: where every worker is busy it comes when one is free, and still tells who holds the others.
-Asking anew each second instead would add a request a second to the queue that is too long already.
+A page that has not come within the time-out is reported as silence and waited for until :data:`PATIENCE` times that:
+where every worker is busy it comes when one is free. Asking anew each second would add a request a second to a queue
+that is too long already.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ Fetch = Callable[[str, float], Awaitable[Page]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a page since it was last looked at: the page and when it came (``came``, by ``time.monotonic``), or
-    the ``problem``; neither while it is only being waited for. ``waited_s`` is how long a page has been missing."""
+    """The page and when it came (``came``, by ``time.monotonic``), or the ``problem``; neither while it is only being
+    waited for. ``waited_s`` is how long a page has been missing."""
 
     page: Page | None = None
     came: float = 0.0
@@ -68,15 +68,13 @@ class StatusPage:
     def take(self) -> Answer:
         """What is new since the last call."""
         answer, self._newest = self._newest, Answer()
-        if answer.page is None and answer.problem is None and self._task is not None and not self._task.done():
-            waited = self._now() - self._asked
-            silent = (
-                SilentError("no answer for {seconds:.1f} s: every worker may be busy", seconds=waited)
-                if waited >= self._timeout_s
-                else None
-            )
-            return Answer(problem=silent, waited_s=waited)
-        return answer
+        if answer.page is not None or answer.problem is not None or self._task is None or self._task.done():
+            return answer
+        waited = self._now() - self._asked
+        if waited < self._timeout_s:
+            return Answer(waited_s=waited)
+        silent = SilentError("no answer for {seconds:.1f} s: every worker may be busy", seconds=waited)
+        return Answer(problem=silent, waited_s=waited)
 
     async def close(self) -> None:
         if self._task is not None:

@@ -28,8 +28,8 @@ _MOST_ORIGINS = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Server:
-    """One running server: where it listens, as far as that is known, its configuration, and whether it has a network of
-    its own, as in a container (its addresses mean nothing here then)."""
+    """One running server. ``endpoints`` is where it listens, as far as that is known; they mean nothing here where it
+    has a network of its own, as in a container."""
 
     kind: Kind
     endpoints: tuple[Endpoint, ...]
@@ -56,7 +56,6 @@ class UnderTest:
         self._looked = asyncio.Event()
 
     def look(self) -> None:
-        """Read what is configured, where it is time to."""
         if self._active:
             self._search.go_on(found=any(server.config.found for server in self._servers.values()))
 
@@ -75,8 +74,8 @@ class UnderTest:
         return note(self._servers, self._unknown)
 
     async def settle(self, most_s: float) -> bool:
-        """Wait until it is known for the first time which server is under test, where there are several. Returns
-        whether others have been set aside."""
+        """Wait until it is known for the first time which of several servers is under test. Returns whether others have
+        been set aside."""
         if not self._active or not self.target_urls or self._looked.is_set() or len(self._running()) < 2:
             return False
         with contextlib.suppress(TimeoutError):
@@ -85,12 +84,8 @@ class UnderTest:
 
     async def origins(self, kind: Kind) -> list[list[str]]:
         """Where the status pages of a kind of web server may be, as ``http://HOST:PORT``: of each list, the first that
-        answers is to be followed.
-
-        Only those of the servers under test, where these are known: the page of another one would be shown under the
-        wrong name. Where the load comes through a proxy here, each server is asked directly: a page asked for there
-        would come now from one, now from another.
-        """
+        answers is to be followed. Only those of the servers under test, where these are known. Where the load comes
+        through a proxy here, each server is asked directly: through the proxy, any could answer."""
         await self._search.finish()  # routes of other kinds lead to this one, and status paths are configured
         places = {pid: await self._endpoints(each, pid) for each in self._web for pid in self._pids(each)}
         its = frozenset(self._pids(kind))
@@ -152,8 +147,8 @@ class UnderTest:
     async def _chosen(
         self, places: Mapping[int, Collection[Endpoint]]
     ) -> tuple[frozenset[int], Mapping[str, frozenset[int]]]:
-        """The web servers under test of those that listen at these places (none where that is not known of each), and
-        which of them serve each URL whose load does not come through a proxy of this machine."""
+        """The web servers under test (none where that is not known of each), and which of them serve each URL whose
+        load does not come through a proxy of this machine."""
         direct: dict[str, frozenset[int]] = {}
         found: set[int] = set()
         unknown: tuple[str, ...] = ()
@@ -240,8 +235,7 @@ def port_of(url: str) -> int:
 
 
 def serving(places: Mapping[int, Collection[Endpoint]], target_url: str) -> frozenset[int]:
-    """Those that listen where the load goes; none where it is not known which of them does. ``places`` is where each
-    listens."""
+    """Those that listen where the load goes. ``places`` is where each listens."""
     port, host = port_of(target_url), urlsplit(target_url).hostname or ""
     found = {pid for pid, endpoints in places.items() if any(each.port == port for each in endpoints)}
     return frozenset({pid for pid in found if Endpoint(host, port) in places[pid]} or found)
@@ -263,8 +257,7 @@ def not_asked(pools: Mapping[int, frozenset[str]], named: Iterable[frozenset[str
 
     ``pools`` are their addresses, empty where these are not known; ``named`` is what each web server under test names
     (``None``: it is certain that it asks none). A process whose pools are not known can be the one that is asked,
-    unless all that is named is another's. A server that names none may be told elsewhere (``.htaccess``).
-    """
+    unless all that is named is another's. A server that names none may do so in files not read (``.htaccess``)."""
     named = list(named)
     if named and all(each is None for each in named):
         return frozenset(pools)
@@ -276,8 +269,7 @@ def not_asked(pools: Mapping[int, frozenset[str]], named: Iterable[frozenset[str
 
 
 def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message | None:
-    """What keeps the web server under test from being known. ``unknown`` are servers of the proxy before them whose
-    place cannot be told."""
+    """``unknown`` are servers of the proxy before them whose place cannot be told."""
     hidden = sum(not server.endpoints and not server.own_network for server in servers.values())
     if len(servers) < 2 or not (hidden or unknown):
         return None

@@ -14,7 +14,7 @@ from itertools import pairwise
 from collectors.config_files import FILE_BYTES, Config, IncludeOf, read_config
 from collectors.machine import Endpoint
 from collectors.parsing import count_or_none
-from collectors.reading import NO_FILE, Missing, Texts, Wanted
+from collectors.reading import NO_FILE, Missing, Texts, Wanted, lines_of
 
 LAYOUTS = (
     "/etc/apache2/apache2.conf",
@@ -73,7 +73,7 @@ def files_of(command: Sequence[str]) -> tuple[str, ...]:
 
 def root_of(command: Sequence[str], path: str, text: str | Missing) -> str:
     """What relative paths are below: ``-d``, ``ServerRoot``, or the usual place for that file."""
-    for line in text.splitlines() if isinstance(text, str) else ():
+    for line in lines_of(text):
         if match := _ROOT.match(line):
             return match[1]
     folder = posixpath.dirname(path)

@@ -1,9 +1,8 @@
 """The web server's own control group: its limits, how often they were hit, and its pressure; version 1 and 2.
 
 Sources: Linux, Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst and scheduler/sched-bwc.rst. A limit holds
-for a group and all below it, so the one that counts is the tightest over a group and its ancestors; counters are those
-of the group whose limit that is. ``memory.high`` counts as a limit beside ``memory.max``: a group over it is slowed
-down until it is below.
+for a group and all below it, so the tightest over a group and its ancestors counts, with the counters of its group.
+``memory.high`` counts as a limit beside ``memory.max``: a group over it is slowed down until it is below.
 """
 
 import re
@@ -62,17 +61,11 @@ class Place:
     pressure: str | None
 
     def files(self) -> tuple[Wanted, ...]:
-        """All files to read for one sample."""
         names = [f"{directory}/{name}" for directory in self.cpu for name in _CPU[self.version]]
         names += [f"{directory}/{name}" for directory in self.memory for name in _MEMORY[self.version]]
         if self.pressure is not None:
             names += [f"{self.pressure}/{name}" for name in PRESSURES]
         return tuple(Wanted(name, 16384) for name in names)
-
-
-def membership_file(pid: int) -> Wanted:
-    """The file that tells the groups of a process."""
-    return Wanted(f"/proc/{pid}/cgroup", 16384)
 
 
 def parse_membership(cgroup: str) -> Membership:
@@ -159,7 +152,7 @@ class CgroupCollector:
 
     def files(self, servers: tuple[int, ...]) -> tuple[Wanted, ...]:
         """What the next sample is to read, where ``servers`` are the first processes of the web servers."""
-        membership = membership_file(servers[0]) if servers else None
+        membership = Wanted(f"/proc/{servers[0]}/cgroup", 16384) if servers else None
         if membership != self._membership:
             self._membership, self._located = membership, None
             self._place, self._files, self._mounted = None, (), True
@@ -185,8 +178,7 @@ class CgroupCollector:
         return read_limits(reading, place)
 
     def _locate(self, reading: Reading, membership: Wanted) -> None:
-        """Learn where the files are that the next sample wants: from the mounts and the process's groups, which both
-        hardly ever change."""
+        """Learn where the files are that the next sample wants. Mounts and groups hardly ever change."""
         self._mounts_in -= 1
         mountinfo = reading.files.get(MOUNTS)
         if isinstance(mountinfo, str):
@@ -247,10 +239,8 @@ def _tightest_memory(reading: Reading, place: Place) -> tuple[int | None, str | 
 def _memory_use(reading: Reading, directory: str, version: int) -> tuple[int | None, int | None]:
     """Bytes used, and how often the limit was hit."""
     if version == 1:
-        return (
-            _number(reading, f"{directory}/memory.usage_in_bytes"),
-            _number(reading, f"{directory}/memory.failcnt"),
-        )
+        used, failures = (_number(reading, f"{directory}/memory.{name}") for name in ("usage_in_bytes", "failcnt"))
+        return used, failures
     events = counts(reading.optional(f"{directory}/memory.events") or "", ("high", "max"))
     hits = [events[name] for name in ("high", "max") if name in events]
     return _number(reading, f"{directory}/memory.current"), sum(hits) if hits else None

@@ -10,7 +10,7 @@ from collectors.linux import cpu, disks, facts, load, memory, networks, paging, 
 from collectors.linux.cgroup import CgroupCollector
 from collectors.linux.process_table import ProcessTable
 from collectors.machine import Endpoint, Outcomes
-from collectors.reading import Missing, Page, Reading, Request, Transport, Wanted
+from collectors.reading import Missing, Page, Reading, Request, Transport, Wanted, lines_of
 from loadtop.model import HostFacts, HostSample, Role
 
 _STATS = "/proc/PID/stat"
@@ -68,9 +68,7 @@ class LinuxMachine:
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         links = f"/proc/{pid}/fd/"
         texts = await self.texts((Wanted(links), *tcp.TABLES))
-        opened = texts[links]
-        lines = opened.splitlines() if isinstance(opened, str) else []
-        inodes = {line[8:-1] for line in lines if line.startswith("socket:[")}
+        inodes = {line[8:-1] for line in lines_of(texts[links]) if line.startswith("socket:[")}
         tables = (text for wanted in tcp.TABLES if isinstance(text := texts[wanted.path], str))
         try:
             sockets = [socket for table in tables for socket in tcp.parse_table(table)]

@@ -6,9 +6,9 @@ that ptrace needs: without them a process is taken for one of the machine's own.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from collectors.reading import Missing, Texts, Wanted
+from collectors.reading import Missing, Texts, Wanted, lines_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +21,21 @@ class Namespaces:
 
 
 class Rooted:
-    """Files as a process sees them: paths stay those that it would use."""
+    """Files by the paths that a process would use."""
 
     def __init__(self, texts: Texts, root: str) -> None:
         self._texts = texts
         self._root = root
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
-        wanted = [Wanted(self._root + file.path, file.limit, file.lines) for file in files]
+        wanted = [replace(file, path=self._root + file.path) for file in files]
         found = await self._texts.texts(wanted)
         return {path.removeprefix(self._root): self._plain(path, text) for path, text in found.items()}
 
     def _plain(self, path: str, text: str | Missing) -> str | Missing:
         if not path.endswith("/") or isinstance(text, Missing):
             return text
-        return "".join(f"{line.removeprefix(self._root)}\n" for line in text.splitlines())
+        return "".join(f"{line.removeprefix(self._root)}\n" for line in lines_of(text))
 
 
 async def namespaces_of(machine: Texts, pid: int) -> Namespaces:
@@ -56,5 +56,4 @@ def as_seen_by(machine: Texts, namespaces: Namespaces) -> Texts:
 
 
 def _namespaces(links: str | Missing) -> dict[str, str]:
-    lines = links.splitlines() if isinstance(links, str) else []
-    return {kind: number for kind, _, number in (line.partition(":") for line in lines) if number}
+    return {kind: number for kind, _, number in (line.partition(":") for line in lines_of(links)) if number}
