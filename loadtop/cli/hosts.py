@@ -61,24 +61,24 @@ def watched_hosts(
     for name, place in options.watching.hosts:
         urls = options.watching.urls_on(name)
         transport = far.get(name)
-        role = "target" if plan is None or name in served else ("other" if transport else here)
-        if transport is not None and name in generators:
-            role = "target+generator" if name in served else "generator"
-        target_urls = near if transport is None else served.get(name, [])
         if transport is not None:
+            role = "target" if plan is None or name in served else "other"
+            if name in generators:
+                role = "target+generator" if name in served else "generator"
+            target_urls = served.get(name, [])
             hosts.append(far_host(name, role, transport, status_urls=urls, target_urls=target_urls))
             continue
         if status is not None:
             urls["apache"].append(status)
-        # If the target is elsewhere, a web server that happens to run here is not part of the test.
-        find = role != "generator"
+        role = here if plan is not None else "target"
         hosts.append(
             local_host(
                 name=name,
                 role=role,
                 status_urls=urls,
-                find_servers=find,
-                target_urls=target_urls,
+                # If the target is elsewhere, a web server that happens to run here is not part of the test.
+                find_servers=role != "generator",
+                target_urls=near,
                 through_psutil=place == "psutil",
             )
         )
@@ -95,19 +95,16 @@ def _served(plan: "Plan | None", far: "dict[str, SshTransport]") -> tuple[list[s
     if plan is None:
         return near, served
     addresses = {name: _addresses(transport.address) for name, transport in far.items()}
-    urls: dict[str, list[str]] = {}
-    first: dict[tuple[str, int], str] = {}
+    urls: dict[str, dict[int, str]] = {}
     for target in plan.targets:
-        first.setdefault((target.host, target.port), target.url)
-    for (host, _), url in first.items():
-        urls.setdefault(host, []).append(url)
+        urls.setdefault(target.host, {}).setdefault(target.port, target.url)
     for host, its in urls.items():
         known = _addresses(host)
         names = [name for name, found in addresses.items() if known & found]
         for name in names:
-            served.setdefault(name, []).extend(its)
+            served.setdefault(name, []).extend(its.values())
         if not names and _is_here(host):
-            near += its
+            near += its.values()
     return near, served
 
 

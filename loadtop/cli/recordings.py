@@ -63,9 +63,7 @@ def start_recorder(
     from loadtop.recording.recorder import Recorder
 
     now = time.time()
-    host = options.plan.targets[0].host if options.plan is not None else title
-    if program is not None:
-        host = program.name
+    target = title if options.plan is None else options.plan.targets[0].host
     meta = SessionMeta(
         started=now,
         command_line=tuple(without_secrets(words)),
@@ -75,7 +73,7 @@ def start_recorder(
         title=title,
     )
     asked = options.output.record
-    recorder = Recorder(asked or default_path(host, now), meta=meta)
+    recorder = Recorder(asked or default_path(target if program is None else program.name, now), meta=meta)
     if asked is not None and recorder.problem:
         raise FileError(recorder.problem)
     return recorder

@@ -118,37 +118,37 @@ Record = TypeVar("Record")
 
 
 def _without_secrets(frame: Frame) -> Frame:
-    marks = tuple(map(url_without_secrets, frame.marks))
     load = None if frame.load is None else _clean_load(frame.load)
-    hosts = _all(frame.hosts, _clean_host)
-    if marks == frame.marks and load is frame.load and hosts is frame.hosts:
-        return frame
-    return replace(frame, marks=marks, load=load, hosts=hosts)
+    marks = _all(frame.marks, url_without_secrets)
+    return _changed(frame, marks=marks, load=load, hosts=_all(frame.hosts, _clean_host))
 
 
 def _clean_load(load: LoadSample) -> LoadSample:
     load = _clean(load)
-    server, workers = None if load.server is None else _clean(load.server), _all(load.workers, _clean)
-    return load if server is load.server and workers is load.workers else replace(load, server=server, workers=workers)
+    return _changed(load, server=_clean(load.server), workers=_all(load.workers, _clean))
 
 
 def _clean_host(host: HostState) -> HostState:
     host = _clean(host)
-    sample = None if host.sample is None else _clean_sample(host.sample)
-    return host if sample is host.sample else replace(host, sample=sample)
+    return host if host.sample is None else _changed(host, sample=_clean_sample(host.sample))
 
 
 def _clean_sample(sample: HostSample) -> HostSample:
-    parts: dict[str, Any] = {
-        "facts": _clean(sample.facts),
-        "cgroup": None if sample.cgroup is None else _clean(sample.cgroup),
-        "outcomes": _all(sample.outcomes, _clean),
-    }
     servers = {kind: _all(readings, _clean) for kind, readings in sample.servers.items()}
-    if any(readings is not sample.servers[kind] for kind, readings in servers.items()):
-        parts["servers"] = servers
-    changed = any(part is not getattr(sample, name) for name, part in parts.items())
-    return replace(sample, **parts) if changed else sample
+    same = all(readings is sample.servers[kind] for kind, readings in servers.items())
+    return _changed(
+        sample,
+        facts=_clean(sample.facts),
+        cgroup=_clean(sample.cgroup),
+        outcomes=_all(sample.outcomes, _clean),
+        servers=sample.servers if same else servers,
+    )
+
+
+def _changed(record: Record, **parts: Any) -> Record:
+    """Return the record with these parts, the same one where they are the same."""
+    same = all(part is getattr(record, name) for name, part in parts.items())
+    return record if same else replace(cast("Any", record), **parts)
 
 
 def _all(records: tuple[Record, ...], clean: Callable[[Record], Record]) -> tuple[Record, ...]:

@@ -82,7 +82,8 @@ class Writer:
                 self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
             run("COMMIT")
         except sqlite3.Error:
-            self._roll_back()
+            with suppress(sqlite3.Error):
+                self._connection.rollback()
             # Moving the journal into the file may make room for the next attempt.
             with suppress(sqlite3.Error):
                 run("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -157,11 +158,6 @@ class Writer:
         self._blocks.append((self._first, self._number))
         self._first = self._number + 1
         self._times, self._messages = [], []
-
-    def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            with suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
 
 
 def _identity(path: Path) -> tuple[int, int]:

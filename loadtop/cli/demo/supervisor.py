@@ -17,7 +17,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -79,13 +79,18 @@ class Server:
 def main() -> int:
     """Start, announce, wait, end. Returns 1 where nothing could be started."""
     parent = os.getppid()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _leave)
+    _handle_signals(_leave)
     try:
-        with _private_directory() as directory, contextlib.ExitStack() as servers:
-            _announce(_start(directory, servers))
+        with (
+            tempfile.TemporaryDirectory(prefix="loadtop-demo-", ignore_cleanup_errors=True) as name,
+            contextlib.ExitStack() as servers,
+        ):
+            servers.callback(_handle_signals, signal.SIG_IGN)  # while the directory is removed
+            if user := service_user():
+                os.chown(name, user.pw_uid, user.pw_gid)
+            _announce(_start(Path(name), servers))
             _wait_for_the_end(parent)
-            _ignore_signals()
+            _handle_signals(signal.SIG_IGN)
     except StartError as error:
         print(json.dumps({"error": str(error)}), flush=True)
         return 1
@@ -93,28 +98,13 @@ def main() -> int:
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
-    _ignore_signals()
+    _handle_signals(signal.SIG_IGN)
     raise SystemExit(0)
 
 
-def _ignore_signals() -> None:
-    """Ignore signals while cleaning up, which is short."""
+def _handle_signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-
-
-@contextlib.contextmanager
-def _private_directory() -> Generator[Path]:
-    """A directory that only the server's user can enter, removed at the end."""
-    directory = Path(tempfile.mkdtemp(prefix="loadtop-demo-"))
-    try:
-        user = service_user()
-        if user is not None:
-            os.chown(directory, user.pw_uid, user.pw_gid)
-        yield directory
-    finally:
-        _ignore_signals()
-        shutil.rmtree(directory, ignore_errors=True)
+        signal.signal(number, handler)
 
 
 def _start(directory: Path, servers: contextlib.ExitStack) -> Server:

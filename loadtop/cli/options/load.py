@@ -41,7 +41,11 @@ def build_plan(arguments: Namespace, steps: tuple[Step, ...] = ()) -> Plan:
             socket_buffer=arguments.buffer,
             tls=TlsOptions(arguments.protocol, arguments.ciphers, arguments.certificate, not arguments.no_sni),
         )
-        _check_together(arguments, plan)
+        _check_headers(arguments)
+        _check_framing(plan)
+        _check_numbers(arguments, plan)
+        _check_addresses(plan)
+        _check_tls(arguments, plan)
     except PlanError as error:
         raise UsageError(error.message) from None
     return plan
@@ -73,14 +77,10 @@ def _several_steps(arguments: Namespace) -> tuple[Step, ...]:
     steps: list[Step] = []
     for word in arguments.steps.split(","):
         try:
-            if arguments.rate is not None:
-                steps.append(Step(rate=float(word), duration_s=seconds, requests=requests))
-            else:
-                steps.append(Step(concurrency=int(word), duration_s=seconds, requests=requests))
-        except PlanError:
-            raise
+            concurrency, rate = (int(word), None) if arguments.rate is None else (None, float(word))
         except ValueError:
             raise UsageError(f"--steps '{arguments.steps}': '{word}' is not a number; write 1,2,4,8") from None
+        steps.append(Step(concurrency=concurrency, rate=rate, duration_s=seconds, requests=requests))
     return tuple(steps)
 
 
@@ -112,9 +112,7 @@ def _typed(targets: list[Target], content_type: str) -> tuple[Target, ...]:
     )
 
 
-def _listed(
-    words: list[str], place: str, method: str, headers: tuple[tuple[str, str], ...], body: bytes | None
-) -> Target:
+def _listed(words: list[str], place: str, method: str, headers: Headers, body: bytes | None) -> Target:
     """One line of a URL list: URL [WEIGHT [METHOD [BODYFILE]]]."""
     if len(words) > 4:
         raise UsageError(f"{place}: too many words; write URL [WEIGHT [METHOD [BODYFILE]]]")
@@ -159,17 +157,17 @@ def _method_and_body(arguments: Namespace) -> tuple[str, bytes | None]:
     return default if arguments.method is None else arguments.method, None if file is None else _read(file)
 
 
-def _headers(arguments: Namespace) -> tuple[tuple[str, str], ...]:
+def _headers(arguments: Namespace) -> Headers:
     headers: list[tuple[str, str]] = []
     for line in arguments.header:
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
             raise UsageError(f"-H '{line}' is not a header: write it as 'Name: value'")
         headers.append((name.strip(), value.strip()))
+    for cookie in arguments.cookie:
+        if "=" not in cookie:
+            raise UsageError(f"-C '{cookie}' is not a cookie: write it as NAME=VALUE")
     if arguments.cookie:
-        for cookie in arguments.cookie:
-            if "=" not in cookie:
-                raise UsageError(f"-C '{cookie}' is not a cookie: write it as NAME=VALUE")
         headers.append(("Cookie", "; ".join(arguments.cookie)))
     if arguments.auth is not None:
         headers.append(("Authorization", _credentials("-A", arguments.auth)))
@@ -192,15 +190,6 @@ def _credentials(option: str, text: str) -> str:
     if not colon:
         raise UsageError(f"{option} needs USER:PASSWORD")
     return basic_auth(user, password)
-
-
-def _check_together(arguments: Namespace, plan: Plan) -> None:
-    """Raise PlanError if options contradict each other."""
-    _check_headers(arguments)
-    _check_framing(plan)
-    _check_numbers(arguments, plan)
-    _check_addresses(plan)
-    _check_tls(arguments, plan)
 
 
 def _check_headers(arguments: Namespace) -> None:
@@ -232,14 +221,10 @@ def _check_framing(plan: Plan) -> None:
         if lengths and lengths[0] != str(size):
             given = f"-H 'Content-Length: {lengths[0]}'"
             if target.body is None:
-                raise PlanError(
-                    "{header} announces a body, and none is sent: give one with -p or -u, or leave it out", header=given
-                )
-            raise PlanError(
-                "{header} contradicts the body of {size}: leave it out, the length is sent anyway",
-                header=given,
-                size=plural(size, "{n} byte", "{n} bytes"),
-            )
+                text = "{header} announces a body, and none is sent: give one with -p or -u, or leave it out"
+                raise PlanError(text, header=given)
+            text = "{header} contradicts the body of {size}: leave it out, the length is sent anyway"
+            raise PlanError(text, header=given, size=plural(size, "{n} byte", "{n} bytes"))
         coding = next((value for name, value in target.headers if name.lower() == "transfer-encoding"), None)
         if coding is not None:
             raise PlanError(
@@ -257,11 +242,10 @@ def _name(line: str) -> str:
 def _check_numbers(arguments: Namespace, plan: Plan) -> None:
     for step in plan.steps:
         if step.rate is None and step.requests is not None and (step.concurrency or 0) > step.requests:
-            if getattr(arguments, "steps", None) is None:
-                raise PlanError("-c {c} is more than -n {n}: raise -n or lower -c", c=step.concurrency, n=step.requests)
-            raise PlanError(
-                "a step of {c} is more than -n {n}: raise -n or lower the step", c=step.concurrency, n=step.requests
-            )
+            one = "-c {c} is more than -n {n}: raise -n or lower -c"
+            several = "a step of {c} is more than -n {n}: raise -n or lower the step"
+            stepped = getattr(arguments, "steps", None) is not None
+            raise PlanError(several if stepped else one, c=step.concurrency, n=step.requests)
     if all(step.rate is None for step in plan.steps):
         most = max(step.concurrency or 0 for step in plan.steps)
         if plan.workers > most:
@@ -305,11 +289,6 @@ def _check_tls(arguments: Namespace, plan: Plan) -> None:
     if arguments.plan is not None:
         return  # only the engine knows what a user's plan requests
     if all(target.scheme == "http" for target in plan.targets):
-        raise PlanError(
-            plural(
-                len(given),
-                "{options} is for TLS, and no URL here is https: write https://... or leave that out",
-                "{options} are for TLS, and no URL here is https: write https://... or leave that out",
-                options=", ".join(given),
-            )
-        )
+        one = "{options} is for TLS, and no URL here is https: write https://... or leave that out"
+        several = "{options} are for TLS, and no URL here is https: write https://... or leave that out"
+        raise PlanError(plural(len(given), one, several, options=", ".join(given)))

@@ -6,7 +6,7 @@ The columns are sar's, in its order and units. What was not measured is ``-`` wh
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
-from loadtop.model import HostSample
+from loadtop.model import HostSample, Swap
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import CpuShares
@@ -105,7 +105,7 @@ class Sar:
             pages = (None if kb is None else kb / page_kb for kb in (paging.swap_in_kb, paging.swap_out_kb))
             self._sections["swapping"].add(clock, "", tuple(pages))
         if sample.swap is not None:
-            self._sections["swap"].add(clock, "", _swap(sample))
+            self._sections["swap"].add(clock, "", _swap(sample.swap))
         scheduler = sample.scheduler
         if scheduler is not None:
             averages = (scheduler.load1, scheduler.load5, scheduler.load15)
@@ -134,10 +134,7 @@ def _cpu(cpu: CpuShares) -> Values:
     return cpu.user, cpu.nice, cpu.kernel, cpu.iowait, cpu.steal, cpu.idle
 
 
-def _swap(sample: HostSample) -> Values:
-    swap = sample.swap
-    if swap is None:
-        return (None,) * len(SWAP)
+def _swap(swap: Swap) -> Values:
     used = swap.total_kb - swap.free_kb
     share = 100.0 * used / swap.total_kb if swap.total_kb else None
     cached = None if swap.cached_kb is None or not used else 100.0 * swap.cached_kb / used
