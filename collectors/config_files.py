@@ -44,13 +44,11 @@ class Config:
         return next((path for path, text in texts if line in map(str.strip, text.splitlines())), "")
 
     def problem(self) -> Message | None:
-        """Which file may not be read, and why."""
         refused = ((path, text) for path, text in self.files.items() if isinstance(text, Missing))
         return next((text.at(path) for path, text in refused), None)
 
     @property
     def found(self) -> bool:
-        """Whether any file could be read."""
         return any(isinstance(text, str) for text in self.files.values())
 
     def _lines(self, path: str, depth: int) -> Iterator[str]:

@@ -99,7 +99,6 @@ class HostCollector:
                 await self._take_one()
 
     async def close(self) -> None:
-        """Stop sampling, and leave nothing running or open, also where this is cancelled."""
         try:
             if self._task is not None:
                 self._task.cancel()
@@ -179,5 +178,4 @@ def local_host(
 
 
 def far_host(name: str, role: str, transport: Transport, **options: Unpack[WatchOptions]) -> HostCollector:
-    """Another machine, which has /proc, through a transport such as SSH."""
     return HostCollector(name, role, LinuxMachine(transport, KINDS), **options)

@@ -36,18 +36,6 @@ async def _no_configuration(_: Texts, __: Sequence[str]) -> Config:
     return Config(())
 
 
-def _nowhere(_: Config) -> tuple[Endpoint, ...]:
-    return ()
-
-
-def _no_routes(_: Config) -> Routes | None:
-    return None
-
-
-def _no_fastcgi(_: Config) -> frozenset[str] | None:
-    return None
-
-
 async def _no_pools(_: Machine, __: int) -> frozenset[str]:
     return frozenset()
 
@@ -62,11 +50,11 @@ class Kind(ServerKind):
     """Built as :class:`collectors.server_collector.ServerCollector` is."""
     configuration: Callable[[Texts, Sequence[str]], Awaitable[Config]] = _no_configuration
     """Read from the files as its process sees them, and from its command line."""
-    listening: Callable[[Config], tuple[Endpoint, ...]] = _nowhere
+    listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()
     """Where its configuration says that it listens."""
-    routes: Callable[[Config], Routes | None] = _no_routes
+    routes: Callable[[Config], Routes | None] = lambda _: None
     """Where its configuration sends requests; ``None`` if it never passes on any."""
-    fastcgi_addresses: Callable[[Config], frozenset[str] | None] = _no_fastcgi
+    fastcgi_addresses: Callable[[Config], frozenset[str] | None] = lambda _: None
     """The sockets (paths) and ports of application pools that its configuration names; ``None`` if it is certain that
     it asks none."""
     pool_addresses: Callable[[Machine, int], Awaitable[frozenset[str]]] = _no_pools

@@ -1,7 +1,4 @@
-"""This machine where there is no /proc (macOS, FreeBSD): what psutil reports.
-
-Every part that psutil does not report on a system is ``None``, with the reason in its outcome.
-"""
+"""This machine where there is no /proc (macOS, FreeBSD): what psutil reports."""
 
 import asyncio
 import os
@@ -263,7 +260,6 @@ def _networks() -> tuple[Network, ...]:
 
 
 def _process(process: psutil.Process, kinds: Sequence[Kind]) -> tuple[Process, int]:
-    """One process and its parent; raises psutil's errors where it ended or may not be looked at."""
     with process.oneshot():
         name = process.name()
         times = process.cpu_times()

@@ -1,7 +1,4 @@
-"""One raw reading of a machine: texts of files and of processes, and the machine's own clock, before any parse.
-
-A reading is the only thing that differs between a near and a far machine; every parser works on its texts.
-"""
+"""One raw reading of a machine, near or far: texts of files and of processes, and the machine's own clock."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -47,7 +47,6 @@ class Search:
             self._task = asyncio.create_task(self._look(servers), name=f"search for {self._name}")
 
     async def finish(self) -> None:
-        """Wait for the end of a search that runs now."""
         if self._task is not None:
             await asyncio.wait((self._task,))
 

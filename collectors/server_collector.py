@@ -82,7 +82,6 @@ class ServerCollector(Generic[R]):
         return tuple(records)
 
     def running(self) -> tuple[int, ...]:
-        """The first process of each server to look at."""
         return self.machine.servers(self.kind.group)
 
     def start(self, interval_s: float) -> None:
@@ -130,7 +129,6 @@ class ServerCollector(Generic[R]):
         return records, problems, duration_s
 
     def take(self, page: StatusPage, uptime_less_monotonic: float) -> tuple[Sequence[R], ReadError | None, Answer]:
-        """What is new on a page, or why there is nothing."""
         answer = page.take()
         if answer.problem is not None:
             return (), answer.problem.at(page.shown_url), answer
@@ -180,7 +178,6 @@ class ServerCollector(Generic[R]):
 
     @property
     def why_none(self) -> ReadError:
-        """Why no page is followed."""
         return self.unfound if self.search.problem is None else AbsentError(self.search.problem)
 
     @property
@@ -230,7 +227,6 @@ class WebServerCollector(ServerCollector[R]):
         return [Candidates(urls, otherwise) for urls in found]
 
     async def _nowhere(self, servers: tuple[int, ...]) -> ReadError | None:
-        """Why there was no place to look at."""
         if not servers:
             return None
         option = f"--{self.kind.name} URL"

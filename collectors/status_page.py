@@ -48,7 +48,6 @@ class StatusPage:
         self._prompt = True
 
     def ask(self) -> None:
-        """Fetch the page, unless it is still being waited for."""
         if self._task is None or self._task.done():
             self._asked = self._now()
             self._task = asyncio.create_task(self._get(), name=f"status page {self.shown_url}")
@@ -59,7 +58,6 @@ class StatusPage:
         return self._task is not None and not self._task.done() and self._prompt
 
     async def settle(self, grace_s: float) -> None:
-        """Give the page a moment to come, if it came that quickly the last time."""
         if self._task is None or not self.awaited:
             return
         await asyncio.wait((self._task,), timeout=grace_s)

@@ -70,7 +70,6 @@ class UnderTest:
 
     @property
     def note(self) -> Message | None:
-        """What keeps the server under test from being known."""
         return note(self._servers, self._unknown)
 
     async def settle(self, most_s: float) -> bool:
@@ -235,7 +234,6 @@ def port_of(url: str) -> int:
 
 
 def serving(places: Mapping[int, Collection[Endpoint]], target_url: str) -> frozenset[int]:
-    """Those that listen where the load goes. ``places`` is where each listens."""
     port, host = port_of(target_url), urlsplit(target_url).hostname or ""
     found = {pid for pid, endpoints in places.items() if any(each.port == port for each in endpoints)}
     return frozenset({pid for pid in found if Endpoint(host, port) in places[pid]} or found)

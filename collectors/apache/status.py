@@ -25,10 +25,8 @@ FIX = """\
 
 
 def status_url(url: str) -> str:
-    """The URL of the page for programs: ``?auto`` is added, and the usual path where the URL has none.
-
-    What is no URL is given back as it is: fetching it says so.
-    """
+    """The URL of the page for programs: ``?auto`` is added, and the usual path where the URL has none. Anything but a
+    URL is given back: fetching it says so."""
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
     except ValueError:
@@ -104,7 +102,6 @@ def parse_page(page: Page) -> ApacheStatus:
 
 
 def lacks(status: ApacheStatus) -> Message | None:
-    """What keeps a page from telling more."""
     if status.accesses is None:
         return Message(
             "{url}: ExtendedStatus is off, so there are no request rates. Add `ExtendedStatus On`", url=status.url

@@ -75,7 +75,6 @@ async def fetch(machine: Machine, url: str, timeout_s: float) -> Page:
 
 
 def parse(text: str) -> tuple[HaproxyProxy, ...]:
-    """The lines of a table, in its order."""
     head, _, rest = text.lstrip().partition("\n")
     if not head.startswith("# pxname,svname,"):
         raise ParseError("an HTML page, not the table" if head[:1] == "<" else "this is not the table of HAProxy")

@@ -148,14 +148,13 @@ class CgroupCollector:
         self._located: tuple[str, tuple[Mount, ...]] | None = None
         self._place: Place | None = None
         self._files: tuple[Wanted, ...] = ()
-        self._mounted = True
 
     def files(self, servers: tuple[int, ...]) -> tuple[Wanted, ...]:
         """What the next sample is to read, where ``servers`` are the first processes of the web servers."""
         membership = Wanted(f"/proc/{servers[0]}/cgroup", 16384) if servers else None
         if membership != self._membership:
             self._membership, self._located = membership, None
-            self._place, self._files, self._mounted = None, (), True
+            self._place, self._files = None, ()
         if membership is None:
             return ()
         mounts = (Wanted(MOUNTS),) if self._mounts_in <= 0 else ()
@@ -169,7 +168,7 @@ class CgroupCollector:
         if self._membership.path in reading.files:
             self._locate(reading, self._membership)
         if place is None or place != self._place:
-            if self._mounted:
+            if self._located is None or self._place is not None:
                 raise AbsentError("not read yet", cause=Cause.PENDING)
             raise AbsentError(
                 "the control groups of the web server are not mounted here",
@@ -192,7 +191,6 @@ class CgroupCollector:
         self._place = locate(parse_membership(text), self._mounts)
         self._files = self._place.files() if self._place is not None else ()
         self._located = text, self._mounts
-        self._mounted = self._place is not None
 
 
 def _directories(mount: Mount, path: str | None) -> tuple[str, ...]:
@@ -237,7 +235,6 @@ def _tightest_memory(reading: Reading, place: Place) -> tuple[int | None, str | 
 
 
 def _memory_use(reading: Reading, directory: str, version: int) -> tuple[int | None, int | None]:
-    """Bytes used, and how often the limit was hit."""
     if version == 1:
         used, failures = (_number(reading, f"{directory}/memory.{name}") for name in ("usage_in_bytes", "failcnt"))
         return used, failures
@@ -258,7 +255,6 @@ def _words(reading: Reading, path: str) -> list[str]:
 
 
 def _number(reading: Reading, path: str) -> int | None:
-    """The number in a file of one; ``None`` for ``max``, -1, or a file that is not there."""
     words = _words(reading, path)
     return count_or_none(words[0]) if words else None
 

@@ -35,7 +35,6 @@ class LinuxMachine:
     """A machine with /proc, read through a transport. Keeps what one sample must know of those before it."""
 
     def __init__(self, transport: Transport, kinds: Sequence[Kind]) -> None:
-        """``kinds`` are the kinds of servers whose processes have a group of their own."""
         self._transport = transport
         self._table = ProcessTable(kinds)
         self._web = [kind.group for kind in kinds if kind.role is Role.WEB]
@@ -63,7 +62,7 @@ class LinuxMachine:
         return tuple(pid for pid in self._table.roots(group) if pid not in self._table.aside)
 
     def set_aside(self, pids: frozenset[int]) -> None:
-        self._table.aside = pids
+        self._table.set_aside(pids)
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         links = f"/proc/{pid}/fd/"

@@ -57,6 +57,5 @@ def assumed(networks: Iterable[Network], link_mbit: int) -> tuple[Network, ...]:
 
 
 def speeds(reading: Reading, interfaces: Iterable[str]) -> dict[str, int | None]:
-    """The line speed of each interface whose file was read."""
     texts = {name: reading.optional(speed_file(name).path) for name in interfaces}
     return {name: None if text is None else parse_speed(text) for name, text in texts.items()}

@@ -1,8 +1,7 @@
 """Which processes are worth a row, and which must be read how often. Keeps what is known of each; does no I/O.
 
-Reading ``stat`` of every process each second would be the dearest part of a sample on a machine with many, and most of
-them sleep. So servers and the generator's own are read every time, others every time while they use the processor, and
-sleeping others in turn (see :class:`~collectors.reading.Request`). Proportional memory (``smaps_rollup``) makes the
+Servers and the generator's own are read every time, others every time while they use the processor, and sleeping
+others in turn: to read all would be the dearest part of a sample. Proportional memory (``smaps_rollup``) makes the
 kernel walk all page tables of a process (0.1 to 0.3 ms with PHP in a web server): a sample reads :data:`PSS_FIRST`
 that were never read and :data:`PSS_AGAIN` of the oldest values, and the last value is kept.
 """
@@ -40,15 +39,12 @@ class _Known:
     row: Process | None = None
 
     def renew(self, text: str, stat: ProcessStat, at: float) -> None:
-        """Take a later ``stat`` of the same process."""
         passed = at - self.at
         self.ticks_s = (stat.cpu_ticks - self.stat.cpu_ticks) / passed if passed > 0 else 0.0
         self.text, self.stat, self.at, self.row = text, stat, at, None
 
 
 class ProcessTable:
-    """All processes of one machine over time."""
-
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self._kinds = kinds
         self._weighed = [kind.group for kind in kinds if kind.role is not Role.PROXY]
@@ -58,16 +54,11 @@ class ProcessTable:
         self._turn = 0
         self._pss_refused = ""
         self._others_hidden = False
-        self._aside: frozenset[int] = frozenset()
+        self.aside: frozenset[int] = frozenset()
 
-    @property
-    def aside(self) -> frozenset[int]:
-        """First processes of servers that are not under test: they and what they started count as others."""
-        return self._aside
-
-    @aside.setter
-    def aside(self, pids: frozenset[int]) -> None:
-        self._aside = pids
+    def set_aside(self, pids: frozenset[int]) -> None:
+        """Give the first processes of servers that are not under test: they and what they started count as others."""
+        self.aside = pids
         self._count()
 
     def asleep(self) -> frozenset[int]:
@@ -102,7 +93,6 @@ class ProcessTable:
         return tuple([_row(known, reading.page_kb) for known in told])
 
     def lacks(self) -> tuple[Message | None, Cause | None]:
-        """What keeps the table from telling more, and why."""
         if self._others_hidden:
             reason = Message("processes of other users are hidden here (hidepid): read as root to see them")
             return reason, Cause.ROOT
@@ -119,12 +109,11 @@ class ProcessTable:
     def roots(self, group: str) -> tuple[int, ...]:
         """Those of a group whose parent is not of it: one for each running server."""
         if group not in self._roots:
-            first = (known for known in self._of(group) if self._group_of(known.stat.parent) != group)
-            self._roots[group] = tuple(known.stat.pid for known in first)
+            parents = {known.stat.pid: known.stat.parent for known in self._of(group)}
+            self._roots[group] = tuple(pid for pid, parent in parents.items() if parent not in parents)
         return self._roots[group]
 
     def _of(self, group: str) -> tuple[_Known, ...]:
-        """The processes of a group; found anew when any begins, ends or gets another parent."""
         if group not in self._members:
             self._members[group] = tuple(known for known in self._known.values() if known.group == group)
         return self._members[group]
@@ -132,7 +121,7 @@ class ProcessTable:
     def _counted(self, known: _Known) -> str:
         """The group that a process counts in: its own, unless its server is set aside."""
         for _ in range(64):
-            if known.stat.pid in self._aside:
+            if known.stat.pid in self.aside:
                 return OTHER
             parent = self._known.get(known.stat.parent)
             if parent is None or parent.group != known.group:
@@ -142,11 +131,7 @@ class ProcessTable:
 
     def _count(self) -> None:
         for known in self._known.values():
-            known.counted = self._counted(known) if self._aside else known.group
-
-    def _group_of(self, pid: int) -> str | None:
-        known = self._known.get(pid)
-        return known.group if known else None
+            known.counted = self._counted(known) if self.aside else known.group
 
     def _learn(self, texts: Mapping[int, str], reading: Reading) -> None:
         ended = self._known.keys() - reading.pids
@@ -178,7 +163,7 @@ class ProcessTable:
         if ended or fresh or moved:
             self._members.clear()
             self._roots.clear()
-            if self._aside:
+            if self.aside:
                 self._count()
 
     def _learn_pss(self, texts: Mapping[int, str | Missing]) -> None:
@@ -207,7 +192,6 @@ class ProcessTable:
 
 
 def group_of(kinds: Sequence[Kind], name: str) -> str | None:
-    """The group of a server's process of this name."""
     return next((kind.group for kind in kinds if kind.processes.fullmatch(name)), None)
 
 

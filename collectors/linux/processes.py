@@ -25,7 +25,6 @@ class ProcessStat:
 
 
 def parse_stat(stat: str) -> ProcessStat:
-    """One process from the text of its ``stat``."""
     opening, closing = stat.find("("), stat.rfind(")")
     fields = stat[closing + 1 :].split()
     if opening < 1 or closing < opening or len(fields) < 23:  # one more than needed: the last may be cut

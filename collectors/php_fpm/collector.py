@@ -1,8 +1,8 @@
 """The pools of php-fpm on one machine.
 
-The configuration of each running master says where its pools and their pages are. Each pool is asked directly over
-FastCGI, or through the web server under test where its socket may not be used. A pool without a page, or with a silent
-one, is reported as far as it is known: its limits from the configuration, its queue from the kernel.
+Each pool that the configuration of a running master names is asked directly over FastCGI, or through the web server
+under test where its socket may not be used. Of a pool without a page, or with a silent one, the limits come from the
+configuration and the queue from the kernel.
 """
 
 import re
@@ -154,7 +154,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         for address in addresses:
             for path in status.STATUS_PATHS:
                 config = PoolConfig("", address, status_path=path)
-                if await self._refusal(_url(config)) is None:
+                if isinstance(await self._answer(_url(config)), FpmPool | SilentError):
                     found.append(config)
                     break
         return tuple(found)
@@ -170,33 +170,24 @@ class FpmCollector(ServerCollector[FpmPool]):
                 fix=status.FIX,
             )
         url = _url(config)
-        refusal = await self._refusal(url)
-        if refusal is None:
+        refusal = await self._answer(url)
+        if isinstance(refusal, FpmPool | SilentError):
             return url, None
         for target in self.under_test.target_urls[:_MOST_ORIGINS] or ("http://127.0.0.1",):
             parts = urlsplit(target)
             beside = status.status_url(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{config.status_path}")
-            if await self._pool_at(beside) == config.pool:
+            answer = await self._answer(beside)
+            if isinstance(answer, FpmPool) and answer.pool == config.pool:
                 return beside, None
         reason = Message("{url}: {reason}", url=url, reason=refusal.message)
         return "", AbsentError(reason, cause=refusal.cause, fix=refusal.fix)
 
-    async def _refusal(self, url: str) -> ReadError | None:
-        """Why a page cannot be followed: one that is only silent can."""
+    async def _answer(self, url: str) -> FpmPool | ReadError:
+        """A page, or why it cannot be followed: one that is only silent can."""
         try:
-            status.parse_page(await status.fetch(self.machine, url, TIMEOUT_S))
-        except SilentError:
-            return None
+            return status.parse_page(await status.fetch(self.machine, url, TIMEOUT_S))
         except (FetchError, AbsentError) as error:
             return error
-        return None
-
-    async def _pool_at(self, url: str) -> str | None:
-        """The pool whose page that is; ``None`` where it is none."""
-        try:
-            return status.parse_page(await status.fetch(self.machine, url, TIMEOUT_S)).pool
-        except (FetchError, AbsentError):
-            return None
 
     def _config_of(self, url: str, pool: str = "") -> PoolConfig | None:
         """What is configured for a page that was given: by its address, or by the name of the pool."""
@@ -227,7 +218,6 @@ def _queue(address: str, queues: dict[str, int]) -> int | None:
 def _without_page(
     config: PoolConfig | None, queues: dict[str, int], silent_s: float | None = None
 ) -> tuple[FpmPool, ...]:
-    """What is known of a pool without its page."""
     if config is None:
         return ()
     pool = FpmPool(

@@ -33,10 +33,8 @@ _EVERYWHERE = ("", "*", "0.0.0.0", "[::]", "::")  # noqa: S104 - as they are wri
 
 @dataclass(frozen=True, slots=True)
 class PoolConfig:
-    """One pool. ``address`` is ``HOST:PORT`` or the path of a socket; ``status_listen`` the same, of the page alone.
-
-    Empty texts and ``None`` are what the configuration does not say; ``file`` is where its section begins, if known.
-    """
+    """``address`` is ``HOST:PORT`` or the path of a socket; ``status_listen`` the same, of the page alone. Empty texts
+    and ``None`` are what the configuration does not say; ``file`` is where its section begins, if known."""
 
     pool: str
     address: str

@@ -24,10 +24,8 @@ _HEADERS = {"User-Agent": f"loadtop/{__version__} (status)", "Accept": "text/pla
 
 
 class StatusClient:
-    """Fetches pages one by one; ``socket_path`` is a unix socket that leads to the machine, where there is one.
-
-    ``verify`` says whether certificates are checked; addresses of this machine itself are never checked.
-    """
+    """``socket_path`` is a unix socket that leads to the machine, where there is one. ``verify`` says whether
+    certificates are checked; those of this machine itself never are."""
 
     def __init__(self, *, verify: bool = True, socket_path: str | None = None) -> None:
         self._verify = verify

@@ -43,10 +43,8 @@ _REASONS = {
 
 
 class LocalTransport:
-    """This machine. ``root`` replaces ``/proc`` and ``/sys`` trees in tests (a directory that contains both).
-
-    ``own`` gives the processes that are loadtop's, besides this one; their descendants are found.
-    """
+    """``root`` is a directory with the ``/proc`` and ``/sys`` of tests. ``own`` gives the processes that are loadtop's,
+    besides this one; their descendants are found."""
 
     def __init__(self, *, root: str = "", own: Callable[[], Iterable[int]] | None = None, verify: bool = True) -> None:
         self._root = root
@@ -61,7 +59,9 @@ class LocalTransport:
 
     async def read(self, request: Request) -> Reading:
         own = frozenset((os.getpid(), *(self._own() if self._own else ())))
-        pss = self._take_pss() if request.processes else {}
+        pss: dict[int, str | Missing] = {}
+        if request.processes and self._pss is not None and self._pss.done():
+            pss, self._pss = self._pss.result(), None
         if request.pss and self._pss is None:
             self._pss = self._pss_reader.submit(self._read_pss, request.pss)
         loop = asyncio.get_running_loop()
@@ -140,12 +140,6 @@ class LocalTransport:
 
     def _read_pss(self, pids: tuple[int, ...]) -> dict[int, str | Missing]:
         return {pid: self._file(f"{self._root}/proc/{pid}/smaps_rollup", _STAT_BYTES, once=True) for pid in pids}
-
-    def _take_pss(self) -> dict[int, str | Missing]:
-        if self._pss is None or not self._pss.done():
-            return {}
-        texts, self._pss = self._pss.result(), None
-        return texts
 
 
 def _links(path: str) -> str | Missing:

@@ -1,8 +1,8 @@
 """What is said to the shell on a far machine and what comes back; no input or output here.
 
-An order is a line (``loop.sh`` and ``read.awk`` have the list). The answers stand between marks that hold a
-word chosen for this frame, so that nothing that a machine prints unasked (a banner, a late answer, a hostile file)
-can pass for them. A text that is the same as in the frame before is not sent again.
+An order is a line (``loop.sh`` and ``read.awk`` have the list). The answers stand between marks that hold a word
+chosen for this frame: nothing that a machine prints unasked (a banner, a late answer, a hostile file) can pass for
+them. A text that is the same as in the frame before is not sent again.
 """
 
 import re
@@ -72,10 +72,8 @@ class Far:
 
 @dataclass(slots=True)
 class Kept:
-    """What a connection has told so far, which the next frame builds on.
-
-    ``instead`` is what stands for a file that could not be read: the reason, or the text that a second look brought.
-    """
+    """What a connection has told so far. ``instead`` is what stands for a file that could not be read: the reason, or
+    the text that a second look brought."""
 
     files: dict[str, str] = field(default_factory=dict[str, str])
     stats: dict[int, str] = field(default_factory=dict[int, str])
@@ -83,7 +81,6 @@ class Kept:
     instead: dict[str, str | Missing] = field(default_factory=dict[str, "str | Missing"])
 
     def learn(self, pids: frozenset[int]) -> None:
-        """Which processes there are now."""
         self.pids = pids
         for ended in self.stats.keys() - pids:
             del self.stats[ended]
@@ -127,10 +124,7 @@ class _Sorted:
 
 
 class Orders:
-    """Turns requests into lines. Remembers what the far side keeps, so that only what is new is sent.
-
-    ``sockets`` says whether listening sockets are asked for this time: that is the dearest part of a reading there.
-    """
+    """Turns requests into lines. Remembers what the far side keeps, so that only what is new is sent."""
 
     def __init__(self) -> None:
         self._sorted = _Sorted()
@@ -140,7 +134,8 @@ class Orders:
         self._asleep: frozenset[int] = frozenset()
 
     def sample(self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, queues: str) -> str:
-        """The lines for one reading, where ``pids`` are the processes known to exist."""
+        """The lines for one reading, where ``pids`` are the processes known to exist. ``sockets`` says whether to ask
+        for listening sockets this time: that is the dearest part of a reading there."""
         lines: list[str] = []
         if request.files != self._sorted.files:
             self._sorted = _Sorted.of(request.files)
@@ -170,7 +165,6 @@ class Orders:
                 yield f"g {wanted.path} {wanted.lines}"
 
     def _sleepers(self, asleep: frozenset[int], pids: frozenset[int]) -> Iterable[str]:
-        """What has changed of them; those that ended are forgotten there too."""
         for order, changed in (("z", asleep - self._asleep), ("w", (self._asleep - asleep) & pids)):
             if changed:
                 yield f"{order} {' '.join(map(str, sorted(changed)))}"
@@ -187,12 +181,10 @@ class Orders:
 
 
 def second_look(paths: Iterable[str], mark: str) -> str:
-    """The lines that ask for files, and for the reason where one cannot be read."""
     return f"m {mark}\nh {LIMIT_BYTES} /dev/null {' '.join(paths)}\nm {mark}.\n"
 
 
 def parse_far(answer: str) -> Far:
-    """What the order ``i`` prints."""
     words = answer.split()
     if not words or not words[0].isdecimal():
         raise TransportError("its shell does not answer as a POSIX shell does")
@@ -252,8 +244,7 @@ def _pids(text: str) -> frozenset[int]:
 
 
 def _keep(name: str, text: str, kept: Kept, read: set[int]) -> None:
-    process = _STAT.fullmatch(name)
-    if process:
+    if process := _STAT.fullmatch(name):
         read.add(int(process[1]))
         kept.stats[int(process[1])] = text
     else:

@@ -104,7 +104,6 @@ class SshLine:
         return f"{self._word}{self._count:x}"
 
     def send(self, orders: str) -> None:
-        """Say something to the shell; what goes wrong shows in the next answer."""
         stdin = self._process.stdin
         if stdin is not None and not stdin.is_closing():
             stdin.write(orders.encode())
@@ -146,7 +145,6 @@ class SshLine:
         return bool(self._pss_asked)
 
     def take_pss(self) -> dict[int, str | Missing]:
-        """What came of it since the last call."""
         texts, self._pss = self._pss, {}
         return texts
 

@@ -29,8 +29,6 @@ _REFUSALS = {
 
 
 class FarPages:
-    """Fetches pages through one connection."""
-
     def __init__(self, line: SshLine, ssh: Sequence[str], *, verify: bool) -> None:
         self._line = line
         self._ssh = ssh
@@ -76,7 +74,6 @@ class FarPages:
             await asyncio.gather(*(run_ssh(self._order("cancel", forward)) for forward in forwards))
 
     async def _socket(self, address: str) -> str:
-        """The socket here that leads to an address there."""
         async with self._opening:
             if address not in self._forwards:
                 socket = str(self._line.directory / f"page{len(self._forwards)}")
@@ -97,7 +94,6 @@ class FarPages:
 
 
 def _address(url: str) -> str:
-    """Host and port of a URL as ssh's ``-L`` wants them."""
     try:
         parts = urlsplit(url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)

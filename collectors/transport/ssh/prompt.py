@@ -20,14 +20,11 @@ ASKING = asyncio.Lock()
 
 
 class Prompt:
-    """The terminal to ask on."""
-
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._settings = termios.tcgetattr(descriptor)
 
     def give(self, group: int) -> None:
-        """Let a process group read from the terminal."""
         os.tcsetpgrp(self._descriptor, group)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(group, signal.SIGCONT)  # where it tried to read before it was allowed to

@@ -201,10 +201,10 @@ def test_one_that_used_the_processor_and_rests_is_busy_no_more(machine: Machine,
 def test_servers_set_aside_and_taken_back_change_at_once(machine: Machine, stat_text: Stat) -> None:
     machine.stats = {pid: stat_text(pid, "httpd", parent=10 if pid == 11 else 1) for pid in (10, 11, 20)}
     machine.sample()
-    machine.table.aside = frozenset({10})
+    machine.table.set_aside(frozenset({10}))
     assert machine.sample() == {20: "httpd"}
     assert set(machine.table.want_pss()) <= {20}
-    machine.table.aside = frozenset()
+    machine.table.set_aside(frozenset())
     assert machine.sample() == dict.fromkeys((10, 11, 20), "httpd")
 
 
