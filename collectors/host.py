@@ -44,8 +44,8 @@ class HostCollector:
         """``role`` is that of :class:`loadtop.model.HostState`. ``status_urls`` are status pages given by the user, by
         kind of server; with ``find_servers``, those of other kinds are looked for, first at the server of
         ``target_urls``, which is to be given only where the load's target is this machine."""
-        self._name = name
-        self._role = role
+        self.name = name
+        self.role = role
         self._machine = machine
         self._servers = Servers(machine, status_urls or {}, find=find_servers, target_urls=target_urls)
         self._link_mbit: int | None = None
@@ -55,14 +55,6 @@ class HostCollector:
         self._problem: Message | None = None
         self._since = 0.0
         self._taking = asyncio.Lock()
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def role(self) -> str:
-        return self._role
 
     def assume_link(self, link_mbit: int | None) -> None:
         """Take this for the speed of lines that do not tell their own; before the first sample."""
@@ -74,7 +66,7 @@ class HostCollector:
         self._interval_s = interval_s
         self._since = _now()
         self._servers.start(interval_s)
-        self._task = asyncio.create_task(self._run(), name=f"samples of {self._name}")
+        self._task = asyncio.create_task(self._run(), name=f"samples of {self.name}")
         await asyncio.sleep(0)  # starts the first sample: a refresh right after this waits for it
 
     def latest(self) -> tuple[HostSample | None, Text]:
@@ -127,7 +119,7 @@ class HostCollector:
             return
         uptime_less_monotonic = sample.at - (time.monotonic() - sample.took_s)
         await self._servers.settle(min(_GRACE_S, self._interval_s / 20))
-        sample = replace(self._servers.complete(sample, uptime_less_monotonic), host=self._name)
+        sample = replace(self._servers.complete(sample, uptime_less_monotonic), host=self.name)
         if self._link_mbit is not None and sample.networks is not None:
             sample = replace(sample, networks=assumed(sample.networks, self._link_mbit))
         self._newest = sample

@@ -142,29 +142,24 @@ class PsutilMachine:
         )
 
     def _processes(self, own: frozenset[int]) -> tuple[Process, ...]:
-        found: list[tuple[Process, int]] = []
+        rows: list[Process] = []
         parents: dict[int, int] = {}
         for process in psutil.process_iter():
             try:
                 row, parents[process.pid] = _process(process, self._kinds)
             except psutil.Error:
                 continue  # it ended, or may not be looked at
-            ticks = self._ticks.get((row.pid, row.started_ticks), row.cpu_ticks)
-            found.append((row, row.cpu_ticks - ticks))
+            rows.append(row)
         rows = [
-            (replace(row, group=LOADTOP), difference)
-            if row.group == OTHER and _descends_from(own, row.pid, parents)
-            else (row, difference)
-            for row, difference in found
+            replace(row, group=LOADTOP) if row.group == OTHER and _descends_from(own, row.pid, parents) else row
+            for row in rows
         ]
-        self._ticks = {(row.pid, row.started_ticks): row.cpu_ticks for row, _ in rows}
-        self._parents = {row.pid: (parents[row.pid], row.group) for row, _ in rows}
-        rows = [
-            (replace(row, group=OTHER) if _descends_from(self._aside, row.pid, parents) else row, difference)
-            for row, difference in rows
-        ]
-        others = sorted((pair for pair in rows if pair[0].group == OTHER and pair[1] > 0), key=lambda pair: -pair[1])
-        return tuple(row for row, _ in rows if row.group != OTHER) + tuple(row for row, _ in others[:BUSIEST])
+        self._parents = {row.pid: (parents[row.pid], row.group) for row in rows}
+        rows = [replace(row, group=OTHER) if _descends_from(self._aside, row.pid, parents) else row for row in rows]
+        used = {row.pid: row.cpu_ticks - self._ticks.get((row.pid, row.started_ticks), row.cpu_ticks) for row in rows}
+        self._ticks = {(row.pid, row.started_ticks): row.cpu_ticks for row in rows}
+        busy = sorted((row for row in rows if row.group == OTHER and used[row.pid] > 0), key=lambda row: -used[row.pid])
+        return tuple(row for row in rows if row.group != OTHER) + tuple(busy[:BUSIEST])
 
 
 def _text(wanted: Wanted) -> str | Missing:

@@ -37,8 +37,8 @@ _PORT = re.compile(r"(.*):(\d{1,5})", re.ASCII)
 
 @dataclass(slots=True)
 class Section:
-    """One section, as far as it matters here: ``binds`` with whether each is encrypted, ``servers`` as written, and the
-    ``chroot`` of the whole configuration."""
+    """One section, as far as it matters here: ``binds`` with whether each is encrypted, ``servers`` as written, the
+    ``chroot`` of the whole configuration, and ``sockets`` for statistics as URLs."""
 
     kind: str
     name: str = ""
@@ -48,6 +48,7 @@ class Section:
     backends: list[str] = field(default_factory=list[str])
     servers: list[str] = field(default_factory=list[str])
     chroot: str = ""
+    sockets: list[str] = field(default_factory=list[str])
 
 
 async def read(texts: Texts, command: Sequence[str]) -> Config:
@@ -65,20 +66,20 @@ def files_of(command: Sequence[str]) -> list[str]:
 
 def parse(lines: Iterable[str]) -> tuple[str, ...]:
     """The stats sockets and then the pages, as URLs that :mod:`collectors.haproxy.status` understands."""
-    sockets: list[str] = []
-    pages: list[str] = []
-    for section in _sections(lines, sockets):
-        if section.uri and section.kind != "defaults":
-            pages += [url for bind, secure in section.binds if (url := _page(bind, section.uri, secure=secure))]
+    found = list(sections(lines))
+    sockets = [socket for section in found for socket in section.sockets]
+    pages = [
+        f"{'https' if secure else 'http'}://{address}{section.uri};csv"
+        for section in found
+        if section.kind != "defaults" and section.uri.startswith("/")
+        for bind, secure in section.binds
+        if (address := address_of(bind))
+    ]
     return tuple(dict.fromkeys((*sockets, *pages)))
 
 
-def sections(lines: Iterable[str]) -> list[Section]:
+def sections(lines: Iterable[str]) -> Iterator[Section]:
     """All sections, each with what ``defaults`` gave it."""
-    return list(_sections(lines, []))
-
-
-def _sections(lines: Iterable[str], sockets: list[str]) -> Iterator[Section]:
     section, defaults, chroot = Section(""), Section("defaults"), ""
     for line in lines:
         words = [quoted or single or bare for quoted, single, bare in _WORDS.findall(line.partition("#")[0])]
@@ -104,17 +105,17 @@ def _sections(lines: Iterable[str], sockets: list[str]) -> Iterator[Section]:
         elif words[0] == "chroot" and len(words) > 1:
             chroot = words[1].rstrip("/")
         elif words[0] == "stats" and len(words) > 1:
-            _note_stats(section, words[1:], sockets)
+            _note_stats(section, words[1:])
     yield section
 
 
-def _note_stats(section: Section, words: Sequence[str], sockets: list[str]) -> None:
+def _note_stats(section: Section, words: Sequence[str]) -> None:
     if words[0] == "socket" and len(words) > 1:
         place = words[1]
         if place.startswith(("/", "unix@/")):
-            sockets.append(f"unix:{place.removeprefix('unix@')}")
+            section.sockets.append(f"unix:{place.removeprefix('unix@')}")
         elif address := address_of(place):
-            sockets.append(f"tcp://{address}")
+            section.sockets.append(f"tcp://{address}")
     elif words[0] == "uri" and len(words) > 1:
         section.uri = words[1]
     elif words[0] in ("enable", "auth", "realm", "refresh", "show-legends", "admin", "hide-version"):
@@ -129,8 +130,3 @@ def address_of(bind: str) -> str:
         return ""
     host = "127.0.0.1" if match[1] in _EVERYWHERE else match[1]
     return f"{host}:{match[2]}"
-
-
-def _page(bind: str, uri: str, *, secure: bool) -> str:
-    address = address_of(bind)
-    return f"{'https' if secure else 'http'}://{address}{uri};csv" if address and uri.startswith("/") else ""

@@ -21,7 +21,7 @@ class HaproxyRoutes:
     """The :class:`~collectors.routing.Routes` of one configuration."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._sections = sections(lines)
+        self._sections = list(sections(lines))
 
     def accepts(self, entry: Place) -> bool:
         return any(True for _ in self._entries(entry))

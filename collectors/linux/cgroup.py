@@ -235,6 +235,7 @@ def _tightest_memory(reading: Reading, place: Place) -> tuple[int | None, str | 
 
 
 def _memory_use(reading: Reading, directory: str, version: int) -> tuple[int | None, int | None]:
+    """Bytes used, and how often the limit was hit."""
     if version == 1:
         used, failures = (_number(reading, f"{directory}/memory.{name}") for name in ("usage_in_bytes", "failcnt"))
         return used, failures
@@ -255,6 +256,7 @@ def _words(reading: Reading, path: str) -> list[str]:
 
 
 def _number(reading: Reading, path: str) -> int | None:
+    """The number in a file of one; ``None`` for ``max``, -1, or a file that is not there."""
     words = _words(reading, path)
     return count_or_none(words[0]) if words else None
 

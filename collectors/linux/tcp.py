@@ -71,6 +71,7 @@ def parse(
 
 
 def parse_table(table: str) -> tuple[ListeningSocket, ...]:
+    """The listening sockets at the head of /proc/net/tcp or tcp6; a row that was cut off is left out."""
     found: list[ListeningSocket] = []
     for number, line in enumerate(complete_lines(table)):
         words = line.split()

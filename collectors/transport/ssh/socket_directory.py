@@ -14,7 +14,9 @@ class SocketDirectory:
     of forwarded pages behind. Raises ``OSError`` where there can be no directory."""
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="loadtop-", dir=_short_directory()))
+        # not where the name of a socket would be too long (108 bytes at most)
+        short = None if len(tempfile.gettempdir()) < 50 else "/tmp"  # noqa: S108 - mkdtemp makes an unguessable one
+        self.path = Path(tempfile.mkdtemp(prefix="loadtop-", dir=short))
         self._keeper: subprocess.Popen[bytes] | None = None
         try:
             self._keeper = subprocess.Popen(
@@ -33,8 +35,3 @@ class SocketDirectory:
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
             keeper.communicate()
-
-
-def _short_directory() -> str | None:
-    """Where temporary directories go: not where the name of a socket would be too long (108 bytes at most)."""
-    return None if len(tempfile.gettempdir()) < 50 else "/tmp"  # noqa: S108 - mkdtemp makes an unguessable private one
