@@ -74,11 +74,12 @@ class Condition:
             raise ConditionError(f"cannot read '{text}': write METRIC>VALUE, for example p99>500ms or bottleneck=swap")
         hold = None if match["hold"] is None else float(match["hold"])
         if match["metric"] == "bottleneck":
-            if match["value"] not in VERDICT_NAMES:
-                raise ConditionError(f"no verdict is called '{match['value']}'{_near(match['value'], VERDICT_NAMES)}")
+            name = match["value"] + (match["unit"] or "")  # the last letter of a name can look like a unit
+            if name not in VERDICT_NAMES:
+                raise ConditionError(f"no verdict is called '{name}'{_near(name, VERDICT_NAMES)}")
             if match["operator"] not in ("=", "==", "!="):
                 raise ConditionError(f"'{text}': a verdict can only be compared with = or !=")
-            return cls(text, "bottleneck", None, match["operator"], match["value"], hold)
+            return cls(text, "bottleneck", None, match["operator"], name, hold)
         host, metric = _place(match["metric"])
         try:
             value = float(match["value"])

@@ -13,7 +13,7 @@ from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Distribution, Failures, Frame, Latencies, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
-from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
+from loadtop.servers.registry import DEMANDS, KINDS, VERDICT_NAMES, VERDICTS
 
 SUMMARY: dict[str, Any] = {
     "load": {
@@ -180,3 +180,10 @@ def test_what_another_engine_does_not_measure_holds_no_rule(text: str) -> None:
 def test_every_metric_is_in_the_manual(metric: str) -> None:
     manual = Path(__file__).parents[3] / "docs" / "scripts.md"
     assert f"`{metric}`" in manual.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", VERDICT_NAMES)
+def test_a_rule_can_name_every_verdict(name: str) -> None:
+    condition = Condition.parse(f"bottleneck={name}")
+    assert condition.holds(name)
+    assert not condition.holds("something else")
