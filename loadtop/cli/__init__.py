@@ -48,7 +48,6 @@ def run_command(words: Sequence[str]) -> int:
 
 
 def _run_program() -> int:
-    """Run loadtop with the standard streams of this process."""
     from loadtop.cli.standard_streams import robust_streams
 
     out = robust_streams()

@@ -23,7 +23,6 @@ FEW = 60
 
 
 def main(arguments: Namespace) -> int:
-    """Compare the recordings; returns the exit code."""
     if len(arguments.sessions) < 2:
         raise UsageError("compare needs two recordings or more: loadtop sessions lists them")
     runs = [_read(path) for path in arguments.sessions]
@@ -58,7 +57,6 @@ def _refine(runs: Sequence[Run], by: By | None) -> None:
 
 
 def _beginning(session: Session, end: float) -> Series:
-    """The first ``end`` seconds of load."""
     series = Series()
     for snapshot in takewhile(lambda _: series.duration < end, snapshots(session.frames())):
         series.add(snapshot)

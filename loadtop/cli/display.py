@@ -19,7 +19,6 @@ INSISTENT_S = 2.0
 """A signal that comes later than this after the first one also stops the last figures. An earlier one is the same
 signal twice: timeout(1) signals the program and then its process group."""
 
-
 CANNOT_DRAW = ("", "dumb", "unknown")
 """Values of ``TERM`` for terminals that only take lines, such as a shell in an editor."""
 

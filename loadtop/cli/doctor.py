@@ -33,7 +33,6 @@ _CONNECTION: Translatable = "connection"
 
 
 def main(arguments: Namespace) -> int:
-    """Examine the hosts; returns the exit code."""
     options = checked(arguments)
     check_writable(options.output)
     reports = asyncio.run(_examine_all(options))
@@ -63,7 +62,6 @@ async def _examine_all(options: Options) -> list[Report]:
 
 
 def _alone(options: Options, name: str) -> Options:
-    """The same with one host only."""
     watching = options.watching
     hosts = tuple(host for host in watching.hosts if host[0] == name)
     urls = {kind: tuple((name, url) for url in found) for kind, found in watching.urls_on(name).items()}
@@ -105,7 +103,6 @@ def _own_limits() -> tuple[int | None, int | None]:
 
 
 def _is_pending(sample: HostSample) -> bool:
-    """Whether something is still being looked for or waited for."""
     return any(outcome.cause is Cause.PENDING for outcome in sample.outcomes)
 
 

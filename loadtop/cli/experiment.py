@@ -24,7 +24,6 @@ from loadtop.reports import experiment as table
 
 
 def main(arguments: Namespace) -> int:
-    """Read the whole plan, then run it; returns the exit code."""
     plan = read_plan(arguments.plan)
     if not arguments.table:
         _check_engines(plan)
@@ -46,12 +45,9 @@ def main(arguments: Namespace) -> int:
 
 
 def _outline(plan: ExperimentPlan) -> str:
-    cells = plan.cells()
-    each = plan.seconds()
-    about = "" if each is None else f", about {duration(each * len(cells))}"
-    variants = len(plan.variants)
-    of = f"{variants} variant{'' if variants == 1 else 's'}, {len(cells)} cell{'' if len(cells) == 1 else 's'}"
-    return of + about
+    each, variants, cells = plan.seconds(), len(plan.variants), len(plan.cells())
+    about = "" if each is None else f", about {duration(each * cells)}"
+    return f"{variants} variant{'' if variants == 1 else 's'}, {cells} cell{'' if cells == 1 else 's'}{about}"
 
 
 async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: bool) -> int:
@@ -99,7 +95,6 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
 
 
 async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner) -> None:
-    """Show the experiment in the cockpit, the table first."""
     from tui.apps.cockpit import Cockpit, run_cockpit
     from tui.screens.experiment import ExperimentScreen
 
@@ -122,14 +117,12 @@ class _Progress:
         self._quiet = quiet
 
     def known(self, count: int) -> None:
-        """Print how many cells are measured already."""
         if count == 1:
             self._say(tr("1 cell is measured already (--again measures it again)"))
         elif count:
             self._say(tr("{count} cells are measured already (--again measures them again)", count=count))
 
     def begins(self, progress: Progress) -> None:
-        """Print the next cell."""
         left = "" if progress.left_s is None else tr(", about {time} left", time=duration(progress.left_s))
         times = {"number": progress.cell.repeat, "of": self._plan.repeats}
         repeat = tr(" ({number} of {of})", **times) if self._plan.repeats > 1 else ""
@@ -137,7 +130,6 @@ class _Progress:
         self._say(tr("cell {number} of {of}{left}: {cell}", **place, left=left, cell=progress.cell.label) + repeat)
 
     def ended(self, result: CellResult | None) -> None:
-        """Print the result of a cell."""
         if result is not None:
             rps = "-" if result.rps is None else f"{result.rps:.1f}"
             failed = tr(", {number} failed", number=result.failed) if result.failed else ""

@@ -22,7 +22,6 @@ SMALLEST, GREATEST = (60, 20), (400, 200)
 
 
 def main(arguments: Namespace) -> int:
-    """Export the recording; returns the exit code."""
     if not (arguments.csv or arguments.jsonl or arguments.sqlite or arguments.sar or arguments.cast):
         raise UsageError("say into what to export: --csv DIR, --jsonl FILE, --sqlite FILE, --sar or --cast FILE")
     if arguments.jsonl == "-" and arguments.sar:

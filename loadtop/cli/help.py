@@ -9,7 +9,6 @@ from loadtop.cli.options.parser import parser_of
 
 
 def main(arguments: Namespace) -> int:
-    """Print the text on a topic, the options of a command, or both lists."""
     topic = arguments.topic[0] if arguments.topic else "help"
     if len(arguments.topic) > 1 or topic not in (*TOPICS, *COMMANDS):
         names = " ".join(arguments.topic)

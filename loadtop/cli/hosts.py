@@ -40,7 +40,6 @@ async def connect_far(options: Options) -> "dict[str, SshTransport]":
 
 
 async def disconnect(far: "dict[str, SshTransport]") -> None:
-    """Close the connections."""
     await asyncio.gather(*(transport.close() for transport in far.values()))
 
 

@@ -40,7 +40,6 @@ class Load:
 
     @property
     def url(self) -> str | None:
-        """The first URL that is requested."""
         return None if self.plan is None else self.plan.targets[0].url
 
     async def prepared(self) -> "Load":
@@ -76,7 +75,6 @@ def load_maker(
 
 
 def _print_transcript(options: Options, text: str) -> None:
-    """Print what is sent and received (-v) while the load runs."""
     print(text, end="", file=sys.stderr if options.output.json == "-" else sys.stdout, flush=True)
 
 
@@ -154,12 +152,11 @@ def engine_load(choice: "EngineChoice", plan: "Plan", *, tuned: bool = False) ->
             return partial(LocustLoad, locust_settings(choice, plan))
         from loadtop.engines.jmeter.load import JmeterLoad
 
+        if tuned and choice.servers:
+            raise UsageError("tune is not possible with -R: give the machines with --generator instead")
         if tuned:
-            if choice.servers:
-                raise UsageError("tune is not possible with -R: give the machines with --generator instead")
             choice = replace(choice, counted=True, timed=False)
-        settings = jmeter_settings(choice, plan)
-        return partial(JmeterLoad, settings)
+        return partial(JmeterLoad, jmeter_settings(choice, plan))
     except PlanError as error:
         raise UsageError(error.message) from None
 
@@ -201,15 +198,12 @@ def jmeter_settings(choice: "EngineChoice", plan: "Plan") -> "JmeterSettings":
             check(share_of(plan, number, count))
         return JmeterSettings(plan, machines, program or "jmeter", servers=choice.servers)
     if choice.counted and not user_plan.threads:
-        raise UsageError(
-            f"{user_plan.file} does not read the property threads, which -c and tune set: "
-            "write ${__P(threads,1)} there"
-        )
+        set_by = "which -c and tune set: write ${__P(threads,1)} there"
+        raise UsageError(f"{user_plan.file} does not read the property threads, {set_by}")
     if choice.counted:
         share_of(plan, 0, count)
     data_file = next(user_plan.data_files(), None)
     if data_file is not None and (choice.servers or any(machine.remote for machine in machines)):
-        raise UsageError(
-            f"{user_plan.file} reads {data_file}: name it with its full path, and put it there on each generator"
-        )
+        fix = "name it with its full path, and put it there on each generator"
+        raise UsageError(f"{user_plan.file} reads {data_file}: {fix}")
     return JmeterSettings(plan, machines, program or "jmeter", user_plan, choice.timed, choice.counted, choice.servers)

@@ -10,7 +10,6 @@ from loadtop.recording.marks import MarkError, called, name_of, running, send
 
 
 def main(arguments: Namespace) -> int:
-    """Send the mark; returns the exit code."""
     if not arguments.text.strip():
         raise UsageError("the mark is empty: write it as loadtop mark 'restarted httpd'")
     path = _chosen(running(), arguments.session)

@@ -40,7 +40,6 @@ def open_request_logs(output: Output) -> "RequestLogFiles | None":
 
 
 def write_ab_files(result: RunResult, request_logs: "RequestLogFiles | None", output: Output) -> None:
-    """Write the files of -e and -g."""
     if output.percentiles_csv is not None:
         from loadtop.reports.ab import percentiles_csv
 
@@ -58,7 +57,6 @@ def write_ab_files(result: RunResult, request_logs: "RequestLogFiles | None", ou
 
 
 def write_page(result: RunResult, output: Output) -> None:
-    """Write the page of ``--html`` if asked for."""
     if output.html is not None:
         from loadtop.reports.html import html
 

@@ -12,7 +12,6 @@ from loadtop.recording.reader import Session
 
 
 def main(arguments: Namespace) -> int:
-    """Show the recording; returns the exit code."""
     with opened(arguments.session) as session:
         asyncio.run(_replay(session, Options(command="replay", output=Output(headless=arguments.headless))))
     return DONE

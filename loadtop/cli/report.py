@@ -13,7 +13,6 @@ from loadtop.reports.tune import report as tuning_report
 
 
 def main(arguments: Namespace) -> int:
-    """Print or write the report; returns the exit code."""
     output = Output(json=arguments.json, html=arguments.html, ab=arguments.ab)
     with opened(arguments.session) as session:
         result = result_of(session)

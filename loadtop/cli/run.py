@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Namespace) -> int:
-    """Run the test; returns the exit code."""
     options = checked(arguments)
     program = command_load(options) if options.program else None
     check_writable(options.output)

@@ -15,7 +15,6 @@ from loadtop.recording.library import HousekeepingError, age, chosen, recordings
 
 
 def main(arguments: Namespace) -> int:
-    """List the recordings, or do what was asked; returns the exit code."""
     if arguments.part == "rename":
         return _rename(arguments.session, arguments.name)
     if arguments.part == "prune":
@@ -26,7 +25,6 @@ def main(arguments: Namespace) -> int:
 
 
 def _choose() -> int:
-    """Show the recordings on the screen, and do what is chosen there until it is left."""
     from tui.apps.sessions import SessionsApp
 
     at: Path | None = None
@@ -46,7 +44,6 @@ def _on_terminal() -> bool:
 
 
 def _list() -> int:
-    """Print the recordings in the state directory, newest last."""
     found = list(recordings())
     if not found:
         print(tr("No recordings yet: every test is recorded, unless --no-record is given."))

@@ -23,7 +23,6 @@ class RobustStream:
             return len(text)
 
     def flush(self) -> None:
-        """Flush, unless the stream is broken."""
         try:
             self._stream.flush()
         except OSError as error:

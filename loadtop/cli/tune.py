@@ -4,7 +4,7 @@ import asyncio
 import sys
 from argparse import Namespace
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from loadtop.analysis.tune.controller import SteppedLoad, SweepController
 from loadtop.analysis.tune.result import TuneResult
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Namespace) -> int:
-    """Search the knee; returns the exit code."""
     options = checked(arguments)
     return asyncio.run(_tune(options, options.tune or TuneSettings()))
 
@@ -45,16 +44,12 @@ async def _tune(options: Options, settings: TuneSettings) -> int:
     tuned = TuneResult.of(result.steps, controller.reason)
     figures = tuned.into(result.summary)
 
-    def print_report(out: TextIO) -> None:
-        print(report(tuned), end="", file=out, flush=True)
-
-    test.write(result, figures, print_report)
+    test.write(result, figures, lambda out: print(report(tuned), end="", file=out, flush=True))
     limited = tuned.limit is not None and tuned.limit.bottleneck == "generator"
     return INTERRUPTED if interrupted else test.code(figures, generator_limited=limited, silent=True)
 
 
 def _first_page(options: Options, sweep: Sweep, controller: SweepController) -> "FirstPage | None":
-    """The table of steps, if there is a screen to show it on."""
     if not with_screen(options):
         return None
     from tui.screens.tune import TuneScreen
@@ -70,7 +65,6 @@ class _StepPrinter:
         self._first = True
 
     def show(self, result: StepResult) -> None:
-        """Print the step's line, below a heading for the first."""
         if self._silent:
             return
         if self._first:

@@ -80,12 +80,9 @@ def checksum(*values: Any, data: bytes = b"") -> int:
 
 
 def create(path: Path, meta: SessionMeta) -> None:
-    """Make an empty recording that its owner alone may read. Raises CreationError.
-
-    It is made under another name and linked to its own when complete: a file that is there already is never touched,
-    except that an empty one is replaced.
-    """
-    # No other process has this number, and no other thread this moment.
+    """Make an empty recording that its owner alone may read. Raises CreationError, also where there is such a file
+    already, unless it is empty."""
+    # Linked to its own name when complete. No other process has this number, and no other thread this moment.
     draft = path.with_name(f".{path.name[:80]}.{os.getpid()}-{time.monotonic_ns()}.new")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

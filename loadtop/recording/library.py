@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 from loadtop.recording.container import SessionError
@@ -29,28 +30,18 @@ def directory() -> Path:
 
 
 def default_path(target_host: str, now: float) -> Path:
-    """Return a free name for a session that starts ``now`` (seconds since the epoch) against ``target_host``.
-
-    Local time, so that people find their recordings; the recorder itself makes sure that the name is still free.
-    """
+    """Return a name that is free so far for a session that starts ``now`` (seconds since the epoch), in local time."""
     stamp = time.strftime("%Y-%m-%d-%H%M%S", time.localtime(now))
     host = re.sub(r"[^A-Za-z0-9.-]+", "-", target_host).strip("-.")[:80] or "session"
-    folder = directory()
-    path = folder / f"{stamp}-{host}{SUFFIX}"
-    number = 1
-    while os.path.lexists(path):
-        number += 1
-        path = folder / f"{stamp}-{host}-{number}{SUFFIX}"
-    return path
+    names = chain([f"{stamp}-{host}"], (f"{stamp}-{host}-{number}" for number in count(2)))
+    paths = (directory() / f"{name}{SUFFIX}" for name in names)
+    return next(path for path in paths if not os.path.lexists(path))
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recording: where, when (seconds since the epoch), how long (seconds), of what (a URL, or the
-    session's title), and the verdict that was shown longest while load ran.
-
-    ``problem`` says why a file could not be read; then the rest is empty.
-    """
+    """``started`` is seconds since the epoch, ``what`` a URL or the session's title, ``verdict`` the one that was shown
+    longest while load ran. ``problem`` says why a file could not be read; then the rest is empty."""
 
     path: Path
     started: float = 0.0
@@ -78,10 +69,8 @@ class HousekeepingError(Exception):
 
 
 def in_use(path: Path) -> bool:
-    """Whether another process has the recording open: the test that writes it, or somebody who looks at it.
-
-    A process must not ask about a file that it has open: it would lose its own locks.
-    """
+    """Whether another process has the recording open. Not to be asked about a file that is open here: its locks would
+    be lost."""
     with path.open("r+b") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, SHARED_SIZE, SHARED_FIRST)
@@ -106,10 +95,8 @@ def chosen(found: Sequence[Recording], now: float, *, older_s: float | None, kee
 
 
 def remove(path: Path, *, dry_run: bool = False) -> int:
-    """Remove a recording and what SQLite left beside it; the bytes that are free then. Raises HousekeepingError.
-
-    With ``dry_run`` nothing is removed; what would keep it from that is said all the same.
-    """
+    """Remove a recording and what SQLite left beside it; returns the bytes that are free then. Raises
+    HousekeepingError, with ``dry_run`` too, which removes nothing."""
     try:
         if in_use(path):
             raise HousekeepingError("it is open: a test writes it, or somebody looks at it")

@@ -50,9 +50,8 @@ class Recomputed:
 class Recomputation:
     """Computes a recording's snapshots from one frame on, also from those that are written meanwhile.
 
-    The diagnosis remembers nothing from before that frame. So where its verdict is the one that was shown live, the
-    recording says since when it has held. With ``alone``, too little is read for a diagnosis: the verdict is the one
-    that was shown live.
+    The diagnosis knows nothing from before that frame: since when a verdict has held is what was shown live. With
+    ``alone``, too little is read for a diagnosis, and the verdict itself is the one that was shown live.
     """
 
     def __init__(self, session: Session, number: int, *, alone: bool = False) -> None:
@@ -116,7 +115,6 @@ class Pause:
         self._ended = asyncio.Event()
 
     def end(self) -> None:
-        """Cut the wait short."""
         self._ended.set()
 
     async def wait(self, seconds: float | None) -> bool:
@@ -177,7 +175,6 @@ class SessionPlayer:
 
     @property
     def duration(self) -> float:
-        """Seconds of the session so far."""
         return self._session.duration
 
     @property
@@ -210,12 +207,10 @@ class SessionPlayer:
                     self._advance()
 
     def toggle(self) -> None:
-        """Pause, or play on."""
         self.playing = not self.playing
         self._changed()
 
     def faster(self, *, up: bool) -> None:
-        """The next speed up or down."""
         place = SPEEDS.index(self.speed) + (1 if up else -1)
         self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
         self._changed()

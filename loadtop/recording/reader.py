@@ -65,7 +65,6 @@ class Block:
         return [whole[end - length : end] for end, length in zip(ends, self._lengths, strict=True)]
 
     def frame(self, number: int) -> Frame:
-        """Return the frame of that number. Raises DamagedError."""
         return codec.decode(self._messages[number - self.first])
 
 
@@ -119,14 +118,11 @@ class Session:
         return last
 
     def frames(self, start: float | None = None) -> Iterator[Frame]:
-        """Yield the frames as recorded, from the first at or after ``start`` seconds on.
-
-        Damaged ones are left out and noted in ``damage``. Frames that are written meanwhile are given too.
-        """
+        """Yield the frames from the first at or after ``start`` seconds on, also those that are written meanwhile. What
+        is damaged is left out and noted in ``damage``."""
         return self.frames_from(1 if start is None else self.index(start))
 
     def frames_from(self, number: int) -> Iterator[Frame]:
-        """Yield the frames from that number on."""
         while number <= (last := self.count):
             try:
                 block = self._fetch(number)
@@ -181,13 +177,11 @@ class Session:
         return shown.most_common(1)[0][0] if shown else ""
 
     def marks(self) -> list[tuple[float, str]]:
-        """Return seconds of the session, and the text noted there."""
         return [(at, text) for _, at, texts in self._events("mark", tuple[str, ...]) for text in texts]
 
     def stored_totals(self, program: str) -> bytes | None:
-        """Return the totals that this program kept of all frames; ``None`` where it kept none, or anything is damaged.
-
-        Reads the file through."""
+        """Return the totals that this program kept of all frames; ``None`` where there are none or any frame is
+        damaged, for which the whole file is read."""
         try:
             row = self._connection.execute("SELECT * FROM totals ORDER BY frame DESC LIMIT 1").fetchone()
             if row is None:

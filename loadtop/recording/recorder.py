@@ -27,10 +27,7 @@ Row = tuple[object, ...]
 
 
 class Writer:
-    """Writes snapshots to an empty recording, each in a transaction of its own.
-
-    What could not be written is kept, and written with the next snapshot.
-    """
+    """Writes each snapshot in a transaction of its own; what could not be written is kept for the next one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -145,7 +142,6 @@ class Writer:
         return load.state is LoadState.RUNNING or (load.state.ended and not ended_before)
 
     def _end_block(self) -> None:
-        """Put the frames since the last block into one."""
         import msgspec
 
         from loadtop.recording import codec
@@ -166,11 +162,8 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 class Recorder:
-    """Records a session: one transaction per interval, each in the file before the next.
-
-    Nothing here raises and :meth:`record` never waits: a test goes on whatever becomes of its recording. ``problem``
-    says in one line what is wrong now, or is empty.
-    """
+    """Nothing here raises and :meth:`record` never waits: a test goes on whatever becomes of its recording. ``problem``
+    says in one line what is wrong now, or is empty."""
 
     def __init__(self, path: Path, *, meta: SessionMeta) -> None:
         self.path = path
@@ -194,11 +187,9 @@ class Recorder:
 
     @property
     def has_file(self) -> bool:
-        """Whether there is a recording, whole or in part."""
         return self._began and self.path.exists()
 
     def record(self, snapshot: Snapshot) -> None:
-        """Hand a snapshot to the writer."""
         if self._thread is None or not self._thread.is_alive():
             return
         try:

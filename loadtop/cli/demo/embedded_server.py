@@ -96,7 +96,6 @@ class Burners:
             )
 
     async def burn(self) -> None:
-        """Compute in the next idle process."""
         process = await self._idle.get()
         try:
             if process.stdin is not None and process.stdout is not None:

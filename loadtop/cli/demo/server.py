@@ -28,11 +28,8 @@ class DemoError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DemoServer:
-    """A server that runs until :meth:`close` or the end of this process, even if that is killed.
-
-    ``url`` ends in a slash. ``kind`` is ``Apache prefork`` (or another MPM), or ``embedded``. ``workers`` are its
-    worker slots, ``cores`` those of the machine.
-    """
+    """A server that runs until :meth:`close` or the end of this process, even if that is killed. ``url`` ends in a
+    slash; ``kind`` is ``Apache`` and its MPM, or ``embedded``."""
 
     url: str
     status_url: str
@@ -96,12 +93,8 @@ async def _end(process: Process) -> None:
 
 
 def demo_plan(server: DemoServer, seconds: float | None = None) -> Plan:
-    """Three steps: headroom, a full worker pool with an idle processor, a full processor.
-
-    ``seconds`` is the time of all three together (by default that of ``LOADTOP_DEMO_SECONDS``, or 56 s). In the second
-    step, twice as many connections as workers wait; in the third, three times as many as cores compute, which are fewer
-    than workers (:func:`loadtop.cli.demo.pages.worker_slots`).
-    """
+    """Three steps: headroom, a full worker pool with an idle processor, a full processor. ``seconds`` is the time of all
+    (by default that of ``LOADTOP_DEMO_SECONDS``, or 56 s)."""
     whole = HEADROOM_S + POOL_S + CPU_S
     scale = (seconds or float(os.environ.get(SECONDS_VARIABLE) or whole)) / whole
     return Plan(

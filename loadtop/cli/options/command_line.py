@@ -120,7 +120,6 @@ def checked(arguments: argparse.Namespace) -> Options:
 
 
 def _check_ab_reports(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for ab's reports on a load where there is none."""
     given = next((option.name for option in AB_REPORTS.taken_by("watch") if option.given(arguments)), None)
     if given is not None and not arguments.program:
         raise UsageError(f"{given} is about a load: leave it out of watch, or give a command after --")
@@ -154,7 +153,6 @@ def _watching(arguments: argparse.Namespace, *, generates: bool) -> Watching:
 
 
 def _status_url(kind: AnyKind, text: str, hosts: Sequence[str]) -> tuple[str | None, str]:
-    """Split ``NAME:URL``; a URL alone belongs to the first host."""
     name, _, url = text.partition(":")
     if name in hosts and re.fullmatch(kind.option.pattern, url):
         return name, url
@@ -164,7 +162,6 @@ def _status_url(kind: AnyKind, text: str, hosts: Sequence[str]) -> tuple[str | N
 
 
 def _with_generators(watching: Watching, engine: EngineChoice) -> Watching:
-    """Hosts that generate the load are watched too."""
     known = dict(watching.hosts)
     places = {place: name for name, place in watching.hosts}
     names: set[str] = set()

@@ -41,14 +41,12 @@ class Table:
         self._values = values
 
     def wrong(self, key: str, message: str) -> UsageError:
-        """The error for a key."""
         return self._wrong_at(line_of(self._text, self._name, self._index, key), message)
 
     def _wrong_at(self, line: int, message: str) -> UsageError:
         return UsageError(f"{self._file}, line {line}: {message}")
 
     def variant(self, index: int, values: Mapping[str, Any]) -> "Table":
-        """The table of a variant in the same file."""
         return Table(self._file, self._text, "variants", index, values)
 
     def check_keys(self, keys: tuple[str, ...]) -> None:
@@ -107,7 +105,6 @@ class Table:
         return words
 
     def levels(self) -> tuple[Level, ...]:
-        """The load steps of ``concurrencies`` and ``rates``."""
         whole = self._numbers("concurrencies", Annotated[int, Meta(ge=1, le=200_000)], "whole numbers from 1 to 200000")
         rates = self._numbers("rates", Annotated[float, Meta(gt=0, le=1e6)], "numbers above 0")
         return (*(Level(concurrency=each) for each in whole), *(Level(rate=each) for each in rates))
@@ -118,7 +115,6 @@ class Table:
         return [self._converted(key, each, kind, f"{must}, got {each!r}") for each in listed]
 
     def urls(self) -> tuple[tuple[str, str], ...]:
-        """The named URLs of a table, or a single URL."""
         wrong = 'urls must be a table of names and URLs: write [urls] and page = "http://..."'
         value: str | dict[str, Any] = self.value("urls", {}, str | dict[str, Any], wrong)
         named = {"": value} if isinstance(value, str) else value

@@ -68,7 +68,6 @@ def _steps(arguments: Namespace) -> tuple[Step, ...]:
 
 
 def _several_steps(arguments: Namespace) -> tuple[Step, ...]:
-    """The steps of --steps: numbers of connections, or rates if --rate is given."""
     if arguments.concurrency is not None or arguments.time is not None:
         given = "-c" if arguments.concurrency is not None else "-t"
         raise UsageError(f"--steps and {given} contradict each other: the steps say how many, --step-time how long")

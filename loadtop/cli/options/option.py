@@ -91,12 +91,10 @@ class Option:
         return self.dest or self.names.split()[-1].lstrip("-").replace("-", "_")
 
     def given(self, arguments: object) -> bool:
-        """Whether the arguments have another value than the default."""
         unset: object = [] if self.repeatable else self.default if self.metavar else False
         return getattr(arguments, self.attribute, unset) != unset
 
     def help_of(self, command: str) -> str:
-        """The line in ``--help`` of a command."""
         text = self.help_for.get(command, self.help)
         default = f"{self.default:g}" if isinstance(self.default, float) else self.default
         return f"{text} (default {default})" if default and self.metavar else text
@@ -111,7 +109,6 @@ class Group:
         self.title, self.commands, self.options, self.refused = title, commands, options, refused or {}
 
     def taken_by(self, command: str) -> list[Option]:
-        """The options that a command takes."""
         return [
             option
             for option in self.options

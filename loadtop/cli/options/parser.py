@@ -153,7 +153,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser_of(command: str) -> Parser:
-    """The parser of one command."""
     about = COMMANDS[command]
     parser = Parser(
         "loadtop" if command == "run" else f"loadtop {command}",
@@ -185,7 +184,6 @@ def _sentence(summary: str) -> str:
 
 
 def _overview() -> str:
-    """The list of commands."""
     lines = [f"  loadtop {command.name:<12}{command.summary}" for command in COMMANDS.values()]
     topics = [f"  loadtop help {topic:<12}{about}" for topic, about in TOPICS.items()]
     return "\n".join(["\n\ncommands (loadtop COMMAND --help lists the options):", *lines, "\ntopics:", *topics])

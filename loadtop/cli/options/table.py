@@ -250,7 +250,6 @@ GROUPS = (
 
 
 def options_of(command: str) -> Iterator[Option]:
-    """The options and arguments that a command takes."""
     for group in GROUPS:
         yield from group.taken_by(command)
 

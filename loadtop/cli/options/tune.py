@@ -23,7 +23,6 @@ class TuneSettings:
     limits: TimeLimits = field(default_factory=TimeLimits)
 
     def search(self) -> StepSearch:
-        """A search from the start."""
         return StepSearch(first=self.first, most=self.most, finer=self.finer)
 
 

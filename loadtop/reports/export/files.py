@@ -38,7 +38,6 @@ def write_csv(snapshots: Iterable[Snapshot], folder: Path) -> list[str]:
 
 
 def csv_line(row: Sequence[Cell]) -> str:
-    """Return a row of CSV with its line end."""
     return ",".join(map(_csv_cell, row)) + "\r\n"
 
 

@@ -58,7 +58,6 @@ class Table:
         return ("interval", "at", *self.columns)
 
     def rows(self, snapshot: Snapshot) -> Iterator[list[Cell]]:
-        """Yield the rows of one snapshot."""
         for thing in self.things(snapshot):
             yield [snapshot.frame.number, snapshot.at, *(_cell(read(thing)) for read in self.columns.values())]
 
