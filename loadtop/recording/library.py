@@ -68,15 +68,14 @@ class HousekeepingError(Exception):
     """It cannot be done; the message says why."""
 
 
-def in_use(path: Path) -> bool:
-    """Whether another process has the recording open. Not to be asked about a file that is open here: its locks would
-    be lost."""
+def _check_closed(path: Path) -> None:
+    """Raise HousekeepingError where another process has the recording open. Not to be called while it is open here: its
+    locks would be lost."""
     with path.open("r+b") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, SHARED_SIZE, SHARED_FIRST)
         except (BlockingIOError, PermissionError):
-            return True
-    return False
+            raise HousekeepingError("it is open: a test writes it, or somebody looks at it") from None
 
 
 def age(text: str) -> float:
@@ -98,8 +97,7 @@ def remove(path: Path, *, dry_run: bool = False) -> int:
     """Remove a recording and what SQLite left beside it; returns the bytes that are free then. Raises
     HousekeepingError, with ``dry_run`` too, which removes nothing."""
     try:
-        if in_use(path):
-            raise HousekeepingError("it is open: a test writes it, or somebody looks at it")
+        _check_closed(path)
         beside = [path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm")]
         there = [each for each in (*beside, path) if each.exists()]
         size = sum(each.stat().st_size for each in there)
@@ -121,15 +119,12 @@ def rename(path: Path, name: str) -> Path:
     try:
         if target.exists():
             raise HousekeepingError(f"{target.name} exists already")
-        if in_use(path):
-            raise HousekeepingError("it is open: a test writes it, or somebody looks at it")
+        _check_closed(path)
         # What a test that was killed left in the journal goes into the file first: a journal is found by its name.
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         target.hardlink_to(path)  # which, unlike a rename, never replaces a file that came just now
         path.unlink()
-    except OSError as error:
-        raise HousekeepingError(error.strerror or str(error)) from None
-    except sqlite3.Error as error:
-        raise HousekeepingError(str(error)) from None
+    except (OSError, sqlite3.Error) as error:
+        raise HousekeepingError(getattr(error, "strerror", None) or str(error)) from None
     return target

@@ -105,44 +105,33 @@ class Burners:
             self._idle.put_nowait(process)
 
 
-Handler = Callable[[web.Request], Awaitable[web.Response]]
-
-
 def make_app(workers: int, cores: int) -> web.Application:
     """The server as an application: ``/``, the demo's pages, and ``/server-status``."""
     scoreboard = Scoreboard(workers)
     burners = Burners(cores)
 
-    def held(answer: Callable[[], Awaitable[str]], content_type: str = "text/plain") -> Handler:
+    def serve(page: Page | None, content_type: str = "text/plain") -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Serve the page, or the status page."""
+
         async def handle(_request: web.Request) -> web.Response:
             async with scoreboard.slot():
-                response = web.Response(text=await answer(), content_type=content_type, headers={"Server": SOFTWARE})
-                scoreboard.sent_bytes += len(response.text or "")
-                return response
+                if page is not None:
+                    wait_ms = page.wait_ms + random.randrange(page.spread_ms)  # noqa: S311 - no secret
+                    await asyncio.sleep(wait_ms / 1000)
+                    if page.burns:
+                        await burners.burn()
+                text = scoreboard.text() if page is None else page.text
+                scoreboard.sent_bytes += len(text)
+                return web.Response(text=text, content_type=content_type, headers={"Server": SOFTWARE})
 
         return handle
 
-    def serve(page: Page) -> Callable[[], Awaitable[str]]:
-        async def answer() -> str:
-            await asyncio.sleep((page.wait_ms + random.randrange(page.spread_ms)) / 1000)  # noqa: S311 - no secret
-            if page.burns:
-                await burners.burn()
-            return page.text
-
-        return answer
-
-    async def index() -> str:
-        return INDEX
-
-    async def status() -> str:
-        return scoreboard.text()
-
     app = web.Application()
     app.on_startup.append(burners.start)
-    app.router.add_get("/", held(index, "text/html"))
-    app.router.add_get("/server-status", held(status))
+    app.router.add_get("/", serve(Page("", INDEX), "text/html"))
+    app.router.add_get("/server-status", serve(None))
     for page in PAGES:
-        app.router.add_get(f"/{page.name}", held(serve(page)))
+        app.router.add_get(f"/{page.name}", serve(page))
     return app
 
 

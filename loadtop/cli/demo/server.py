@@ -93,8 +93,8 @@ async def _end(process: Process) -> None:
 
 
 def demo_plan(server: DemoServer, seconds: float | None = None) -> Plan:
-    """Three steps: headroom, a full worker pool with an idle processor, a full processor. ``seconds`` is the time of all
-    (by default that of ``LOADTOP_DEMO_SECONDS``, or 56 s)."""
+    """Three steps: headroom, a full worker pool with an idle processor, a full processor. ``seconds`` is the time of
+    all (by default that of ``LOADTOP_DEMO_SECONDS``, or 56 s)."""
     whole = HEADROOM_S + POOL_S + CPU_S
     scale = (seconds or float(os.environ.get(SECONDS_VARIABLE) or whole)) / whole
     return Plan(

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.engine import EngineChoice, engine_choice, take_url_of_plan
@@ -175,7 +175,7 @@ def _with_generators(watching: Watching, engine: EngineChoice) -> Watching:
 
 
 def _output(arguments: argparse.Namespace, watching: Watching) -> Output:
-    return Output(
+    output = Output(
         headless=arguments.headless or getattr(arguments, "verbosity", 0) >= 2,
         json=arguments.json,
         html=arguments.html,
@@ -184,19 +184,18 @@ def _output(arguments: argparse.Namespace, watching: Watching) -> Output:
         fail_if=_conditions(arguments.fail_if, [name for name, _ in watching.hosts]) if arguments.fail_if else (),
         strict=arguments.strict,
         quiet=arguments.quiet,
-        **({} if arguments.command == "tune" else _ab_output(arguments)),
     )
-
-
-def _ab_output(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "ab": arguments.ab,
-        "ab_percentiles": not arguments.no_percentiles,
-        "ab_spread": not arguments.no_spread,
-        "percentiles_csv": getattr(arguments, "percentiles_csv", None),
-        "gnuplot": getattr(arguments, "gnuplot", None),
-        "html_table": _html_table(arguments),
-    }
+    if arguments.command == "tune":
+        return output
+    return replace(
+        output,
+        ab=arguments.ab,
+        ab_percentiles=not arguments.no_percentiles,
+        ab_spread=not arguments.no_spread,
+        percentiles_csv=getattr(arguments, "percentiles_csv", None),
+        gnuplot=getattr(arguments, "gnuplot", None),
+        html_table=_html_table(arguments),
+    )
 
 
 def _html_table(arguments: argparse.Namespace) -> tuple[str, str, str] | None:

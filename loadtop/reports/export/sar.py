@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from loadtop.model import HostSample, Swap
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.measured import HostView
-from loadtop.rates.records import CpuShares
+from loadtop.rates.records import CpuShares, HostRates
 
 Values = tuple[float | None, ...]
 
@@ -83,7 +82,7 @@ class Sar:
             system = "Linux" if "linux" in facts.system.lower() else facts.system
             self._head = f"{system} {facts.kernel} ({facts.hostname}) \t{date} \t_-_\t({facts.cores} CPU)"
         if host.rates is not None:
-            self._add(clock, host, host.sample)
+            self._add(clock, host.rates, host.sample)
 
     def text(self) -> Iterator[str]:
         """All lines; nothing where the machine was never measured."""
@@ -92,10 +91,7 @@ class Sar:
             for section in self._sections.values():
                 yield from section.text(self._began)
 
-    def _add(self, clock: str, host: HostView, sample: HostSample) -> None:
-        rates = host.rates
-        if rates is None:
-            return
+    def _add(self, clock: str, rates: HostRates, sample: HostSample) -> None:
         if rates.cpu is not None:
             self._sections["cpu"].add(clock, "all", _cpu(rates.cpu))
             for core in rates.cores:
