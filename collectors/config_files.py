@@ -19,16 +19,12 @@ IncludeOf = Callable[[str], str | None]
 """The pattern of paths that a line includes, or ``None``."""
 
 
-def _no_include(_: str) -> None:
-    return None
-
-
 @dataclass(slots=True)
 class Config:
     """The files by path, and the ``paths`` that each pattern means, in the order in which they are read."""
 
     first: tuple[str, ...]
-    include_of: IncludeOf = _no_include
+    include_of: IncludeOf = lambda _: None
     files: dict[str, str | Missing] = field(default_factory=dict[str, str | Missing])
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
@@ -62,9 +58,8 @@ class Config:
                     yield from self._lines(included, depth - 1)
 
 
-async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeOf = _no_include) -> Config:
-    """The files that ``first`` (paths or patterns such as ``/etc/NAME/*/NAME.conf``) means, and all that they
-    include. What cannot be read is in the result as :class:`Missing`. Raises ``TransportError``."""
+async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeOf = lambda _: None) -> Config:
+    """The files that ``first`` (paths or patterns) means, and all that they include. Raises ``TransportError``."""
     config = Config(tuple(first), include_of)
     patterns = list(config.first)
     for _ in range(_DEPTH):

@@ -1,7 +1,6 @@
 """Addresses of a name, as the machine that is read knows them: from its file of hosts, or from its resolver.
 
-A machine is asked for :func:`wanted`, which is no file: a transport asks the resolver there, for :data:`PATIENCE_S` at
-most. Source of the file: hosts(5).
+For :func:`wanted` a transport asks the resolver there, for :data:`PATIENCE_S` at most. Source of the file: hosts(5).
 """
 
 import ipaddress

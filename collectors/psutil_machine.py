@@ -18,7 +18,7 @@ from collectors.errors import AbsentError
 from collectors.kind import Kind
 from collectors.linux.process_table import BUSIEST, group_of
 from collectors.machine import Endpoint, Outcomes
-from collectors.reading import Missing, Page, Wanted
+from collectors.reading import Missing, Wanted
 from collectors.transport import sockets
 from collectors.transport.http import StatusClient
 from loadtop.i18n import Message
@@ -64,6 +64,7 @@ class PsutilMachine:
         self._kinds = kinds
         self._own = own
         self._client = StatusClient(verify=verify)
+        self.fetch, self.ask = self._client.get, sockets.exchange
         self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
         self._ticks: dict[tuple[int, int], int] = {}
         self._parents: dict[int, tuple[int, str]] = {}
@@ -86,12 +87,6 @@ class PsutilMachine:
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         return await asyncio.get_running_loop().run_in_executor(self._reader, _listening, pid)
-
-    async def fetch(self, url: str, timeout_s: float) -> Page:
-        return await self._client.get(url, timeout_s)
-
-    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        return await sockets.exchange(address, question, timeout_s)
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         loop = asyncio.get_running_loop()

@@ -1,7 +1,7 @@
 """Finds and follows the status pages of the servers of one kind on one machine: what all kinds do alike.
 
-Pages that the user gave are followed whatever they answer. Without any, pages are looked for in a task of its own; of
-the candidates for one server, the first that answers is followed.
+Pages that the user gave are followed whatever they answer; otherwise, of the candidates for one server, the first that
+answers.
 """
 
 import math
@@ -31,8 +31,7 @@ class Candidates:
 
 
 class ServerCollector(Generic[R]):
-    """The servers of one kind on one machine. A kind has a subclass with at least :meth:`records` and
-    :meth:`candidates`."""
+    """The servers of one kind on one machine. A subclass has at least :meth:`records` and :meth:`candidates`."""
 
     search_again_s: ClassVar[float] = READ_AGAIN_S
     """How often pages are looked for although there are some."""
@@ -65,8 +64,7 @@ class ServerCollector(Generic[R]):
         return await self.machine.fetch(url, timeout_s)
 
     def records(self, page: Page, at: float) -> Sequence[R]:
-        """What a page says; ``at`` is when it came, on the uptime clock of the machine. Raises :class:`AbsentError`
-        with what to do where it is another page."""
+        """What a page says that came at this uptime of the machine. Raises :class:`AbsentError` with what to do."""
         raise NotImplementedError
 
     async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:

@@ -69,8 +69,7 @@ class Servers:
             await asyncio.gather(*(page.settle(grace_s) for page in awaited))
 
     def complete(self, sample: HostSample, uptime_less_monotonic: float) -> HostSample:
-        """The sample with what came of the pages. The number turns the time of this program's clock into the machine's
-        uptime, on which each status is dated."""
+        """The sample with what came of the pages. This program's clock and the number give the machine's uptime."""
         read = {
             kind.name: collector.collect(sample, uptime_less_monotonic) for kind, collector in self._collectors.items()
         }

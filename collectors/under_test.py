@@ -73,8 +73,7 @@ class UnderTest:
         return note(self._servers, self._unknown)
 
     async def settle(self, most_s: float) -> bool:
-        """Wait until it is known for the first time which of several servers is under test. Returns whether others have
-        been set aside."""
+        """Wait until it is first known which of several servers is under test. Returns whether others are set aside."""
         if not self._active or not self.target_urls or self._looked.is_set() or len(self._running()) < 2:
             return False
         with contextlib.suppress(TimeoutError):

@@ -1,7 +1,6 @@
 """The HAProxies of one machine: their statistics, from the socket or page that their configuration names.
 
-Where the configuration may not be read, the usual sockets are tried, and the usual page on the ports on which HAProxy
-listens.
+Where it may not be read, the usual sockets are tried, and the usual page on the ports on which HAProxy listens.
 """
 
 import re

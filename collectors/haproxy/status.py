@@ -41,8 +41,7 @@ _LISTENER = "3"
 
 
 def address_of(url: str) -> str | None:
-    """The stats socket that ``unix:/run/haproxy/admin.sock``, its path alone or ``tcp://HOST:PORT`` means; ``None`` for
-    any other URL."""
+    """The stats socket that ``unix:PATH``, a path alone or ``tcp://HOST:PORT`` means; ``None`` for any other URL."""
     match = _SOCKET.fullmatch(url) or _STREAM.fullmatch(url)
     return None if match is None else match[1]
 

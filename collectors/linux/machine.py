@@ -10,7 +10,7 @@ from collectors.linux import cpu, disks, facts, load, memory, networks, paging, 
 from collectors.linux.cgroup import CgroupCollector
 from collectors.linux.process_table import ProcessTable
 from collectors.machine import Endpoint, Outcomes
-from collectors.reading import Missing, Page, Reading, Request, Transport, Wanted, lines_of
+from collectors.reading import Missing, Reading, Request, Transport, Wanted, lines_of
 from loadtop.model import HostFacts, HostSample, Role
 
 _STATS = "/proc/PID/stat"
@@ -36,6 +36,7 @@ class LinuxMachine:
 
     def __init__(self, transport: Transport, kinds: Sequence[Kind]) -> None:
         self._transport = transport
+        self.fetch, self.ask, self.close = transport.fetch, transport.ask, transport.close
         self._table = ProcessTable(kinds)
         self._web = [kind.group for kind in kinds if kind.role is Role.WEB]
         self._cgroup = CgroupCollector()
@@ -75,12 +76,6 @@ class LinuxMachine:
             return ()
         return tuple(Endpoint(socket.address, socket.port) for socket in sockets if str(socket.inode) in inodes)
 
-    async def fetch(self, url: str, timeout_s: float) -> Page:
-        return await self._transport.fetch(url, timeout_s)
-
-    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        return await self._transport.ask(address, question, timeout_s)
-
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         async with self._reading:
             return (await self._transport.read(Request(tuple(files)))).files
@@ -90,9 +85,6 @@ class LinuxMachine:
 
     def followed(self, path: str) -> str | Missing:
         return self._followed.get(path, Missing("not asked for"))
-
-    async def close(self) -> None:
-        await self._transport.close()
 
     def _request(self) -> Request:
         files = list(_ALWAYS)

@@ -2,8 +2,8 @@
 
 Source: Linux, net/unix/af_unix.c (``unix_seq_show``). Columns: Num RefCount Protocol Flags Type St Inode Path. A socket
 that listens has the flag 0x10000 (``__SO_ACCEPTCON``). A connection that was not accepted yet is a row of its own with
-the listener's path, state 02 and no inode, because no process has it: counting these rows gives what ``ss -xl`` calls
-Recv-Q. The file does not tell the limit of the queue.
+the listener's path, state 02 and no inode: counting these rows gives what ``ss -xl`` calls Recv-Q. The file does not
+tell the limit of the queue.
 """
 
 from dataclasses import dataclass

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from collectors.errors import AbsentError, FetchError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
@@ -20,6 +19,7 @@ from collectors.php_fpm.configuration import PoolConfig
 from collectors.reading import Page
 from collectors.server_collector import ServerCollector
 from collectors.status_page import StatusPage
+from collectors.under_test import origin_of
 from loadtop.i18n import Message
 from loadtop.model import Cause, HostSample, Role
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
@@ -124,10 +124,10 @@ class FpmCollector(ServerCollector[FpmPool]):
             )
 
     async def _follow(self, configs: Sequence[PoolConfig]) -> None:
-        left = {_page_of(pool.config): pool for pool in self._pools if pool.page is not None and pool.config}
+        left = {_url(pool.config): pool for pool in self._pools if pool.page is not None and pool.config}
         pools: list[_Pool] = []
         for config in configs[:_MOST_POOLS]:
-            same = left.pop(_page_of(config), None)
+            same = left.pop(_url(config), None)
             if same is not None:
                 # Asked anew, a full pool would have one more request in its queue, also when that is given up.
                 pools.append(_Pool(config, same.page))
@@ -174,8 +174,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         if isinstance(refusal, FpmPool | SilentError):
             return url, None
         for target in self.under_test.target_urls[:_MOST_ORIGINS] or ("http://127.0.0.1",):
-            parts = urlsplit(target)
-            beside = status.status_url(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{config.status_path}")
+            beside = status.status_url(origin_of(target) + config.status_path)
             answer = await self._answer(beside)
             if isinstance(answer, FpmPool) and answer.pool == config.pool:
                 return beside, None
@@ -205,10 +204,6 @@ class FpmCollector(ServerCollector[FpmPool]):
 def _url(config: PoolConfig) -> str:
     """The URL of a pool's page over FastCGI."""
     return status.Place(config.status_address, config.status_path).url
-
-
-def _page_of(config: PoolConfig | None) -> tuple[str, str]:
-    return ("", "") if config is None else (config.status_address, config.status_path)
 
 
 def _queue(address: str, queues: dict[str, int]) -> int | None:

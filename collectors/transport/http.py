@@ -1,8 +1,7 @@
 """Fetches status pages with aiohttp, which is imported when the first page is wanted, in a thread.
 
 Every request closes its connection. A kept-alive one would hold a worker of Apache's prefork and worker MPMs in K
-between two pages: one slot of what is being measured, for ever. It would also be served past a full pool, and so hide
-the one thing that its silence shows.
+between two pages, and would be served past a full pool, which shows in its silence.
 """
 
 import asyncio

@@ -22,7 +22,6 @@ from collectors.reading import (
     NOT_PERMITTED,
     UNSUPPORTED,
     Missing,
-    Page,
     Reading,
     Request,
     Wanted,
@@ -56,6 +55,7 @@ class LocalTransport:
         self._pss: Future[dict[int, str | Missing]] | None = None
         self._turn = 0
         self._client = StatusClient(verify=verify)
+        self.fetch, self.ask = self._client.get, sockets.exchange
 
     async def read(self, request: Request) -> Reading:
         own = frozenset((os.getpid(), *(self._own() if self._own else ())))
@@ -71,12 +71,6 @@ class LocalTransport:
             raise TransportError(
                 "cannot read {path}: {error}", path=f"{self._root}/proc", error=error.strerror
             ) from error
-
-    async def fetch(self, url: str, timeout_s: float) -> Page:
-        return await self._client.get(url, timeout_s)
-
-    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        return await sockets.exchange(address, question, timeout_s)
 
     async def close(self) -> None:
         await self._client.close()

@@ -1,8 +1,7 @@
 """Listening TCP sockets from the kernel's sock_diag interface, as ``ss`` reads them, without running it.
 
-Source: Linux, include/uapi/linux/sock_diag.h and inet_diag.h (3.3 and later). It tells what /proc/net/tcp does not: the
-limit of each accept queue. It is also far cheaper: for the few rows at the head of /proc/net/tcp the kernel walks its
-whole table of connections.
+Source: Linux, include/uapi/linux/sock_diag.h and inet_diag.h (3.3 and later). Unlike
+/proc/net/tcp, it tells the limit of each accept queue, and the kernel need not walk its whole table of connections.
 """
 
 import ipaddress
@@ -21,10 +20,8 @@ _TIMEOUT_S = 1.0
 
 
 def listeners() -> str:
-    """The text that ``ss -ltnH`` prints: state, accept queue, its limit, local address and port, peer.
-
-    Raises ``OSError`` where the kernel has no such interface or does not permit it.
-    """
+    """The text that ``ss -ltnH`` prints. Raises ``OSError`` where the kernel has no such interface or does not permit
+    it."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _SOCK_DIAG) as link:
         link.settimeout(_TIMEOUT_S)
         rows = [row for family in (socket.AF_INET, socket.AF_INET6) for row in _dump(link, family)]

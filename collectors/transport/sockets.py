@@ -22,8 +22,8 @@ def host_and_port(address: str) -> tuple[str, int] | None:
 
 
 async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:
-    """Connect to ``HOST:PORT`` or to the unix socket of that path, send the question, and read to the end (at most
-    1 MiB). Raises :class:`FetchError` with the reason."""
+    """Ask ``HOST:PORT`` or the unix socket of that path, and read to the end (at most 1 MiB). Raises
+    :class:`FetchError`."""
     try:
         async with asyncio.timeout(timeout_s):
             return await _exchange(address, question)
