@@ -131,16 +131,18 @@ def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:
         old, new = getattr(before, name), getattr(now, name)
         return None if old is None or new is None or counted <= 0 else max(0, new - old)
 
+    def rate(number: int | None, unit: float = 1.0) -> float | None:
+        return None if number is None else number / unit / counted
+
     requests, failed, non_2xx = passed("requests"), passed("failed"), passed("non_2xx")
-    received, sent = passed("received_bytes"), passed("sent_bytes")
     return LoadRates(
         seconds=seconds,
-        rps=None if requests is None else requests / counted,
-        failed=None if failed is None else failed / counted,
+        rps=rate(requests),
+        failed=rate(failed),
         failed_share=_failed_share(failed, requests),
         non_2xx_share=100.0 * non_2xx / requests if requests and non_2xx is not None else None,
-        received_kb=None if received is None else received / 1024.0 / counted,
-        sent_kb=None if sent is None else sent / 1024.0 / counted,
+        received_kb=rate(passed("received_bytes"), 1024.0),
+        sent_kb=rate(passed("sent_bytes"), 1024.0),
         generator=_both(before.generator, now.generator, lambda a, b: _generator(a, b, seconds)),
     )
 
@@ -272,17 +274,19 @@ def _groups(processes: tuple[ProcessRates, ...], kinds: Iterable[ServerKind]) ->
 
 
 def _group(group: str, role: Role | None, members: list[ProcessRates]) -> GroupRates:
+    processes = [member.process for member in members]
+    states = [process.state for process in processes]
     shares = [member.cpu for member in members if member.cpu is not None]
-    proportional = [member.process.pss_kb for member in members if member.process.pss_kb is not None]
+    proportional = [process.pss_kb for process in processes if process.pss_kb is not None]
     return GroupRates(
         group=group,
         role=role,
         processes=len(members),
-        running=sum(member.process.state == "R" for member in members),
-        blocked=sum(member.process.state == "D" for member in members),
-        threads=sum(member.process.threads for member in members),
+        running=states.count("R"),
+        blocked=states.count("D"),
+        threads=sum([process.threads for process in processes]),
         cpu=sum(shares) if shares else None,
-        rss_kb=sum(member.process.rss_kb for member in members),
+        rss_kb=sum([process.rss_kb for process in processes]),
         pss_kb=sum(proportional) if len(proportional) == len(members) else None,
     )
 

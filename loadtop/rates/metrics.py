@@ -8,7 +8,6 @@ from typing import Literal
 from loadtop.i18n import Translatable
 from loadtop.model.histogram import percentile
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import CpuShares, PagingRates, PressureShares, TcpRates
 
 Better = Literal["higher", "lower", "neither"]
 
@@ -37,39 +36,33 @@ class LoadMetric:
     read: Callable[[Measured], float | None]
 
 
-def _cpu(read: Callable[[CpuShares], float | None]) -> Callable[[HostView], float | None]:
-    return lambda host: None if host.rates is None or host.rates.cpu is None else read(host.rates.cpu)
+AnyMetric = HostMetric | LoadMetric
 
 
-def _paging(read: Callable[[PagingRates], float | None]) -> Callable[[HostView], float | None]:
-    return lambda host: None if host.rates is None or host.rates.paging is None else read(host.rates.paging)
+def _rates(part: str, name: str) -> Callable[[HostView], float | None]:
+    """A field of a part of the rates of a machine."""
+
+    def value(host: HostView) -> float | None:
+        known = None if host.rates is None else getattr(host.rates, part)
+        return None if known is None else getattr(known, name)
+
+    return value
 
 
-def _pressure(read: Callable[[PressureShares], float | None]) -> Callable[[HostView], float | None]:
-    return lambda host: None if host.rates is None or host.rates.pressure is None else read(host.rates.pressure)
+def _sample(part: str, name: str) -> Callable[[HostView], float | None]:
+    """A field of a part of the newest sample of a machine, once there are rates."""
 
+    def value(host: HostView) -> float | None:
+        known = None if host.rates is None else getattr(host.sample, part)
+        return None if known is None else getattr(known, name)
 
-def _tcp(read: Callable[[TcpRates], float | None]) -> Callable[[HostView], float | None]:
-    return lambda host: None if host.rates is None or host.rates.tcp is None else read(host.rates.tcp)
+    return value
 
 
 def sum_known(values: Iterable[float | None]) -> float | None:
     """The sum of what was measured; ``None`` where nothing was."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
-
-
-def _scheduler(name: str) -> Callable[[HostView], float | None]:
-    def value(host: HostView) -> float | None:
-        known = None if host.rates is None or host.sample is None else host.sample.scheduler
-        return None if known is None else getattr(known, name)
-
-    return value
-
-
-def _available(host: HostView) -> float | None:
-    known = None if host.rates is None or host.sample is None else host.sample.memory
-    return None if known is None else known.available_kb
 
 
 def swap_used(host: HostView) -> float | None:
@@ -81,32 +74,30 @@ def swap_used(host: HostView) -> float | None:
 
 
 MACHINE_METRICS = (
-    HostMetric("cpu.user", "user", "%", 0, "neither", _cpu(lambda cpu: cpu.user)),
-    HostMetric("cpu.nice", "nice", "%", 0, "neither", _cpu(lambda cpu: cpu.nice)),
-    HostMetric("cpu.system", "system", "%", 0, "lower", _cpu(lambda cpu: cpu.system)),
-    HostMetric("cpu.iowait", "iowait", "%", 0, "lower", _cpu(lambda cpu: cpu.iowait)),
-    HostMetric("cpu.steal", "steal", "%", 0, "lower", _cpu(lambda cpu: cpu.steal)),
-    HostMetric("cpu.irq", "irq", "%", 0, "lower", _cpu(lambda cpu: cpu.irq)),
-    HostMetric("cpu.softirq", "softirq", "%", 0, "lower", _cpu(lambda cpu: cpu.softirq)),
-    HostMetric("cpu.idle", "idle", "%", 0, "higher", _cpu(lambda cpu: cpu.idle)),
-    HostMetric("load1", "load 1 min", "", 2, "lower", _scheduler("load1")),
-    HostMetric("running", "running", "tasks", 0, "lower", _scheduler("running")),
-    HostMetric("blocked", "blocked", "tasks", 0, "lower", _scheduler("blocked")),
-    HostMetric("memory.available_kb", "available", "kB", 0, "higher", _available),
+    HostMetric("cpu.user", "user", "%", 0, "neither", _rates("cpu", "user")),
+    HostMetric("cpu.nice", "nice", "%", 0, "neither", _rates("cpu", "nice")),
+    HostMetric("cpu.system", "system", "%", 0, "lower", _rates("cpu", "system")),
+    HostMetric("cpu.iowait", "iowait", "%", 0, "lower", _rates("cpu", "iowait")),
+    HostMetric("cpu.steal", "steal", "%", 0, "lower", _rates("cpu", "steal")),
+    HostMetric("cpu.irq", "irq", "%", 0, "lower", _rates("cpu", "irq")),
+    HostMetric("cpu.softirq", "softirq", "%", 0, "lower", _rates("cpu", "softirq")),
+    HostMetric("cpu.idle", "idle", "%", 0, "higher", _rates("cpu", "idle")),
+    HostMetric("load1", "load 1 min", "", 2, "lower", _sample("scheduler", "load1")),
+    HostMetric("running", "running", "tasks", 0, "lower", _sample("scheduler", "running")),
+    HostMetric("blocked", "blocked", "tasks", 0, "lower", _sample("scheduler", "blocked")),
+    HostMetric("memory.available_kb", "available", "kB", 0, "higher", _sample("memory", "available_kb")),
     HostMetric("swap.used_pct", "swap used", "%", 0, "lower", swap_used),
-    HostMetric("swap.in_kb_s", "swap in", "kB/s", 0, "lower", _paging(lambda paging: paging.swap_in_kb)),
-    HostMetric("swap.out_kb_s", "swap out", "kB/s", 0, "lower", _paging(lambda paging: paging.swap_out_kb)),
-    HostMetric("swap.major_faults_s", "major faults", "/s", 0, "lower", _paging(lambda paging: paging.major_faults)),
-    HostMetric("pressure.cpu_some_pct", "CPU stall", "%", 0, "lower", _pressure(lambda stall: stall.cpu_some)),
-    HostMetric("pressure.memory_some_pct", "memory stall", "%", 0, "lower", _pressure(lambda stall: stall.memory_some)),
-    HostMetric(
-        "pressure.memory_full_pct", "full memory stall", "%", 0, "lower", _pressure(lambda stall: stall.memory_full)
-    ),
-    HostMetric("pressure.io_some_pct", "I/O stall", "%", 0, "lower", _pressure(lambda stall: stall.io_some)),
-    HostMetric("pressure.io_full_pct", "full I/O stall", "%", 0, "lower", _pressure(lambda stall: stall.io_full)),
-    HostMetric("tcp.listen_overflows_s", "listen overflows", "/s", 0, "lower", _tcp(lambda tcp: tcp.listen_overflows)),
-    HostMetric("tcp.retransmits_s", "retransmits", "/s", 0, "lower", _tcp(lambda tcp: tcp.retransmits)),
-    HostMetric("tcp.time_wait", "TIME_WAIT", "sockets", 0, "lower", _tcp(lambda tcp: tcp.time_wait)),
+    HostMetric("swap.in_kb_s", "swap in", "kB/s", 0, "lower", _rates("paging", "swap_in_kb")),
+    HostMetric("swap.out_kb_s", "swap out", "kB/s", 0, "lower", _rates("paging", "swap_out_kb")),
+    HostMetric("swap.major_faults_s", "major faults", "/s", 0, "lower", _rates("paging", "major_faults")),
+    HostMetric("pressure.cpu_some_pct", "CPU stall", "%", 0, "lower", _rates("pressure", "cpu_some")),
+    HostMetric("pressure.memory_some_pct", "memory stall", "%", 0, "lower", _rates("pressure", "memory_some")),
+    HostMetric("pressure.memory_full_pct", "full memory stall", "%", 0, "lower", _rates("pressure", "memory_full")),
+    HostMetric("pressure.io_some_pct", "I/O stall", "%", 0, "lower", _rates("pressure", "io_some")),
+    HostMetric("pressure.io_full_pct", "full I/O stall", "%", 0, "lower", _rates("pressure", "io_full")),
+    HostMetric("tcp.listen_overflows_s", "listen overflows", "/s", 0, "lower", _rates("tcp", "listen_overflows")),
+    HostMetric("tcp.retransmits_s", "retransmits", "/s", 0, "lower", _rates("tcp", "retransmits")),
+    HostMetric("tcp.time_wait", "TIME_WAIT", "sockets", 0, "lower", _rates("tcp", "time_wait")),
 )
 """What is measured of a host itself; the kinds of servers add theirs."""
 

@@ -39,7 +39,9 @@ def ab_report(result: RunResult, *, percentiles: bool = True, spread: bool = Tru
         f"Benchmarking {'' if seen is None else plain(seen.hostname)} {through}(be patient).....done",
         "",
         "",
-        *_server(seen, document_length(result)),
+        *_lines(*_server(seen), *_tls(seen)),
+        "",
+        *_lines(*_document(seen, result)),
         "",
         *_totals(last, concurrency_level(result)),
     ]
@@ -81,24 +83,26 @@ def document_length(result: RunResult) -> str | None:
     return "Variable" if seen.document_bytes is None else f"{seen.document_bytes} bytes"
 
 
-def _server(seen: ServerSeen | None, length: str | None) -> list[str]:
-    lines = [
-        _row("Server Software:", "" if seen is None else plain(seen.software.partition(" ")[0])),
-        _row("Server Hostname:", "" if seen is None else plain(seen.hostname)),
-        _row("Server Port:", "" if seen is None else seen.port),
-    ]
-    if seen is not None and seen.tls:
-        lines.append(_row("SSL/TLS Protocol:", plain(seen.tls)))
-        if seen.tls_key:
-            lines.append(_row("Server Temp Key:", plain(seen.tls_key)))
-        if seen.tls_name:
-            lines.append(_row("TLS Server Name:", plain(seen.tls_name)))
+def _server(seen: ServerSeen | None) -> list[tuple[str, object]]:
     return [
-        *lines,
-        "",
-        _row("Document Path:", "" if seen is None else plain(seen.path)),
-        *_known("Document Length:", length),
+        ("Server Software:", "" if seen is None else plain(seen.software.partition(" ")[0])),
+        ("Server Hostname:", "" if seen is None else plain(seen.hostname)),
+        ("Server Port:", "" if seen is None else seen.port),
     ]
+
+
+def _document(seen: ServerSeen | None, result: RunResult) -> list[tuple[str, object]]:
+    return [
+        ("Document Path:", "" if seen is None else plain(seen.path)),
+        ("Document Length:", document_length(result)),
+    ]
+
+
+def _tls(seen: ServerSeen | None) -> list[tuple[str, object]]:
+    if seen is None or not seen.tls:
+        return []
+    values = {"SSL/TLS Protocol:": seen.tls, "Server Temp Key:": seen.tls_key, "TLS Server Name:": seen.tls_name}
+    return [(label, plain(value)) for label, value in values.items() if value]
 
 
 def concurrency_level(result: RunResult) -> int | None:
@@ -110,26 +114,33 @@ def concurrency_level(result: RunResult) -> int | None:
     return max(1, round(total.sum_us / 1e6 / last.elapsed_s))
 
 
+def _counted(last: LoadSample, level: int | None) -> list[tuple[str, object]]:
+    return [
+        ("Concurrency Level:", level),
+        ("Time taken for tests:", f"{last.elapsed_s:.3f} seconds"),
+        ("Complete requests:", last.requests),
+        ("Failed requests:", last.failed),
+    ]
+
+
+def _transferred(last: LoadSample) -> list[tuple[str, object]]:
+    received, body = last.received_bytes, last.body_bytes
+    return [
+        ("Non-2xx responses:", last.non_2xx or None),
+        ("Keep-Alive requests:", last.keepalive_requests if last.keepalive else None),
+        ("Total transferred:", None if received is None else f"{received} bytes"),
+        ("Total body sent:", last.sent_bytes if last.with_body else None),
+        ("HTML transferred:", None if body is None else f"{body} bytes"),
+    ]
+
+
 def _totals(last: LoadSample, level: int | None) -> list[str]:
     """Counters. What the engine did not measure has no line."""
-    seconds, done, failures = last.elapsed_s, last.requests, last.failures
-    lines = [
-        *_known("Concurrency Level:", level),
-        _row("Time taken for tests:", f"{seconds:.3f} seconds"),
-        *_known("Complete requests:", done),
-        *_known("Failed requests:", last.failed),
-    ]
-    if (classes := _classes(failures, ("Connect", "Receive", "Length", "Exceptions"))) is not None:
+    lines = _lines(*_counted(last, level))
+    if (classes := _classes(last.failures, ("Connect", "Receive", "Length", "Exceptions"))) is not None:
         lines.append(f"   {classes}")
-    if last.non_2xx:
-        lines.append(_row("Non-2xx responses:", last.non_2xx))
-    if last.keepalive:
-        lines += _known("Keep-Alive requests:", last.keepalive_requests)
-    lines += _known("Total transferred:", last.received_bytes, " bytes")
-    if last.with_body:
-        lines += _known("Total body sent:", last.sent_bytes)
-    lines += _known("HTML transferred:", last.body_bytes, " bytes")
-    return lines + (_speed(last, level, done, seconds) if seconds > 0 and done else [])
+    lines += _lines(*_transferred(last))
+    return lines + (_speed(last, level, last.requests, last.elapsed_s) if last.elapsed_s > 0 and last.requests else [])
 
 
 def _classes(failures: Failures | None, names: Sequence[str]) -> str | None:
@@ -147,11 +158,8 @@ def _classes(failures: Failures | None, names: Sequence[str]) -> str | None:
     }
     if all(counts[name] is None for name in names):
         return None
-    return f"({', '.join(f'{name}: {_count(counts[name])}' for name in names)})"
-
-
-def _count(number: int | None) -> str:
-    return "-" if number is None else str(number)
+    shown = {name: "-" if count is None else count for name, count in counts.items()}
+    return f"({', '.join(f'{name}: {shown[name]}' for name in names)})"
 
 
 def _rps(last: LoadSample, done: int) -> float:
@@ -159,16 +167,19 @@ def _rps(last: LoadSample, done: int) -> float:
 
 
 def _speed(last: LoadSample, level: int | None, done: int, seconds: float) -> list[str]:
-    lines = [_row("Requests per second:", f"{_rps(last, done):.2f} [#/sec] (mean)")]
-    if level is not None:
-        lines.append(_row("Time per request:", f"{level * seconds * 1000 / done:.3f} [ms] (mean)"))
-    lines.append(_row("Time per request:", f"{seconds * 1000 / done:.3f} [ms] (mean, across all concurrent requests)"))
+    lines = _lines(
+        ("Requests per second:", f"{_rps(last, done):.2f} [#/sec] (mean)"),
+        ("Time per request:", None if level is None else f"{level * seconds * 1000 / done:.3f} [ms] (mean)"),
+        ("Time per request:", f"{seconds * 1000 / done:.3f} [ms] (mean, across all concurrent requests)"),
+    )
     received, sent = last.received_bytes, last.sent_bytes
     if received is not None:
-        lines.append(_row("Transfer rate:", f"{received / 1024 / seconds:.2f} [Kbytes/sec] received"))
+        lines += _lines(("Transfer rate:", f"{received / 1024 / seconds:.2f} [Kbytes/sec] received"))
         if last.with_body and sent is not None:
-            lines.append(_row("", f"{sent / 1024 / seconds:.2f} kb/s sent"))
-            lines.append(_row("", f"{(received + sent) / 1024 / seconds:.2f} kb/s total"))
+            lines += _lines(
+                ("", f"{sent / 1024 / seconds:.2f} kb/s sent"),
+                ("", f"{(received + sent) / 1024 / seconds:.2f} kb/s total"),
+            )
     return lines
 
 
@@ -221,12 +232,9 @@ def _percentiles(total: Distribution) -> list[str]:
     return [*lines, f" 100%  {_ms(total.max_us):5d} (longest request)"]
 
 
-def _known(label: str, value: int | str | None, unit: str = "") -> list[str]:
-    return [] if value is None else [_row(label, f"{value}{unit}")]
-
-
-def _row(label: str, value: object) -> str:
-    return f"{label:<24}{value}"
+def _lines(*rows: tuple[str, object]) -> list[str]:
+    """Labels and values; what is not known has no line."""
+    return [f"{label:<24}{value}" for label, value in rows if value is not None]
 
 
 def _ms(microseconds: float) -> int:
@@ -278,28 +286,13 @@ def _html_figures(result: RunResult, last: LoadSample, row: str, cell: str) -> I
     def rows(*values: tuple[str, object]) -> Iterator[str]:
         for label, value in values:
             if value is not None:
-                yield f"<tr {row}><th colspan=2 {cell}>{label}</th><td colspan=2 {cell}>{value}</td></tr>"
+                shown = escape(str(value))
+                yield f"<tr {row}><th colspan=2 {cell}>{label}</th><td colspan=2 {cell}>{shown}</td></tr>"
 
-    yield from rows(
-        ("Server Software:", "" if seen is None else escape(plain(seen.software.partition(" ")[0]))),
-        ("Server Hostname:", "" if seen is None else escape(plain(seen.hostname))),
-        ("Server Port:", "" if seen is None else seen.port),
-        ("Document Path:", "" if seen is None else escape(plain(seen.path))),
-        ("Document Length:", document_length(result)),
-        ("Concurrency Level:", concurrency_level(result)),
-        ("Time taken for tests:", f"{seconds:.3f} seconds"),
-        ("Complete requests:", last.requests),
-        ("Failed requests:", last.failed),
-    )
+    yield from rows(*_server(seen), *_document(seen, result), *_counted(last, concurrency_level(result)))
     if (classes := _classes(last.failures, ("Connect", "Length", "Exceptions"))) is not None:
         yield f"<tr {row}><td colspan=4 {cell} >   {classes}</td></tr>"
-    yield from rows(
-        ("Non-2xx responses:", last.non_2xx or None),
-        ("Keep-Alive requests:", last.keepalive_requests if last.keepalive else None),
-        ("Total transferred:", None if received is None else f"{received} bytes"),
-        ("Total body sent:", last.sent_bytes if last.with_body else None),
-        ("HTML transferred:", None if last.body_bytes is None else f"{last.body_bytes} bytes"),
-    )
+    yield from rows(*_transferred(last))
     if not last.requests or seconds <= 0:
         return
     yield from rows(("Requests per second:", f"{_rps(last, last.requests):.2f}"))

@@ -9,7 +9,7 @@ from loadtop.analysis.compare.significance import LEVEL, Sample, holm, needed, p
 from loadtop.analysis.totals.series import COMPARED, Key
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.i18n import Translatable
-from loadtop.rates.metrics import LOAD_METRICS, HostMetric, LoadMetric
+from loadtop.rates.metrics import LOAD_METRICS, AnyMetric
 from loadtop.servers.registry import HOST_METRICS
 
 DEFAULT_PERCENT = 10.0
@@ -31,7 +31,7 @@ CARRIED = frozenset({"load1", "tcp.time_wait"})
 """What still holds the minute before the run: shown, but no judgement can be drawn from it."""
 
 
-def margin(metric: HostMetric | LoadMetric, mean: float, percent: float) -> float:
+def margin(metric: AnyMetric, mean: float, percent: float) -> float:
     """The least difference that matters, in the metric's unit. Shares are compared in percentage points alone."""
     if metric.name.startswith("pressure."):
         floor = PRESSURE_FLOOR
@@ -84,7 +84,7 @@ class Row:
     """One number in one period: what is known of it in each run, and a change for each but the first."""
 
     of: str
-    metric: HostMetric | LoadMetric
+    metric: AnyMetric
     samples: tuple[Sample | None, ...]
     changes: tuple[Change, ...]
 
@@ -199,29 +199,32 @@ def _times(runs: Sequence[Run]) -> Iterator[Period]:
 
 
 def _table(runs: Sequence[Run], period: Period, percent: float) -> Table:
-    found: list[tuple[str, HostMetric | LoadMetric, tuple[Sample | None, ...], list[float | None]]] = []
+    found: list[tuple[str, AnyMetric, tuple[Sample | None, ...], float]] = []
     for (of, name), metric in _metrics(runs):
         pairs = zip(runs, period.stretches, strict=True)
         samples = tuple(run.sample((of, name), *stretch) for run, stretch in pairs)
         if any(samples):
-            found.append((of, metric, samples, [_p(metric, samples[0], other, percent) for other in samples[1:]]))
-    chances = [p for entry in found for p in entry[3]]
+            least = 0.0 if samples[0] is None else margin(metric, samples[0].mean, percent)
+            found.append((of, metric, samples, least))
+    chances = [_p(metric, samples[0], other, least) for _, metric, samples, least in found for other in samples[1:]]
     corrected = iter(holm(chances))
     level = LEVEL / max(1, sum(p is not None for p in chances))
-    rows: list[Row] = []
-    for of, metric, samples, _ in found:
-        changes = tuple(
-            _change(
-                metric, samples[0], other, next(corrected), margin=_margin(metric, samples[0], percent), level=level
-            )
-            for other in samples[1:]
+    rows = [
+        Row(
+            of,
+            metric,
+            samples,
+            tuple(
+                _change(metric, samples[0], other, next(corrected), margin=least, level=level) for other in samples[1:]
+            ),
         )
-        rows.append(Row(of, metric, samples, changes))
+        for of, metric, samples, least in found
+    ]
     limits = tuple(_limit(run, stretch) for run, stretch in zip(runs, period.stretches, strict=True))
     return Table(period, tuple(rows), limits)
 
 
-def _metrics(runs: Sequence[Run]) -> Iterator[tuple[Key, HostMetric | LoadMetric]]:
+def _metrics(runs: Sequence[Run]) -> Iterator[tuple[Key, AnyMetric]]:
     for metric in LOAD_METRICS:
         if metric.name in COMPARED:
             yield (LOAD, metric.name), metric
@@ -230,18 +233,14 @@ def _metrics(runs: Sequence[Run]) -> Iterator[tuple[Key, HostMetric | LoadMetric
             yield (host, known.name), known
 
 
-def _margin(metric: HostMetric | LoadMetric, before: Sample | None, percent: float) -> float:
-    return 0.0 if before is None else margin(metric, before.mean, percent)
-
-
-def _p(metric: HostMetric | LoadMetric, before: Sample | None, after: Sample | None, percent: float) -> float | None:
+def _p(metric: AnyMetric, before: Sample | None, after: Sample | None, margin: float) -> float | None:
     if before is None or after is None or metric.name in CARRIED:
         return None
-    return p_value(before, after, _margin(metric, before, percent))
+    return p_value(before, after, margin)
 
 
 def _change(
-    metric: HostMetric | LoadMetric,
+    metric: AnyMetric,
     before: Sample | None,
     after: Sample | None,
     p: float | None,
