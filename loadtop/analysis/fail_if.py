@@ -48,7 +48,7 @@ def _time(measured: Measured, read: Callable[[Distribution], float]) -> float | 
 
 
 class ConditionError(ValueError):
-    """The expression cannot be understood; the message says what can be written instead."""
+    """The expression cannot be understood; the message says what can be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Watchdog:
             self._held.clear()
             return
         for condition in self._conditions:
-            true = any(condition.holds(value) for value in _now(condition, snapshot))
+            true = any(map(condition.holds, _now(condition, snapshot)))
             held = self._held.get(condition.text, 0.0) + passed if true else 0.0
             self._held[condition.text] = held
             self._longest[condition.text] = max(self._longest.get(condition.text, 0.0), held)
@@ -130,15 +130,14 @@ class Watchdog:
     def _fails(self, condition: Condition, summary: dict[str, Any]) -> bool:
         if condition.hold_s is not None:
             return self._longest.get(condition.text, 0.0) >= condition.hold_s
-        return any(condition.holds(value) for value in _overall(condition, summary))
+        return any(map(condition.holds, _overall(condition, summary)))
 
 
 def _now(condition: Condition, snapshot: Snapshot) -> list[float | str | None]:
     if condition.metric == "bottleneck":
         return [str(snapshot.diagnosis.verdict.bottleneck)]
     if condition.count:
-        load = snapshot.measured.load
-        return [None if load is None else getattr(load, condition.metric)]
+        return [None if snapshot.load is None else getattr(snapshot.load, condition.metric)]
     if condition.metric in LOAD_READERS:
         return [LOAD_READERS[condition.metric](snapshot.measured)]
     read = HOST_READERS[condition.metric]

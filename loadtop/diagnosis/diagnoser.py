@@ -21,7 +21,6 @@ from loadtop.diagnosis.throttled import THROTTLED
 from loadtop.diagnosis.verdict import Family, Verdict, Where, explains, ranked
 from loadtop.diagnosis.waiting import WAITING, Waiting
 from loadtop.i18n import Message
-from loadtop.model import LoadSample
 from loadtop.rates.measured import HostView, Measured
 
 HEADROOM = Verdict(NONE, "·", "HEADROOM", "nothing is full", "No limit was reached", Family.NOTHING, clause=True)
@@ -110,18 +109,12 @@ class Diagnoser:
     def _headroom(self, measured: Measured) -> Finding:
         """``none``, with what is free as its evidence."""
         free = [each.headroom for each in self._verdicts.values() if each.headroom is not None]
-        evidence = tuple(each for host in measured.hosts for headroom in free for each in headroom(host))
-        return _headroom(measured, evidence)
+        return _headroom(measured, tuple(each for host in measured.hosts for of in free for each in of(host)))
 
 
 def _is_silent(host: HostView) -> bool:
     """Whether a machine that has been seen gave no sample in this interval."""
     return host.sample is not None and not host.state.fresh
-
-
-def _all_taken(load: LoadSample) -> bool:
-    """Whether no connection is free for another request."""
-    return load.in_flight is not None and load.concurrency is not None and load.in_flight >= load.concurrency
 
 
 def _headroom(measured: Measured, evidence: tuple[Evidence, ...]) -> Finding:
@@ -151,18 +144,19 @@ def _next_step(measured: Measured) -> Message:
             "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the "
             "concurrency."
         )
-    if load is not None and load.rate is not None and _all_taken(load) and falls_behind(measured):
+    if load is None or (load.rate is None and load.concurrency is None):
+        return Message("There is headroom: more load would be served.")
+    if load.rate is None:
+        return Message(
+            "There is headroom: raise the concurrency (now {concurrency}) to find the limit.",
+            concurrency=load.concurrency,
+        )
+    taken = load.in_flight is not None and load.concurrency is not None and load.in_flight >= load.concurrency
+    if taken and falls_behind(measured):
         return Message(
             "Requests are sent late, for each connection (-c {concurrency}) still waits for an answer: give it more "
             "connections, to get to the rate asked for ({rate:.4g}/s).",
             concurrency=load.concurrency,
             rate=load.rate,
         )
-    if load is not None and load.rate is not None:
-        return Message("There is headroom: raise the rate (now {rate:.4g}/s) to find the limit.", rate=load.rate)
-    if load is not None and load.concurrency is not None:
-        return Message(
-            "There is headroom: raise the concurrency (now {concurrency}) to find the limit.",
-            concurrency=load.concurrency,
-        )
-    return Message("There is headroom: more load would be served.")
+    return Message("There is headroom: raise the rate (now {rate:.4g}/s) to find the limit.", rate=load.rate)

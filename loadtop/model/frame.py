@@ -11,10 +11,9 @@ ROLES: tuple[Translatable, ...] = ("target", "generator", "target+generator", "o
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """A machine in one frame: its newest sample, and whether that is newer than the one of the frame before.
+    """A machine in one frame: its newest sample, and whether that is newer than the one before (``fresh``).
 
-    ``role`` is one of :data:`ROLES`; ``problem`` says why there is no new
-    sample, or is empty.
+    ``role`` is one of :data:`ROLES`; ``problem`` says why there is no new sample, or is empty.
     """
 
     name: str

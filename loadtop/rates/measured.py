@@ -1,4 +1,4 @@
-"""A frame with the rates that follow from it, before anybody draws a conclusion."""
+"""A frame with the rates that follow from it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

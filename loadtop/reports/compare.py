@@ -16,7 +16,8 @@ Json = dict[str, Any]
 
 SCHEMA = "loadtop.compare/1"
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-WIDTHS = 24, 10, 26
+WIDE, NARROW = 24, 10
+"""Cells of the columns: the names of the metrics, and a value."""
 NEVER = "{a} and {b} intervals, over {more} are needed"
 TELLING = frozenset({"better", "worse", "higher", "lower"})
 CONCLUSIONS: dict[str, Translatable] = {"better": "better than A", "worse": "worse than A"}
@@ -32,8 +33,7 @@ def letter(run: int) -> str:
 def text(comparison: Comparison, *, everything: bool = False) -> str:
     """The comparison for people, with a line end. Without ``everything``, of a machine only what differs or is asked
     for most."""
-    lines = [*head(comparison), "", *body(comparison, everything=everything)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*head(comparison), "", *body(comparison, everything=everything)]) + "\n"
 
 
 def head(comparison: Comparison) -> list[str]:
@@ -78,12 +78,11 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
                 yield f"{told}, {tr(change.direction)}"
             elif change.direction == "too short to tell" and change.difference and row.metric.name in MAIN:
                 yield f"{told}: {_shortness(row, number)}"
-        limits = [(run.summary["verdict"]["bottleneck"]) for run in (comparison.runs[0], run)]
-        first, then = (tr(limit) for limit in limits)
-        if limits[0] == limits[1]:
-            yield f"   {tr('the same limit')}: {first}"
+        first, then = _limit(comparison.runs[0]), _limit(run)
+        if first == then:
+            yield f"   {tr('the same limit')}: {tr(first)}"
         else:
-            yield f"   {tr('another limit')}: {tr('{first}, then {then}', first=first, then=then)}"
+            yield f"   {tr('another limit')}: {tr('{first}, then {then}', first=tr(first), then=tr(then))}"
 
 
 def _values(row: Row, run: int) -> str:
@@ -112,21 +111,22 @@ def _settings(comparison: Comparison) -> Iterator[str]:
 
 
 def _table(comparison: Comparison, table: Table, *, how: str | None) -> Iterator[str]:
-    wide, narrow, _ = WIDTHS
-    heads = "".join(f"{letter(i):>{narrow}}" for i in range(len(comparison.runs)))
-    yield f"{pad(_called(table.period), wide)}{heads}   {_against(len(comparison.runs))}".rstrip()
+    heads = "".join(f"{letter(i):>{NARROW}}" for i in range(len(comparison.runs)))
+    against = tr("against A" if len(comparison.runs) == 2 else "each against A")
+    yield f"{pad(_called(table.period), WIDE)}{heads}   {against}"
     of = LOAD
     hidden = 0
     for row in table.rows:
-        if not (how is None or row.of == LOAD or row.metric.name in USUAL or _tells(row)):
+        tells = any(change.direction in TELLING for change in row.changes)
+        if not (how is None or row.of == LOAD or row.metric.name in USUAL or tells):
             hidden += 1
             continue
         if row.of != of:
             of = row.of
-            yield f"{plain(of)}"
+            yield plain(of)
         yield _row(row)
     limits = (f"{letter(i)} {tr(plain(limit or '-'))}" for i, limit in enumerate(table.limits))
-    yield f"{pad('  ' + tr('limit'), wide + narrow - 1)}{'   '.join(limits)}"
+    yield f"{pad('  ' + tr('limit'), WIDE + NARROW - 1)}{'   '.join(limits)}"
     if hidden:
         yield tr("  and {number} numbers of machines that do not differ ({how} shows them)", number=hidden, how=how)
 
@@ -137,24 +137,15 @@ def _called(period: Period) -> str:
     return plain(period.title) if step is not None else tr("{a} to {b} s", a=f"{max(0.0, start):.0f}", b=f"{end:.0f}")
 
 
-def _against(count: int) -> str:
-    return tr("against A" if count == 2 else "each against A")
-
-
-def _tells(row: Row) -> bool:
-    return any(change.direction in TELLING for change in row.changes)
-
-
 def _row(row: Row) -> str:
-    wide, narrow, _ = WIDTHS
     unit = f" {row.metric.unit}" if row.metric.unit else ""
-    values = "".join(f"{figure(_mean(row, i)):>{narrow}}" for i in range(len(row.samples)))
+    values = "".join(f"{figure(_mean(row, i)):>{NARROW}}" for i in range(len(row.samples)))
     several = len(row.changes) > 1
     changes = (
         (f"{letter(i)} " if several else "") + f"{percent(change):>7} {tr(change.direction)}{chance(change)}"
         for i, change in enumerate(row.changes, start=1)
     )
-    return f"{pad(f'  {tr(row.metric.title)}{unit}', wide)}{values}   {'; '.join(changes)}"
+    return f"{pad(f'  {tr(row.metric.title)}{unit}', WIDE)}{values}   {'; '.join(changes)}"
 
 
 def _mean(row: Row, run: int) -> float | None:
@@ -207,38 +198,38 @@ def as_json(comparison: Comparison) -> Json:
         "margin_pct": comparison.percent,
         "level": LEVEL,
         "method": METHOD,
-        "sessions": [
-            {
-                "path": str(run.path),
-                "started": run.summary["started"],
-                "url": run.summary["url"],
-                "duration_s": round(run.duration, 3),
-                "command_line": list(run.result.command_line),
-                "verdict": run.summary["verdict"]["bottleneck"],
-                "host": run.summary["verdict"]["host"],
-            }
-            for run in comparison.runs
-        ],
+        "sessions": [_session(run) for run in comparison.runs],
         "conclusions": [
             {
                 "session": number,
                 "against": 0,
                 "direction": comparison.overall(number),
-                "same_verdict": run.summary["verdict"]["bottleneck"]
-                == comparison.runs[0].summary["verdict"]["bottleneck"],
+                "same_verdict": _limit(run) == _limit(comparison.runs[0]),
             }
             for number, run in enumerate(comparison.runs[1:], start=1)
         ],
         "settings": [{"of": of, "name": name, "values": list(values)} for of, name, values in comparison.settings],
         "periods": [
-            {
-                "title": table.period.title,
-                "limits": list(table.limits),
-                "metrics": [_metric(row) for row in table.rows],
-            }
+            {"title": table.period.title, "limits": list(table.limits), "metrics": list(map(_metric, table.rows))}
             for table in comparison.tables
         ],
     }
+
+
+def _session(run: Run) -> Json:
+    return {
+        "path": str(run.path),
+        "started": run.summary["started"],
+        "url": run.summary["url"],
+        "duration_s": round(run.duration, 3),
+        "command_line": list(run.result.command_line),
+        "verdict": _limit(run),
+        "host": run.summary["verdict"]["host"],
+    }
+
+
+def _limit(run: Run) -> str:
+    return str(run.summary["verdict"]["bottleneck"])
 
 
 def _metric(row: Row) -> Json:

@@ -125,15 +125,11 @@ def generator(files: int | None, ports: int | None) -> Check:
         fixes.append(verbatim('sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"'))
     told = [Message("{number} descriptors", number=files)] if files is not None else []
     told += [Message("{number} ports", number=ports)] if ports is not None else []
-    health = Health.PARTLY if lacks else Health.OK
-    fix = Message("{first}\n{second}", first=fixes[0], second=fixes[1]) if len(fixes) > 1 else next(iter(fixes), "")
-    return Check(
-        "generator",
-        health,
-        listed(told) if told else Message("limits are not known"),
-        listed(lacks) if lacks else "",
-        fix,
-    )
+    seen = listed(told) if told else Message("limits are not known")
+    if not lacks:
+        return Check("generator", Health.OK, seen)
+    fix = Message("{first}\n{second}", first=fixes[0], second=fixes[1]) if len(fixes) > 1 else fixes[0]
+    return Check("generator", Health.PARTLY, seen, listed(lacks), fix)
 
 
 def _cpu(sample: HostSample) -> Text:
@@ -207,11 +203,8 @@ def _processes(sample: HostSample) -> Text:
 
 
 def _cgroup(sample: HostSample) -> Text:
-    return (
-        ""
-        if sample.cgroup is None
-        else Message("version {number}: {path}", number=sample.cgroup.version, path=sample.cgroup.path)
-    )
+    group = sample.cgroup
+    return "" if group is None else Message("version {number}: {path}", number=group.version, path=group.path)
 
 
 def _nothing(_: HostSample) -> Lack:

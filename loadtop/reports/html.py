@@ -10,8 +10,9 @@ from typing import Any
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import Translatable, language, plain, rendered, tr
+from loadtop.rates.metrics import sum_known
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
-from loadtop.reports.tables import MODELS, Table, how_long, shape, tables
+from loadtop.reports.tables import MODELS, Table, how_long, limit_of, shape, tables
 from loadtop.servers.registry import KINDS, verdict_named
 
 Json = dict[str, Any]
@@ -122,15 +123,10 @@ def _inks(
     found: list[Ink] = []
     for names, title, colour in curves:
         parts = [result.series.of(subject, name) for name in names.split("+")]
-        values = [_sum(point) for point in zip(*parts, strict=True)]
+        values = [sum_known(point) for point in zip(*parts, strict=True)]
         if any(value is not None for value in values):
             found.append(Ink(f"{number}-{names}", tr(title), values, colour, dashed=names in dashed))
     return found
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
 
 
 def _axis(result: RunResult) -> Axis:
@@ -140,14 +136,7 @@ def _axis(result: RunResult) -> Axis:
 
 
 def _spans(figures: Json) -> list[tuple[float, float, str]]:
-    return [
-        (
-            span["from_s"],
-            span["to_s"],
-            span["bottleneck"] + (tr(" on {host}", host=plain(span["host"])) if span["host"] else ""),
-        )
-        for span in figures["timeline"]
-    ]
+    return [(span["from_s"], span["to_s"], plain(limit_of(span))) for span in figures["timeline"]]
 
 
 def _drawings(result: RunResult, charts: Sequence[Chart]) -> Iterator[str]:

@@ -72,6 +72,11 @@ def how_long(figures: Json) -> str:
     return tr(text, held=held, all=f"{seconds:.0f}", confidence=f"{verdict['confidence']:.2f}")
 
 
+def limit_of(span: Json) -> str:
+    """The verdict of a span of the timeline, with its machine."""
+    return str(span["bottleneck"]) + (tr(" on {host}", host=span["host"]) if span["host"] else "")
+
+
 def _of_load(load: Json | None) -> Iterator[Table]:
     if load is None:
         return
@@ -181,8 +186,7 @@ def _cell(statistic: Json | None, scale: float = 1.0) -> str:
 
 
 def _server_cell(statistic: Json | None, of: int | None) -> str:
-    cell = _cell(statistic)
-    return cell if of is None else tr("{done} of {all}", done=cell, all=of)
+    return _cell(statistic) if of is None else tr("{done} of {all}", done=_cell(statistic), all=of)
 
 
 def _short(value: float) -> str:
@@ -194,7 +198,7 @@ def _of_times(figures: Json) -> Table:
         (
             span["from_s"],
             tr("{start} to {end}", start=clock(span["from_s"]), end=clock(span["to_s"])),
-            span["bottleneck"] + (tr(" on {host}", host=span["host"]) if span["host"] else ""),
+            limit_of(span),
         )
         for span in figures["timeline"]
     ]

@@ -229,7 +229,6 @@ class Series:
             i += 1 if alone else 2
 
     def _joined(self, known: Sequence[float], i: int, j: int, *, peak: bool) -> float:
-        """The value of two points together."""
         one, other = known[i], known[j]
         if i == j or isnan(other):
             return one

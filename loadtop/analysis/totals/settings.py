@@ -49,15 +49,16 @@ class Settings:
             sample = host.sample
             if sample is not None and host.state.fresh:
                 self._newest[host.name] = sample
-                for name, value in _of_servers(sample):
-                    self._found[host.name, name] = value
+                # Pages under load do not come every time, so each setting is kept when it is seen.
+                for kind in KINDS:
+                    for name, value in kind.report.settings(kind.readings(sample)):
+                        self._found[host.name, name] = value
 
     def all(self) -> list[Setting]:
         """Every setting, those of the load first, then machine by machine."""
         found = [] if self._load is None else list(self._of_load(self._load))
         for host in self.roles:
-            sample = self._newest.get(host)
-            if sample is not None:
+            if (sample := self._newest.get(host)) is not None:
                 found += [Setting(host, name, value) for name, value in _of_machine(sample)]
             found += [Setting(host, name, value) for (of, name), value in self._found.items() if of == host]
         return found
@@ -97,12 +98,6 @@ def _of_cgroup(cgroup: CgroupLimits) -> Iterator[tuple[Translatable, str]]:
         yield "CPU quota", f"{cgroup.cpu_quota_us / cgroup.cpu_period_us:g} cores"
     if cgroup.memory_limit_kb is not None:
         yield "memory limit", _megabytes(cgroup.memory_limit_kb)
-
-
-def _of_servers(sample: HostSample) -> Iterator[tuple[str, str]]:
-    """Of the servers there: pages under load do not come every time, so each is kept when it is seen."""
-    for kind in KINDS:
-        yield from kind.report.settings(kind.readings(sample))
 
 
 def _megabytes(kilobytes: int) -> str:

@@ -37,9 +37,9 @@ class StepTotals:
         last, before = self._last, self._before
         if last is None:
             return None
-        requests = _since(last.requests, None if before is None else before.requests)
-        failed = _since(last.failed, None if before is None else before.failed)
-        seconds = last.elapsed_s - (before.elapsed_s if before else 0.0)
+        earlier = (None, None, 0.0) if before is None else (before.requests, before.failed, before.elapsed_s)
+        requests, failed = _since(last.requests, earlier[0]), _since(last.failed, earlier[1])
+        seconds = last.elapsed_s - earlier[2]
         verdict = self._timeline.longest()
         worst = self._targets.worst
         return {

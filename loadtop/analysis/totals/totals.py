@@ -1,6 +1,6 @@
 """Adds a test up, snapshot by snapshot, once: every report, comparison and sweep takes its result."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -145,10 +145,9 @@ class Totals:
 
     def result(self) -> RunResult:
         """What was added up so far."""
-        summary = self.as_json()
         return RunResult(
             url=self.url,
-            summary=summary,
+            summary=self.as_json(),
             advice=self._main_finding()[0].advice,
             last_load=self.load.last,
             distributions=self.load.distributions,
@@ -177,7 +176,7 @@ class Totals:
                 {
                     "from_s": round(span.start, 3),
                     "to_s": round(span.end, 3),
-                    "bottleneck": str(span.bottleneck),
+                    "bottleneck": span.bottleneck,
                     "host": span.host,
                 }
                 for span in self.timeline.spans
@@ -206,11 +205,10 @@ class Totals:
         return {"resource": str(found.resource), "host": found.host, **{k: round(v, 1) for k, v in figures.items()}}
 
     def _add_step(self, snapshot: Snapshot, load: LoadSample) -> None:
-        step = self._steps.get(load.step)
-        if step is None:
-            step = self._steps[load.step] = StepTotals(self._counted, self._at)
+        if load.step not in self._steps:
+            self._steps[load.step] = StepTotals(self._counted, self._at)
         self._counted = load
-        step.add(snapshot, load)
+        self._steps[load.step].add(snapshot, load)
 
     @property
     def _never_began(self) -> bool:
@@ -233,18 +231,7 @@ class Totals:
             "confidence": finding.confidence,
             "since_s": round(since, 3),
             "held_s": round(held, 3),
-            "evidence": [
-                {
-                    "metric": item.metric,
-                    "host": item.host,
-                    "value": round(item.value, 3),
-                    "threshold": item.threshold,
-                    "unit": item.unit,
-                    "source": item.source,
-                    "below": item.below,
-                }
-                for item in finding.evidence
-            ],
+            "evidence": [{**asdict(item), "value": round(item.value, 3)} for item in finding.evidence],
             "advice": str(finding.advice),
             "symptoms": [str(symptom.bottleneck) for symptom in finding.symptoms],
         }

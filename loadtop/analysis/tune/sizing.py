@@ -193,10 +193,10 @@ def _by_knee(knee: Knee | None) -> Bound | None:
     """As far as the best throughput was seen to hold; ``None`` where no step with more connections was measured."""
     if knee is None or not knee.bounded:
         return None
+    reason = Message("best from {c} to {until} connections, no better beyond", c=knee.concurrency, until=knee.until)
     if knee.until == knee.concurrency:
-        return Bound(BoundName.KNEE, knee.until, Message("best at {c} connections", c=knee.concurrency))
-    template = "best from {c} to {until} connections, no better beyond"
-    return Bound(BoundName.KNEE, knee.until, Message(template, c=knee.concurrency, until=knee.until))
+        reason = Message("best at {c} connections", c=knee.concurrency)
+    return Bound(BoundName.KNEE, knee.until, reason)
 
 
 def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: WorkerPool) -> Bound | None:
@@ -229,6 +229,5 @@ def _by_cpu(pool: WorkerPool, limit: StepResult | None) -> Bound | None:
 def _by_reach(results: Sequence[StepResult]) -> Bound:
     """No further than load was made: what more would do was not seen."""
     most = max(result.concurrency for result in results)
-    return Bound(
-        BoundName.TESTED, most + 1, Message("{number} connections were tested, and the status page", number=most)
-    )
+    reason = Message("{number} connections were tested, and the status page", number=most)
+    return Bound(BoundName.TESTED, most + 1, reason)

@@ -187,8 +187,7 @@ class Sweep:
 
     def end_step(self) -> None:
         """Finish the running step, and keep its result where it was long enough to measure anything."""
-        result = self.running
-        if result is not None:
+        if (result := self.running) is not None:
             self.results.append(result)
         self.intervals = []
 
@@ -291,7 +290,7 @@ def _mean_pools(seen: Iterable[tuple[WorkerPool, ...]]) -> tuple[WorkerPool, ...
     for each in seen:
         for pool in each:
             found.setdefault((pool.kind, pool.name), []).append(pool)
-    return tuple(_mean_pool(part) for part in found.values())
+    return tuple(map(_mean_pool, found.values()))
 
 
 def _mean_pool(part: Sequence[WorkerPool]) -> WorkerPool:

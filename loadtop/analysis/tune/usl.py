@@ -37,11 +37,8 @@ class Usl:
 
     def throughput(self, concurrency: float) -> float:
         """Requests/s at that many connections."""
-        return (
-            self.gamma
-            * concurrency
-            / (1 + self.alpha * (concurrency - 1) + self.beta * concurrency * (concurrency - 1))
-        )
+        n = concurrency
+        return self.gamma * n / (1 + self.alpha * (n - 1) + self.beta * n * (n - 1))
 
 
 def fit(points: Sequence[tuple[int, float]]) -> Usl | None:
