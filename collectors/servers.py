@@ -8,12 +8,14 @@ from collectors.apache.collector import KIND as APACHE
 from collectors.haproxy.collector import KIND as HAPROXY
 from collectors.kind import Collector, Kind
 from collectors.machine import Machine
+from collectors.nginx.collector import KIND as NGINX
 from collectors.php_fpm.collector import KIND as PHP_FPM
 from collectors.under_test import UnderTest
 from loadtop.model import HostSample, Role
 
 KINDS: tuple[Kind, ...] = (
     APACHE,
+    NGINX,
     PHP_FPM,
     HAPROXY,
 )

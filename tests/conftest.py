@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.servers.apache import ApacheFactory
 from tests.servers.haproxy import HaproxyFactory
+from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
 from tests.servers.sshd import SshdFactory
 
@@ -66,6 +67,12 @@ def php_fpm(servers: contextlib.ExitStack) -> FpmFactory:
 def haproxy(servers: contextlib.ExitStack) -> HaproxyFactory:
     """``haproxy([port, ...], maxconn=...)`` starts a real HAProxy before these ports."""
     return HaproxyFactory(servers)
+
+
+@pytest.fixture
+def nginx(servers: contextlib.ExitStack) -> NginxFactory:
+    """``nginx(workers=..., connections=..., pages={...})`` starts a real nginx."""
+    return NginxFactory(servers)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from tests.lab.load import Run, served_by_ab, watch_load
 from tests.lab.table import Report, Result
 from tests.servers.apache import ApacheFactory
 from tests.servers.haproxy import HaproxyFactory
+from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
 
 PROOF_S, RUN_S = 3, 8
@@ -36,6 +37,7 @@ class Bench:
         self.fpm = FpmFactory(stack)
         self.apache = ApacheFactory(stack, self.fpm)
         self.haproxy = HaproxyFactory(stack)
+        self.nginx = NginxFactory(stack)
 
 
 @dataclass(frozen=True, slots=True)

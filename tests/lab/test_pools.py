@@ -1,5 +1,7 @@
-"""Pools and queues of servers that are full while the machine is not: php-fpm, HAProxy, the accept queue, a lock."""
+"""Pools and queues of servers that are full while the machine is not: php-fpm, HAProxy, nginx, the accept queue,
+a lock."""
 
+import contextlib
 import csv
 import io
 import subprocess
@@ -8,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.case import Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.case import RUN_S, Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.load import served_by_ab
 from tests.lab.pages import SHORTLY, TOGETHER, WAITING, locked
 from tests.lab.table import Report
 from tests.servers.haproxy import Haproxy
@@ -62,6 +65,16 @@ def haproxy(servers: int, maxconn: int) -> Build:
         ]
         proxy = bench.haproxy([apache.port for apache in apaches], maxconn=None if lifted else maxconn)
         return Stand(f"{proxy.url}page.php", ("--haproxy", proxy.stats_url), sign=lambda: queued_in(proxy))
+
+    return build
+
+
+def nginx(connections: int) -> Build:
+    """nginx with few connections for pages that take 50 ms. Its error log names every connection that it closes."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        server = bench.nginx(connections=512 if lifted else connections, slow_s=0.05)
+        return Stand(server.slow_url, ("--nginx", server.status_url), sign=lambda: float(server.dropped()))
 
     return build
 
@@ -139,3 +152,21 @@ CASES = [
 @pytest.mark.parametrize("case", marked(CASES))
 def test_names_the_pool(case: Case, tmp_path: Path, report: Report) -> None:
     judge(case, tmp_path, report)
+
+
+NGINX = Case(
+    name="16 connections", expected="nginx-connections", build=nginx(16), concurrency=40, proven=queues,
+    options=("-c", "40", "-r", "-t", str(RUN_S)), evidence="nginx.dropped_s", gain=None,
+    advice="Raise worker_connections from 16 to 80", quick=True,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", marked([NGINX]))
+def test_names_the_connections_of_nginx(case: Case, tmp_path: Path, report: Report) -> None:
+    """ab counts a dropped connection as a request, so that it is not faster without the limit: nothing is dropped."""
+    judge(case, tmp_path, report)
+    with contextlib.ExitStack() as stack:
+        stand = case.build(Bench(stack), True)
+        assert served_by_ab(stand.url, concurrency=case.concurrency, seconds=case.proof_s) > 0
+        assert stand.sign is not None
+        assert stand.sign() == 0

@@ -1,4 +1,4 @@
-"""Moments of a web server with php-fpm behind it and HAProxy before it."""
+"""Moments of a web server with php-fpm behind it and HAProxy before it, and of nginx."""
 
 from dataclasses import replace
 
@@ -7,6 +7,7 @@ from loadtop.model import HostSample, Outcome, State
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
 from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 from tests.tui.scenes import headroom
@@ -61,3 +62,38 @@ def _sample(sample: HostSample, number: int, *, silent: bool) -> HostSample:
     return replace(
         sample, servers={**sample.servers, "fpm": pools, "haproxy": lines}, processes=processes, outcomes=outcomes
     )
+
+
+def with_nginx(*, limits: bool = True) -> list[Snapshot]:
+    """Ten seconds of an nginx that runs out of connections in the last ones; ``limits``: its configuration is read."""
+    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
+    snapshots: list[Snapshot] = []
+    accepts = handled = 0
+    for number, snapshot in enumerate(headroom()[:10]):
+        (host,) = snapshot.measured.frame.hosts
+        sample = host.sample
+        assert sample is not None
+        full = number >= 6
+        accepts, handled = accepts + 400, handled + (275 if full else 400)
+        status = NginxStatus(
+            "http://127.0.0.1/nginx_status", 1014 if full else 200 + 40 * number, 3, 1000 if full else 60, 11,
+            accepts, handled, 1200 * number, 2 if limits else None, 512 if limits else None,
+        )  # fmt: skip
+        servers = {"nginx": (status,)}
+        outcomes = tuple(each for each in sample.outcomes if each.collector != "apache")
+        processes = tuple(
+            replace(process, name="nginx", group="nginx") if process.group == "httpd" else process
+            for process in sample.processes or ()
+        )
+        changed = replace(
+            host,
+            sample=replace(
+                sample,
+                servers=servers,
+                processes=processes,
+                outcomes=(*outcomes, Outcome("nginx", State.OK)),
+            ),
+        )
+        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
+        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured)))
+    return snapshots

@@ -10,7 +10,7 @@ from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
-from tests.tui.server_scenes import with_servers
+from tests.tui.server_scenes import with_nginx, with_servers
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 
@@ -42,10 +42,11 @@ async def test_picture(scene: str, any_appearance: AnyAppearance, pictures: Pict
 
 
 @COLOURS
-@pytest.mark.parametrize("panel", ["fpm", "fpm-silent", "haproxy"])
+@pytest.mark.parametrize("panel", ["fpm", "fpm-silent", "haproxy", "nginx"])
 async def test_servers(panel: str, any_appearance: AnyAppearance, pictures: Pictures) -> None:
     suffix, appearance = any_appearance
-    app = Cockpit(FakeFeed(with_servers(silent=panel == "fpm-silent")), appearance=appearance)
+    snapshots = with_nginx() if panel == "nginx" else with_servers(silent=panel == "fpm-silent")
+    app = Cockpit(FakeFeed(snapshots), appearance=appearance)
     choose = app._cockpit.choose  # pyright: ignore[reportPrivateUsage]
     name = panel.removesuffix("-silent")
     await pictures(app, f"server-{panel}{suffix}", appearance, ready=lambda: choose(name))

@@ -13,11 +13,13 @@ from loadtop.model import Cause, HostSample, Listener, Network, Outcome, Process
 from loadtop.reports.doctor import Check, Health, Report, examine, generator
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.record import FpmPool
 
 PAGE = ApacheStatus("http://x/s?auto", "event", "", "W___", 10, max_request_workers=4, listen_backlog=511)
 POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address="/run/fpm.sock")
 BACKEND = HaproxyProxy("be", "BACKEND", "UP", 0, 0, 10, 0, 0, 0)
+NGINX = NginxStatus("http://x/nginx_status", 1, 0, 1, 0, 1, 1, 1, 2, 512)
 NO_SOCKET = Message("{url}: {reason}", url="unix:/x", reason=Message("no such socket"))
 PROCESS = Process(7, "apache2", "httpd", "S", 1, 5, 5, 9000, 5000)
 
@@ -33,9 +35,10 @@ def sample(machine: Any) -> HostSample:
             "apache": (PAGE,),
             "fpm": (POOL,),
             "haproxy": (BACKEND,),
+            "nginx": (NGINX,),
         }
     )
-    names = "cpu scheduler memory swap paging pressure disks networks tcp processes cgroup apache fpm haproxy"
+    names = "cpu scheduler memory swap paging pressure disks networks tcp processes cgroup apache nginx fpm haproxy"
     return replace(found, outcomes=tuple(Outcome(name, State.OK) for name in names.split()))
 
 
@@ -49,7 +52,7 @@ def check_of(sample: HostSample, panel: str, outcome: Outcome | None = None) -> 
 
 def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     checks = {check.panel: check for check in examine(sample)}
-    assert len(checks) == 14
+    assert len(checks) == 15
     assert checks["cpu"] == Check("cpu", Health.OK, Message("{number} cores", number=2))
     assert str(checks["networks"].seen) == "lo, eth0 (1000 Mbit/s)"
     assert str(checks["processes"].seen) == "1 httpd"

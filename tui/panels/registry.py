@@ -6,6 +6,7 @@ from tui.panels.devices import DevicePanel
 from tui.panels.haproxy import HaproxyPanel
 from tui.panels.load import LoadPanel
 from tui.panels.memory import MemoryPanel
+from tui.panels.nginx import NginxPanel
 from tui.panels.php_fpm import FpmPanel
 from tui.panels.processes import ProcessPanel
 from tui.panels.timeline import TimePanel
@@ -16,6 +17,7 @@ from tui.widgets.panel import Panel
 
 SERVERS: tuple[type[Panel], ...] = (
     ApachePanel,
+    NginxPanel,
     FpmPanel,
     HaproxyPanel,
 )

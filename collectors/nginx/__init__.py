@@ -1,0 +1,1 @@
+"""nginx: its configuration, its stub_status page."""

@@ -1,0 +1,246 @@
+"""nginx's configuration: where it listens, its limits, its status pages, and where it passes requests on.
+
+Source: nginx's documentation of ngx_core_module (``worker_processes`` is 1, ``worker_connections`` 512 where it is not
+given), ngx_http_core_module (``listen``, ``location``), ngx_http_upstream_module, ngx_http_proxy_module,
+ngx_http_fastcgi_module and ngx_http_stub_status_module.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from collectors.config_files import Config, IncludeOf, read_config
+from collectors.machine import Endpoint
+from collectors.parsing import count_or_none
+from collectors.reading import Texts
+from collectors.routing import Place
+
+LAYOUTS = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/local/etc/nginx/nginx.conf")
+"""Distributions for Linux, built from source, FreeBSD."""
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - as the kernel has it
+_DEFAULT_PROCESSES, _DEFAULT_CONNECTIONS, _DEFAULT_PORT = 1, 512, 80
+_MOST_WORDS = 200_000
+_INCLUDE = re.compile(r"\s{0,200}include\s{1,50}[\"']?([^\s;\"']{1,500})[\"']?\s{0,50};\s{0,50}(?:#.*)?$")
+_WORD = re.compile(
+    r"\"(?:[^\"\\]|\\.){0,4000}\"?|'(?:[^'\\]|\\.){0,4000}'?|[{};]|#[^\n]*|(?:\\.|\$\{|[^\s{;\\]){1,4000}", re.DOTALL
+)
+"""As ngx_conf_read_token has it: inside a bare word, quotes, ``#`` and ``}`` mean themselves, and ``${`` is of a
+variable. A quote that is never closed ends somewhere too, so that no text takes long."""
+_MASTER = re.compile(r"nginx: master process (.*)", re.DOTALL)
+_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]{1,45})\]|([\w.*-]{1,255}))?(?::?(\d{1,5}))?", re.ASCII)
+_URL = re.compile(
+    r"(https?|grpcs?)://(unix:[^:]{1,500}(?::.{0,500})?|[^/$]{1,500})(?:/.{0,500})?", re.ASCII | re.DOTALL
+)
+_PASSES = {"proxy_pass", "grpc_pass"}
+_POOLS = {"fastcgi_pass", "uwsgi_pass", "scgi_pass"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """One ``listen``: an address and a port, or the path of a unix socket."""
+
+    address: str = EVERYWHERE
+    port: int = 0
+    socket: str = ""
+
+
+@dataclass(slots=True)
+class ServerBlock:
+    """One ``server``: where it listens, the paths of its status pages, and where it passes requests on, as written."""
+
+    listens: list[Listen] = field(default_factory=list[Listen])
+    status_paths: list[str] = field(default_factory=list[str])
+    passes: list[str] = field(default_factory=list[str])
+    pools: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class Settings:
+    """What matters here of one configuration. ``processes`` is ``None`` for ``auto``: one for each processor."""
+
+    processes: int | None = _DEFAULT_PROCESSES
+    connections: int = _DEFAULT_CONNECTIONS
+    servers: list[ServerBlock] = field(default_factory=list[ServerBlock])
+    upstreams: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def reached(self, name: str) -> list[str]:
+        """The servers of an upstream; of any other name itself."""
+        return self.upstreams.get(name, [name])
+
+
+async def read(texts: Texts, command: Sequence[str]) -> Config:
+    """The configuration of the master process with this command line. Raises ``TransportError``."""
+    paths = files_of(command)
+    for path in paths:
+        config = await read_config(texts, (path,), include_of(posixpath.dirname(path)))
+        if config.found:
+            return config
+    return await read_config(texts, paths[:1])
+
+
+def files_of(command: Sequence[str]) -> tuple[str, ...]:
+    """The file that a command line names with ``-c``, or the usual ones. A master shows its command line as one
+    word."""
+    match = _MASTER.match(command[0]) if command else None
+    words = match[1].split() if match else list(command)
+    options = dict(pairwise(words))
+    prefix, file = options.get("-p", ""), options.get("-c", "")
+    if file:
+        path = posixpath.join(prefix, file)
+        return (path,) if path.startswith("/") else LAYOUTS
+    return (posixpath.join(prefix, "conf/nginx.conf"), *LAYOUTS) if prefix.startswith("/") else LAYOUTS
+
+
+def include_of(root: str) -> IncludeOf:
+    """Finds what a line includes; relative paths are below the folder of the main file."""
+
+    def include(line: str) -> str | None:
+        match = _INCLUDE.match(line)
+        return None if match is None else posixpath.join(root, match[1])
+
+    return include
+
+
+def parse(lines: Iterable[str]) -> Settings:
+    """The settings in the lines of a configuration, whose includes are in their place."""
+    found = Settings()
+    blocks: list[tuple[str, list[str]]] = []
+    server: ServerBlock | None = None
+    words: list[str] = []
+    for word in _words("\n".join(lines)):
+        if word == "{":
+            name = words[0] if words else ""
+            blocks.append((name, words[1:]))
+            if name == "server" and (len(blocks) < 2 or blocks[-2][0] == "http"):
+                server = ServerBlock()
+                found.servers.append(server)
+        elif word == "}":
+            if blocks and blocks.pop()[0] == "server":
+                server = None
+        elif word == ";":
+            _directive(found, blocks, server, words)
+        else:
+            words.append(word)
+            continue
+        words = []
+    for each in found.servers:
+        each.listens = each.listens or [Listen(port=_DEFAULT_PORT)]
+    return found
+
+
+def listening(config: Config) -> tuple[Endpoint, ...]:
+    """Where its servers listen."""
+    listens = (listen for server in parse(config.lines()).servers for listen in server.listens)
+    return tuple(dict.fromkeys(Endpoint(each.address, each.port) for each in listens if each.port))
+
+
+def fastcgi_addresses(config: Config) -> frozenset[str] | None:
+    """The sockets and ports of the application pools that it names; ``None`` if it names none."""
+    settings = parse(config.lines())
+    named = [place for server in settings.servers for name in server.pools for place in settings.reached(name)]
+    places = [_place(each) for each in named]
+    if config.found and not named and config.problem() is None:
+        return None
+    return frozenset(place.socket or str(place.port) for place in places if place.known)
+
+
+class NginxRoutes:
+    """The :class:`~collectors.routing.Routes` of one configuration."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def accepts(self, entry: Place) -> bool:
+        return any(_binds(server, entry) for server in self._settings.servers)
+
+    def servers(self, entry: Place, port: int) -> Sequence[Place]:  # noqa: ARG002 - nginx always names a port
+        """Every server that it passes requests on to that come in there."""
+        found: list[Place] = []
+        for server in self._settings.servers:
+            for url in server.passes if _binds(server, entry) else ():
+                match = _URL.fullmatch(url)
+                default = 443 if match is not None and match[1] in ("https", "grpcs") else _DEFAULT_PORT
+                name = match[2] if match is not None else ""
+                upstream = self._settings.upstreams.get(name, ())
+                found += [_place(each, _DEFAULT_PORT) for each in upstream] or [_place(name, default, url)]
+        return found
+
+
+def routes(config: Config) -> NginxRoutes | None:
+    """Where it passes requests on; ``None`` if it answers all of them itself."""
+    settings = parse(config.lines())
+    return NginxRoutes(settings) if any(server.passes for server in settings.servers) else None
+
+
+def _directive(
+    found: Settings, blocks: Sequence[tuple[str, list[str]]], server: ServerBlock | None, words: list[str]
+) -> None:
+    name, values = (words[0], words[1:]) if words else ("", [])
+    first = values[0] if values else ""
+    where, arguments = blocks[-1] if blocks else ("", [])
+    if name == "worker_processes" and not blocks:
+        found.processes = None if first == "auto" else count_or_none(first)
+    elif name == "worker_connections" and where == "events":
+        found.connections = count_or_none(first) or found.connections
+    elif name == "server" and where == "upstream" and arguments:
+        found.upstreams.setdefault(arguments[0], []).append(first)
+    elif server is None:
+        return
+    elif name == "listen" and where == "server":
+        server.listens.append(_listen(first))
+    elif name == "stub_status":
+        path = arguments[-1] if where == "location" and arguments else "/"
+        server.status_paths += [path] if path.startswith("/") else []
+    elif name in _PASSES:
+        server.passes.append(first)
+    elif name in _POOLS:
+        server.pools.append(first)
+
+
+def _listen(text: str) -> Listen:
+    if text.startswith("unix:"):
+        return Listen(socket=text.removeprefix("unix:"))
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        return Listen()
+    host, port = match[1] or match[2] or "", match[3]
+    if host.isdecimal() and port is None:
+        host, port = "", host
+    address = EVERYWHERE if host in ("", "*") else host
+    return Listen(address, int(port or _DEFAULT_PORT))
+
+
+def _place(text: str, default: int = 0, written: str = "") -> Place:
+    """The place that a server of an upstream, or the host of a URL, names; ``written`` is how its configuration has
+    it, if not so."""
+    if text.startswith("unix:"):
+        return Place(socket=text.removeprefix("unix:").partition(":")[0], text=written or text)
+    match = _ADDRESS.fullmatch(text)
+    if match is None or not text:
+        return Place(text=written or text)
+    host, port = match[1] or match[2] or "", match[3]
+    return Place(host, int(port or default), text=written or text)
+
+
+def _binds(server: ServerBlock, entry: Place) -> bool:
+    if entry.socket:
+        return any(listen.socket == entry.socket for listen in server.listens)
+    anywhere = (EVERYWHERE, "::")
+    return any(
+        listen.port == entry.port and (not entry.host or listen.address in anywhere or listen.address == entry.host)
+        for listen in server.listens
+        if listen.port
+    )
+
+
+def _words(text: str) -> Iterator[str]:
+    """Words, braces and semicolons, without comments and quotes."""
+    for number, match in enumerate(_WORD.finditer(text)):
+        if number >= _MOST_WORDS:
+            return
+        word = match[0]
+        if word[0] != "#":
+            yield word[1:].removesuffix(word[0]) if word[0] in "\"'" else word

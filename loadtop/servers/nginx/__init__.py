@@ -1,0 +1,1 @@
+"""nginx: client connections and how many its workers may hold."""

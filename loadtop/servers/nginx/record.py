@@ -1,0 +1,62 @@
+"""One answer of nginx's stub_status, with the limits from its configuration."""
+
+from dataclasses import dataclass
+
+from loadtop.model.server import ServerReading, counter, gauge, label, limit
+
+NAME = "nginx"
+GROUP = "nginx"
+
+FULL_PCT = 95.0
+"""Percent of the connections from which nginx counts as full, as for the other pools of workers; our own."""
+
+
+@dataclass(frozen=True, slots=True)
+class NginxStatus(ServerReading):
+    """``active`` is client connections: those whose request is being read, answered (``writing``), and those that
+    ``waiting`` keep alive. The status request itself is in ``active`` and ``writing``.
+
+    nginx closes a connection that it accepted when its worker has none left: then ``handled`` falls behind
+    ``accepts``. ``proxies`` says that its configuration passes requests on, for which a worker needs a second
+    connection; ``worker_processes`` and ``worker_connections`` are ``None`` where the configuration cannot be read.
+    ``at`` is when the page came, on the uptime clock of its host.
+    """
+
+    url: str = label()
+    active: int = gauge()
+    reading: int = gauge()
+    writing: int = gauge()
+    waiting: int = gauge()
+    accepts: int = counter("accepts_s")
+    handled: int = counter("handled_s")
+    requests: int = counter("requests_s")
+    worker_processes: int | None = limit(default=None)
+    worker_connections: int | None = limit(default=None)
+    proxies: bool = label(default=False)
+    at: float | None = None
+
+    @property
+    def key(self) -> str:
+        return self.url
+
+    @property
+    def read_at(self) -> float | None:
+        return self.at
+
+    @property
+    def capacity(self) -> int | None:
+        """The connections that all workers may hold together, those to other servers included (nginx,
+        ngx_core_module: worker_connections)."""
+        if self.worker_processes is None or self.worker_connections is None:
+            return None
+        return self.worker_processes * self.worker_connections
+
+    @property
+    def used(self) -> int:
+        """The connections that requests take now: kept-alive ones are closed when a new one needs their place."""
+        return (self.reading + self.writing) * (2 if self.proxies else 1)
+
+    @property
+    def full(self) -> float | None:
+        """Percent of the connections in use; ``None`` where the limit is not known."""
+        return 100.0 * self.used / self.capacity if self.capacity else None

@@ -1,0 +1,57 @@
+"""nginx: connections that its workers hold, and those that it drops."""
+
+from collections.abc import Sequence
+
+from loadtop.i18n import tr
+from loadtop.rates.measured import HostView
+from loadtop.rates.server import ServerRates
+from loadtop.servers.nginx.kind import NGINX
+from loadtop.servers.nginx.record import NginxStatus
+from loadtop.servers.nginx.verdict import dropped
+from tui.drawing.bars import gauge
+from tui.drawing.line import Line, Role, Span, length, line
+from tui.drawing.numbers import count, per_second
+from tui.panels.server import ServerPanel, fullness, is_full
+from tui.state.view import View
+
+
+def _active(host: HostView) -> float | None:
+    servers = NGINX.rates(host.rates)
+    return float(sum(each.reading.active for each in servers)) if servers else None
+
+
+class NginxPanel(ServerPanel[NginxStatus]):
+    """The connections of the first server of the chosen machine, fullest first."""
+
+    KIND = NGINX
+    KEY = NGINX.name
+    CURVES = (("active", _active),)
+
+    def records(self, view: View) -> Sequence[ServerRates[NginxStatus]]:
+        return sorted(NGINX.rates(view.rates), key=lambda each: (-(dropped(each) or 0.0), -(each.reading.full or 0.0)))
+
+    def tag(self, view: View) -> Line:
+        rates = [each.per_second["requests"] for each in self.records(view)[:1]]
+        return line(*(Span(f"{per_second(rate, 5)}/s", Role.DIM) for rate in rates if rate is not None))
+
+    def table(self, view: View, records: Sequence[ServerRates[NginxStatus]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+        status, lost = records[0].reading, dropped(records[0])
+        role = Role.BAD if lost or is_full(status.full) else Role.VALUE
+        head = line(tr("used "), Span(count(status.used, 0), role), tr(" of {all}  ", all=count(status.capacity, 0)))
+        figures = (
+            (tr("writing"), count(status.writing, 6), Role.VALUE),
+            (tr("kept alive"), count(status.waiting, 6), Role.DIM),
+            (tr("dropped/s"), per_second(lost, 6), Role.BAD if lost else Role.DIM),
+            (tr("reading"), count(status.reading, 6), Role.VALUE),
+        )
+        name = max(length(line(text)) for text, _, _ in figures) + 1
+        lines = [(*head, *gauge(status.full, cells - length(head), fullness(status.full), self.glyphs))]
+        lines += [line(text + " " * (name - length(line(text))), Span(value, look)) for text, value, look in figures]
+        return lines[:rows]
+
+    def graph(self, view: View, records: Sequence[ServerRates[NginxStatus]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+        active = self.ring(view, "active")
+        if not any(active.values):
+            return []
+        top = self.top(active, cells, 10.0)
+        return self.captioned(tr("connections, 0 to {top}", top=f"{top:.0f}"), active, cells, rows, top)
