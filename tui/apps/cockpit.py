@@ -39,6 +39,16 @@ MESSAGE_S = 4.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end the cockpit."""
 
+COMMON_KEYS: tuple[BindingType, ...] = (
+    Binding("tab", "tab(1)", "next machine or panel"),
+    Binding("shift+tab", "tab(-1)", "machine or panel before"),
+    Binding("escape", "step_back", "back"),
+    Binding("ctrl+s", "picture", "picture", priority=True),
+    Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
+    Binding("ctrl+z", "suspend_process", "suspend"),
+)
+"""Keys of every cockpit that are not in its last line."""
+
 FirstPage = Callable[[Appearance, View], LiveScreen]
 """Makes a page that is shown before the panels."""
 
@@ -55,14 +65,9 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.key, key.action, key.label) for key in KEYS if key.key != "1"),
         *(Binding(digit, f"type_load('{digit}')", "set the load") for digit in "123456789"),
-        Binding("tab", "tab(1)", "next machine or panel"),
-        Binding("shift+tab", "tab(-1)", "machine or panel before"),
         Binding("right,down", "screen.choose(1)", "next panel"),
         Binding("left,up", "screen.choose(-1)", "panel before"),
-        Binding("escape", "step_back", "back"),
-        Binding("ctrl+s", "picture", "picture", priority=True),
-        Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
-        Binding("ctrl+z", "suspend_process", "suspend"),
+        *COMMON_KEYS,
     ]
 
     def __init__(

@@ -33,16 +33,14 @@ def lowered(value: int) -> int:
 MOST = 200_000
 """Most connections or requests per second that can be typed; more is a typing error."""
 
-
 LoadOwner = Literal["hand", "command", "tune", "plan"]
 """Who changes the load: a person, the command that makes it, ``loadtop tune``, the PLAN of an experiment."""
 
 
 class LoadControl:
-    """Turns keys into commands. Key presses add up while the load has not followed yet."""
+    """Turns keys into commands; each method returns what to say. Key presses add up while the load has not followed."""
 
     def __init__(self, command: Callable[[Command], None], load_owner: LoadOwner = "hand") -> None:
-        """``load_owner``: who changes the load; a person only where it is ``hand``."""
         self._command = command
         self._steered: LoadOwner = load_owner
         self._wanted: int | None = None
@@ -71,7 +69,6 @@ class LoadControl:
                 return ""
 
     def turn(self, load: LoadSample | None, *, up: bool) -> str:
-        """Change the load by a step; return what to say."""
         problem = self.why_fixed(load)
         if load is None or problem:
             return problem
@@ -82,7 +79,6 @@ class LoadControl:
         return self._ask_for(load, self._wanted, raised(self._wanted) if up else lowered(self._wanted))
 
     def set(self, load: LoadSample | None, typed: str) -> str:
-        """Set the load that was typed; return what to say."""
         problem = self.why_fixed(load)
         if load is None or problem:
             return problem
@@ -104,7 +100,6 @@ class LoadControl:
         return tr("{before} to {wanted} connections", before=before, wanted=wanted)
 
     def restart(self, load: LoadSample | None) -> str:
-        """Restart the load; return what to say."""
         if load is None:
             return tr("there is no load to begin again")
         if reason := self._why_not_by_hand():
@@ -114,7 +109,6 @@ class LoadControl:
         return tr("beginning the load again")
 
     def next_step(self, load: LoadSample | None) -> str:
-        """Go on to the next step; return what to say."""
         if load is None or load.state.ended:
             return tr("no load is running")
         if self._steered != "command" and (reason := self._why_not_by_hand()):
@@ -127,7 +121,6 @@ class LoadControl:
         return tr("step {step} of {steps} is cut short", step=load.step, steps=load.steps)
 
     def stop(self, load: LoadSample | None) -> str:
-        """End the load; return what to say."""
         if load is None or load.state.ended:
             return tr("no load is running")
         if self._steered == "plan":

@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 
 from loadtop.i18n import Translatable, clock, tr
 from loadtop.recording.player import SessionPlayer
-from tui.apps.cockpit import Cockpit
+from tui.apps.cockpit import COMMON_KEYS, Cockpit
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.text import safe
@@ -66,14 +66,9 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         *(Binding(key.key, key.action, key.label) for key in KEYS),
         Binding("home", "go_to(0)", "to the beginning"),
         Binding("end", "go_to(1)", "to the end"),
-        Binding("tab", "tab(1)", "next machine or panel"),
-        Binding("shift+tab", "tab(-1)", "machine or panel before"),
         Binding("down", "screen.choose(1)", "next panel"),
         Binding("up", "screen.choose(-1)", "panel before"),
-        Binding("escape", "step_back", "back"),
-        Binding("ctrl+s", "picture", "picture", priority=True),
-        Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
-        Binding("ctrl+z", "suspend_process", "suspend"),
+        *COMMON_KEYS,
     ]
 
     def __init__(self, player: SessionPlayer, *, appearance: Appearance | None = None) -> None:
@@ -113,7 +108,6 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
             self.say(tr("no mark after this moment" if after else "no mark before this moment"))
 
     def action_to_change(self, after: bool) -> None:
-        """Jump to the change of the verdict after or before this moment."""
         if not self.player.seek_change(after=after):
             self.say(tr("the verdict does not change any more" if after else "the verdict has not changed before"))
 

@@ -56,15 +56,15 @@ def meter(value: float, threshold: float, unit: str, cells: int, role: Role, gly
         return gauge(100.0 if value > 0 else 0.0, max(0, cells), role, glyphs)
     tick = max(1, min(cells - 2, round(threshold / top * cells)))
     full = cells if value >= top else max(0, round(value / top * cells))
-    rails = ((0, tick), (tick + 1, cells))
-    (before, after) = (
-        (
-            Span(glyphs.fill * max(0, min(full, end) - start), role),
-            Span(glyphs.rail * (end - max(start, min(full, end))), Role.EMPTY),
-        )
-        for start, end in rails
+    below, above = min(full, tick), max(0, full - tick - 1)
+    spans = (
+        Span(glyphs.fill * below, role),
+        Span(glyphs.rail * (tick - below), Role.EMPTY),
+        Span(glyphs.tick, Role.DIM),
+        Span(glyphs.fill * above, role),
+        Span(glyphs.rail * (cells - tick - 1 - above), Role.EMPTY),
     )
-    return tuple(span for span in (*before, Span(glyphs.tick, Role.DIM), *after) if span.text)
+    return tuple(span for span in spans if span.text)
 
 
 def level(share: float | None, glyphs: Glyphs) -> str:

@@ -15,6 +15,9 @@ from tui.drawing.line import Line, Role, Span
 
 T = TypeVar("T")
 
+RoleAt = Callable[[float], Role]
+"""The role of a row whose middle is at this height (0 to 1)."""
+
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 """Round ceilings within a power of ten."""
 
@@ -45,10 +48,7 @@ def span_of(cells: int, glyphs: Glyphs) -> int:
 
 
 def top_of(
-    values: Iterable[float | None],
-    shown: int,
-    least: float = 1.0,
-    round_up: Callable[[float], float] = ceiling,
+    values: Iterable[float | None], shown: int, least: float = 1.0, round_up: Callable[[float], float] = ceiling
 ) -> float:
     """The top of an axis for the last ``shown`` values: up at once, down only when a peak has long left the picture.
 
@@ -59,14 +59,14 @@ def top_of(
 
 
 def plain(height: float) -> Role:
-    """The role of a row at this height (0 to 1) where high is neither good nor bad."""
+    """Where high is neither good nor bad."""
     if height < 0.4:
         return Role.GRAPH_LOW
     return Role.GRAPH if height < 0.8 else Role.GRAPH_TOP
 
 
 def utilisation(height: float) -> Role:
-    """The role of a row at this height (0 to 1) where full is bad."""
+    """Where full is bad."""
     if height > 0.85:
         return Role.FULL
     return Role.FILLING if height > 0.6 else Role.FREE
@@ -78,14 +78,14 @@ def graph(
     rows: int,
     top: float,
     glyphs: Glyphs,
-    role: Callable[[float], Role] = plain,
+    role: RoleAt = plain,
     *,
     total: int | None = None,
 ) -> list[Line]:
     """``rows`` lines of ``cells`` cells, from the top. A value that was not measured leaves a gap, 0 draws a floor.
 
-    ``role`` gets the height (0 to 1) of a row's middle. ``total`` is how many values there have been in all, those
-    that are forgotten included: it says which two share a cell.
+    ``total`` is how many values there have been in all, those that are forgotten included: it says which two share a
+    cell.
     """
     if cells <= 0 or rows <= 0:
         return []
@@ -96,9 +96,8 @@ def graph(
         for value in _shown(values, cells, glyphs, total)
     ]
     if glyphs.dots:
-        columns = [
-            _dots(left, right, rows, glyphs.ground) for left, right in zip(heights[::2], heights[1::2], strict=True)
-        ]
+        pairs = zip(heights[::2], heights[1::2], strict=True)
+        columns = [_dots(left, right, rows, glyphs.ground) for left, right in pairs]
     else:
         columns = [_blocks(height, rows, glyphs) for height in heights]
     return [(Span("".join(row), role((rows - y - 0.5) / rows)),) for y, row in enumerate(zip(*columns, strict=True))]

@@ -12,15 +12,7 @@ from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import ABSENT, count, milliseconds, per_second, percent
 
 TINY: tuple[tuple[Translatable, int], ...] = (("c", 4), ("req/s", 8), ("ms", 7), ("p99", 7))
-NARROW: tuple[tuple[Translatable, int], ...] = (
-    ("c", 4),
-    ("req/s", 8),
-    ("ms", 7),
-    ("p99", 7),
-    ("iowait%", 8),
-    ("swap%", 6),
-    ("busy", 5),
-)
+NARROW: tuple[tuple[Translatable, int], ...] = (*TINY, ("iowait%", 8), ("swap%", 6), ("busy", 5))
 WIDE: tuple[tuple[Translatable, int], ...] = (
     ("c", 5),
     ("s", 5),

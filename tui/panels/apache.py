@@ -1,6 +1,7 @@
 """Apache: how many of its worker slots are taken, and by what."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 
 from loadtop.i18n import Translatable, tr
 from loadtop.rates.measured import HostView
@@ -15,47 +16,35 @@ from tui.drawing.text import safe
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
 
-SLOT_ORDER = "WRKDCLGSI_."
-"""The order of drawing, busy slots first: the places change with every request."""
-
-SLOT_NAMES: dict[str, Translatable] = {
-    "W": "sending",
-    "R": "reading",
-    "K": "keep-alive",
-    "D": "DNS",
-    "C": "closing",
-    "L": "logging",
-    "G": "finishing",
-    "S": "starting",
-    "I": "cleanup",
-    "_": "waiting",
-    ".": "open",
+_SLOTS: dict[str, tuple[Translatable, Role]] = {
+    "W": ("sending", Role.USER),
+    "R": ("reading", Role.SYSTEM),
+    "K": ("keep-alive", Role.IOWAIT),
+    "D": ("DNS", Role.WARN),
+    "C": ("closing", Role.STEAL),
+    "L": ("logging", Role.SYSTEM),
+    "G": ("finishing", Role.STEAL),
+    "S": ("starting", Role.GOOD),
+    "I": ("cleanup", Role.STEAL),
+    "_": ("waiting", Role.DIM),
+    ".": ("open", Role.EMPTY),
 }
-"""The states of a slot, as mod_status names them."""
+"""The states of a slot, as mod_status names them, busy ones first: so they are drawn, the places change with every
+request."""
 
-_ROLES = {
-    "W": Role.USER,
-    "R": Role.SYSTEM,
-    "K": Role.IOWAIT,
-    "D": Role.WARN,
-    "C": Role.STEAL,
-    "L": Role.SYSTEM,
-    "G": Role.STEAL,
-    "S": Role.GOOD,
-    "I": Role.STEAL,
-    "_": Role.DIM,
-    ".": Role.EMPTY,
-}
+_ORDER = "".join(_SLOTS)
+_RUN = re.compile(r"(.)\1*")
+_UNKNOWN: tuple[Translatable, Role] = ("unknown", Role.WARN)
 
 
 def role_of(letter: str) -> Role:
     """The role of a slot's letter; unknown letters are warnings."""
-    return _ROLES.get(letter, Role.WARN)
+    return _SLOTS.get(letter, _UNKNOWN)[1]
 
 
 def counted(scoreboard: str) -> list[tuple[str, int]]:
     """Letters with their numbers, in the order of drawing; unknown letters first."""
-    letters = sorted(set(scoreboard), key=lambda letter: (SLOT_ORDER.find(letter), letter))
+    letters = sorted(set(scoreboard), key=lambda letter: (_ORDER.find(letter), letter))
     return [(letter, scoreboard.count(letter)) for letter in letters]
 
 
@@ -80,7 +69,7 @@ def legend(scoreboard: str, cells: int, rows: int) -> list[Line]:
         item = (
             Span(letter, role_of(letter)),
             Span(f" {number}", Role.VALUE),
-            Span(f" {tr(SLOT_NAMES.get(letter, 'unknown'))}", Role.DIM),
+            Span(f" {tr(_SLOTS.get(letter, _UNKNOWN)[0])}", Role.DIM),
         )
         gap = 2 if lines[-1] else 0
         if length(lines[-1]) + gap + length(item) > cells:
@@ -99,21 +88,12 @@ def _scaled(groups: list[tuple[str, int]], whole: int, room: int) -> list[tuple[
     return [(letter, size) for (letter, _), size in zip(groups, sizes, strict=True)]
 
 
-def _broken(groups: Iterable[tuple[str, int]], cells: int) -> list[Line]:
-    lines: list[Line] = []
-    current: list[Span] = []
-    room = cells
-    for letter, number in groups:
-        left = number
-        while left:
-            size = min(left, room)
-            current.append(Span(letter * size, role_of(letter)))
-            left -= size
-            room -= size
-            if not room:
-                lines.append(tuple(current))
-                current, room = [], cells
-    return [*lines, tuple(current)] if current else lines
+def _broken(groups: Sequence[tuple[str, int]], cells: int) -> list[Line]:
+    drawn = "".join(letter * number for letter, number in groups)
+    return [
+        tuple([Span(run[0], role_of(run[1])) for run in _RUN.finditer(drawn, start, min(start + cells, len(drawn)))])
+        for start in range(0, len(drawn), cells)
+    ]
 
 
 def _fullest(host: HostView) -> float | None:
@@ -169,8 +149,5 @@ class ApachePanel(ServerPanel[ApacheStatus]):
 
     @classmethod
     def help_lines(cls) -> list[Line]:
-        title: Line = line(Span(tr("Letters of Apache's scoreboard"), Role.TITLE))
-        return [
-            title,
-            *(line("  ", Span(f"{letter:<3}", role_of(letter)), tr(name)) for letter, name in SLOT_NAMES.items()),
-        ]
+        lines: list[Line] = [line(Span(tr("Letters of Apache's scoreboard"), Role.TITLE))]
+        return lines + [line("  ", Span(f"{key:<3}", role), tr(name)) for key, (name, role) in _SLOTS.items()]

@@ -70,10 +70,8 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         screen = self._terminal.screen
         self._shown = screen.changes
         self._back = min(self._back, screen.scrollback)
-        drawn: list[list[Span]] = []
-        for runs in screen.lines(self._back):
-            spans = [Span(run.text, _role(bold=run.bold, reverse=run.reverse)) for run in runs]
-            drawn.append(spans)
+        lines = screen.lines(self._back)
+        drawn = [[Span(run.text, _role(bold=run.bold, reverse=run.reverse)) for run in runs] for runs in lines]
         if self.typing and not self._back and screen.cursor is not None:
             x, y = screen.cursor
             drawn[y] = _marked(drawn[y], x)
@@ -84,7 +82,6 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         super().draw(view)
 
     def on_mount(self) -> None:
-        """Look for changes more often than there are new figures."""
         self.set_interval(LOOK_S, self._look)
 
     def on_key(self, event: events.Key) -> None:

@@ -33,14 +33,15 @@ def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
     """The line: where it is narrow the words go first, then the bar, the machine, the recording; never the load."""
     title = safe(view.title)
     least = 10 + min(width(title), LEAST_TITLE)
-    several = len(view.hosts) > 1
     progress, bar = _progress(view), _bar(view, glyphs)
+    recording, host = _recording(view, glyphs, tr("rec")), _host(view, glyphs, details=False)
+    needed: Line = host if len(view.hosts) > 1 else ()
     wanted: list[list[Line]] = [
         [progress, bar, _recording(view, glyphs, tr("recording")), _host(view, glyphs, details=True)],
-        [progress, bar, _recording(view, glyphs, tr("rec")), _host(view, glyphs, details=False)],
-        [progress, bar, _recording(view, glyphs, tr("rec")), _host(view, glyphs, details=False) if several else ()],
-        [progress, _recording(view, glyphs, tr("rec")), _host(view, glyphs, details=False) if several else ()],
-        [progress, _recording(view, glyphs, tr("rec"))],
+        [progress, bar, recording, host],
+        [progress, bar, recording, needed],
+        [progress, recording, needed],
+        [progress, recording],
         [progress],
     ]
     sizes = [least + sum(length(part) + 2 for part in kept if part) for kept in wanted]
@@ -52,9 +53,7 @@ def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
 
 def _progress(view: View) -> Line:
     at = 0.0 if view.snapshot is None else view.snapshot.at
-    state: Line = ()
-    if view.paused:
-        state = (Span(tr(" paused "), Role.WARN_BADGE), GAP)
+    state: Line = (Span(tr(" paused "), Role.WARN_BADGE), GAP) if view.paused else ()
     load = view.load
     if load is None:
         word = tr("starting") if view.phase is Phase.STARTING else tr("watching")

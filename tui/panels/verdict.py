@@ -44,25 +44,20 @@ class VerdictPanel(Panel):
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         load, verdict = view.load, _verdict(view)
         if view.phase is Phase.BROKEN:
-            return self.words(
-                tr("{why}. Press q for the report of what was measured.", why=message_text(view.detail)),
-                cells,
-                rows,
-            )
+            words = tr("{why}. Press q for the report of what was measured.", why=message_text(view.detail))
+            return self.words(words, cells, rows)
         if load is not None and load.state is LoadState.FAILED:
-            return self.words(
-                message_text(load.message) or tr("the load generator gave no reason"), cells, rows, Role.TEXT
-            )
+            words = message_text(load.message) or tr("the load generator gave no reason")
+            return self.words(words, cells, rows, Role.TEXT)
         if _over(view):
             return self._summary(view, cells, rows)
         if verdict is None:
             return self.words(tr("Waiting for the first figures."), cells, rows)
-        if verdict.bottleneck == NONE and not verdict.evidence and not _stale(view):
+        if verdict.bottleneck == NONE and (stale := _stale(view)):
+            words = tr("{stale}. What cannot be seen is not called free.", stale=stale)
+            return self.words(words, cells, rows, Role.TEXT)
+        if verdict.bottleneck == NONE and not verdict.evidence:
             return self.words(_nothing_yet(view), cells, rows, Role.TEXT)
-        if (stale := _stale(view)) and verdict.bottleneck == NONE:
-            return self.words(
-                tr("{stale}. What cannot be seen is not called free.", stale=stale), cells, rows, Role.TEXT
-            )
         return self._reasons(verdict, view, cells, rows)
 
     def _headline(self, view: View) -> tuple[Role, str, str]:
@@ -109,16 +104,14 @@ class VerdictPanel(Panel):
     def _meter(self, item: Evidence, verdict: Finding, view: View, cells: int) -> Line:
         """One value in a row of its own, with a gauge that has a tick at the threshold."""
         telling = counts(item)
-        calm = verdict.bottleneck == NONE
-        role = Role.FREE if calm else (Role.FULL if telling else Role.DIM)
-        limit = f" {threshold_of(item)}"
+        role = Role.FREE if verdict.bottleneck == NONE else Role.FULL if telling else Role.DIM
         head = (
             Span(pad(named(_where(item, verdict, view), item.metric, NAME, self.glyphs.ellipsis), NAME)),
             Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM),
             Span(" "),
         )
         bar = meter(item.value, item.threshold, item.unit, cells - NAME - VALUE - LIMIT - 1, role, self.glyphs)
-        return (*head, *bar, Span(pad(limit, LIMIT), Role.DIM))
+        return (*head, *bar, Span(pad(f" {threshold_of(item)}", LIMIT), Role.DIM))
 
     def _flow(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """The evidence in running lines, values beyond their threshold first; no value is cut in two."""
@@ -150,11 +143,7 @@ def _describe(item: Evidence, where: str) -> Line:
     """One value against its threshold; a value that does not speak for the finding is dim."""
     role = Role.VALUE if counts(item) else Role.DIM
     value = quantity(item.value, item.unit).rjust(_PADDING.get(item.unit, 0))
-    return line(
-        Span(f"{where}{metric(item.metric)} "),
-        Span(value, role),
-        Span(f" ({threshold_of(item)})", Role.DIM),
-    )
+    return line(f"{where}{metric(item.metric)} ", Span(value, role), Span(f" ({threshold_of(item)})", Role.DIM))
 
 
 def _where(item: Evidence, verdict: Finding, view: View) -> str:
@@ -189,7 +178,8 @@ def _over(view: View) -> bool:
 
 def _stale(view: View) -> str:
     """A sentence about the machines without figures; empty where there are none."""
-    names = [host for host in view.hosts if view.is_stale(host)]
     return ", ".join(
-        tr("no sample from {host} for {time}", host=safe(host.name), time=duration(host.stale_s)) for host in names
+        tr("no sample from {host} for {time}", host=safe(host.name), time=duration(host.stale_s))
+        for host in view.hosts
+        if view.is_stale(host)
     )

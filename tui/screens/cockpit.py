@@ -123,7 +123,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.keys.say(text, role)
 
     def fill(self) -> None:
-        """Draw everything for the new places."""
         self.keys.draw()
         if self.palette is not None:
             self.palette.draw()
@@ -224,7 +223,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             self.close_palette()
 
     def close_palette(self) -> None:
-        """Close the command palette."""
         if self.palette is not None:
             self.palette.remove()
             self.palette = None

@@ -37,11 +37,10 @@ class EvidenceScreen(PageScreen):
         view = self.view
         if view.snapshot is None:
             return [line(tr("Waiting for the first figures."))]
-        diagnosis = view.snapshot.diagnosis
-        lines = self._finding(diagnosis.verdict, view, cells, tr("the verdict"))
-        symptoms = {(symptom.bottleneck, symptom.host) for symptom in diagnosis.verdict.symptoms}
-        verdict = diagnosis.verdict
-        for finding in diagnosis.findings:
+        verdict = view.snapshot.diagnosis.verdict
+        lines = self._finding(verdict, view, cells, tr("the verdict"))
+        symptoms = {(symptom.bottleneck, symptom.host) for symptom in verdict.symptoms}
+        for finding in view.snapshot.diagnosis.findings:
             if (finding.bottleneck, finding.host) == (verdict.bottleneck, verdict.host):
                 continue
             known = (finding.bottleneck, finding.host) in symptoms
@@ -71,15 +70,13 @@ class EvidenceScreen(PageScreen):
     def _plot(self, item: Evidence, finding: Finding, view: View, cells: int) -> list[Line]:
         """A value, its threshold and the source of that; beside them the past values, with the threshold as a line."""
         glyphs, telling = self.glyphs, counts(item)
-        calm = finding.bottleneck == NONE
-        role = Role.FREE if calm or not telling else Role.FULL
+        role = Role.FREE if finding.bottleneck == NONE or not telling else Role.FULL
         where = f"{safe(item.host)}: " if item.host != (finding.host or "") else ""
         name = named(where, item.metric, NAME, glyphs.ellipsis)
         said = Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM)
-        limit = threshold_of(item)
         beside_it = [
             (*fit(line(f"  {name}"), NAME + 2), said),
-            line(Span(pad(limit, NAME + VALUE + 2, right=True), Role.LIMIT)),
+            line(Span(pad(threshold_of(item), NAME + VALUE + 2, right=True), Role.LIMIT)),
             line(Span(clip(f"  {safe(item.source)}", LEFT - 1, glyphs.ellipsis), Role.DIM)),
         ]
         ring = view.history.evidence.get((item.host, item.metric), Ring[float]())

@@ -11,13 +11,13 @@ from loadtop.servers.registry import VERDICTS
 from tui.drawing.line import Line, Role, Span, beside, line
 from tui.drawing.text import width
 from tui.drawing.verdicts import headline
+from tui.panels.cpu import ROLES
 from tui.panels.registry import PANELS
 from tui.screens.page import PageScreen
 from tui.widgets.keys import ELSEWHERE, KEYS, Key
 
 WIDE = 130
 """Cells from which there is room for two columns."""
-
 
 KEY = 8
 """Cells of a key's name."""
@@ -38,7 +38,6 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (
     ("knee", "the fewest connections that reach 97 % of the best throughput"),
 )
 """Abbreviations and terms on the screen."""
-
 
 PROCESSOR_STATES: tuple[Translatable, ...] = ("user", "system and interrupts", "iowait", "steal")
 
@@ -72,12 +71,7 @@ class HelpScreen(PageScreen):
         return lines + [line("  ", Span(pad(name, KEY), Role.KEY), tr(help_)) for name, help_ in known]
 
     def _states(self) -> list[Line]:
-        states = zip(
-            self.glyphs.shades,
-            (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL),
-            PROCESSOR_STATES,
-            strict=True,
-        )
+        states = zip(self.glyphs.shades, ROLES, PROCESSOR_STATES, strict=True)
         fillings = (span for shade, role, name in states for span in (Span(shade, role), f" {tr(name)}   "))
         return [line(Span(tr("Processor time"), Role.TITLE)), line("  ", *fillings)]
 

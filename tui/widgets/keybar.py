@@ -1,6 +1,7 @@
 """The last line: keys to press or click, or a message."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from textual import events
 from textual.message import Message
@@ -36,22 +37,16 @@ def _size(key: Key) -> int:
 class KeyBar(Lines):
     """Shows what ``before`` says and the keys that fit; a message takes their place."""
 
+    @dataclass
     class Pressed(Message):
         """A key was clicked."""
 
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
+        action: str
 
     def __init__(self, appearance: Appearance, keys: Sequence[Key] = KEYS) -> None:
         super().__init__(appearance, "keys")
         self._keys = keys
         self._message: tuple[str, Role] | None = None
-
-    @property
-    def has_message(self) -> bool:
-        """Whether a message is in the place of the keys."""
-        return self._message is not None
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
         """Show a message; an empty one brings the keys back."""

@@ -45,12 +45,11 @@ class Palette(WheelScrolled, Lines):
 
     can_focus = True
 
+    @dataclass
     class Done(Message):
         """An action was chosen; an empty one: nothing was."""
 
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
+        action: str
 
     def __init__(self, appearance: Appearance, entries: Sequence[Entry]) -> None:
         super().__init__(appearance, "palette")
@@ -93,21 +92,16 @@ class Palette(WheelScrolled, Lines):
         if index >= len(found):
             return (Span(" " * cells),)
         entry = found[index]
-        chosen = index == self._at
-        title, key = Role.SELECTED if chosen else Role.TEXT, Role.SELECTED if chosen else Role.KEY
-        drawn = spread((Span(f" {safe(entry.title)}", title),), (Span(f"{entry.key} ", key),), cells)
-        return tuple(Span(span.text, Role.SELECTED if chosen else span.role) for span in drawn)
+        drawn = spread((Span(f" {safe(entry.title)}"),), (Span(f"{entry.key} ", Role.KEY),), cells)
+        return tuple(Span(span.text, Role.SELECTED) for span in drawn) if index == self._at else drawn
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
         found = matching(self._entries, self._typed)
         match event.key:
-            case "escape":
-                self.post_message(self.Done(""))
-                return
-            case "enter":
-                self.post_message(self.Done(found[self._at].action if found else ""))
+            case "escape" | "enter":
+                self.post_message(self.Done(found[self._at].action if found and event.key == "enter" else ""))
                 return
             case "down" | "tab" | "ctrl+n":
                 self._at += 1

@@ -1,6 +1,7 @@
 """A framed part of the cockpit: a title in its upper frame line, and content that is a function of the view."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -8,7 +9,7 @@ from textual.message import Message
 
 from loadtop.i18n import Translatable, pad, tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.graph import ceiling, graph, plain, span_of, top_of
+from tui.drawing.graph import RoleAt, ceiling, graph, plain, span_of, top_of
 from tui.drawing.layout import Placement
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.drawing.text import clip_middle, safe, width, wrap
@@ -21,16 +22,14 @@ MOST_NAME = 16
 
 
 class Panel(Lines):
-    """Draws its content in the frame that the layout gives. Subclasses define ``title`` and ``content`` as pure
-    functions."""
+    """Draws its content in a frame. Subclasses define ``title`` and ``content`` as pure functions."""
 
+    @dataclass
     class Picked(Message):
         """The panel was clicked; a panel that is already chosen is zoomed, if it ``may_zoom``."""
 
-        def __init__(self, panel: str, *, may_zoom: bool = True) -> None:
-            super().__init__()
-            self.panel = panel
-            self.may_zoom = may_zoom
+        panel: str
+        may_zoom: bool = True
 
     KEY = ""
     """The panel's name in the layout."""
@@ -96,15 +95,7 @@ class Panel(Lines):
         if self.size == (placement.width, placement.height):
             self.show_fitted(drawn)
 
-    def curve(
-        self,
-        ring: Ring[float],
-        cells: int,
-        rows: int,
-        top: float = 100.0,
-        role: Callable[[float], Role] = plain,
-    ) -> list[Line]:
-        """Past values as a graph."""
+    def curve(self, ring: Ring[float], cells: int, rows: int, top: float = 100.0, role: RoleAt = plain) -> list[Line]:
         return graph(ring.values, cells, rows, top, self.glyphs, role, total=ring.total)
 
     def ring(self, view: View, name: str) -> Ring[float]:
@@ -112,13 +103,7 @@ class Panel(Lines):
         return view.past.curve(f"{self.KEY}.{name}")
 
     def captioned(
-        self,
-        words: str,
-        ring: Ring[float],
-        cells: int,
-        rows: int,
-        top: float = 100.0,
-        role: Callable[[float], Role] = plain,
+        self, words: str, ring: Ring[float], cells: int, rows: int, top: float = 100.0, role: RoleAt = plain
     ) -> list[Line]:
         """A graph in ``rows`` lines, the first of which says what it shows."""
         return [self.caption(words, cells), *self.curve(ring, cells, rows - 1, top, role)]
@@ -133,7 +118,6 @@ class Panel(Lines):
         return "" if host is None else f"{clip_middle(safe(host.name), MOST_NAME, self.glyphs.ellipsis)} "
 
     def caption(self, words: str, cells: int) -> Line:
-        """A line that says what the graph below it shows."""
         return line(Span(pad(words, cells, right=True), Role.DIM))
 
     def words(self, text: str, cells: int, rows: int, role: Role = Role.DIM) -> list[Line]:
@@ -141,7 +125,6 @@ class Panel(Lines):
         return [line(Span(part, role)) for part in wrap(text, cells, rows, self.glyphs.ellipsis)]
 
     def on_click(self, event: events.Click) -> None:
-        """Tell the screen which panel or tab was clicked."""
         event.stop()
         tab = next((name for name, first, end in self._tabs_at if event.y == 0 and first <= event.x < end), self.KEY)
         self.post_message(self.Picked(tab))

@@ -1,6 +1,7 @@
 """A question in the last line, answered with a line of text."""
 
 import re
+from dataclasses import dataclass
 
 from textual.geometry import Region
 from textual.message import Message
@@ -21,14 +22,13 @@ class Question(Input):
     Question, Question:focus { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     """
 
+    @dataclass
     class Answered(Message):
-        """Enter was pressed; ``final`` is false while it is still being typed. ``purpose`` says what was asked."""
+        """What was typed, without blanks at its ends; ``final`` once enter was pressed. ``purpose``: what was asked."""
 
-        def __init__(self, purpose: str, text: str, *, final: bool) -> None:
-            super().__init__()
-            self.purpose = purpose
-            self.text = text
-            self.final = final
+        purpose: str
+        text: str
+        final: bool
 
     def __init__(self, purpose: str, text: str, *, number: bool) -> None:
         super().__init__(text, max_length=120, select_on_focus=False, restrict="[0-9]*[.]?[0-9]*" if number else None)
@@ -41,19 +41,15 @@ class Question(Input):
             self.insert_text_at_cursor(character)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Report what was typed so far."""
         event.stop()
         self.post_message(self.Answered(self.purpose, event.value.strip(), final=False))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Report the answer without blanks at its ends."""
         event.stop()
         self.post_message(self.Answered(self.purpose, event.value.strip(), final=True))
 
 
 class _Words(Lines):
-    """What is asked."""
-
     def __init__(self, appearance: Appearance, words: str) -> None:
         super().__init__(appearance, "question")
         self.words = words
