@@ -64,6 +64,6 @@ def _beginning(session: Session, end: float) -> Series:
 
 
 def _on_screen(comparison: Comparison) -> None:
-    from tui.apps.comparison import run_comparison
+    from tui.apps.comparison import ComparisonApp
 
-    run_comparison(comparison)
+    ComparisonApp(comparison).run()

@@ -20,8 +20,7 @@ from tui.drawing.line import Cell
 from tui.widgets.picture import canvas_of
 from tui.widgets.screen import LiveScreen
 
-APPEARANCE = Appearance(TERMINAL, UNICODE)
-"""The file is not shown on the terminal on which it is made."""
+APPEARANCE = Appearance(TERMINAL, UNICODE)  # the file is not shown on the terminal on which it is made
 
 BEGIN = "\x1b[?25l\x1b[2J"
 END = "\x1b[?25h\x1b[0m\r\n"
@@ -84,7 +83,6 @@ async def _canvases(
 
 
 def _coloured(row: list[Cell]) -> str:
-    """A row for the terminal, each run of cells in its role's colours."""
     text = ""
     for role, run in groupby(row, key=lambda cell: cell[1]):
         characters = "".join(character for character, _ in run)

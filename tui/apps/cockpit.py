@@ -33,11 +33,8 @@ if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
     from tui.widgets.question import Question
 
-MESSAGE_S = 4.0
-"""Seconds that a message stays in the last line."""
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that end the cockpit."""
+MESSAGE_S = 4.0  # seconds that a message stays in the last line
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # signals that end the cockpit
 
 COMMON_KEYS: tuple[BindingType, ...] = (
     Binding("tab", "tab(1)", "next machine or panel"),
@@ -79,8 +76,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         program: "CommandLoad | None" = None,
         load_owner: LoadOwner = "hand",
     ) -> None:
-        """``first`` is the page to begin with, ``program`` a command that the feed runs, ``load_owner`` who changes the
-        load."""
+        """``first`` is the page to begin with, ``program`` a command that the feed runs."""
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self.animation_level = "none"
         self.appearance = appearance or Appearance.of_terminal()
@@ -169,11 +165,8 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
     def action_pause(self) -> None:
         self.reader.hold()
 
-    def action_more(self) -> None:
-        self.say(self.load_control.turn(self.reader.load, up=True))
-
-    def action_less(self) -> None:
-        self.say(self.load_control.turn(self.reader.load, up=False))
+    def action_turn_load(self, up: bool) -> None:
+        self.say(self.load_control.turn(self.reader.load, up=up))
 
     async def action_type_load(self, digit: str = "") -> None:
         """Ask for the load, starting with a digit that was typed."""
@@ -219,7 +212,6 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         await self._cockpit_alone().show_palette(self._entries(self.reader.view, self._cockpit.panel_names))
 
     def _entries(self, view: View, panels: Iterable[str]) -> list[Entry]:
-        """What the command palette shows: every key, and machines, panels and columns by name."""
         keys = {key.action: Entry(tr(key.help), key.shown, key.action) for key in self.PALETTE_KEYS}
         last = keys.pop("interrupt", None)
         found = [entry for action, entry in keys.items() if action != "palette"]
@@ -227,12 +219,12 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
             names = [host.name for host in view.hosts]
             found += [Entry(tr("show machine {host}", host=name), "", f"show_host({name!r})") for name in names]
         found += [Entry(tr("zoom panel {panel}", panel=tr(name)), "", f"screen.zoom({name!r})") for name in panels]
-        for column in ORDERS:
-            found.append(Entry(tr("order processes by {column}", column=column), "", f"screen.order({column!r})"))
+        found += [
+            Entry(tr("order processes by {column}", column=each), "", f"screen.order({each!r})") for each in ORDERS
+        ]
         return [*found, last] if last is not None else found
 
     def action_first_page(self) -> None:
-        """Show the page that this feed begins with, else the steps of its load."""
         from tui.screens.tune import StepsScreen
 
         steps = partial(StepsScreen, newest=lambda: self.reader.sweep)
@@ -249,7 +241,6 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         self._open(HelpScreen(self.appearance, self.reader.view))
 
     def _open(self, screen: LiveScreen) -> None:
-        """Show a page, in place of the page that is shown."""
         self._cockpit_alone()
         self.push_screen(screen, lambda _: self._draw_soon())
 

@@ -24,14 +24,9 @@ from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in, notes,
 from tui.drawing.verdicts import letter_of
 
 _ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
-_ROWS = 3
-"""Of each graph."""
-
-INDENT = " " * 6
-"""Indent of all but the first line of a wrapped one."""
-
-FINE = (0.1, 0.2, 0.5)
-"""Seconds that a cell stands for in a comparison of short runs."""
+_ROWS = 3  # of each graph
+INDENT = " " * 6  # indent of all but the first line of a wrapped one
+FINE = (0.1, 0.2, 0.5)  # seconds that a cell stands for in a comparison of short runs
 
 
 class ComparisonApp(PageApp[None]):
@@ -44,7 +39,6 @@ class ComparisonApp(PageApp[None]):
         self._everything = False
 
     def action_everything(self) -> None:
-        """Show also the numbers that do not differ, or hide them again."""
         self._everything = not self._everything
         self.draw()
 
@@ -107,14 +101,12 @@ def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Lin
 
 
 def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> list[Line]:
-    """The marks of the run under their times."""
     glyphs, began = appearance.glyphs, run.series.began
     known = [(max(0.0, mark["at_s"] - began), f"{glyphs.mark} {safe(mark['text'])}") for mark in run.summary["marks"]]
     return [line(Span(notes(known, cells, per_cell, glyphs.ellipsis), Role.ACCENT))] if known else []
 
 
 def _coloured(text: Sequence[str], cells: int) -> list[Line]:
-    """The text in lines of so many cells, with the words for a direction in its colour."""
     drawn: list[Line] = []
     roles = {tr(word): role for word, role in _ROLES.items()}
     known = re.compile(f"({'|'.join(map(re.escape, roles))})")
@@ -127,7 +119,6 @@ def _coloured(text: Sequence[str], cells: int) -> list[Line]:
 
 
 def _broken(words: str, cells: int) -> list[str]:
-    """A line wrapped to so many cells; all but the first are indented."""
     if words.isascii():
         return textwrap.wrap(words, max(20, cells), subsequent_indent=INDENT, drop_whitespace=False) or [""]
     found: list[str] = []
@@ -136,7 +127,3 @@ def _broken(words: str, cells: int) -> list[str]:
         found.append(head)
         words = INDENT + words[len(head) :].lstrip()
     return [*found, words]
-
-
-def run_comparison(comparison: Comparison, *, appearance: Appearance | None = None) -> None:
-    ComparisonApp(comparison, appearance=appearance).run()

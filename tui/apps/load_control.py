@@ -19,19 +19,16 @@ def _stride(value: int) -> int:
 
 
 def raised(value: int) -> int:
-    """The next round number above."""
     stride = _stride(value)
     return (value // stride + 1) * stride
 
 
 def lowered(value: int) -> int:
-    """The next round number below, but not below 1."""
     stride = _stride(value - 1)
     return max(1, (value - 1) // stride * stride)
 
 
-MOST = 200_000
-"""Most connections or requests per second that can be typed; more is a typing error."""
+MOST = 200_000  # most connections or requests per second that can be typed; more is a typing error
 
 LoadOwner = Literal["hand", "command", "tune", "plan"]
 """Who changes the load: a person, the command that makes it, ``loadtop tune``, the PLAN of an experiment."""

@@ -57,7 +57,6 @@ class PageApp(ScrolledPage, App[Answer], Generic[Answer], inherit_bindings=False
         self.draw()
 
     def hang_up(self) -> None:
-        """Leave because the terminal is gone."""
         self.exit()
 
     def on_key(self) -> None:

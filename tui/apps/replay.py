@@ -97,7 +97,6 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         self.player.faster(up=up)
 
     def action_go_to(self, share: float) -> None:
-        """Jump to a share (0 to 1) of the recording."""
         self.player.seek(share * self.player.duration)
 
     async def action_ask_time(self) -> None:
@@ -127,8 +126,6 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
 
 
 class ReplayBar(KeyBar):
-    """The last line: where the replay is, then the keys."""
-
     def __init__(self, appearance: Appearance, player: SessionPlayer) -> None:
         super().__init__(appearance, KEYS)
         self._player = player
@@ -148,8 +145,6 @@ class ReplayBar(KeyBar):
 
 
 class ReplayHelp(HelpScreen):
-    """The help, with the keys of a replay."""
-
     KEYS = KEYS
     ELSEWHERE = ELSEWHERE
 

@@ -15,14 +15,9 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, fit, line
 from tui.drawing.text import clip_middle, message_text, safe
 
-STARTED, LASTED, LIMIT = 18, 14, 16
-"""Cells of the columns; the target has the rest."""
-
-ROOMY = 70
-"""Cells from which on there is room for how long a test lasted."""
-
-AROUND = 3
-"""Lines of the page that are not recordings: the heading, a blank line, the path."""
+STARTED, LASTED, LIMIT = 18, 14, 16  # cells of the columns; the target has the rest
+ROOMY = 70  # cells from which on there is room for how long a test lasted
+AROUND = 3  # lines of the page that are not recordings: the heading, a blank line, the path
 
 
 class Chosen(NamedTuple):
@@ -54,7 +49,6 @@ class SessionsApp(PageApp[Chosen]):
         self._marked: list[Path] = []
 
     def text(self, cells: int) -> Sequence[Line]:
-        """The heading, as many recordings as there is room for, and the path of the chosen one."""
         room = max(1, self.page.size.height - 3 - AROUND)
         self._top = max(self._at - room + 1, min(self._top, self._at), 0)
         lasted = pad(tr("lasted"), LASTED) if cells >= ROOMY else ""
@@ -98,7 +92,6 @@ class SessionsApp(PageApp[Chosen]):
             self.exit(Chosen("replay", (entry.path,)))
 
     def action_mark(self) -> None:
-        """Mark the chosen one for a comparison, or unmark it."""
         entry = self._found[self._at]
         if entry.path in self._marked:
             self._marked.remove(entry.path)
@@ -107,7 +100,6 @@ class SessionsApp(PageApp[Chosen]):
         self.action_scroll_by(1)
 
     def action_compare(self) -> None:
-        """Leave, to compare the marked ones with the first of them."""
         if len(self._marked) < 2:
             self.say(tr("mark two or more with space: the others are compared with the first"))
         else:

@@ -12,8 +12,7 @@ from textual.drivers.linux_driver import LinuxDriver
 if TYPE_CHECKING:
     from textual.app import App
 
-SCREEN_PIECE = 500
-"""Characters that GNU screen takes at once: 768 at most, since 4.0."""
+SCREEN_PIECE = 500  # characters that GNU screen takes at once: 768 at most, since 4.0
 
 
 class Outlet:
@@ -66,12 +65,11 @@ class TerminalDriver(LinuxDriver):
             self._tell()
 
     def _tell(self) -> None:
-        if self._told:
-            return
-        self._told = True
         hang_up = getattr(self._app, "hang_up", None)
-        with contextlib.suppress(RuntimeError):  # the app's loop has ended already
-            self._app.call_later(hang_up) if hang_up else None
+        if hang_up is not None and not self._told:
+            self._told = True
+            with contextlib.suppress(RuntimeError):  # the app's loop has ended already
+                self._app.call_later(hang_up)
 
 
 def clipboard(text: str, environment: Mapping[str, str]) -> str:

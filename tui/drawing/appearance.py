@@ -93,17 +93,12 @@ ones it has."""
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A palette and a set of characters."""
-
     palette: Mapping[Role, Style]
     glyphs: Glyphs
 
     @classmethod
     def of_terminal(cls, environment: Mapping[str, str] | None = None, ascii_only: bool = False) -> "Appearance":
-        """What this terminal can show: no colours with ``NO_COLOR``, ASCII where the locale is not UTF-8.
-
-        ``LOADTOP_THEME`` (``--theme``) names one of the ``THEMES``.
-        """
+        """What this terminal can show: no colours with ``NO_COLOR``, ASCII where the locale is not UTF-8."""
         known = os.environ if environment is None else environment
         locale = known.get("LC_ALL") or known.get("LC_CTYPE") or known.get("LANG") or ""
         plain = ascii_only or bool(known.get("LOADTOP_ASCII")) or not locale.lower().replace("-", "").endswith("utf8")

@@ -18,11 +18,8 @@ T = TypeVar("T")
 RoleAt = Callable[[float], Role]
 """The role of a row whose middle is at this height (0 to 1)."""
 
-STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-"""Round ceilings within a power of ten."""
-
-PATIENCE = 15
-"""Intervals that a peak holds the axis up after it has left the picture."""
+STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # round ceilings within a power of ten
+PATIENCE = 15  # intervals that a peak holds the axis up after it has left the picture
 
 _LEFT_DOTS, _RIGHT_DOTS = (0x00, 0x40, 0x44, 0x46, 0x47), (0x00, 0x80, 0xA0, 0xB0, 0xB8)
 """Bits of the Braille block (from U+2800 on) for columns of 0 to 4 dots, from the bottom."""
@@ -50,10 +47,7 @@ def span_of(cells: int, glyphs: Glyphs) -> int:
 def top_of(
     values: Iterable[float | None], shown: int, least: float = 1.0, round_up: Callable[[float], float] = ceiling
 ) -> float:
-    """The top of an axis for the last ``shown`` values: up at once, down only when a peak has long left the picture.
-
-    It depends on the values alone, so a replay has the same axes, and a peak that comes and goes moves nothing.
-    """
+    """The top of an axis for the last ``shown`` values: up at once, down only when a peak has long left the picture."""
     seen = list(values)[-(max(0, shown) + PATIENCE) :]
     return max(least, round_up(max((value for value in seen if value is not None), default=0.0)))
 
@@ -84,8 +78,7 @@ def graph(
 ) -> list[Line]:
     """``rows`` lines of ``cells`` cells, from the top. A value that was not measured leaves a gap, 0 draws a floor.
 
-    ``total`` is how many values there have been in all, those that are forgotten included: it says which two share a
-    cell.
+    ``total`` counts all values there have been, also forgotten ones: it says which two share a cell.
     """
     if cells <= 0 or rows <= 0:
         return []
@@ -163,7 +156,6 @@ def _shown(values: Sequence[T | None], cells: int, glyphs: Glyphs, total: int | 
 
 @lru_cache(maxsize=8192)
 def _dots(left: int | None, right: int | None, rows: int, ground: str) -> str:
-    """A column of cells from the top, with two heights in dots."""
     if not left and not right:
         return " " * rows if left is None and right is None else " " * (rows - 1) + ground
     found: list[str] = []
@@ -205,7 +197,6 @@ def _stack(
 
 
 def _thickest(parts: Sequence[int], floor: float, top: float) -> int:
-    """Which layer takes most of the stretch between two heights (percent)."""
     below, thickest, layer = 0.0, -1.0, 0
     for index, share in enumerate(parts):
         taken = min(top, below + share) - max(floor, below)

@@ -59,11 +59,8 @@ class Placement:
         return self.width - 1 - bool(self.edge), self.height - 1 - bool(self.floor)
 
 
-SERVERS = "(servers)"
-"""Stands for the server panels within one place."""
-
-EACH_SERVER = "(each server)"
-"""Stands for the server panels side by side."""
+SERVERS = "(servers)"  # stands for the server panels within one place
+EACH_SERVER = "(each server)"  # stands for the server panels side by side
 
 PROCESSES = "workers/processes"
 
@@ -100,15 +97,11 @@ HUGE = (
 )
 """From 168 columns on."""
 
-COMMAND = Band(("command",), 6, weight=6, rank=1)
-"""The screen of a command that makes the load."""
+COMMAND = Band(("command",), 6, weight=6, rank=1)  # the screen of a command that makes the load
 
 
 def bands_for(width: int, height: int, servers: Sequence[str], *, command: bool = False) -> list[Band]:
-    """The arrangement for a terminal of this size with these server panels.
-
-    With ``command``, the screen of one is below the verdict.
-    """
+    """The arrangement for a terminal of this size; with ``command``, the screen of one is below the verdict."""
     bands: Sequence[Band] = MIDDLE if width >= 72 and height >= 22 else NARROW
     if width >= 108:
         bands = HUGE if width >= 168 and height >= 30 else WIDE
@@ -124,14 +117,11 @@ def _with_servers(panels: Sequence[str], servers: Sequence[str]) -> tuple[str, .
 
 
 def chosen_panels(bands: Iterable[Band], known: Collection[str], recent: Sequence[str]) -> list[Band]:
-    """The bands with one panel in each place: of those that are ``known`` the one chosen most recently, else the first.
-
-    Places and bands without a known panel are left out.
-    """
+    """The bands with one of the ``known`` panels in each place: the one chosen most recently, else the first."""
     found: list[Band] = []
+    order = {panel: number for number, panel in enumerate(recent)}
     for band in bands:
         places = [[panel for panel in place.split("/") if panel in known] for place in band.panels]
-        order = {panel: number for number, panel in enumerate(recent)}
         panels = tuple(min(place, key=lambda panel: order.get(panel, len(order))) for place in places if place)
         if panels:
             found.append(replace(band, panels=panels))

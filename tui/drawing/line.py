@@ -8,8 +8,6 @@ from tui.drawing.text import clip, narrow, safe, width
 
 
 class Role(StrEnum):
-    """What a piece of text is."""
-
     TEXT = "text"
     DIM = "dim"
     VALUE = "value"
@@ -43,8 +41,6 @@ class Role(StrEnum):
 
 
 class Span(NamedTuple):
-    """A piece of a line."""
-
     text: str
     role: Role = Role.TEXT
 
@@ -103,7 +99,6 @@ def spread(left: Sequence[Span], right: Sequence[Span], cells: int, ellipsis: st
 
 
 def cells_of(spans: Iterable[Span]) -> list[Cell]:
-    """The spans cell by cell."""
     found: list[Cell] = []
     for text, role in spans:
         if narrow(text):
@@ -116,8 +111,7 @@ def cells_of(spans: Iterable[Span]) -> list[Cell]:
     return found
 
 
-NEAR = 6
-"""Unchanged cells between two changes that are sent again: moving the cursor costs as much."""
+NEAR = 6  # unchanged cells between two changes that are sent again: moving the cursor costs as much
 
 
 def changed(old: Line, new: Line) -> list[tuple[int, int]]:
@@ -143,8 +137,7 @@ def changed(old: Line, new: Line) -> list[tuple[int, int]]:
     return [(start + first, start + last) for first, last in found]
 
 
-_REST = "\0"
-"""Stands for the second cell of a wide character where lines are compared."""
+_REST = "\0"  # stands for the second cell of a wide character where lines are compared
 
 _CODES = {role: chr(number) for number, role in enumerate(Role, 32)}
 
@@ -162,7 +155,6 @@ def _flat(spans: Line) -> tuple[str, str]:
 
 
 def _differing(before: tuple[str, str], after: tuple[str, str]) -> list[int]:
-    """The cells in which text or role differ."""
     if before[1] == after[1]:
         return [x for x, (old, new) in enumerate(zip(before[0], after[0], strict=True)) if old != new]
     pairs = enumerate(zip(before[0], after[0], before[1], after[1], strict=True))

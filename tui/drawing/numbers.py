@@ -1,7 +1,6 @@
 """Numbers as text of a fixed width, so that nothing jumps when they change. ``None`` is "-", never 0."""
 
-ABSENT = "-"
-"""Shown for what was not measured."""
+ABSENT = "-"  # shown for what was not measured
 
 _SIZES = ("kB", "MB", "GB", "TB", "PB")
 
@@ -70,7 +69,6 @@ def speed(kilobytes: float | None, cells: int = 0) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """A value of evidence with its unit."""
     if unit == "kB/s":
         return speed(value)
     if unit == "kB":

@@ -25,8 +25,7 @@ THEME = TerminalTheme(
 WIDE, HIGH, SIZE, MARGIN = 8.43, 18.0, 14.0, 12.0
 """Width and height of a cell, size of the characters, and the margin, in pixels."""
 
-DOT = 3.0
-"""Diameter of a dot in pixels."""
+DOT = 3.0  # diameter of a dot in pixels
 
 FONTS = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK JP', monospace"
 _SHADES = {"░": 0.25, "▒": 0.45, "▓": 0.7}
@@ -101,7 +100,6 @@ def _is_shape(character: str) -> bool:
 
 
 def _words(cells: list[tuple[float, str, Role]], y: float, ink: _Ink) -> Iterator[str]:
-    """A run of characters, each word at its place and as wide as its cells."""
     weight = ' font-weight="bold"' if ink.bold else ""
     for blank, part in groupby(cells, key=lambda cell: cell[1].isspace()):
         word = list(part)
@@ -120,7 +118,6 @@ def _words(cells: list[tuple[float, str, Role]], y: float, ink: _Ink) -> Iterato
 
 
 def _shape(character: str, x: float, y: float, cells: int, ink: _Ink) -> Iterator[str]:
-    """A run of one block or frame character."""
     if character in _SHADES:
         yield _rect(x, y, WIDE * cells, HIGH, ink.colour, _SHADES[character] * ink.opacity)
     elif character in UNICODE.steps:

@@ -27,8 +27,7 @@ WIDE: tuple[tuple[Translatable, int], ...] = (
     ("%swpused", 9),
     ("busy", 5),
 )
-LIMIT = 15
-"""Cells of the verdict's name."""
+LIMIT = 15  # cells of the verdict's name
 
 NARROW_CELLS, WIDE_CELLS = 76, 112
 """Cells from which some columns more, and all of them, have room beside a bar."""

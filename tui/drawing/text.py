@@ -12,8 +12,7 @@ from rich.cells import cell_len
 
 from loadtop.i18n import Message, rendered
 
-REPLACEMENT = "?"
-"""Shown in place of a character that could move the cursor, change colours or hide text."""
+REPLACEMENT = "?"  # shown in place of a character that could move the cursor, change colours or hide text
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _COMBINING = {"Mn", "Mc", "Me"}
@@ -93,10 +92,7 @@ def clip_middle(text: str, cells: int, ellipsis: str = "…") -> str:
 
 
 def wrap(text: str, cells: int, lines: int, ellipsis: str = "…") -> list[str]:
-    """``text`` broken at spaces, or between East Asian characters, into at most ``lines`` lines of ``cells`` cells.
-
-    The last one says where it was cut.
-    """
+    """``text`` broken at spaces, or between East Asian characters, into lines of ``cells`` cells; the last may be cut."""
     if cells <= 0 or lines <= 0:
         return []
     pieces = _PIECES.findall(" ".join(text.split()))

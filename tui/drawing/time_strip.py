@@ -11,8 +11,7 @@ from tui.drawing.text import clip, width
 NICE = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 """Seconds that one cell may stand for."""
 
-LABEL = 10
-"""Cells from one label of the axis to the next, at least."""
+LABEL = 10  # cells from one label of the axis to the next, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +78,5 @@ def notes(known: Iterable[tuple[float, str]], cells: int, per_cell: float, ellip
 
 
 def strip(letters: Iterable[tuple[str, Role]]) -> Line:
-    """The letters, one per cell, in as few spans as possible."""
     runs = groupby(letters, key=lambda cell: cell[1])
     return tuple(Span("".join(letter for letter, _ in run), role) for role, run in runs)

@@ -16,7 +16,6 @@ def headline(name: str, host: str | None = None) -> tuple[str, str]:
 
 
 def titled(name: str, host: str | None) -> str:
-    """The title of a verdict with the host."""
     return tr(verdict_named(name).title) + on(host)
 
 
@@ -39,8 +38,7 @@ def on(host: str | None) -> str:
     return tr(" on {host}", host=safe(host)) if host else ""
 
 
-LEAST_NAME = 5
-"""Cells of a machine's name that stay before a metric."""
+LEAST_NAME = 5  # cells of a machine's name that stay before a metric
 
 _DEVICES: dict[str, Translatable] = {
     "util_pct": "busy",
@@ -69,7 +67,6 @@ def named(where: str, name: str, cells: int, ellipsis: str) -> str:
 
 
 def threshold_of(evidence: Evidence) -> str:
-    """The threshold in words: a limit, or a value to stay below."""
     value = quantity(evidence.threshold, evidence.unit)
     return tr("below {value}" if evidence.below else "limit {value}", value=value)
 

@@ -29,8 +29,7 @@ _SLOTS: dict[str, tuple[Translatable, Role]] = {
     "_": ("waiting", Role.DIM),
     ".": ("open", Role.EMPTY),
 }
-"""The states of a slot, as mod_status names them, busy ones first: so they are drawn, the places change with every
-request."""
+"""The states of a slot, as mod_status names them, in the order of drawing."""
 
 _ORDER = "".join(_SLOTS)
 _RUN = re.compile(r"(.)\1*")
@@ -49,10 +48,7 @@ def counted(scoreboard: str) -> list[tuple[str, int]]:
 
 
 def slots(scoreboard: str, cells: int, rows: int) -> list[Line]:
-    """The scoreboard in at most ``rows`` lines of ``cells`` cells.
-
-    With more slots than cells each letter gets its share, and at least one cell.
-    """
+    """The scoreboard; with more slots than cells each letter gets its share, and at least one cell."""
     if cells <= 0 or rows <= 0 or not scoreboard:
         return []
     groups = counted(scoreboard)
@@ -141,7 +137,6 @@ class ApachePanel(ServerPanel[ApacheStatus]):
         return self.captioned(words, self.ring(view, "full"), cells, rows, role=utilisation)
 
     def _busy(self, page: ApacheStatus, cells: int) -> Line:
-        """The slots that are taken, as numbers and as a gauge."""
         taken, digits = page.busy + page.graceful, len(str(page.capacity))
         role = Role.BAD if is_full(page.full) else Role.VALUE
         head = line(tr("busy "), Span(f"{taken:>{digits}d}", role), tr(" of {all}  ", all=page.capacity))

@@ -17,11 +17,8 @@ if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
     from loadtop.engines.terminal import Terminal
 
-LEAVE = "ctrl+right_square_bracket"
-"""The key that returns to the cockpit, as in telnet."""
-
-LOOK_S = 0.1
-"""Seconds between two checks of the screen for changes."""
+LEAVE = "ctrl+right_square_bracket"  # the key that returns to the cockpit, as in telnet
+LOOK_S = 0.1  # seconds between two checks of the screen for changes
 
 KEYS = {
     "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[1~", "end": "\x1b[4~",
@@ -85,7 +82,6 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         self.set_interval(LOOK_S, self._look)
 
     def on_key(self, event: events.Key) -> None:
-        """Send a key to the command, or scroll its screen."""
         if self.typing:
             event.stop()
             event.prevent_default()
@@ -139,7 +135,6 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
 
 
 def _sent(event: events.Key) -> str:
-    """The characters that a key sends."""
     known = KEYS.get(event.key) or event.character
     letter = event.key.removeprefix("ctrl+")
     if known is None and len(letter) == 1 and event.key != letter:
@@ -154,7 +149,6 @@ def _role(*, bold: bool, reverse: bool) -> Role:
 
 
 def _marked(spans: list[Span], x: int) -> list[Span]:
-    """The line with the cell of the cursor marked."""
     found: list[Span] = []
     place = 0
     for text, role in spans:

@@ -9,11 +9,11 @@ from tui.drawing.graph import layers
 from tui.drawing.line import Line, Role, Span, fit, length, line
 from tui.drawing.numbers import percent
 from tui.drawing.text import width
+from tui.state.history import cpu_parts
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
-CORE = 17
-"""Cells that a core's bar wants at least, its number and its share included."""
+CORE = 17  # cells that a core's bar wants at least, its number and its share included
 
 ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
 
@@ -37,10 +37,9 @@ class CpuPanel(Panel):
         rates = view.rates
         if rates is None or rates.cpu is None:
             return self.words(view.why_nothing("cpu", brief=False), cells, rows)
-        glyphs = self.glyphs
         head = (Span(tr("idle ")), Span(percent(rates.cpu.idle), Role.VALUE), Span(" %  "))
         lines: list[Line] = [
-            (*head, *stacked(parts(rates.cpu), cells - length(head) - 1, glyphs)),
+            (*head, *stacked(parts(rates.cpu), cells - length(head) - 1, self.glyphs)),
             self._states(rates.cpu, cells),
         ]
         room = rows - len(lines)
@@ -48,10 +47,9 @@ class CpuPanel(Panel):
         if rows >= len(lines) + len(cores):
             lines += cores
         past = view.past.cpu
-        return [*lines, *layers(past.values, ROLES, cells, rows - len(lines), glyphs, total=past.total)]
+        return [*lines, *layers(past.values, ROLES, cells, rows - len(lines), self.glyphs, total=past.total)]
 
     def _states(self, shares: CpuShares, cells: int) -> Line:
-        """The legend of the fillings with their figures."""
         names = ("us", "sy", "wa", "st")
         if cells >= 35:
             names = ("user", "system", "iowait", "steal") if cells >= 42 else ("user", "sys", "wait", "steal")
@@ -66,7 +64,6 @@ class CpuPanel(Panel):
 
     def _cores(self, cores: Sequence[CoreShares], cells: int, rows: int) -> list[Line]:
         """A bar per core where there is room for it, else a cell per core."""
-        glyphs = self.glyphs
         abreast = max(1, cells // CORE)
         if len(cores) <= abreast * rows:
             abreast = min(abreast, max(1, len(cores)))
@@ -75,12 +72,12 @@ class CpuPanel(Panel):
             for start in range(0, len(cores), abreast):
                 spans: list[Span] = []
                 for core in cores[start : start + abreast]:
-                    bar = stacked(parts(core.shares), share - 11, glyphs)
+                    bar = stacked(parts(core.shares), share - 11, self.glyphs)
                     figure = (Span(" id", Role.DIM), Span(percent(core.shares.idle, 4), Role.VALUE))
                     spans += fit((Span(f"{core.id:<2d} ", Role.DIM), *bar, *figure), share)
                 found.append(tuple(spans))
             return found
-        levels = "".join(level(core.shares.busy, glyphs) for core in cores)
+        levels = "".join(level(core.shares.busy, self.glyphs) for core in cores)
         name = tr("cores ")
         room = cells - width(name)
         chunks = [levels[i : i + room] for i in range(0, len(levels), room)][:rows]
@@ -90,5 +87,4 @@ class CpuPanel(Panel):
 
 def parts(shares: CpuShares) -> list[tuple[float, Role]]:
     """The shares of a stacked bar, in the order of their fillings."""
-    values = (shares.user + shares.nice, shares.kernel, shares.iowait or 0.0, shares.steal or 0.0)
-    return list(zip(values, ROLES, strict=True))
+    return list(zip(cpu_parts(shares), ROLES, strict=True))

@@ -13,14 +13,9 @@ from tui.drawing.text import clip, safe
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
-FULL_PCT = 80.0
-"""Percent in use from which a disk or a line is shown as nearly full."""
-
-BUCKET_PCT = 5.0
-"""Disks are ordered by their use in steps of this many percent."""
-
-NAME = 8
-"""Cells of a device's name."""
+FULL_PCT = 80.0  # percent in use from which a disk or a line is shown as nearly full
+BUCKET_PCT = 5.0  # disks are ordered by their use in steps of this many percent
+NAME = 8  # cells of a device's name
 
 Device = TypeVar("Device", DiskRates, NetworkRates)
 
@@ -63,7 +58,6 @@ class DevicePanel(Panel):
         return [*lines, *self._graphs(view, cells, rows - len(lines))][:rows]
 
     def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
-        """The busiest disk, and the traffic of all networks."""
         if rows < 6:
             return []
         disk, network, lower = self.ring(view, "disk"), self.ring(view, "network"), rows // 2
@@ -89,7 +83,7 @@ def _standing(disk: DiskRates) -> float:
 def _disk(disk: DiskRates) -> Line:
     role = Role.BAD if disk.util is not None and disk.util >= FULL_PCT else Role.VALUE
     return line(
-        Span(pad(clip(safe(disk.name), NAME), NAME)),
+        pad(clip(safe(disk.name), NAME), NAME),
         Span(percent(disk.util), role),
         Span(" %", Role.DIM),
         Span(milliseconds(disk.await_ms, 6), Role.VALUE),

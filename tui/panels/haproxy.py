@@ -18,14 +18,11 @@ _FIGURES = 6 + 6 + 6 + 7
 
 
 def _queued(host: HostView) -> float | None:
-    """The requests in the queues of all backends."""
     queues = [each.reading.queue or 0 for each in HAPROXY.rates(host.rates) if each.reading.is_backend]
     return float(sum(queues)) if queues else None
 
 
 class HaproxyPanel(ServerPanel[HaproxyProxy]):
-    """A row per line of the statistics of the chosen machine; those with a queue first."""
-
     KIND = HAPROXY
     KEY = HAPROXY.name
     CURVES = (("queued", _queued),)

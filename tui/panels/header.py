@@ -12,16 +12,11 @@ from tui.state.view import Phase, View
 from tui.widgets.lines import Lines
 
 GAP = Span("  ")
-MOST_NAME = 16
-"""Cells of a machine's name."""
-
-LEAST_TITLE = 22
-"""Cells of the address that stay before other things are left out."""
+MOST_NAME = 16  # cells of a machine's name
+LEAST_TITLE = 22  # cells of the address that stay before other things are left out
 
 
 class Header(Lines):
-    """One line, without a frame."""
-
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance, "header")
 

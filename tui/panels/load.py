@@ -7,31 +7,23 @@ from loadtop.i18n import Translatable, tr
 from loadtop.model import Failures, LoadSample, LoadState
 from tui.drawing.line import Line, Role, Span, beside, length, line
 from tui.drawing.numbers import count, milliseconds, per_second, speed
-from tui.drawing.text import message_text, safe, width, wrap
+from tui.drawing.text import message_text, safe, width
 from tui.state.history import latency_ms
 from tui.state.view import Phase, View
 from tui.widgets.panel import Panel
 
-LEFT = 20
-"""Cells of the figures at the left of the graphs."""
-
-ROOMY = 26
-"""Cells from which failures stand in columns."""
-
-TALL = 9
-"""Rows from which response times have a graph of their own."""
+LEFT = 20  # cells of the figures at the left of the graphs
+ROOMY = 26  # cells from which failures stand in columns
+TALL = 9  # rows from which response times have a graph of their own
 
 
 class LoadPanel(Panel):
-    """The load as its generator counts it."""
-
     KEY = "load"
 
     def title(self, view: View) -> Line:
-        engine = ""
-        if view.load is not None and view.load.engine != "builtin":
-            engine = tr(" by {engine}", engine=safe(view.load.engine))
-        return line(Span(f"{tr('load')}{engine}", Role.TITLE))
+        engine = "builtin" if view.load is None else view.load.engine
+        maker = "" if engine == "builtin" else tr(" by {engine}", engine=safe(engine))
+        return line(Span(f"{tr('load')}{maker}", Role.TITLE))
 
     def tag(self, view: View) -> Line:
         if view.load is None or self.placement is None:
@@ -53,7 +45,6 @@ class LoadPanel(Panel):
         return [*self._throughput(view, load, cells, room - lower), *self._times(view, cells, lower), *problems]
 
     def _throughput(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
-        """The figures of throughput, and its graph beside them."""
         rates = None if view.snapshot is None else view.snapshot.load_rates
         figures = [
             line(Span(per_second(None if rates is None else rates.rps, 9), Role.VALUE), tr(" req/s")),
@@ -67,7 +58,6 @@ class LoadPanel(Panel):
         return beside(figures, curve, LEFT, rows)
 
     def _times(self, view: View, cells: int, rows: int) -> list[Line]:
-        """The percentiles of the interval below each other, and the graph of the 99th beside them."""
         figures = [
             line(Span(milliseconds(_percentile(view, percent), 9), Role.VALUE), Span(f" ms p{percent}", Role.DIM))
             for percent in (50, 90, 99)
@@ -75,10 +65,8 @@ class LoadPanel(Panel):
         room = cells - LEFT
         top = self.top(view.history.p99, room, 10.0)
         curve = self.curve(view.history.p99, room, rows - 1, top)
-        return [
-            self.caption(tr("p99, 0 to {top} ms", top=milliseconds(top)), cells),
-            *beside(figures, curve, LEFT, rows - 1),
-        ]
+        head = self.caption(tr("p99, 0 to {top} ms", top=milliseconds(top)), cells)
+        return [head, *beside(figures, curve, LEFT, rows - 1)]
 
     def _top(self, view: View, cells: int) -> float:
         return self.top(view.history.rps, cells - LEFT, 10.0)
@@ -86,8 +74,7 @@ class LoadPanel(Panel):
     def _problems(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
         """What went wrong; a message of the generator takes the place of the figures. A failed load says why above."""
         if load.message and load.state is not LoadState.FAILED and not _shown_above(load, view):
-            texts = wrap(message_text(load.message), cells, rows, self.glyphs.ellipsis)
-            return [line(Span(text, Role.WARN)) for text in texts]
+            return self.words(message_text(load.message), cells, rows, Role.WARN)
         failed, other = load.failed, load.non_2xx
         wide = cells >= ROOMY
         counts = line(

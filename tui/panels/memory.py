@@ -11,17 +11,13 @@ from tui.drawing.numbers import per_second, percent, size, speed
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
-TRAFFIC_KB_S = 40.0
-"""kB/s of swap traffic from which it is shown as bad: the threshold of the verdict."""
+TRAFFIC_KB_S = 40.0  # kB/s of swap traffic from which it is shown as bad: the threshold of the verdict
 
 STALL_PCT = 10.0
 """Percent of time stalled for memory from which it is shown as bad: the threshold of the verdict."""
 
-SCARCE_PCT = 10.0
-"""Percent of the memory that is available, below which it is shown as scarce; our own."""
-
-LEFT = 19
-"""Cells of the available memory, before its gauge."""
+SCARCE_PCT = 10.0  # percent of the memory that is available, below which it is shown as scarce; our own
+LEFT = 19  # cells of the available memory, before its gauge
 
 
 def _used(host: HostView) -> float | None:
@@ -71,7 +67,6 @@ class MemoryPanel(Panel):
         return (*head, *gauge(used, cells - LEFT, role, self.glyphs))
 
     def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
-        """Memory in use; and swap traffic, where there was any."""
         if rows < 2:
             return []
         used, moved = self.ring(view, "used"), self.ring(view, "swap_traffic")

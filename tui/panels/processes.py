@@ -22,20 +22,15 @@ from tui.widgets.panel import Panel
 BUCKET_PCT = 5.0
 """Processes are ordered by their share of a core in steps of this many percent, so that rows seldom move."""
 
-BUCKET_KB = 256
-"""The same for memory."""
-
-WIDE = 56
-"""Cells from which there is room for threads, group and a bar."""
+BUCKET_KB = 256  # the same for memory
+WIDE = 56  # cells from which there is room for threads, group and a bar
 
 _STATES = {"R": Role.GOOD, "D": Role.BAD, "Z": Role.WARN}
-_GROUPS = PROCESS_GROUPS
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the table: its heading, its cells, whether only a wide table has it, and the key it orders by
-    (``None``: it does not order)."""
+    """A column of the table: its heading, its width, whether only a wide table has it, and the key it orders by."""
 
     name: str
     cells: int
@@ -51,22 +46,18 @@ COLUMNS = (
     Column("", 11, wide=True),
     Column("rss", 7, order=lambda p: -(p.process.rss_kb // BUCKET_KB)),
     Column("pss", 7, order=lambda p: -((p.process.pss_kb or 0) // BUCKET_KB)),
-    Column("group", 9, wide=True, order=lambda p: _GROUPS.index(p.process.group)),
+    Column("group", 9, wide=True, order=lambda p: PROCESS_GROUPS.index(p.process.group)),
     Column("name", 5, order=lambda p: p.process.name),
 )
 """Each begins with a blank, in which the arrow of the column that orders has room."""
 
-LEFT = ("group", "name")
-"""Columns of text."""
+LEFT = ("group", "name")  # columns of text
 
 ORDERS = {column.name: column.order for column in COLUMNS if column.order is not None}
-CYCLE = ("cpu%", "rss", "pss", "name", "pid")
-"""The columns that the key goes through."""
+CYCLE = ("cpu%", "rss", "pss", "name", "pid")  # the columns that the key goes through
 
 
 class ProcessPanel(WheelScrolled, Panel):
-    """One row per process."""
-
     KEY = "processes"
     TAB: Translatable = "procs"
 
@@ -85,9 +76,6 @@ class ProcessPanel(WheelScrolled, Panel):
             return
         at = CYCLE.index(self.column) + 1 if self.column in CYCLE else 0
         self.column, self.reversed = column or CYCLE[at % len(CYCLE)], False
-
-    def reverse(self) -> None:
-        self.reversed = not self.reversed
 
     def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
         only = tr(" with {text}", text=safe(self.filter)) if self.filter else ""
@@ -167,5 +155,5 @@ def matches(rates: ProcessRates, text: str) -> bool:
 def ordered(processes: Sequence[ProcessRates], column: str = "cpu%", *, reverse: bool = False) -> list[ProcessRates]:
     """In the order of a column, in coarse steps; then the servers before the rest, then by pid."""
     key = ORDERS[column]
-    quiet = sorted(processes, key=lambda p: (_GROUPS.index(p.process.group), p.process.pid))
+    quiet = sorted(processes, key=lambda p: (PROCESS_GROUPS.index(p.process.group), p.process.pid))
     return sorted(quiet, key=lambda p: (key(p),), reverse=reverse)

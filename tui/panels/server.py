@@ -14,8 +14,7 @@ from tui.widgets.panel import Panel
 FULL_PCT = 95.0
 """Percent of a server's workers or connections from which it is shown as full: the threshold of the verdicts."""
 
-FILLING_PCT = 60.0
-"""Percent above which it is shown as filling up; our own."""
+FILLING_PCT = 60.0  # percent above which it is shown as filling up; our own
 
 R = TypeVar("R", bound=ServerReading)
 

@@ -54,8 +54,7 @@ class TimePanel(Panel):
         return names
 
     def rails(self, view: View, ceiling: str, floor: str) -> tuple[str, str]:
-        """The axis in the lower frame line. Without a row for notes, marks are flags in the upper one, or on the axis
-        where title or tag are in the way."""
+        """The axis in the lower frame line. Without a row for notes, marks are flags in the upper one or on the axis."""
         cells = len(ceiling) - 4
         per_cell = cell_seconds(_whole(view), cells, view.interval_s)
         above, below = list(ceiling), list(floor)
@@ -72,10 +71,9 @@ class TimePanel(Panel):
         return "".join(above), "".join(below)
 
     def _notes(self, view: View, cells: int, per_cell: float) -> Line:
-        """Marks and steps under their times, as far as there is room."""
         known = [(at, f"{self.glyphs.mark} {safe(text)}") for at, text in view.history.marks]
-        steps = list(view.history.steps)
-        known += [(at, tr("step {step}", step=step)) for at, step in steps if len(steps) > 1]
+        if len(view.history.steps) > 1:
+            known += [(at, tr("step {step}", step=step)) for at, step in view.history.steps]
         return line(Span(notes(sorted(known), cells, per_cell, self.glyphs.ellipsis), Role.ACCENT))
 
     def _cells(self) -> int:

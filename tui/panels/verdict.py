@@ -140,7 +140,6 @@ class VerdictPanel(Panel):
 
 
 def _describe(item: Evidence, where: str) -> Line:
-    """One value against its threshold; a value that does not speak for the finding is dim."""
     role = Role.VALUE if counts(item) else Role.DIM
     value = quantity(item.value, item.unit).rjust(_PADDING.get(item.unit, 0))
     return line(f"{where}{metric(item.metric)} ", Span(value, role), Span(f" ({threshold_of(item)})", Role.DIM))
@@ -164,14 +163,12 @@ def _verdict(view: View) -> Finding | None:
 
 
 def _nothing_yet(view: View) -> str:
-    """Why there is no evidence."""
     if any(host.rates is None for host in view.hosts):
         return tr("measuring: a rate needs two samples")
     return tr("nothing was measured that speaks for or against")
 
 
 def _over(view: View) -> bool:
-    """Whether the load or the feed has ended."""
     load = view.load
     return view.phase is Phase.DONE or (load is not None and load.state.ended)
 

@@ -10,15 +10,13 @@ from tui.drawing.text import clip, clip_middle, safe, width
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
-FIGURES = 18
-"""Cells of the three columns of figures."""
+FIGURES = 18  # cells of the three columns of figures
 
 _CALM = ("ready", "starting", "spawning", "running")
 
 
 class WorkersPanel(Panel):
-    """One row per worker, in the order in which they started; where there is no room for all, those with problems
-    first."""
+    """One row per worker, in the order of their starts; where there is no room for all, those with problems first."""
 
     KEY = "workers"
     TAB: Translatable = "workers"
@@ -33,8 +31,8 @@ class WorkersPanel(Panel):
     def tag(self, view: View) -> Line:
         workers = _workers(view)
         there = sum(not worker.missing for worker in workers)
-        text = tr("{done} of {all}", done=there, all=len(workers))
-        return line(Span(text, Role.DIM if there == len(workers) else Role.BAD))
+        role = Role.DIM if there == len(workers) else Role.BAD
+        return line(Span(tr("{done} of {all}", done=there, all=len(workers)), role))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         workers = _workers(view)

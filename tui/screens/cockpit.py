@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from tui.widgets.question import QuestionLine
 
 
-LEAST = (16, 6)
-"""Columns and rows below which there is no panel, only the first and the last line."""
+LEAST = (16, 6)  # columns and rows below which there is no panel, only the first and the last line
 
 
 class PanelLayout(Layout):
@@ -130,7 +129,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     @property
     def panel_names(self) -> list[str]:
-        """The names of the panels that can be shown, in order."""
         return [name for name in self.panels if name in self._wanted]
 
     def choose(self, panel: str) -> None:
@@ -149,7 +147,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             self.redraw()
 
     def action_choose(self, step: int = 1) -> None:
-        """Choose the next panel, also while one is zoomed."""
         names = self.panel_names
         at = names.index(self.chosen) + step if self.chosen in names else 0
         self.choose(names[at % len(names)])
@@ -167,7 +164,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.choose("processes")
 
     def action_reverse(self) -> None:
-        self.processes.reverse()
+        self.processes.reversed = not self.processes.reversed
         self.choose("processes")
 
     async def action_filter(self) -> None:
@@ -205,14 +202,12 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             await self._asking.begin()
 
     def stop_asking(self) -> None:
-        """Close the question, and show the keys again."""
         if self._asking is not None:
             self._asking.remove()
             self._asking = None
             self._arrange_anew()
 
     async def show_palette(self, entries: "list[Entry]") -> None:
-        """Show the command palette, or close it."""
         from tui.widgets.palette import Palette
 
         if self.palette is None and self._asking is None:

@@ -16,19 +16,12 @@ from tui.screens.page import PageScreen
 from tui.state.history import Ring
 from tui.state.view import View
 
-NAME, VALUE = 26, 12
-"""Cells of a metric's name and its value."""
-
-LEFT = NAME + VALUE + 4
-"""Cells beside the plots."""
-
-ROWS = 3
-"""Rows of a plot."""
+NAME, VALUE = 26, 12  # cells of a metric's name and its value
+LEFT = NAME + VALUE + 4  # cells beside the plots
+ROWS = 3  # rows of a plot
 
 
 class EvidenceScreen(PageScreen):
-    """Updated while it is shown."""
-
     HEADING: Translatable = "evidence"
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close")]

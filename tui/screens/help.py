@@ -16,11 +16,8 @@ from tui.panels.registry import PANELS
 from tui.screens.page import PageScreen
 from tui.widgets.keys import ELSEWHERE, KEYS, Key
 
-WIDE = 130
-"""Cells from which there is room for two columns."""
-
-KEY = 8
-"""Cells of a key's name."""
+WIDE = 130  # cells from which there is room for two columns
+KEY = 8  # cells of a key's name
 
 WORDS: tuple[tuple[Translatable, Translatable], ...] = (
     ("closed c=8", "so many connections; each sends again once it is answered"),
@@ -43,8 +40,6 @@ PROCESSOR_STATES: tuple[Translatable, ...] = ("user", "system and interrupts", "
 
 
 class HelpScreen(PageScreen):
-    """Does not depend on what is measured."""
-
     HEADING: Translatable = "help"
     KEYS: ClassVar[Sequence[Key]] = KEYS
     ELSEWHERE: ClassVar[Sequence[tuple[str, str]]] = ELSEWHERE

@@ -13,8 +13,6 @@ from tui.widgets.screen import LiveScreen
 
 
 class PageScreen(ScrolledPage, LiveScreen, inherit_bindings=False):
-    """A page about the newest ``view``."""
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "close"), *SCROLL_KEYS]
 
     def __init__(self, appearance: Appearance, view: View) -> None:

@@ -18,14 +18,9 @@ from tui.drawing.text import clip_middle, message_text, safe, wrap
 from tui.screens.page import PageScreen
 from tui.state.view import Phase, View
 
-LEAST_NAME = 8
-"""Cells of the address that are always shown."""
-
-LEAST = SKIPPED + LEAST_INTERVALS
-"""Intervals of a step from which it is measured."""
-
-HEAD = 2
-"""Lines above the table."""
+LEAST_NAME = 8  # cells of the address that are always shown
+LEAST = SKIPPED + LEAST_INTERVALS  # intervals of a step from which it is measured
+HEAD = 2  # lines above the table
 
 
 class TuneScreen(PageScreen):
@@ -55,9 +50,8 @@ class TuneScreen(PageScreen):
             lines += table(results, running, find_knee(results), cells, self.glyphs)
         if over and results and self.CONCLUDES:
             tuned = TuneResult.of(results, self._why())
-            lines.append(())
-            for text, is_main in conclusion(tuned):
-                lines.append(line(Span(safe(text), Role.TITLE if is_main else Role.TEXT)))
+            said = conclusion(tuned)
+            lines += [(), *(line(Span(safe(text), Role.TITLE if is_main else Role.TEXT)) for text, is_main in said)]
         return lines
 
     def _heading(self, over: bool, cells: int) -> Line:

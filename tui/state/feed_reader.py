@@ -39,7 +39,6 @@ class FeedReader:
 
     @property
     def sweep(self) -> "Sweep":
-        """The steps of the load so far."""
         return self._added_up().sweep
 
     @property
@@ -56,9 +55,7 @@ class FeedReader:
     def view(self) -> View:
         if self._held is not None:
             return self._held
-        detail = ""
-        if self.failure is not None:
-            detail = str(self.failure) or type(self.failure).__name__
+        failure = self.failure
         return View(
             title=self.feed.title,
             recording=self.feed.recording,
@@ -67,7 +64,7 @@ class FeedReader:
             snapshot=self._snapshot,
             host_name=self._host,
             phase=self._phase,
-            detail=detail,
+            detail="" if failure is None else str(failure) or type(failure).__name__,
         )
 
     def start(self) -> None:
@@ -75,17 +72,13 @@ class FeedReader:
         self._task.add_done_callback(self._ended)
 
     async def close(self) -> None:
-        """Cancel the feed and wait until it has stopped what it runs."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
 
     def hold(self) -> None:
         """Pause the view while data goes on, or resume it."""
-        if self._held is None:
-            self._held = replace(self.view, history=self._history.copy(), paused=True)
-        else:
-            self._held = None
+        self._held = replace(self.view, history=self._history.copy(), paused=True) if self._held is None else None
         self._changed()
 
     def freeze(self, on: bool) -> None:
@@ -120,7 +113,6 @@ class FeedReader:
         self._changed()
 
     def report(self) -> str:
-        """The report of what was measured so far; empty where nothing was."""
         if self._totals is None or not self._totals.has_begun:
             return ""
         from loadtop.reports.text import report

@@ -12,14 +12,12 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import CpuShares, HostRates
 
-MAX_INTERVALS = 400
-"""Intervals kept for graphs: more than the widest terminal shows."""
+MAX_INTERVALS = 400  # intervals kept for graphs: more than the widest terminal shows
 
 STALE_INTERVALS = 2.5
 """Intervals without a sample after which a machine is shown stale; one late sample is normal."""
 
-MAX_MARKS = 500
-"""Marks, steps and evidence curves kept."""
+MAX_MARKS = 500  # marks, steps and evidence curves kept
 
 T = TypeVar("T")
 
@@ -39,7 +37,6 @@ class Ring(Generic[T]):
         self.total = total
 
     def append(self, value: T | None) -> None:
-        """Add a value; ``None`` is a gap."""
         self.values.append(value)
         self.total += 1
 
@@ -51,9 +48,8 @@ class Ring(Generic[T]):
 class HostHistory:
     """The past of one machine, and its newest rates.
 
-    ``cpu`` holds user, kernel, iowait and steal in whole percent. ``curves`` are the rings of the panels. ``servers``
-    holds, for each kind of server, the newest rates with records of it and their time: a server under load does not
-    answer every time.
+    ``cpu`` holds :func:`cpu_parts` in whole percent. ``servers`` holds, for each kind of server, the newest rates with
+    records of it and their time: a server under load does not answer every time.
     """
 
     cpu: Ring[tuple[int, ...]] = field(default_factory=Ring[tuple[int, ...]])
@@ -62,9 +58,8 @@ class HostHistory:
     servers: dict[str, tuple[float, HostRates]] = field(default_factory=dict[str, tuple[float, HostRates]])
 
     def add(self, host: HostView, at: float, curves: Curves) -> None:
-        """Add one snapshot of this machine; what was not measured becomes a gap."""
         rates = host.rates
-        self.cpu.append(None if rates is None or rates.cpu is None else _percents(rates.cpu))
+        self.cpu.append(None if rates is None or rates.cpu is None else tuple(map(round, cpu_parts(rates.cpu))))
         for name, value_of in curves:
             self.curves.setdefault(name, Ring[float]()).append(value_of(host))
         if rates is not None:
@@ -72,7 +67,6 @@ class HostHistory:
             self.servers |= {kind: (at, rates) for kind, records in rates.servers.items() if records}
 
     def curve(self, name: str) -> Ring[float]:
-        """The past values of a curve; an empty ring where nothing was kept."""
         return self.curves.get(name) or Ring[float]()
 
     def copy(self) -> "HostHistory":
@@ -154,6 +148,6 @@ def latency_ms(snapshot: Snapshot | None, percent: float) -> float | None:
     return percentile(load.latencies.total, percent) / 1000.0
 
 
-def _percents(cpu: CpuShares) -> tuple[int, ...]:
-    shares = (cpu.user + cpu.nice, cpu.kernel, cpu.iowait or 0.0, cpu.steal or 0.0)
-    return tuple(round(share) for share in shares)
+def cpu_parts(cpu: CpuShares) -> tuple[float, float, float, float]:
+    """User, kernel, iowait and steal in percent: the layers of a bar or a graph."""
+    return cpu.user + cpu.nice, cpu.kernel, cpu.iowait or 0.0, cpu.steal or 0.0

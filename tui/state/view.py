@@ -15,8 +15,6 @@ _NOTHING = HostHistory()
 
 
 class Phase(Enum):
-    """How far the feed is."""
-
     STARTING = auto()
     LIVE = auto()
     DONE = auto()
@@ -47,7 +45,6 @@ class View:
 
     @property
     def host(self) -> HostView | None:
-        """The chosen machine, or the first one."""
         found = next((host for host in self.hosts if host.name == self.host_name), None)
         return found or next(iter(self.hosts), None)
 

@@ -25,8 +25,6 @@ Shown = tuple[Widget, Region, Region]
 
 
 class SpanUpdate(ChopsUpdate):
-    """The stretches of some rows, as the widgets in front show them."""
-
     def __init__(self, spans: list[tuple[int, int, int]], layers: list[list[Shown]]) -> None:
         super().__init__([], spans, [])
         self._layers = layers

@@ -13,8 +13,7 @@ from tui.drawing.text import safe, width
 from tui.widgets.keys import KEYS, Key
 from tui.widgets.lines import Lines
 
-GAP = 2
-"""Cells after a key with a label."""
+GAP = 2  # cells after a key with a label
 
 
 def arrange(cells: int, keys: Iterable[Key] = KEYS, first: int = 1) -> list[tuple[Key, int, int]]:
@@ -39,8 +38,6 @@ class KeyBar(Lines):
 
     @dataclass
     class Pressed(Message):
-        """A key was clicked."""
-
         action: str
 
     def __init__(self, appearance: Appearance, keys: Sequence[Key] = KEYS) -> None:

@@ -25,8 +25,8 @@ class Key:
 KEYS = (
     Key("q", "leave", "q", "quit", "quit; asks once while load is running", 0),
     Key("space", "pause", "space", "pause", "hold the picture still; measuring and recording go on", 3),
-    Key("plus,equals_sign", "more", "+", "", "more connections (open model: a higher rate)", 1),
-    Key("minus", "less", "-", "load", "fewer connections (open model: a lower rate)", 1),
+    Key("plus,equals_sign", "turn_load(True)", "+", "", "more connections (open model: a higher rate)", 1),
+    Key("minus", "turn_load(False)", "-", "load", "fewer connections (open model: a lower rate)", 1),
     Key("1", "type_load", "1..9", "set", "type the number of connections (open model: the rate)", 12),
     Key("s", "stop_load", "s", "stop", "stop the load; watching goes on", 2),
     Key("r", "restart_load", "r", "again", "begin the load again, as it was given", 9),

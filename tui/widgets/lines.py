@@ -17,7 +17,6 @@ class WheelScrolled:
     """Scrolls by three lines at each step of the mouse wheel."""
 
     def action_scroll_by(self, lines: int) -> None:
-        """Scroll down by ``lines``; up where it is negative."""
         raise NotImplementedError
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
@@ -75,7 +74,6 @@ class Lines(Widget, inherit_bindings=False):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
-        """The line at row ``y`` in colours."""
         if y >= len(self._lines):
             return Strip.blank(self.size.width)
         line = self._lines[y]

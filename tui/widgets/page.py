@@ -21,8 +21,6 @@ SCROLL_KEYS: tuple[BindingType, ...] = (
 
 
 class Page(Lines):
-    """Shows the text from line ``top`` on."""
-
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance, "page")
         self.top = 0
@@ -59,11 +57,9 @@ class ScrolledPage(WheelScrolled):
     message = ""
 
     def text(self, cells: int) -> Sequence[Line]:
-        """The lines to show in this width."""
         raise NotImplementedError
 
     def footer(self) -> str:
-        """The keys, for the last line."""
         return tr("escape back   up, down scroll")
 
     def draw(self) -> None:

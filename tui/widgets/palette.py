@@ -13,8 +13,7 @@ from tui.drawing.line import Line, Role, Span, fit, spread
 from tui.drawing.text import clip, safe, width
 from tui.widgets.lines import Lines, WheelScrolled
 
-WIDE, HIGH = 72, 18
-"""Cells and rows of the palette where there is room."""
+WIDE, HIGH = 72, 18  # cells and rows of the palette where there is room
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,6 @@ class Palette(WheelScrolled, Lines):
         self._top = 0
 
     def place(self, columns: int, rows: int) -> Region:
-        """Its region on a screen of this size."""
         cells, high = min(WIDE, columns - 4), max(3, min(HIGH, rows - 4))
         return Region((columns - cells) // 2, min(2, rows - high), cells, high)
 

@@ -17,8 +17,7 @@ from tui.state.history import Curves, Ring
 from tui.state.view import View
 from tui.widgets.lines import Lines
 
-MOST_NAME = 16
-"""Cells of a machine's name in a title."""
+MOST_NAME = 16  # cells of a machine's name in a title
 
 
 class Panel(Lines):
@@ -105,15 +104,12 @@ class Panel(Lines):
     def captioned(
         self, words: str, ring: Ring[float], cells: int, rows: int, top: float = 100.0, role: RoleAt = plain
     ) -> list[Line]:
-        """A graph in ``rows`` lines, the first of which says what it shows."""
         return [self.caption(words, cells), *self.curve(ring, cells, rows - 1, top, role)]
 
     def top(self, ring: Ring[float], cells: int, least: float, round_up: Callable[[float], float] = ceiling) -> float:
-        """The top of the axis of such a graph."""
         return top_of(ring.values, span_of(cells, self.glyphs), least, round_up)
 
     def machine(self, view: View) -> str:
-        """The name of the chosen machine, to be put before a title."""
         host = view.host
         return "" if host is None else f"{clip_middle(safe(host.name), MOST_NAME, self.glyphs.ellipsis)} "
 
@@ -121,7 +117,6 @@ class Panel(Lines):
         return line(Span(pad(words, cells, right=True), Role.DIM))
 
     def words(self, text: str, cells: int, rows: int, role: Role = Role.DIM) -> list[Line]:
-        """A sentence in place of figures, wrapped."""
         return [line(Span(part, role)) for part in wrap(text, cells, rows, self.glyphs.ellipsis)]
 
     def on_click(self, event: events.Click) -> None:

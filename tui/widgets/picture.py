@@ -16,7 +16,6 @@ from tui.widgets.lines import Lines
 
 
 def canvas_of(screen: Screen[Any]) -> list[list[Cell]]:
-    """The cells that the screen shows, row by row."""
     parts = [(widget.region.x, widget.region.y, widget.lines) for widget in screen.query(Lines) if widget.region]
     return compose(parts, *screen.size)
 

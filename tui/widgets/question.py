@@ -16,8 +16,6 @@ from tui.widgets.lines import Lines
 
 
 class Question(Input):
-    """Where the answer is typed."""
-
     DEFAULT_CSS = """
     Question, Question:focus { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     """
@@ -69,13 +67,11 @@ class QuestionLine:
         self._screen = screen
 
     async def begin(self) -> None:
-        """Show the question, and give it the focus before the next key."""
         await self._screen.mount(self._words, self._question)
         self._question.cursor_position = len(self._question.value)
         self._screen.set_focus(self._question)
 
     def places(self, line: Region) -> list[tuple[Widget, Region]]:
-        """The regions of question and answer in this line."""
         asked = min(width(self._words.words) + 2, max(0, line.width - 10))
         return [
             (self._words, Region(line.x, line.y, asked, 1)),
