@@ -20,8 +20,8 @@ from tui.widgets.question import Question
 DONE = {
     "leave": ["says load is running"],
     "pause": ["shows paused"],
-    "more": ["SetConcurrency(connections=25)", "says 20 to 25"],
-    "less": ["SetConcurrency(connections=15)", "says 20 to 15"],
+    "turn_load(True)": ["SetConcurrency(connections=25)", "says 20 to 25"],
+    "turn_load(False)": ["SetConcurrency(connections=15)", "says 20 to 15"],
     "type_load": ["asks load"],
     "stop_load": ["StopLoad()", "says stopping"],
     "restart_load": ["RestartLoad()", "says beginning"],

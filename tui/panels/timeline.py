@@ -54,7 +54,7 @@ class TimePanel(Panel):
         return names
 
     def rails(self, view: View, ceiling: str, floor: str) -> tuple[str, str]:
-        """The axis in the lower frame line. Without a row for notes, marks are flags in the upper one or on the axis."""
+        """The axis in the lower frame line. Without a row for notes, marks are in the upper one or on the axis."""
         cells = len(ceiling) - 4
         per_cell = cell_seconds(_whole(view), cells, view.interval_s)
         above, below = list(ceiling), list(floor)
