@@ -92,7 +92,7 @@ def clip_middle(text: str, cells: int, ellipsis: str = "…") -> str:
 
 
 def wrap(text: str, cells: int, lines: int, ellipsis: str = "…") -> list[str]:
-    """``text`` broken at spaces, or between East Asian characters, into at most ``lines`` lines; the last may be cut."""
+    """``text`` broken at spaces or between East Asian characters into at most ``lines`` lines; the last may be cut."""
     if cells <= 0 or lines <= 0:
         return []
     pieces = _PIECES.findall(" ".join(text.split()))
