@@ -14,7 +14,7 @@ OVERFLOWS_S = 0.0
 
 
 DEFAULT_BACKLOG = 511
-"""Apache's and nginx's own default."""
+"""The default of the common web servers."""
 
 
 def assess(measured: Measured, host: HostView) -> Assessment | None:

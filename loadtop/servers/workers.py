@@ -18,7 +18,7 @@ class WorkerPool:
     """One pool of workers of the kind of server ``kind``; ``name`` is empty where the server has one pool only.
 
     ``busy`` leaves out the slot that answers the status page; ``busy_most`` is the most of any interval. ``started``
-    are slots whose process or thread exists. ``manager`` says how workers are started (Apache's MPM, php-fpm's ``pm``).
+    are slots whose process or thread exists. ``manager`` says how workers are started (an MPM, or ``pm``).
     Memory is that of all its processes in kB: RSS, and what the pages that they share add to it (``None`` where PSS
     cannot be read).
     """
