@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from loadtop.analysis.compare.comparison import By, Comparison, alignment, common, compare
+from loadtop.analysis.compare.comparison import By, alignment, common, compare
 from loadtop.analysis.compare.run import Run
 from loadtop.analysis.totals.series import Series
 from loadtop.cli.display import can_draw
@@ -35,7 +35,9 @@ def main(arguments: Namespace) -> int:
         write_json(as_json(comparison), arguments.json, "the comparison")
     if arguments.json is None or arguments.text:
         if not arguments.text and can_draw() and sys.stdin.isatty():
-            _on_screen(comparison)
+            from tui.apps.comparison import ComparisonApp
+
+            ComparisonApp(comparison).run()
         out = sys.stderr if arguments.json == "-" else sys.stdout
         print(text(comparison, everything=arguments.all), end="", file=out)
     return DONE
@@ -61,9 +63,3 @@ def _beginning(session: Session, end: float) -> Series:
     for snapshot in takewhile(lambda _: series.duration < end, snapshots(session.frames())):
         series.add(snapshot)
     return series
-
-
-def _on_screen(comparison: Comparison) -> None:
-    from tui.apps.comparison import ComparisonApp
-
-    ComparisonApp(comparison).run()

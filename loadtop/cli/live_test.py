@@ -49,10 +49,8 @@ class LiveTest:
         self.sinks: list[Callable[[Snapshot], None]] = [self.totals.add, self._watchdog.add]
 
     async def run(self, prepare: Callable[[], Awaitable[Load]], display: Show = show) -> bool:
-        """Run the load to its end; returns whether a signal cut it short. Raises ExitError.
-
-        Connections are made first, because ssh may ask for something; the load is prepared behind the painted screen.
-        """
+        """Run the load to its end; returns whether a signal cut it short. Raises ExitError. Connections are made first,
+        because ssh may ask for something; the load is prepared behind the painted screen."""
         options = self.options
         async with AsyncExitStack() as closing:
             far = await connect_far(options)

@@ -57,11 +57,8 @@ def plan_of(options: Options) -> "Plan":
 def load_maker(
     options: Options, request_logs: "RequestLogFiles | None" = None, *, tuned: bool = False
 ) -> Callable[[], LoadSource]:
-    """What makes the load of ``run`` or ``tune``. With ``tuned`` its concurrency is changed while it runs.
-
-    Raises UsageError if its engine is not installed or cannot do what the plan says. Nothing is imported that the first
-    screen does not need.
-    """
+    """What makes the load of ``run`` or ``tune`` (``tuned``: its concurrency is changed while it runs). Imports only
+    what the first screen needs. Raises UsageError if its engine is not installed or cannot do what the plan says."""
     plan = plan_of(options)
     if options.engine.name != "builtin":
         return engine_load(options.engine, plan, tuned=tuned)

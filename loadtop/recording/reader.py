@@ -69,10 +69,8 @@ class Block:
 
 
 class Session:
-    """A recording, opened for reading only; it may still be written to. Frames are numbered from 1.
-
-    ``damage`` says, after frames, verdicts or marks were read, what was left out because it is damaged.
-    """
+    """A recording, opened for reading only; it may still be written to. Frames are numbered from 1. ``damage`` says
+    what was left out of frames, verdicts or marks because it is damaged."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

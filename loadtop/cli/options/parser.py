@@ -22,10 +22,8 @@ def is_ssh_place(place: str) -> bool:
 
 def read(words: Sequence[str]) -> argparse.Namespace:
     """Parse a command line. The result also has ``command`` (``run`` if none is named), ``words`` (those after the
-    command), and ``program`` (those after ``--`` of ``loadtop watch``).
-
-    Raises :class:`UsageError`, and SystemExit for ``--help`` and ``--version``.
-    """
+    command), and ``program`` (those after ``--`` of ``loadtop watch``). Raises :class:`UsageError`, and SystemExit for
+    ``--help`` and ``--version``."""
     end = list(words).index("--") if "--" in words else len(words)
     everywhere = Parser("loadtop")
     for option in GROUPS[-1].options:
