@@ -23,9 +23,9 @@ class ReadError(MessageError):
         self.cause = cause
         self.fix = fix
 
-    def at(self, url: str) -> Self:
-        """The same error with the URL where it happened."""
-        message = Message("{url}: {reason}", url=url, reason=self.message)
+    def at(self, place: str) -> Self:
+        """The same error with the place where it happened: a URL, or a machine."""
+        message = Message("{place}: {reason}", place=place, reason=self.message)
         return type(self)(message, cause=self.cause, fix=self.fix)
 
 

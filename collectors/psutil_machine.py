@@ -176,11 +176,8 @@ def _none(reason: Message) -> Any:
 
 
 def _times(times: Any) -> CpuTimes:
-    ticks = {
-        field.name: round(getattr(times, field.name) * USER_HZ)
-        for field in fields(CpuTimes)
-        if hasattr(times, field.name)
-    }
+    names = [field.name for field in fields(CpuTimes) if hasattr(times, field.name)]
+    ticks = {name: round(getattr(times, name) * USER_HZ) for name in names}
     return CpuTimes(**dict.fromkeys(("user", "nice", "system", "idle"), 0) | ticks)
 
 

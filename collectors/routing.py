@@ -95,7 +95,7 @@ class Router:
         return Backends(frozenset(found), tuple(unknown))
 
     async def _here(self, place: Place, own: frozenset[str]) -> frozenset[Place] | None:
-        """The same as places of this machine, none where it is another's; ``None`` where that cannot be told."""
+        """The same as places of this machine, none if it is another's; ``None`` where that cannot be told."""
         if place.socket:
             return frozenset((Place(socket=place.socket),))
         if not place.port:

@@ -29,13 +29,11 @@ class Rooted:
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         wanted = [replace(file, path=self._root + file.path) for file in files]
-        found = await self._texts.texts(wanted)
-        return {path.removeprefix(self._root): self._plain(path, text) for path, text in found.items()}
-
-    def _plain(self, path: str, text: str | Missing) -> str | Missing:
-        if not path.endswith("/") or isinstance(text, Missing):
-            return text
-        return "".join(f"{line.removeprefix(self._root)}\n" for line in lines_of(text))
+        found = dict(await self._texts.texts(wanted))
+        for path, text in found.items():
+            if path.endswith("/") and isinstance(text, str):
+                found[path] = "".join(f"{line.removeprefix(self._root)}\n" for line in text.splitlines())
+        return {path.removeprefix(self._root): text for path, text in found.items()}
 
 
 async def namespaces_of(machine: Texts, pid: int) -> Namespaces:

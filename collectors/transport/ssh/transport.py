@@ -76,8 +76,7 @@ class SshTransport:
                             raise
                         await self._open(terminal)
         except TransportError as error:
-            reason = Message("{place}: {reason}", place=self.source, reason=error.message)
-            raise TransportError(reason, fix=error.fix) from None
+            raise error.at(self.source) from None
 
     async def read(self, request: Request) -> Reading:
         line = self._line or await self._reopen()
@@ -88,8 +87,7 @@ class SshTransport:
             if texts.unexplained:
                 files |= await self._explain(line, texts.unexplained)
         except TransportError as error:
-            await self._lose(error.message)
-            raise TransportError(self._missing()) from None
+            raise await self._lose(error.message) from None
         self._failures = 0
         self._keep_sockets(request, files, fresh=sockets)
         own = frozenset((self._far.pid,))
@@ -139,7 +137,7 @@ class SshTransport:
         self._kept.instead |= told
         return told
 
-    async def _open(self, terminal: Prompt | None = None) -> None:
+    async def _open(self, terminal: Prompt | None = None) -> SshLine:
         line = await SshLine.open(self.source, self._ssh, terminal)
         try:
             async with contextlib.AsyncExitStack() as unfinished:  # also where the wait is cancelled, nothing goes on
@@ -157,29 +155,28 @@ class SshTransport:
         self._orders, self._kept, self._heard, self._pss_wanted = Orders(), Kept(), True, []
         self._sockets, self._sockets_at = {}, 0.0
         self._problem = None
+        return line
 
     async def _reopen(self) -> SshLine:
         if time.monotonic() < self._again_at:
-            raise TransportError(self._missing())
+            raise self._missing()
         try:
-            await self._open()
+            return await self._open()
         except TransportError as error:
-            await self._lose(error.message)
-            raise TransportError(self._missing()) from None
-        if self._line is None:
-            raise TransportError("no connection")
-        return self._line
+            raise await self._lose(error.message) from None
 
-    async def _lose(self, problem: Message) -> None:
+    async def _lose(self, problem: Message) -> TransportError:
+        """Note the problem, and when to try again."""
         if self._problem is None:
             self._lost = time.strftime("%H:%M:%S")
         self._problem = problem
         self._again_at = time.monotonic() + PAUSES_S[min(self._failures, len(PAUSES_S) - 1)]
         self._failures += 1
         await self.close()
+        return self._missing()
 
-    def _missing(self) -> Message:
-        return Message(
+    def _missing(self) -> TransportError:
+        return TransportError(
             "no connection since {time}: {why}; next try in {seconds:.0f} s",
             time=self._lost,
             why=self._problem,
