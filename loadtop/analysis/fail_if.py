@@ -42,7 +42,6 @@ LOAD_READERS: dict[str, Callable[[Measured], float | None]] = {
 
 
 def _time(measured: Measured, read: Callable[[Distribution], float]) -> float | None:
-    """A time of the interval's requests in ms."""
     latencies = None if measured.load is None else measured.load.latencies
     return None if latencies is None or not latencies.total.count else read(latencies.total) / 1000.0
 
@@ -188,7 +187,6 @@ def _place(name: str) -> tuple[str | None, str]:
 
 
 def _units(metric: str) -> tuple[str, ...]:
-    """What may stand behind a number of this metric."""
     if metric in TIMES:
         return ("ms", "us", "s")
     unit = UNITS[metric]

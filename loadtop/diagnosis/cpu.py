@@ -103,7 +103,6 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
 
 
 def _core_advice(process: ProcessRates | None, bound: int) -> Message:
-    """``bound`` processes share the core."""
     if bound > 1:
         return Message(
             "The {bound} processes of the web server share one core while the others idle: "
@@ -140,7 +139,6 @@ def _bound_to_a_core(rates: HostRates) -> int:
 
 
 def _busiest(processes: Iterable[ProcessRates], groups: set[str]) -> ProcessRates | None:
-    """The process of these groups that takes most of a core."""
     known = (rates for rates in processes if rates.cpu is not None and rates.process.group in groups)
     return max(known, key=lambda rates: rates.cpu or 0.0, default=None)
 

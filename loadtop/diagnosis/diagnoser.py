@@ -137,7 +137,6 @@ def _headroom(measured: Measured, evidence: tuple[Evidence, ...]) -> Finding:
 
 
 def _next_step(measured: Measured) -> Message:
-    """How to find the limit, while nothing is full."""
     load = measured.load
     if load is not None and load.state.ended:
         return Message(

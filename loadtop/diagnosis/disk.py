@@ -71,7 +71,6 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
 
 
 def _least(flying: int | None, share: float) -> int:
-    """How many server processes must be found waiting; without a load to compare with, two."""
     return 2 if flying is None else max(1, round(share * flying))
 
 

@@ -40,7 +40,6 @@ def assess(measured: Measured) -> Assessment | None:
 
 
 def _failed_in_all(load: LoadSample) -> bool:
-    """Whether the load has ended, and most of all its requests were errors."""
     wrong = max(load.failed or 0, load.non_2xx or 0)
     return load.state in (LoadState.DONE, LoadState.STOPPED) and 100.0 * wrong > ERRORS_PCT * (load.requests or 0)
 

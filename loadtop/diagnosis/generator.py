@@ -63,7 +63,6 @@ def assess_process(measured: Measured) -> Assessment | None:
 
 
 def _advice(measured: Measured, workers: int, stopped: float) -> Message:
-    """``stopped``: percent of the periods."""
     if stopped > PERIODS_PCT:
         return Message(
             "The load generator's own CPU quota stops it in {share:.0f} % of the periods, the server may do more: "

@@ -47,7 +47,6 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
 
 
 def _has_room(measured: Measured, own: Listener) -> bool:
-    """Whether all requests in flight together would not fill the queue."""
     load = measured.load
     return load is not None and load.in_flight is not None and load.in_flight <= (own.backlog or 0)
 

@@ -100,7 +100,6 @@ def fewer_workers(host: HostView, *, swapping: bool) -> Message:
 
 
 def _largest(host: HostView) -> WorkerLimit:
-    """The limit of the workers that hold most memory on this host."""
     rates = host.rates
     readings = [each.reading for known in rates.servers.values() for each in known] if rates is not None else []
     limits = [reading.worker_limit for reading in readings]

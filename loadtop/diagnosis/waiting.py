@@ -181,7 +181,6 @@ def _advice(measured: Measured, flying: float, served: float, rps: float) -> Mes
 
 
 def _unknown_line(measured: Measured) -> str:
-    """An interface that carries much and whose speed is not known."""
     for host in measured.hosts:
         for line in (host.rates.networks if host.rates is not None else None) or ():
             if line.name != "lo" and line.util is None and max(line.rx_kb, line.tx_kb) > 1000:

@@ -253,7 +253,6 @@ class LoadSample:
 
 
 def _parts(text: object) -> Iterator[Message]:
-    """A message and those within it."""
     if isinstance(text, Message):
         yield text
         for _, value in text.params:

@@ -40,7 +40,6 @@ AnyMetric = HostMetric | LoadMetric
 
 
 def _rates(part: str, name: str) -> Callable[[HostView], float | None]:
-    """A field of a part of the rates of a machine."""
 
     def value(host: HostView) -> float | None:
         known = None if host.rates is None else getattr(host.rates, part)

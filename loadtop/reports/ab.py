@@ -193,8 +193,8 @@ def _spread(result: RunResult) -> list[str]:
     for label, part in _rows(result):
         times = result.distributions[part]
         lines.append(
-            f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):4d} {_sd(times):5.1f} "
-            f"{_ms(_median(times)):6d} {_ms(times.max_us):7d}"
+            f"{label:<12}{_ms(times.min_us):5d} {_ms(mean(times)):4d} {sd(times) / 1000:5.1f} "
+            f"{_ms(median(times)):6d} {_ms(times.max_us):7d}"
         )
     measured = {part for _, part in _rows(result)}
     for name, part in TIMES.items():
@@ -206,19 +206,19 @@ def _short(result: RunResult) -> list[str]:
     lines = ["              min   avg   max"]
     for label, part in _rows(result):
         times = result.distributions[part]
-        lines.append(f"{label:<12}{_ms(times.min_us):5d} {_ms(_mean(times)):5d}{_ms(times.max_us):5d}")
+        lines.append(f"{label:<12}{_ms(times.min_us):5d} {_ms(mean(times)):5d}{_ms(times.max_us):5d}")
     return lines
 
 
 def _warning(name: str, times: Distribution) -> list[str]:
     """What ab says where mean and median are far apart."""
-    distance = abs(_ms(_mean(times)) - _ms(_median(times)))
-    if distance > 2 * _sd(times):
+    distance = abs(_ms(mean(times)) - _ms(median(times)))
+    if distance > 2 * sd(times) / 1000:
         return [
             f"ERROR: The median and mean for the {name} time are more than twice the standard",
             "       deviation apart. These results are NOT reliable.",
         ]
-    if distance > _sd(times):
+    if distance > sd(times) / 1000:
         return [
             f"WARNING: The median and mean for the {name} time are not within a normal deviation",
             "        These results are probably not that reliable.",
@@ -240,19 +240,6 @@ def _lines(*rows: tuple[str, object]) -> list[str]:
 def _ms(microseconds: float) -> int:
     """Whole milliseconds, rounded as ab does."""
     return int((microseconds + 500) // 1000)
-
-
-def _mean(times: Distribution) -> float:
-    return mean(times) if times.count else 0.0
-
-
-def _median(times: Distribution) -> float:
-    return median(times) if times.count else 0.0
-
-
-def _sd(times: Distribution) -> float:
-    """Standard deviation in milliseconds."""
-    return sd(times) / 1000.0 if times.count > 1 else 0.0
 
 
 def ab_table(result: RunResult, table: str, row: str, cell: str) -> str:
@@ -316,7 +303,7 @@ def _html_times(result: RunResult, row: str, cell: str) -> list[str]:
     for label, part in _rows(result):
         if part != "waiting":
             times = result.distributions[part]
-            values = "".join(f"<td {cell}>{_ms(each):5d}</td>" for each in (times.min_us, _mean(times), times.max_us))
+            values = "".join(f"<td {cell}>{_ms(each):5d}</td>" for each in (times.min_us, mean(times), times.max_us))
             lines.append(f"<tr {row}><th {cell}>{label}</th>{values}</tr>")
     return lines
 

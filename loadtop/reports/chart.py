@@ -110,7 +110,6 @@ def _greatest(chart: Chart) -> float:
 
 
 def _nice(value: float) -> float:
-    """The next round number."""
     if value <= 0:
         return 1.0
     unit = 10.0 ** (len(str(int(value))) - 1) if value >= 1 else 0.1

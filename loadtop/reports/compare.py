@@ -90,7 +90,6 @@ def _values(row: Row, run: int) -> str:
 
 
 def _shortness(row: Row, run: int) -> str:
-    """How many intervals there are, and how many would tell."""
     counts = [0 if known is None else known.intervals for known in (row.samples[0], row.samples[run])]
     needed = row.changes[run - 1].needed
     if needed is None:
@@ -132,7 +131,6 @@ def _table(comparison: Comparison, table: Table, *, how: str | None) -> Iterator
 
 
 def _called(period: Period) -> str:
-    """A step, or a part of the time."""
     start, end, step = period.stretches[-1]
     return plain(period.title) if step is not None else tr("{a} to {b} s", a=f"{max(0.0, start):.0f}", b=f"{end:.0f}")
 

@@ -90,7 +90,6 @@ def examine(sample: HostSample) -> Iterable[Check]:
 
 
 def _fix(lack: Outcome | Lack, sample: HostSample) -> Text:
-    """What to paste or type to get what is missing."""
     if lack.fix:
         return lack.fix
     far = sample.facts.source != "local"
@@ -215,7 +214,6 @@ _Panel = tuple[Translatable, str, Callable[[HostSample], Text], Callable[[HostSa
 
 
 def _of_kind(kind: AnyKind) -> _Panel:
-    """The panel of a kind of server."""
 
     def seen(sample: HostSample) -> Text:
         readings = kind.readings(sample)

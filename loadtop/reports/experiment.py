@@ -5,7 +5,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from loadtop.analysis.experiment.plan import ExperimentPlan
@@ -120,7 +120,8 @@ def text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
 
 def lines(found: Sequence[Row], columns: Sequence[str]) -> list[str]:
     """A heading and a line per row, with these columns."""
-    shown = [column for column in COLUMNS if column[0] in columns and (column[0] != "url" or _several_urls(found))]
+    several_urls = len({row.url_name for row in found}) > 1
+    shown = [column for column in COLUMNS if column[0] in columns and (column[0] != "url" or several_urls)]
     values = [
         [tr(_shown(read(row))) if name == "verdict" else _shown(read(row)) for name, _, read in shown] for row in found
     ]
@@ -148,8 +149,6 @@ def as_csv(found: Sequence[Row]) -> str:
 
 def as_json(plan: ExperimentPlan, found: Sequence[Row]) -> dict[str, Any]:
     """Schema ``loadtop.experiment/1``: rows as in the table, each with its runs."""
-    from dataclasses import asdict
-
     return {
         "schema": SCHEMA,
         "title": plan.title,
@@ -170,12 +169,7 @@ def json_text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
     return json.dumps(as_json(plan, found), indent=1) + "\n"
 
 
-def _several_urls(found: Sequence[Row]) -> bool:
-    return len({row.url_name for row in found}) > 1
-
-
 def _used(found: Sequence[Row]) -> list[tuple[str, str, Callable[[Row], Value]]]:
-    """The columns in which anything was measured."""
     return [column for column in COLUMNS if any(column[2](row) not in (None, "") for row in found)]
 
 

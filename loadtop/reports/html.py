@@ -84,7 +84,6 @@ def _verdict(result: RunResult) -> str:
 
 
 def _charts(result: RunResult) -> Iterator[Chart]:
-    """Every chart of which something was measured."""
     found: list[Chart] = []
     if result.summary["load"] is not None:
         rates = (("rps", "served", "a"), ("failed_s", "failed", "d"))

@@ -110,7 +110,6 @@ def _load(load: Json, seconds: float, message: str) -> list[str]:
 
 
 def _workers(workers: Sequence[Json]) -> list[str]:
-    """A row for each process of another engine."""
 
     def shown(statistic: Json | None, name: str = "mean", scale: float = 1.0) -> str:
         return figure(None if statistic is None else round(statistic[name] / scale, 1))
@@ -248,6 +247,5 @@ def _ended(state: str, seconds: float) -> str:
 
 
 def _heads() -> str:
-    """The heads of the table of times."""
     names: tuple[Translatable, ...] = ("min", "mean", "sd", "median", "max")
     return "".join(pad(tr(name), 7 if name == "min" else 10, right=True) for name in names)

@@ -265,7 +265,6 @@ def _change(
 
 
 def _limit(run: Run, stretch: tuple[float, float, int | None]) -> str | None:
-    """The verdict that held longest there."""
     first, last, step = stretch
     if step is not None:
         load = run.series.loads[step]

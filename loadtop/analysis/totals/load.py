@@ -120,7 +120,6 @@ def _failures_json(failures: Failures) -> Json:
 
 
 def _stated_latency(stated: StatedTimes) -> Json:
-    """What another engine states itself; ``None`` where it does not."""
     return {name: getattr(stated, f"{name}_ms") for name in ("min", "mean", "sd", *PERCENTILES, "max")}
 
 
@@ -129,17 +128,14 @@ class WorkerTotals:
 
     def __init__(self, worker: EngineWorker) -> None:
         self._last = worker
-        self._users = Statistic()
-        self._cpu_pct = Statistic()
-        self._memory_kb = Statistic()
+        self._figures = {name: Statistic() for name in ("users", "cpu_pct", "memory_kb")}
 
     def add(self, worker: EngineWorker, *, running: bool) -> None:
         """Count one interval; one in which no load ran any more has a state only."""
         self._last = worker
         if running:
-            self._users.add(worker.users)
-            self._cpu_pct.add(worker.cpu_pct)
-            self._memory_kb.add(worker.memory_kb)
+            for name, statistic in self._figures.items():
+                statistic.add(getattr(worker, name))
 
     def as_json(self) -> Json:
         """Its entry in ``load.workers`` of the JSON summary."""
@@ -147,7 +143,5 @@ class WorkerTotals:
             "name": self._last.name,
             "host": self._last.host,
             "state": self._last.state,
-            "users": self._users.as_json(),
-            "cpu_pct": self._cpu_pct.as_json(),
-            "memory_kb": self._memory_kb.as_json(),
+            **{name: statistic.as_json() for name, statistic in self._figures.items()},
         }

@@ -58,5 +58,4 @@ class StepTotals:
 
 
 def _since(last: int | None, before: int | None) -> int | None:
-    """By how much a counter has grown since the step before."""
     return None if last is None else last - (before or 0)

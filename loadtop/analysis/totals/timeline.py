@@ -98,7 +98,6 @@ class Timeline:
         return max((*now, *(length for name, length in self._stretch.items() if name == bottleneck)), default=0.0)
 
     def _load_in(self, span: Span) -> float:
-        """Seconds of the span in which load was counted."""
         return sum(max(0.0, min(span.end, end) - max(span.start, start)) for start, end in self._counted)
 
     def _change(self, verdict: Finding, *, known: bool) -> None:

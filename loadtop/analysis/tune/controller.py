@@ -68,7 +68,6 @@ class StepSearch:
         return knee.concurrency
 
     def _end_of_doubling(self, results: Sequence[StepResult]) -> Message | None:
-        """Why not to double again; ``None`` to go on."""
         last, rates = results[-1], [result.rps for result in results]
         if last.fails:
             return Message("requests fail at {c} connections", c=last.concurrency)

@@ -274,7 +274,6 @@ def worker_pools(host: HostView) -> tuple[WorkerPool, ...]:
 
 
 def _room(sample: HostSample, found: Iterable[WorkerPool]) -> float | None:
-    """Memory in kB that the servers of a machine can have."""
     taken = sum(pool.memory_kb for pool in found if pool.memory_kb is not None)
     available = None if sample.memory is None else sample.memory.available_kb
     free = None if available is None or not taken else available + taken

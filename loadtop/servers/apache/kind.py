@@ -37,7 +37,6 @@ def _processes(read: Callable[[GroupRates], float | None]) -> Callable[[HostView
 
 
 def _first(read: Callable[[ServerRates[ApacheStatus]], float | None]) -> Callable[[HostView], float | None]:
-    """A value of the first page."""
 
     def value(host: HostView) -> float | None:
         pages = () if host.rates is None else host.rates.of_kind(NAME, ApacheStatus)

@@ -72,7 +72,6 @@ def _settings(pages: Sequence[ApacheStatus]) -> Iterator[tuple[str, str]]:
 
 
 def _slots(read: Callable[[ApacheStatus], int]) -> Callable[[HostRates], float | None]:
-    """The sum over all Apaches of a machine."""
 
     def value(rates: HostRates) -> float | None:
         pages = rates.of_kind(NAME, ApacheStatus)

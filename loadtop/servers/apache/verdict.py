@@ -86,7 +86,6 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue
 
 
 def _slots(measured: Measured) -> int:
-    """The worker slots of all servers that are watched."""
     return sum(page.slots or 0 for host in measured.hosts for page in measured.readings(host, Role.WEB))
 
 

@@ -15,7 +15,6 @@ from loadtop.servers.kind import Kind, StatusOption
 
 
 def _sum(server: str, read: Callable[[HaproxyProxy], float | None]) -> Callable[[HostView], float | None]:
-    """The sum over all frontends or backends."""
 
     def value(host: HostView) -> float | None:
         lines = () if host.rates is None else host.rates.of_kind(NAME, HaproxyProxy)

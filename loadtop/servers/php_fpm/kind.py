@@ -16,7 +16,6 @@ from loadtop.servers.php_fpm.workers import WORKERS
 
 
 def _sum(read: Callable[[ServerRates[FpmPool]], float | None]) -> Callable[[HostView], float | None]:
-    """The sum over all pools that tell it."""
     return lambda host: None if host.rates is None else sum_known(map(read, host.rates.of_kind(NAME, FpmPool)))
 
 
