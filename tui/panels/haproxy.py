@@ -33,9 +33,8 @@ class HaproxyPanel(ServerPanel[HaproxyProxy]):
 
     def tag(self, view: View) -> Line:
         known = [each.reading.queue or 0 for each in self.records(view) if each.reading.is_backend]
-        return (
-            line(Span(tr("queue {number}", number=sum(known)), Role.BAD if sum(known) else Role.DIM)) if known else ()
-        )
+        role = Role.BAD if any(known) else Role.DIM
+        return line(Span(tr("queue {number}", number=sum(known)), role)) if known else ()
 
     def table(self, view: View, records: Sequence[ServerRates[HaproxyProxy]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         name = max(_MIN_NAME, min(_MAX_NAME, cells - _FIGURES))

@@ -39,9 +39,8 @@ class FpmPanel(ServerPanel[FpmPool]):
     def title(self, view: View) -> Line:
         pools = self.records(view)
         manager = f" {safe(pools[0].reading.manager)}" if len(pools) == 1 and pools[0].reading.manager else ""
-        return line(
-            Span("php-fpm", Role.TITLE), Span(tr(" {number} pools", number=len(pools)) if len(pools) > 1 else manager)
-        )
+        several = tr(" {number} pools", number=len(pools)) if len(pools) > 1 else manager
+        return line(Span("php-fpm", Role.TITLE), several)
 
     def tag(self, view: View) -> Line:
         known = [rate for pool in self.records(view) if (rate := pool.per_second["accepted"]) is not None]

@@ -182,7 +182,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         return found
 
     def on_panel_picked(self, event: Panel.Picked) -> None:
-        """A click on a panel chooses it, a click on the chosen one zooms."""
         event.stop()
         if event.panel == self.chosen and event.may_zoom:
             self.action_zoom()

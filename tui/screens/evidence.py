@@ -52,8 +52,7 @@ class EvidenceScreen(PageScreen):
         if length(lines[0]) > cells:
             lines = [head, line("  ", judged)]
         if advised:
-            advice = wrap(message_text(finding.advice), cells, 4, self.glyphs.ellipsis)
-            lines += [line(text) for text in advice]
+            lines += map(line, wrap(message_text(finding.advice), cells, 4, self.glyphs.ellipsis))
         for item in finding.evidence:
             lines += [(), *self._plot(item, finding, view, cells)]
         if not finding.evidence:
