@@ -101,17 +101,17 @@ class ServerCollector(Generic[R]):
         """What came since the last call and how it went. The number turns the time of this program's clock into the
         machine's uptime, on which each record is dated."""
         if not self.active:
-            return (), Outcome(self.kind.name, State.ABSENT, str(Message("not looked for")), cause=Cause.NOTHING)
+            return (), Outcome(self.kind.name, State.ABSENT, Message("not looked for"), cause=Cause.NOTHING)
         records, problems, duration_s = self.read(sample, uptime_less_monotonic)
         duration_s = round(duration_s, 6)
         if not problems:
             note = next(filter(None, map(self.lacks, records)), "")
-            return self.merged(records), Outcome(self.kind.name, State.OK, str(note), duration_s)
+            return self.merged(records), Outcome(self.kind.name, State.OK, note, duration_s)
         worst = next((problem for problem in problems if problem.state is State.FAILED), problems[0])
         measured = any(record.read_at is not None for record in records)
         # Where some are measured, what the others lack is a note.
         state = State.OK if measured and worst.state is State.ABSENT else worst.state
-        outcome = Outcome(self.kind.name, state, str(worst.message), duration_s, worst.cause, worst.fix)
+        outcome = Outcome(self.kind.name, state, worst.message, duration_s, worst.cause, worst.fix)
         return self.merged(records), outcome
 
     def read(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[list[R], list[ReadError], float]:  # noqa: ARG002 - for subclasses

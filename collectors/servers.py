@@ -77,7 +77,7 @@ class Servers:
         }
         note = self._under_test.note
         noted = (
-            replace(found, reason=str(note)) if note and found.collector == "cgroup" and not found.reason else found
+            replace(found, reason=note) if note and found.collector == "cgroup" and not found.reason else found
             for found in sample.outcomes
         )
         outcomes = (*noted, *(outcome for _, outcome in read.values()))
