@@ -19,7 +19,8 @@ FILES = tuple(Wanted(f"/proc/pressure/{resource}") for resource in ("cpu", "memo
 
 def parse(cpu: str | None, memory: str | None, io: str | None, irq: str | None = None) -> Pressure:
     """Totals of each resource whose text is there."""
-    of_cpu, of_memory, of_io, of_irq = (_totals(text) if text is not None else {} for text in (cpu, memory, io, irq))
+    read = [_totals(text) if text is not None else dict[str, int]() for text in (cpu, memory, io, irq)]
+    of_cpu, of_memory, of_io, of_irq = read
     return Pressure(
         cpu_some_us=of_cpu.get("some"),
         memory_some_us=of_memory.get("some"),

@@ -4,7 +4,7 @@ import ipaddress
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar, cast
 
 import loadtop
 from loadtop.generator.target import Origin, PlanError, Target, basic_auth, check_header
@@ -189,7 +189,7 @@ class Plan:
 def total(parts: Iterable[_Number | None]) -> _Number | None:
     """Return the sum, or None if a part is None."""
     known = list(parts)
-    return None if None in known else sum(part for part in known if part is not None)
+    return None if None in known else cast("_Number", sum(part for part in known if part is not None))
 
 
 def _option(name: str, value: float) -> Message:

@@ -152,8 +152,8 @@ def test_the_declaration() -> None:
 
 def demands(machine: Any, frame_of: Callable[..., Frame], *pages: NginxStatus) -> dict[str, Use]:
     measurer = Measurer(KINDS)
-    for number in range(2):
-        measured = measurer.measure(frame_of(number, None, machine.state(changes={"nginx": pages})))
+    frames = [frame_of(number, None, machine.state(changes={"nginx": pages})) for number in range(2)]
+    measured = [measurer.measure(frame) for frame in frames][-1]
     return dict(NGINX.demands(measured, measured.hosts[0], True))
 
 

@@ -228,7 +228,7 @@ def test_a_server_that_answers_itself_has_no_routes() -> None:
         ("fastcgi_pass 127.0.0.1:9000;", {"9000"}),
         ("fastcgi_pass unix:/run/php/php-fpm.sock;", {"/run/php/php-fpm.sock"}),
         ("fastcgi_pass [::1]:9001;", {"9001"}),
-        ("fastcgi_pass $pool;", frozenset()),
+        ("fastcgi_pass $pool;", set[str]()),
         ("uwsgi_pass 127.0.0.1:3031;", {"3031"}),
         ("proxy_pass http://127.0.0.1:8000;", None),
     ],
