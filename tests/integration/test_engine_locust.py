@@ -180,7 +180,7 @@ def test_a_load_that_cannot_start_says_why(apache: ApacheFactory, mark: str, tmp
     for words, code, expected in (
         (("-n", "5"), 2, "-n is not possible with --engine locust"),
         (("--plan", str(tmp_path / "none.py")), 2, "No such file"),
-        (("--plan", str(tmp_path / "wrong.py")), 2, "line 1 is no Python"),
+        (("--plan", str(tmp_path / "wrong.py")), 2, "line 1 is not Python"),
         (("--plan", str(tmp_path / "plan.txt")), 2, "FILE.py"),
         (("--generator", "nowhere"), 2, "NAME=ssh://"),
         (("--plan", str(lost), "-k"), 2, f"-k is for plans made here: what is requested is said by {lost}"),

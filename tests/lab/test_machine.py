@@ -172,11 +172,11 @@ def fills_one_core(proof: Proof) -> bool:
 CASES = [
     Case(
         name="half a core", expected="throttled", build=quota(0.5), concurrency=8, proven=is_throttled,
-        evidence="cgroup.throttled_pct", advice="at a quota of 0.5 cores",
+        evidence="cgroup.throttled_pct", advice="its quota of 0.5 cores",
     ),
     Case(
         name="a fifth of a core", expected="throttled", build=quota(0.2), concurrency=4, proven=is_throttled,
-        evidence="cgroup.throttled_pct", advice="at a quota of 0.2 cores",
+        evidence="cgroup.throttled_pct", advice="its quota of 0.2 cores",
     ),
     Case(
         name="150 writes a second", expected="disk", build=disk(150), concurrency=8, proven=is_disk_bound,

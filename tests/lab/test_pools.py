@@ -116,11 +116,11 @@ def queues(proof: Proof) -> bool:
 CASES = [
     Case(
         name="2 children, waiting page", expected="fpm-workers", build=fpm(2, WAITING), concurrency=12, proven=queues,
-        evidence="fpm.", advice="raise pm.max_children from 2 to 1", quick=True,  # 12, or less where one is on its way
+        evidence="fpm.", advice="Raise pm.max_children from 2 to 1", quick=True,  # 12, or less where one is on its way
     ),
     Case(
         name="4 children, shorter page", expected="fpm-workers", build=fpm(4, SHORTLY), concurrency=16, proven=queues,
-        evidence="fpm.listen_queue", advice="raise pm.max_children from 4",
+        evidence="fpm.listen_queue", advice="Raise pm.max_children from 4",
     ),
     Case(
         name="1 server, maxconn 3", expected="haproxy-queue", build=haproxy(1, 3), concurrency=12, proven=queues,
@@ -128,7 +128,7 @@ CASES = [
     ),
     Case(
         name="2 servers, maxconn 2", expected="haproxy-queue", build=haproxy(2, 2), concurrency=16, proven=queues,
-        evidence="haproxy.queue", advice="4 of 4 slots of 2 servers",
+        evidence="haproxy.queue", advice="4 of 4 slots of its 2 servers",
     ),
     Case(
         name="backlog 1, 40 workers", expected="listen-queue", build=small_backlog(40, TOGETHER), concurrency=30,
