@@ -89,9 +89,10 @@ class ConnectionListener(Protocol):
 class Connection(asyncio.Protocol):
     """A slot for one connection at a time; it outlives its transports. Times are nanoseconds of ``perf_counter_ns``.
 
-    ``started`` is when the request began, connecting included; ``intended`` when it should have begun (open model,
-    else 0); ``connect_time`` how long connecting took (0 on a reused connection). ``surplus``: close the connection
-    after its response. ``reusable_transport`` is what the connector keeps from one transport to the next.
+    ``started``: when the request began; a new connection counts as part of it. ``intended``: when the open model wanted
+    it to begin (0 in the closed model). ``connect_time``: how long connecting took (0 on a reused connection).
+    ``surplus``: close the connection after its response.
+    ``reusable_transport`` is what the connector keeps from one transport to the next.
     """
 
     source: RequestSource

@@ -189,7 +189,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
 
 
 def _check_file(path: Path) -> None:
-    """Raise SessionError where there is no file, or something else than one."""
+    """Raise SessionError unless the path names a regular file."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -101,7 +101,7 @@ class Writer:
             self._add("totals", (*row, checksum(*row, data=data), data))
 
     def close(self) -> None:
-        """Let go. The file is made whole in itself (no -wal beside it) where nobody else has it open."""
+        """Close the file. If no other process has it open, its -wal file is merged into it."""
         if self._written == self._number and self._number:
             if self._messages:
                 self._end_block()

@@ -62,8 +62,8 @@ def _bare(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Far:
-    """What the shell says of itself: its pid, kB of a page, and what reports accept queues there: ``perl`` (cheaply),
-    ``ss`` (at a high cost), or nothing."""
+    """The remote shell: its pid, the page size in kB, and the program that reads the accept queues on that machine:
+    ``perl`` (cheap), ``ss`` (expensive), or none."""
 
     pid: int
     page_kb: int

@@ -188,7 +188,7 @@ def _servers(kind: AnyKind) -> Table:
 
 
 def _properties(record: type[ServerReading]) -> dict[str, Read]:
-    """Return a column for each figure that a reading computes of itself."""
+    """Return a column for each property of a reading."""
     found: dict[str, Read] = {}
     for name, value in vars(record).items():
         if isinstance(value, property) and not hasattr(ServerReading, name):

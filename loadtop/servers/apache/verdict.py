@@ -56,8 +56,8 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
 
 
 def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue: int | None) -> Assessment:
-    """The page shows the moment at which one slot came free for the page itself, and event frees several at a time:
-    free slots for which requests already wait are as good as taken. Where nobody waits, the page's own slot is free."""
+    """The status page can only answer once a slot is free, and event frees several at a time. So free slots count as
+    busy while requests wait for them. If none wait, the slot that served the page itself counts as free."""
     load = measured.load
     flying = None if load is None else load.in_flight
     taken = page.busy + page.graceful

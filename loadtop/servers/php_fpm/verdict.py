@@ -14,8 +14,8 @@ VERDICT = "fpm-workers"
 
 FULL_PCT = 100.0
 CLEAR_PCT = 85.0
-"""Percent of the children that are busy. Linuxfabrik warns of a static pool at 80 and calls 90 critical, but a pool at
-90 % makes nobody wait yet."""
+"""Percent of the children that are busy. Linuxfabrik warns of a static pool at 80 and calls 90 critical, but at
+90 % no request has to wait yet."""
 
 QUEUE = 0
 """Connections that wait for a child: Linuxfabrik calls any critical."""
@@ -24,10 +24,10 @@ QUEUE = 0
 def assess(measured: Measured, host: HostView) -> Assessment | None:
     """``fpm-workers`` for one machine: its fullest pool has no free child while requests wait for one.
 
-    Children that merely match their callers' number make nobody wait, and one of them may be the status page's own.
-    The page shows one moment: children that are free while as many requests wait are as good as taken.
-    Where no queue is known, more callers than children is what says that some wait. A page that stays silent while
-    connections wait at the pool's socket needs a child itself: that silence is evidence.
+    If there are as many children as callers, no request waits; one child may be serving the status page itself.
+    The page shows a single moment: free children count as busy while at least as many requests wait for them.
+    If the queue is unknown, having more callers than children means that some wait. The status page needs a child too:
+    if it does not answer while connections wait at the pool's socket, that is evidence of a full pool.
     """
     pools = () if host.rates is None else host.rates.of_kind(NAME, FpmPool)
     if not pools:

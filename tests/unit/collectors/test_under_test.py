@@ -83,7 +83,7 @@ def test_a_process_whose_pools_are_not_known_may_have_what_belongs_to_no_other()
 
 
 def test_a_server_that_names_no_pool_says_nothing() -> None:
-    """It is told in a file that is not read, such as .htaccess, or asks another machine's."""
+    """Its pool is set in a file that loadtop does not read, such as .htaccess, or is on another machine."""
     loads = "LoadModule proxy_fcgi_module modules/mod_proxy_fcgi.so"
     assert not_asked(POOLS, [named(loads, "DocumentRoot /var/www")]) == frozenset()
     assert not_asked(POOLS, [named("ProxyPass / fcgi://10.0.0.9:9000/")]) == frozenset()
