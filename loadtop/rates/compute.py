@@ -13,6 +13,7 @@ from loadtop.model import (
     OTHER,
     USER_HZ,
     CgroupLimits,
+    Cpu,
     CpuTimes,
     Disk,
     GeneratorSample,
@@ -25,8 +26,10 @@ from loadtop.model import (
     Process,
     Role,
     ServerKind,
+    ServerReading,
     Tcp,
 )
+from loadtop.model.server import Measure, columns
 from loadtop.rates.records import (
     CgroupRates,
     CoreShares,
@@ -40,12 +43,13 @@ from loadtop.rates.records import (
     PagingRates,
     PressureShares,
     ProcessRates,
+    ServerRates,
     TcpRates,
 )
-from loadtop.rates.server import per_second, server_rates
 
 A = TypeVar("A")
 B = TypeVar("B")
+Device = TypeVar("Device", Disk, Network)
 
 
 def host_rates(before: HostSample, now: HostSample, kinds: Iterable[ServerKind]) -> HostRates | None:
@@ -53,31 +57,58 @@ def host_rates(before: HostSample, now: HostSample, kinds: Iterable[ServerKind])
     seconds = now.at - before.at
     if seconds <= 0:
         return None
-    cores: tuple[CoreShares, ...] = ()
-    shares = None
-    if before.cpu is not None and now.cpu is not None:
-        shares = cpu_shares(before.cpu.total, now.cpu.total)
-        earlier = {core.id: core.times for core in before.cpu.cores}
-        pairs = ((core.id, earlier.get(core.id), core.times) for core in now.cpu.cores)
-        found = ((core, cpu_shares(old, new)) for core, old, new in pairs if old is not None)
-        cores = tuple(CoreShares(core, value) for core, value in found if value is not None)
+    cpu, cores = (None, ()) if before.cpu is None or now.cpu is None else _cpu(before.cpu, now.cpu)
     processes = None if now.processes is None else _processes(before.processes, now.processes, seconds)
     return HostRates(
         seconds=seconds,
-        cpu=shares,
+        cpu=cpu,
         cores=cores,
-        paging=_both(before.paging, now.paging, lambda a, b: _paging(a, b, seconds)),
-        pressure=_both(before.pressure, now.pressure, lambda a, b: pressure_shares(a, b, seconds)),
-        disks=_matched(before.disks, now.disks, lambda disk: disk.name, lambda a, b: _disk(a, b, seconds)),
-        networks=_matched(before.networks, now.networks, lambda net: net.name, lambda a, b: _network(a, b, seconds)),
-        tcp=_both(before.tcp, now.tcp, lambda a, b: _tcp(a, b, seconds)),
+        paging=_both(_paging, before.paging, now.paging, seconds),
+        pressure=_both(pressure_shares, before.pressure, now.pressure, seconds),
+        disks=_by_name(_disk, before.disks, now.disks, seconds),
+        networks=_by_name(_network, before.networks, now.networks, seconds),
+        tcp=_both(_tcp, before.tcp, now.tcp, seconds),
         processes=processes,
         groups=None if processes is None else _groups(processes, kinds),
         servers={
             name: server_rates(before.servers.get(name, ()), readings, seconds)
             for name, readings in now.servers.items()
         },
-        cgroup=_both(before.cgroup, now.cgroup, lambda a, b: _cgroup(a, b, seconds)),
+        cgroup=_both(_cgroup, before.cgroup, now.cgroup, seconds),
+    )
+
+
+def per_second(before: float | None, now: float | None, seconds: float) -> float | None:
+    """The rate of one counter; ``None`` where it was not read twice or fell."""
+    if before is None or now is None or now < before:
+        return None
+    return (now - before) / seconds
+
+
+def server_rates(
+    before: Iterable[ServerReading], now: Iterable[ServerReading], seconds: float
+) -> tuple[ServerRates[ServerReading], ...]:
+    """The rates of all servers of one kind on one host. ``seconds`` is the time between the host's samples, which
+    counts for readings that are not dated themselves."""
+    earlier = {reading.key: reading for reading in before}
+    return tuple(_server(earlier.get(reading.key), reading, seconds) for reading in now)
+
+
+def _server(before: ServerReading | None, now: ServerReading, seconds: float) -> ServerRates[ServerReading]:
+    counters = [column.field for column in columns(type(now), Measure.COUNTER)]
+    if before is None or (before.age_s or 0) > (now.age_s or 0):
+        return ServerRates(now, dict.fromkeys(counters))
+    first, last = before.read_at, now.read_at
+    if first is not None and last is not None and last > first:
+        seconds = last - first
+    return ServerRates(now, {name: per_second(getattr(before, name), getattr(now, name), seconds) for name in counters})
+
+
+def _cpu(before: Cpu, now: Cpu) -> tuple[CpuShares | None, tuple[CoreShares, ...]]:
+    earlier = {core.id: core.times for core in before.cores}
+    found = ((core.id, cpu_shares(earlier[core.id], core.times)) for core in now.cores if core.id in earlier)
+    return cpu_shares(before.total, now.total), tuple(
+        CoreShares(core, each) for core, each in found if each is not None
     )
 
 
@@ -142,8 +173,7 @@ def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:
         failed_share=_failed_share(failed, requests),
         non_2xx_share=100.0 * non_2xx / requests if requests and non_2xx is not None else None,
         received_kb=rate(passed("received_bytes"), 1024.0),
-        sent_kb=rate(passed("sent_bytes"), 1024.0),
-        generator=_both(before.generator, now.generator, lambda a, b: _generator(a, b, seconds)),
+        generator=_both(_generator, before.generator, now.generator, seconds),
     )
 
 
@@ -154,19 +184,22 @@ def _failed_share(failed: int | None, requests: int | None) -> float | None:
     return 100.0 * min(failed, requests) / requests if requests else (100.0 if failed else None)
 
 
-def _both(before: A | None, now: A | None, rate: Callable[[A, A], B | None]) -> B | None:
-    return None if before is None or now is None else rate(before, now)
+def _both(rates: Callable[[A, A, float], B | None], before: A | None, now: A | None, seconds: float) -> B | None:
+    return None if before is None or now is None else rates(before, now, seconds)
 
 
-def _matched(
-    before: Iterable[A] | None, now: Iterable[A] | None, key: Callable[[A], str], rate: Callable[[A, A], B | None]
+def _by_name(
+    rates: Callable[[Device, Device, float], B | None],
+    before: tuple[Device, ...] | None,
+    now: tuple[Device, ...] | None,
+    seconds: float,
 ) -> tuple[B, ...] | None:
-    """Rates of the things present in both samples, by name; ``None`` where one sample has none of the kind."""
+    """Rates of the devices in both samples; ``None`` where one sample has none of the kind."""
     if before is None or now is None:
         return None
-    earlier = {key(thing): thing for thing in before}
-    found = (rate(earlier[key(thing)], thing) for thing in now if key(thing) in earlier)
-    return tuple(value for value in found if value is not None)
+    earlier = {device.name: device for device in before}
+    found = (rates(earlier[device.name], device, seconds) for device in now if device.name in earlier)
+    return tuple(each for each in found if each is not None)
 
 
 def _paging(before: Paging, now: Paging, seconds: float) -> PagingRates:
@@ -175,9 +208,7 @@ def _paging(before: Paging, now: Paging, seconds: float) -> PagingRates:
         swap_out_kb=per_second(before.swap_out_kb, now.swap_out_kb, seconds),
         major_faults=per_second(before.major_faults, now.major_faults, seconds),
         direct_reclaimed_pages=per_second(before.direct_reclaimed_pages, now.direct_reclaimed_pages, seconds),
-        allocation_stalls=per_second(before.allocation_stalls, now.allocation_stalls, seconds),
         refaults_pages=per_second(_refaults(before), _refaults(now), seconds),
-        oom_kills=per_second(before.oom_kills, now.oom_kills, seconds),
     )
 
 
@@ -211,14 +242,14 @@ def _network(before: Network, now: Network, seconds: float) -> NetworkRates | No
     tx = per_second(before.tx_bytes, now.tx_bytes, seconds)
     if rx is None or tx is None:
         return None
-    troubles = (net.rx_errors + net.tx_errors + net.rx_drops + net.tx_drops for net in (before, now))
+    first, last = (net.rx_errors + net.tx_errors + net.rx_drops + net.tx_drops for net in (before, now))
     return NetworkRates(
         name=now.name,
         rx_kb=rx / 1024.0,
         tx_kb=tx / 1024.0,
         rx_packets=max(0, now.rx_packets - before.rx_packets) / seconds,
         tx_packets=max(0, now.tx_packets - before.tx_packets) / seconds,
-        errors=per_second(next(troubles), next(troubles), seconds) or 0.0,
+        errors=per_second(first, last, seconds) or 0.0,
         link_mbit=now.link_mbit,
         util=100.0 * max(rx, tx) * 8 / (now.link_mbit * 1e6) if now.link_mbit else None,
     )
@@ -230,10 +261,7 @@ def _tcp(before: Tcp, now: Tcp, seconds: float) -> TcpRates:
         listen_drops=per_second(before.listen_drops, now.listen_drops, seconds),
         retransmits=per_second(before.retransmits, now.retransmits, seconds),
         passive_opens=per_second(before.passive_opens, now.passive_opens, seconds),
-        active_opens=per_second(before.active_opens, now.active_opens, seconds),
         time_wait=now.time_wait,
-        in_use=now.in_use,
-        established=now.established,
     )
 
 
@@ -247,8 +275,7 @@ def _cgroup(before: CgroupLimits, now: CgroupLimits, seconds: float) -> CgroupRa
     return CgroupRates(
         throttled=100.0 * throttled / periods if periods and throttled is not None else None,
         throttled_ms=None if lost is None else lost / 1000.0,
-        memory_failures=per_second(before.memory_failures, now.memory_failures, seconds),
-        pressure=_both(before.pressure, now.pressure, lambda a, b: pressure_shares(a, b, seconds)),
+        pressure=_both(pressure_shares, before.pressure, now.pressure, seconds),
     )
 
 
@@ -291,6 +318,10 @@ def _group(group: str, role: Role | None, members: list[ProcessRates]) -> GroupR
     )
 
 
+def _passed(before: int, now: int, seconds: float) -> float:
+    return max(0, now - before) / seconds
+
+
 def _generator(before: GeneratorSample, now: GeneratorSample, seconds: float) -> GeneratorRates:
     earlier = before.worker_cpu_s + (0.0,) * len(now.worker_cpu_s)
     shares = [100.0 * max(0.0, new - old) / seconds for old, new in zip(earlier, now.worker_cpu_s, strict=False)]
@@ -301,7 +332,7 @@ def _generator(before: GeneratorSample, now: GeneratorSample, seconds: float) ->
         busiest=max(shares, default=0.0),
         workers=len(shares),
         loop_delay_ms=None if now.loop_delay_s is None else 1000.0 * now.loop_delay_s,
-        late=_both(before.late, now.late, lambda a, b: max(0, b - a) / seconds),
-        unsent=_both(before.unsent, now.unsent, lambda a, b: max(0, b - a) / seconds),
+        late=_both(_passed, before.late, now.late, seconds),
+        unsent=_both(_passed, before.unsent, now.unsent, seconds),
         throttled=100.0 * stops / periods if periods and stops is not None else None,
     )

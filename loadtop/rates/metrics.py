@@ -3,7 +3,7 @@ better."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from loadtop.i18n import Translatable
 from loadtop.model.histogram import percentile
@@ -12,50 +12,37 @@ from loadtop.rates.measured import HostView, Measured
 Better = Literal["higher", "lower", "neither"]
 
 
+From = TypeVar("From")
+
+
 @dataclass(frozen=True, slots=True)
-class HostMetric:
-    """One number of one machine per interval. ``read`` gives ``None`` where it was not measured."""
+class Metric(Generic[From]):
+    """One number per interval of a machine or of the load. ``read`` gives ``None`` where it was not measured."""
 
     name: str
     title: Translatable
     unit: str
     precision: int
     better: Better
-    read: Callable[[HostView], float | None]
+    read: Callable[[From], float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class LoadMetric:
-    """One number of the load per interval. ``read`` gives ``None`` where it was not measured."""
-
-    name: str
-    title: Translatable
-    unit: str
-    precision: int
-    better: Better
-    read: Callable[[Measured], float | None]
-
-
+HostMetric = Metric[HostView]
+LoadMetric = Metric[Measured]
 AnyMetric = HostMetric | LoadMetric
 
 
 def _rates(part: str, name: str) -> Callable[[HostView], float | None]:
-
-    def value(host: HostView) -> float | None:
-        known = None if host.rates is None else getattr(host.rates, part)
-        return None if known is None else getattr(known, name)
-
-    return value
+    return lambda host: None if host.rates is None else _field(getattr(host.rates, part), name)
 
 
 def _sample(part: str, name: str) -> Callable[[HostView], float | None]:
     """A field of a part of the newest sample of a machine, once there are rates."""
+    return lambda host: None if host.rates is None else _field(getattr(host.sample, part), name)
 
-    def value(host: HostView) -> float | None:
-        known = None if host.rates is None else getattr(host.sample, part)
-        return None if known is None else getattr(known, name)
 
-    return value
+def _field(record: object, name: str) -> float | None:
+    return None if record is None else getattr(record, name)
 
 
 def sum_known(values: Iterable[float | None]) -> float | None:
@@ -73,36 +60,36 @@ def swap_used(host: HostView) -> float | None:
 
 
 MACHINE_METRICS = (
-    HostMetric("cpu.user", "user", "%", 0, "neither", _rates("cpu", "user")),
-    HostMetric("cpu.nice", "nice", "%", 0, "neither", _rates("cpu", "nice")),
-    HostMetric("cpu.system", "system", "%", 0, "lower", _rates("cpu", "system")),
-    HostMetric("cpu.iowait", "iowait", "%", 0, "lower", _rates("cpu", "iowait")),
-    HostMetric("cpu.steal", "steal", "%", 0, "lower", _rates("cpu", "steal")),
-    HostMetric("cpu.irq", "irq", "%", 0, "lower", _rates("cpu", "irq")),
-    HostMetric("cpu.softirq", "softirq", "%", 0, "lower", _rates("cpu", "softirq")),
-    HostMetric("cpu.idle", "idle", "%", 0, "higher", _rates("cpu", "idle")),
-    HostMetric("load1", "load 1 min", "", 2, "lower", _sample("scheduler", "load1")),
-    HostMetric("running", "running", "tasks", 0, "lower", _sample("scheduler", "running")),
-    HostMetric("blocked", "blocked", "tasks", 0, "lower", _sample("scheduler", "blocked")),
-    HostMetric("memory.available_kb", "available", "kB", 0, "higher", _sample("memory", "available_kb")),
-    HostMetric("swap.used_pct", "swap used", "%", 0, "lower", swap_used),
-    HostMetric("swap.in_kb_s", "swap in", "kB/s", 0, "lower", _rates("paging", "swap_in_kb")),
-    HostMetric("swap.out_kb_s", "swap out", "kB/s", 0, "lower", _rates("paging", "swap_out_kb")),
-    HostMetric("swap.major_faults_s", "major faults", "/s", 0, "lower", _rates("paging", "major_faults")),
-    HostMetric("pressure.cpu_some_pct", "CPU stall", "%", 0, "lower", _rates("pressure", "cpu_some")),
-    HostMetric("pressure.memory_some_pct", "memory stall", "%", 0, "lower", _rates("pressure", "memory_some")),
-    HostMetric("pressure.memory_full_pct", "full memory stall", "%", 0, "lower", _rates("pressure", "memory_full")),
-    HostMetric("pressure.io_some_pct", "I/O stall", "%", 0, "lower", _rates("pressure", "io_some")),
-    HostMetric("pressure.io_full_pct", "full I/O stall", "%", 0, "lower", _rates("pressure", "io_full")),
-    HostMetric("tcp.listen_overflows_s", "listen overflows", "/s", 0, "lower", _rates("tcp", "listen_overflows")),
-    HostMetric("tcp.retransmits_s", "retransmits", "/s", 0, "lower", _rates("tcp", "retransmits")),
-    HostMetric("tcp.time_wait", "TIME_WAIT", "sockets", 0, "lower", _rates("tcp", "time_wait")),
+    Metric("cpu.user", "user", "%", 0, "neither", _rates("cpu", "user")),
+    Metric("cpu.nice", "nice", "%", 0, "neither", _rates("cpu", "nice")),
+    Metric("cpu.system", "system", "%", 0, "lower", _rates("cpu", "system")),
+    Metric("cpu.iowait", "iowait", "%", 0, "lower", _rates("cpu", "iowait")),
+    Metric("cpu.steal", "steal", "%", 0, "lower", _rates("cpu", "steal")),
+    Metric("cpu.irq", "irq", "%", 0, "lower", _rates("cpu", "irq")),
+    Metric("cpu.softirq", "softirq", "%", 0, "lower", _rates("cpu", "softirq")),
+    Metric("cpu.idle", "idle", "%", 0, "higher", _rates("cpu", "idle")),
+    Metric("load1", "load 1 min", "", 2, "lower", _sample("scheduler", "load1")),
+    Metric("running", "running", "tasks", 0, "lower", _sample("scheduler", "running")),
+    Metric("blocked", "blocked", "tasks", 0, "lower", _sample("scheduler", "blocked")),
+    Metric("memory.available_kb", "available", "kB", 0, "higher", _sample("memory", "available_kb")),
+    Metric("swap.used_pct", "swap used", "%", 0, "lower", swap_used),
+    Metric("swap.in_kb_s", "swap in", "kB/s", 0, "lower", _rates("paging", "swap_in_kb")),
+    Metric("swap.out_kb_s", "swap out", "kB/s", 0, "lower", _rates("paging", "swap_out_kb")),
+    Metric("swap.major_faults_s", "major faults", "/s", 0, "lower", _rates("paging", "major_faults")),
+    Metric("pressure.cpu_some_pct", "CPU stall", "%", 0, "lower", _rates("pressure", "cpu_some")),
+    Metric("pressure.memory_some_pct", "memory stall", "%", 0, "lower", _rates("pressure", "memory_some")),
+    Metric("pressure.memory_full_pct", "full memory stall", "%", 0, "lower", _rates("pressure", "memory_full")),
+    Metric("pressure.io_some_pct", "I/O stall", "%", 0, "lower", _rates("pressure", "io_some")),
+    Metric("pressure.io_full_pct", "full I/O stall", "%", 0, "lower", _rates("pressure", "io_full")),
+    Metric("tcp.listen_overflows_s", "listen overflows", "/s", 0, "lower", _rates("tcp", "listen_overflows")),
+    Metric("tcp.retransmits_s", "retransmits", "/s", 0, "lower", _rates("tcp", "retransmits")),
+    Metric("tcp.time_wait", "TIME_WAIT", "sockets", 0, "lower", _rates("tcp", "time_wait")),
 )
 """What is measured of a host itself; the kinds of servers add theirs."""
 
 
 def _rate(name: str) -> Callable[[Measured], float | None]:
-    return lambda measured: None if measured.load_rates is None else getattr(measured.load_rates, name)
+    return lambda measured: _field(measured.load_rates, name)
 
 
 def _percentile(percent: float) -> Callable[[Measured], float | None]:
@@ -129,10 +116,10 @@ PERCENTILES = {
 }
 
 LOAD_METRICS = (
-    LoadMetric("rps", "requests", "/s", 1, "higher", _rate("rps")),
-    LoadMetric("failed", "failed", "%", 2, "lower", _rate("failed_share")),
-    LoadMetric("non_2xx", "not 2xx", "%", 2, "lower", _rate("non_2xx_share")),
-    LoadMetric("received_kb_s", "received", "kB/s", 0, "higher", _rate("received_kb")),
-    *(LoadMetric(name, name.replace("_", "."), "ms", 1, "lower", _percentile(p)) for name, p in PERCENTILES.items()),
-    LoadMetric("max", "max", "ms", 1, "lower", _percentile(100.0)),
+    Metric("rps", "requests", "/s", 1, "higher", _rate("rps")),
+    Metric("failed", "failed", "%", 2, "lower", _rate("failed_share")),
+    Metric("non_2xx", "not 2xx", "%", 2, "lower", _rate("non_2xx_share")),
+    Metric("received_kb_s", "received", "kB/s", 0, "higher", _rate("received_kb")),
+    *(Metric(name, name.replace("_", "."), "ms", 1, "lower", _percentile(p)) for name, p in PERCENTILES.items()),
+    Metric("max", "max", "ms", 1, "lower", _percentile(100.0)),
 )

@@ -5,11 +5,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from loadtop.model import Process, Role
 from loadtop.model.server import ServerReading
-from loadtop.rates.server import ServerRates
 
 R = TypeVar("R", bound=ServerReading)
 
@@ -46,15 +45,13 @@ class CoreShares:
 
 @dataclass(frozen=True, slots=True)
 class PagingRates:
-    """Per second: swap traffic in kB, major faults, pages of direct reclaim, refaults, OOM kills."""
+    """Per second: swap traffic in kB, major faults, pages of direct reclaim, refaults."""
 
     swap_in_kb: float | None
     swap_out_kb: float | None
     major_faults: float | None
     direct_reclaimed_pages: float | None
-    allocation_stalls: float | None
     refaults_pages: float | None
-    oom_kills: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +96,13 @@ class NetworkRates:
 
 @dataclass(frozen=True, slots=True)
 class TcpRates:
-    """Per second; ``time_wait``, ``in_use`` and ``established`` are gauges."""
+    """Per second; ``time_wait`` is a gauge."""
 
     listen_overflows: float | None
     listen_drops: float | None
     retransmits: float | None
     passive_opens: float | None
-    active_opens: float | None
     time_wait: int | None
-    in_use: int | None
-    established: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +133,23 @@ class GroupRates:
 
 @dataclass(frozen=True, slots=True)
 class CgroupRates:
-    """The web server's control group: percent of its periods that were throttled, how long in all (ms per second),
-    hits of its memory limit per second, and its own stalls."""
+    """The web server's control group: percent of its periods that were throttled, how long in all (ms per second), and
+    its own stalls."""
 
     throttled: float | None
     throttled_ms: float | None
-    memory_failures: float | None
     pressure: PressureShares | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRates(Generic[R]):
+    """A reading, and the rates of its counters per second by the name of their field.
+
+    A rate is ``None`` in the first reading, after a restart of the server, and where a counter fell.
+    """
+
+    reading: R
+    per_second: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,5 +210,4 @@ class LoadRates:
     failed_share: float | None
     non_2xx_share: float | None
     received_kb: float | None
-    sent_kb: float | None
     generator: GeneratorRates | None

@@ -8,8 +8,7 @@ from loadtop.diagnosis.verdict import Verdict
 from loadtop.model import HostSample
 from loadtop.model.server import ServerKind, ServerReading
 from loadtop.rates.metrics import HostMetric
-from loadtop.rates.records import HostRates
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import HostRates, ServerRates
 from loadtop.servers.checks import Checks
 from loadtop.servers.report import Report
 from loadtop.servers.workers import Workers

@@ -6,8 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from loadtop.i18n import Translatable
 from loadtop.model.server import ServerReading
-from loadtop.rates.records import HostRates
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import HostRates, ServerRates
 
 R = TypeVar("R", bound=ServerReading)
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from loadtop.i18n import Translatable
 from loadtop.model import Process
 from loadtop.model.server import ServerReading
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 
 R = TypeVar("R", bound=ServerReading)
 

@@ -13,7 +13,7 @@ from loadtop.model import Frame, HostState
 from loadtop.model.server import ServerReading
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.record import ApacheStatus
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import cpu_then_swap, stale

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.model import CpuTimes, Disk, Failures, LoadState, Network, Pressure
-from loadtop.rates.compute import cpu_shares, host_rates, load_rates, pressure_shares
-from loadtop.rates.server import ServerRates, server_rates
+from loadtop.rates.compute import cpu_shares, host_rates, load_rates, pressure_shares, server_rates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import mean_duration_ms
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import KINDS

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from loadtop.i18n import Translatable, tr
 from loadtop.rates.measured import HostView
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import APACHE, mean_duration_ms
 from loadtop.servers.apache.record import GROUP, ApacheStatus
 from tui.drawing.bars import gauge

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.i18n import tr
 from loadtop.rates.measured import HostView
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.haproxy.record import HaproxyProxy
 from tui.drawing.line import Line, Role, Span, line

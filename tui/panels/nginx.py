@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.i18n import tr
 from loadtop.rates.measured import HostView
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.nginx.verdict import dropped

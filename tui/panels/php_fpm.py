@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.i18n import Translatable, duration, tr
 from loadtop.rates.measured import HostView
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
 from tui.drawing.bars import gauge

@@ -5,7 +5,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from loadtop.model import State
 from loadtop.model.server import ServerReading
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import AnyKind
 from tui.drawing.line import Line, Role, Span, line
 from tui.state.view import View

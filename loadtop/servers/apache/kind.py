@@ -7,9 +7,8 @@ from loadtop.diagnosis.memory import NAME as MEMORY
 from loadtop.diagnosis.memory_room import worker_room
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.metrics import HostMetric
-from loadtop.rates.records import GroupRates
-from loadtop.rates.server import ServerRates
+from loadtop.rates.metrics import Metric
+from loadtop.rates.records import GroupRates, ServerRates
 from loadtop.servers.apache.checks import CHECKS
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 from loadtop.servers.apache.report import REPORT
@@ -65,14 +64,14 @@ APACHE = Kind(
     record=ApacheStatus,
     option=StatusOption("mod_status page, fetched from its host", "http://HOST/server-status", r"https?://.+"),
     metrics=(
-        HostMetric("httpd.processes", "httpd processes", "", 0, "neither", _processes(lambda group: group.processes)),
-        HostMetric("httpd.running", "httpd running", "", 0, "neither", _processes(lambda group: group.running)),
-        HostMetric("httpd.threads", "httpd threads", "", 0, "neither", _processes(lambda group: group.threads)),
-        HostMetric("httpd.cpu_pct", "httpd CPU", "% of a core", 0, "neither", _processes(lambda group: group.cpu)),
-        HostMetric("apache.busy", "busy workers", "slots", 0, "neither", _first(lambda page: page.reading.busy)),
-        HostMetric("apache.idle", "idle workers", "slots", 0, "neither", _first(lambda page: page.reading.idle)),
-        HostMetric("apache.keepalive", "keep-alive", "slots", 0, "lower", _first(lambda page: page.reading.keepalive)),
-        HostMetric(
+        Metric("httpd.processes", "httpd processes", "", 0, "neither", _processes(lambda group: group.processes)),
+        Metric("httpd.running", "httpd running", "", 0, "neither", _processes(lambda group: group.running)),
+        Metric("httpd.threads", "httpd threads", "", 0, "neither", _processes(lambda group: group.threads)),
+        Metric("httpd.cpu_pct", "httpd CPU", "% of a core", 0, "neither", _processes(lambda group: group.cpu)),
+        Metric("apache.busy", "busy workers", "slots", 0, "neither", _first(lambda page: page.reading.busy)),
+        Metric("apache.idle", "idle workers", "slots", 0, "neither", _first(lambda page: page.reading.idle)),
+        Metric("apache.keepalive", "keep-alive", "slots", 0, "lower", _first(lambda page: page.reading.keepalive)),
+        Metric(
             "apache.requests_s", "Apache requests", "/s", 1, "higher", _first(lambda page: page.per_second["accesses"])
         ),
     ),

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from loadtop.i18n import Translatable, plain, tr
 from loadtop.i18n.numbers import mean_figure
-from loadtop.rates.records import HostRates
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import HostRates, ServerRates
 from loadtop.servers.apache.record import NAME, ApacheStatus
 from loadtop.servers.report import ChartLine, Json, Report, ReportColumn, ServerChart
 

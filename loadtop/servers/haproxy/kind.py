@@ -6,7 +6,7 @@ from loadtop.diagnosis.forecast import Use
 from loadtop.i18n import Message, listed
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.metrics import HostMetric, sum_known
+from loadtop.rates.metrics import Metric, sum_known
 from loadtop.servers.checks import Checks
 from loadtop.servers.haproxy.record import BACKEND, FRONTEND, GROUP, NAME, HaproxyProxy
 from loadtop.servers.haproxy.report import REPORT
@@ -48,10 +48,8 @@ HAPROXY = Kind(
         r"https?://.+|tcp://[^/]+:\d+/?|(?:unix:(?://)?)?/(?!/).+",
     ),
     metrics=(
-        HostMetric("haproxy.queue", "HAProxy queue", "", 0, "lower", _sum(BACKEND, lambda line: line.queue)),
-        HostMetric(
-            "haproxy.sessions", "HAProxy sessions", "", 0, "neither", _sum(FRONTEND, lambda line: line.sessions)
-        ),
+        Metric("haproxy.queue", "HAProxy queue", "", 0, "lower", _sum(BACKEND, lambda line: line.queue)),
+        Metric("haproxy.sessions", "HAProxy sessions", "", 0, "neither", _sum(FRONTEND, lambda line: line.sessions)),
     ),
     verdicts=(HAPROXY_QUEUE,),
     demands=_demands,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.i18n import plain, tr
 from loadtop.i18n.numbers import mean_figure
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.haproxy.record import BACKEND, FRONTEND, NAME, HaproxyProxy
 from loadtop.servers.report import Json, Report
 

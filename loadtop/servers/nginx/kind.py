@@ -5,8 +5,8 @@ from collections.abc import Callable
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.metrics import HostMetric, sum_known
-from loadtop.rates.server import ServerRates
+from loadtop.rates.metrics import Metric, sum_known
+from loadtop.rates.records import ServerRates
 from loadtop.servers.checks import Checks
 from loadtop.servers.kind import Kind, StatusOption
 from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
@@ -50,12 +50,10 @@ NGINX = Kind(
         r"https?://.+",
     ),
     metrics=(
-        HostMetric("nginx.active", "nginx connections", "", 0, "neither", _sum(lambda each: each.reading.active)),
-        HostMetric("nginx.waiting", "nginx keep-alive", "", 0, "neither", _sum(lambda each: each.reading.waiting)),
-        HostMetric(
-            "nginx.requests_s", "nginx requests", "/s", 1, "higher", _sum(lambda each: each.per_second["requests"])
-        ),
-        HostMetric("nginx.dropped_s", "nginx connections dropped", "/s", 1, "lower", _sum(dropped)),
+        Metric("nginx.active", "nginx connections", "", 0, "neither", _sum(lambda each: each.reading.active)),
+        Metric("nginx.waiting", "nginx keep-alive", "", 0, "neither", _sum(lambda each: each.reading.waiting)),
+        Metric("nginx.requests_s", "nginx requests", "/s", 1, "higher", _sum(lambda each: each.per_second["requests"])),
+        Metric("nginx.dropped_s", "nginx connections dropped", "/s", 1, "lower", _sum(dropped)),
     ),
     verdicts=(NGINX_CONNECTIONS,),
     demands=_demands,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from loadtop.i18n import plain, tr
 from loadtop.i18n.numbers import mean_figure
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.nginx.record import NAME, NginxStatus
 from loadtop.servers.report import Json, Report
 

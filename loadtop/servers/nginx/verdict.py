@@ -7,7 +7,7 @@ from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.i18n import Message, plural, sentences
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.nginx.record import FULL_PCT, NAME, NginxStatus
 
 VERDICT = "nginx-connections"

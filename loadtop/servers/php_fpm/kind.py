@@ -5,8 +5,8 @@ from collections.abc import Callable
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.metrics import HostMetric, sum_known
-from loadtop.rates.server import ServerRates
+from loadtop.rates.metrics import Metric, sum_known
+from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Kind, StatusOption
 from loadtop.servers.php_fpm.checks import CHECKS
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
@@ -39,11 +39,9 @@ PHP_FPM = Kind(
         r"https?://.+|(?:fcgi|tcp)://[^/]+:\d+(?:/.*)?|(?:unix|fcgi):(?://)?/(?!/).+",
     ),
     metrics=(
-        HostMetric("fpm.active", "busy php-fpm children", "", 0, "neither", _sum(lambda pool: pool.reading.active)),
-        HostMetric("fpm.listen_queue", "php-fpm queue", "", 0, "lower", _sum(lambda pool: pool.reading.listen_queue)),
-        HostMetric(
-            "fpm.requests_s", "php-fpm requests", "/s", 1, "higher", _sum(lambda pool: pool.per_second["accepted"])
-        ),
+        Metric("fpm.active", "busy php-fpm children", "", 0, "neither", _sum(lambda pool: pool.reading.active)),
+        Metric("fpm.listen_queue", "php-fpm queue", "", 0, "lower", _sum(lambda pool: pool.reading.listen_queue)),
+        Metric("fpm.requests_s", "php-fpm requests", "/s", 1, "higher", _sum(lambda pool: pool.per_second["accepted"])),
     ),
     verdicts=(FPM_WORKERS,),
     demands=_demands,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from loadtop.i18n import plain, tr
 from loadtop.i18n.numbers import figure, mean_figure
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.php_fpm.record import NAME, FpmPool
 from loadtop.servers.report import Json, Report
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from loadtop.model import Process
-from loadtop.rates.server import ServerRates
+from loadtop.rates.records import ServerRates
 from loadtop.servers.php_fpm.record import NAME, FpmPool
 from loadtop.servers.php_fpm.verdict import FPM_WORKERS
 from loadtop.servers.workers import WorkerPool, Workers, pool_memory
