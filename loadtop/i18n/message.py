@@ -19,27 +19,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Self, TypeAlias
+from typing import TypeAlias
 
 from loadtop.i18n.language import translate
 from loadtop.i18n.terminal import plain
-
-__all__ = [
-    "Message",
-    "MessageError",
-    "Parameter",
-    "Text",
-    "Translatable",
-    "TranslatableEnum",
-    "english",
-    "grouped",
-    "listed",
-    "plural",
-    "rendered",
-    "sentences",
-    "tr",
-    "verbatim",
-]
 
 MAX_DEPTH = 12
 """Messages within messages."""
@@ -85,26 +68,6 @@ class Message:
                 raise ValueError(f"the value of {{{name}}} is too large")
             if isinstance(value, Message | tuple) and self.depth > MAX_DEPTH:
                 raise ValueError("too many messages within each other")
-
-    @classmethod
-    def from_data(cls, data: object) -> Self:
-        """Return the message that :meth:`to_data` gave.
-
-        :raises ValueError: if ``data`` is anything else
-        """
-        import msgspec
-
-        try:
-            return msgspec.convert(data, cls)
-        except (msgspec.ValidationError, RecursionError) as error:
-            raise ValueError(f"not a message: {error}") from None
-
-    def to_data(self) -> dict[str, Any]:
-        """Return the message as dictionaries, lists, strings and numbers."""
-        import msgspec
-
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        return data
 
     @property
     def depth(self) -> int:

@@ -21,23 +21,26 @@ from loadtop.model.machine import (
     LOADTOP,
     OTHER,
     USER_HZ,
+    Cause,
     CgroupLimits,
     Core,
     Cpu,
     CpuTimes,
     Disk,
     HostFacts,
+    HostSample,
     Listener,
     Memory,
     Network,
+    Outcome,
     Paging,
     Pressure,
     Process,
     Scheduler,
+    State,
     Swap,
     Tcp,
 )
-from loadtop.model.sample import Cause, HostSample, Outcome, State
 from loadtop.model.server import Role, ServerKind, ServerReading
 
 __all__ = [

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from loadtop.i18n import Text, Translatable
 from loadtop.model.load import LoadSample
-from loadtop.model.sample import HostSample
+from loadtop.model.machine import HostSample
 
 ROLES: tuple[Translatable, ...] = ("target", "generator", "target+generator", "other")
 

@@ -6,6 +6,7 @@ tables and exports follow from these declarations.
 
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from loadtop.i18n.message import Text
@@ -52,28 +53,22 @@ class Column:
     json: str
 
 
-def _declared(measure: Measure, json: str, default: dict[str, Any]) -> Any:
+def _declared(measure: Measure, json: str = "", **default: Any) -> Any:
+    """A field of a reading; ``json`` is its name in JSON, where that is another one."""
     return field(metadata={"measure": measure, "json": json}, **default)
 
 
-def label(json: str = "", **default: Any) -> Any:
-    """A field that says which server it is, or how it is set up."""
-    return _declared(Measure.LABEL, json, default)
+label = partial(_declared, Measure.LABEL)
+"""A field that says which server it is, or how it is set up."""
 
+limit = partial(_declared, Measure.LIMIT)
+"""A configured limit; ``None`` where the configuration cannot be read."""
 
-def limit(json: str = "", **default: Any) -> Any:
-    """A configured limit; ``None`` where the configuration cannot be read."""
-    return _declared(Measure.LIMIT, json, default)
+gauge = partial(_declared, Measure.GAUGE)
+"""A value at the moment of the reading."""
 
-
-def gauge(json: str = "", **default: Any) -> Any:
-    """A value at the moment of the reading."""
-    return _declared(Measure.GAUGE, json, default)
-
-
-def counter(json: str, **default: Any) -> Any:
-    """A count since the server started; ``json`` names its rate per second."""
-    return _declared(Measure.COUNTER, json, default)
+counter = partial(_declared, Measure.COUNTER)
+"""A count since the server started; its name in JSON is that of its rate per second."""
 
 
 @dataclass(frozen=True, slots=True)
