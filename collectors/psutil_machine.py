@@ -1,6 +1,7 @@
 """This machine where there is no /proc (macOS, FreeBSD): what psutil reports."""
 
 import asyncio
+import contextlib
 import os
 import platform
 import socket
@@ -8,23 +9,20 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import psutil
 
-from collectors import host_names
 from collectors.errors import AbsentError
 from collectors.kind import Kind
-from collectors.linux.process_table import BUSIEST, group_of
+from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Outcomes
-from collectors.reading import Missing, Wanted
+from collectors.reading import Missing, ProcessStat, Reading, Wanted
 from collectors.transport import sockets
 from collectors.transport.http import StatusClient
+from collectors.transport.local import text_of
 from loadtop.i18n import Message
 from loadtop.model import (
-    LOADTOP,
-    OTHER,
     USER_HZ,
     Core,
     Cpu,
@@ -35,7 +33,6 @@ from loadtop.model import (
     Memory,
     Network,
     Paging,
-    Process,
     Scheduler,
     Swap,
 )
@@ -61,36 +58,27 @@ class PsutilMachine:
     def __init__(
         self, kinds: Sequence[Kind], *, own: Callable[[], Iterable[int]] | None = None, verify: bool = True
     ) -> None:
-        self._kinds = kinds
         self._own = own
         self._client = StatusClient(verify=verify)
         self.fetch, self.ask = self._client.get, sockets.exchange
         self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
-        self._ticks: dict[tuple[int, int], int] = {}
-        self._parents: dict[int, tuple[int, str]] = {}
+        self._table = ProcessTable(kinds)
+        self.servers, self.tested, self.set_aside = self._table.roots, self._table.tested, self._table.set_aside
+        self._page_kb = os.sysconf("SC_PAGE_SIZE") // 1024
         self._facts: HostFacts | None = None
-        self._aside: frozenset[int] = frozenset()
 
     async def sample(self) -> HostSample:
         own = frozenset((os.getpid(), *(self._own() if self._own else ())))
-        return await asyncio.get_running_loop().run_in_executor(self._reader, self._sample, own)
-
-    def servers(self, group: str) -> tuple[int, ...]:
-        members = {pid: parent for pid, (parent, of) in self._parents.items() if of == group}
-        return tuple(pid for pid, parent in members.items() if parent not in members)
-
-    def tested(self, group: str) -> tuple[int, ...]:
-        return tuple(pid for pid in self.servers(group) if pid not in self._aside)
-
-    def set_aside(self, pids: frozenset[int]) -> None:
-        self._aside = pids
+        sample, stats = await asyncio.get_running_loop().run_in_executor(self._reader, self._sample)
+        reading = Reading(sample.at, {}, self._page_kb, stats, frozenset(stats), own=own)
+        return replace(sample, processes=self._table.update(reading))
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         return await asyncio.get_running_loop().run_in_executor(self._reader, _listening, pid)
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._reader, lambda: {file.path: _text(file) for file in files})
+        return await loop.run_in_executor(self._reader, lambda: {file.path: text_of(file) for file in files})
 
     def follow(self, path: str) -> None:
         """Nothing is read from files here with every sample."""
@@ -102,7 +90,7 @@ class PsutilMachine:
         await self._client.close()
         self._reader.shutdown(wait=False, cancel_futures=True)
 
-    def _sample(self, own: frozenset[int]) -> HostSample:
+    def _sample(self) -> tuple[HostSample, Mapping[int, ProcessStat]]:
         began = time.perf_counter()
         at = time.monotonic()  # the uptime on all of these systems, which no change of the wall clock moves
         run = Outcomes()
@@ -116,9 +104,9 @@ class PsutilMachine:
                 kernel=platform.release(),
                 cores=psutil.cpu_count() or 1,
                 memory_kb=memory.total_kb if memory else None,
-                page_kb=os.sysconf("SC_PAGE_SIZE") // 1024,
+                page_kb=self._page_kb,
             )
-        return HostSample(
+        sample = HostSample(
             host="",
             at=at,
             facts=self._facts,
@@ -131,44 +119,26 @@ class PsutilMachine:
             disks=run.collect("disks", _disks),
             networks=run.collect("networks", _networks),
             tcp=run.collect("tcp", lambda: _none(Message("psutil does not report TCP counters"))),
-            processes=run.collect("processes", lambda: self._processes(own)),
-            outcomes=tuple(run.found),
-            took_s=round(time.perf_counter() - began, 6),
         )
+        stats = run.collect("processes", self._stats) or {}
+        return replace(sample, outcomes=tuple(run.found), took_s=round(time.perf_counter() - began, 6)), stats
 
-    def _processes(self, own: frozenset[int]) -> tuple[Process, ...]:
-        rows: list[Process] = []
-        parents: dict[int, int] = {}
+    def _stats(self) -> Mapping[int, ProcessStat]:
+        found: dict[int, ProcessStat] = {}
         for process in psutil.process_iter():
-            try:
-                row, parents[process.pid] = _process(process, self._kinds)
-            except psutil.Error:
-                continue  # it ended, or may not be looked at
-            rows.append(row)
-        rows = [
-            replace(row, group=LOADTOP) if row.group == OTHER and _descends_from(own, row.pid, parents) else row
-            for row in rows
-        ]
-        self._parents = {row.pid: (parents[row.pid], row.group) for row in rows}
-        rows = [replace(row, group=OTHER) if _descends_from(self._aside, row.pid, parents) else row for row in rows]
-        used = {row.pid: row.cpu_ticks - self._ticks.get((row.pid, row.started_ticks), row.cpu_ticks) for row in rows}
-        self._ticks = {(row.pid, row.started_ticks): row.cpu_ticks for row in rows}
-        busy = sorted((row for row in rows if row.group == OTHER and used[row.pid] > 0), key=lambda row: -used[row.pid])
-        return tuple(row for row in rows if row.group != OTHER) + tuple(busy[:BUSIEST])
-
-
-def _text(wanted: Wanted) -> str | Missing:
-    """A file, or the entries of a directory, one a line; addresses of a name."""
-    if name := host_names.name_of(wanted.path):
-        return host_names.resolved_here(name)
-    path = Path(wanted.path)
-    try:
-        if wanted.path.endswith("/"):
-            return "".join(f"{entry}\n" for entry in sorted(path.iterdir()))
-        with path.open("rb") as file:
-            return file.read(wanted.limit).decode("utf-8", "replace")
-    except OSError as error:
-        return Missing((error.strerror or type(error).__name__).lower())
+            with contextlib.suppress(psutil.Error), process.oneshot():  # it ended, or may not be looked at
+                times = process.cpu_times()
+                found[process.pid] = ProcessStat(
+                    pid=process.pid,
+                    name=process.name(),
+                    state=_STATES.get(process.status(), "?"),
+                    parent=process.ppid(),
+                    threads=process.num_threads(),
+                    cpu_ticks=round((times.user + times.system) * USER_HZ),
+                    started_ticks=round(process.create_time() * USER_HZ),
+                    rss_pages=process.memory_info().rss // 1024 // self._page_kb,
+                )
+        return found
 
 
 def _none(reason: Message) -> Any:
@@ -244,33 +214,6 @@ def _networks() -> tuple[Network, ...]:
         )
         for name, net in psutil.net_io_counters(pernic=True).items()
     )
-
-
-def _process(process: psutil.Process, kinds: Sequence[Kind]) -> tuple[Process, int]:
-    with process.oneshot():
-        name = process.name()
-        times = process.cpu_times()
-        return Process(
-            pid=process.pid,
-            name=name,
-            group=group_of(kinds, name) or OTHER,
-            state=_STATES.get(process.status(), "?"),
-            threads=process.num_threads(),
-            cpu_ticks=round((times.user + times.system) * USER_HZ),
-            started_ticks=round(process.create_time() * USER_HZ),
-            rss_kb=process.memory_info().rss // 1024,
-        ), process.ppid()
-
-
-def _descends_from(pids: frozenset[int], pid: int, parents: dict[int, int]) -> bool:
-    """Whether a process is one of ``pids``, or was started by one of them, directly or not."""
-    for _ in range(64):
-        if not pids or pid not in parents:
-            break
-        if pid in pids:
-            return True
-        pid = parents[pid]
-    return False
 
 
 def _listening(pid: int) -> tuple[Endpoint, ...]:

@@ -65,6 +65,20 @@ def lines_of(text: str | Missing | None) -> list[str]:
     return text.splitlines() if isinstance(text, str) else []
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessStat:
+    """The fields wanted of one ``stat``: ticks since boot, resident memory in pages."""
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    threads: int
+    cpu_ticks: int
+    started_ticks: int
+    rss_pages: int
+
+
 class Texts(Protocol):
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         """The texts of files now, by path. Raises :class:`~collectors.errors.TransportError`."""
@@ -75,14 +89,14 @@ class Texts(Protocol):
 class Reading:
     """What was read at ``at``, the machine's own uptime in seconds (on Linux that of CLOCK_BOOTTIME).
 
-    ``processes`` maps a pid to the text of its ``stat``, ``pss`` to that of its ``smaps_rollup``; ``pids`` are all that
-    exist. ``own`` are processes of loadtop itself: they and their descendants are the generator's. ``seconds`` is the
-    time that each file took where the transport can tell."""
+    ``processes`` maps a pid to its ``stat`` (a text, or what it tells), ``pss`` to the text of its ``smaps_rollup``;
+    ``pids`` are all that exist. ``own`` are processes of loadtop itself: they and their descendants are the
+    generator's. ``seconds`` is the time that each file took where the transport can tell."""
 
     at: float
     files: Mapping[str, str | Missing]
     page_kb: int = 4
-    processes: Mapping[int, str] | Missing = Missing("not asked for")
+    processes: Mapping[int, str | ProcessStat] | Missing = Missing("not asked for")
     pids: frozenset[int] = frozenset()
     pss: Mapping[int, str | Missing] = field(default_factory=dict[int, str | Missing])
     own: frozenset[int] = frozenset()

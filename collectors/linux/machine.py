@@ -6,22 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from collectors.errors import ParseError
 from collectors.kind import Kind
-from collectors.linux import cpu, disks, facts, load, memory, networks, paging, pressure, tcp
+from collectors.linux import cpu, disks, facts, memory, networks, pressure, tcp
 from collectors.linux.cgroup import CgroupCollector
-from collectors.linux.process_table import ProcessTable
+from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Outcomes
 from collectors.reading import Missing, Reading, Request, Transport, Wanted, lines_of
 from loadtop.model import HostFacts, HostSample, Role
 
-_STATS = "/proc/PID/stat"
 _ALWAYS = (
     *cpu.FILES,
-    *paging.FILES,
+    *cpu.LOAD_FILES,
+    *memory.FILES,
+    *memory.PAGING_FILES,
     *disks.FILES,
     *networks.FILES,
     *pressure.FILES,
-    *memory.FILES,
-    Wanted(load.LOADAVG),
     *tcp.COUNTERS,
     Wanted(tcp.LISTENERS),
 )
@@ -38,10 +37,11 @@ class LinuxMachine:
         self._transport = transport
         self.fetch, self.ask, self.close = transport.fetch, transport.ask, transport.close
         self._table = ProcessTable(kinds)
+        self.servers, self.tested, self.set_aside = self._table.roots, self._table.tested, self._table.set_aside
         self._web = [kind.group for kind in kinds if kind.role is Role.WEB]
         self._cgroup = CgroupCollector()
         self._facts: HostFacts | None = None
-        self._link_mbit: dict[str, int | None] = {}
+        self._speeds: dict[str, int | None] = {}
         self._blocks: frozenset[str] | None = None
         self._interfaces: frozenset[str] = frozenset()
         self._slow_in = 0
@@ -55,15 +55,6 @@ class LinuxMachine:
         async with self._reading:
             reading = await self._transport.read(request)
         return self._parse(reading, began)
-
-    def servers(self, group: str) -> tuple[int, ...]:
-        return self._table.roots(group)
-
-    def tested(self, group: str) -> tuple[int, ...]:
-        return tuple(pid for pid in self._table.roots(group) if pid not in self._table.aside)
-
-    def set_aside(self, pids: frozenset[int]) -> None:
-        self._table.set_aside(pids)
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         links = f"/proc/{pid}/fd/"
@@ -109,23 +100,21 @@ class LinuxMachine:
             at=reading.at,
             cpu=(processor := run.collect("cpu", lambda: cpu.parse(text(cpu.STAT)), cpu.FILES)),
             scheduler=run.collect(
-                "scheduler",
-                lambda: load.parse(text(load.LOADAVG), optional(cpu.STAT)),
-                (Wanted(load.LOADAVG),),
+                "scheduler", lambda: cpu.parse_load(text(cpu.LOADAVG), optional(cpu.STAT)), cpu.LOAD_FILES
             ),
             memory=(gauges := run.collect("memory", lambda: memory.parse(text(memory.MEMINFO)), memory.FILES)),
             swap=run.collect("swap", lambda: memory.parse_swap(text(memory.MEMINFO))),
-            paging=run.collect("paging", lambda: paging.parse(text(paging.VMSTAT), reading.page_kb), paging.FILES),
+            paging=run.collect(
+                "paging", lambda: memory.parse_paging(text(memory.VMSTAT), reading.page_kb), memory.PAGING_FILES
+            ),
             pressure=run.collect("pressure", lambda: pressure.collect(reading), pressure.FILES),
             disks=run.collect(
                 "disks", lambda: disks.parse(text(disks.DISKSTATS), optional(disks.SWAPS), self._blocks), disks.FILES
             ),
-            networks=run.collect(
-                "networks", lambda: networks.parse(text(networks.DEV), self._link_mbit), networks.FILES
-            ),
+            networks=run.collect("networks", lambda: networks.parse(text(networks.DEV), self._speeds), networks.FILES),
             tcp=run.collect("tcp", lambda: tcp.collect(reading), (*tcp.COUNTERS, *tcp.TABLES)),
             processes=run.collect(
-                "processes", lambda: self._table.update(reading), (Wanted(_STATS),), self._table.lacks
+                "processes", lambda: self._table.update(reading), (Wanted("/proc/PID/stat"),), self._table.lacks
             ),
             cgroup=run.collect("cgroup", lambda: self._cgroup.collect(reading)),
             outcomes=tuple(run.found),
@@ -146,4 +135,4 @@ class LinuxMachine:
             return
         self._slow_in = SLOW_EVERY
         self._blocks = None if isinstance(blocks, Missing) else disks.parse_blocks(blocks)
-        self._link_mbit = networks.speeds(reading, self._interfaces)
+        self._speeds = networks.speeds(reading, self._interfaces)

@@ -1,27 +1,26 @@
-"""Processes from /proc/PID/stat, and their proportional memory from /proc/PID/smaps_rollup.
+"""Processes from /proc/PID/stat: what each tells, which are worth a row, and which must be read how often. No I/O here.
 
 Source: Linux, Documentation/filesystems/proc.rst, table 1-4. A name can contain spaces, parentheses and newlines: the
-fields begin after the last ``)``. ``stat`` alone tells state, threads, time and resident pages in one cheap read.
+fields begin after the last ``)``. Servers and the generator's own are read every time, others every time while they use
+the processor, and sleeping others in turn: to read all would be the dearest part of a sample. Proportional memory
+(``smaps_rollup``) makes the kernel walk all page tables of a process (0.1 to 0.3 ms with PHP in a web server): a sample
+reads :data:`PSS_FIRST` that were never read and :data:`PSS_AGAIN` of the oldest values, and the last value is kept.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from collectors.errors import ParseError
+from collectors.errors import AbsentError, ParseError
+from collectors.kind import Kind
 from collectors.parsing import complete_lines, count, row
+from collectors.reading import NO_FILE, NOT_PERMITTED, Missing, ProcessStat, Reading
+from loadtop.i18n import Message
+from loadtop.model import LOADTOP, OTHER, Cause, Process, Role
 
-
-@dataclass(frozen=True, slots=True)
-class ProcessStat:
-    """The fields wanted of one ``stat``: ticks since boot, resident memory in pages."""
-
-    pid: int
-    name: str
-    state: str
-    parent: int
-    threads: int
-    cpu_ticks: int
-    started_ticks: int
-    rss_pages: int
+BUSIEST = 5
+PSS_FIRST = 8
+PSS_AGAIN = 1
+PSS_EVERY = 15
 
 
 def parse_stat(stat: str) -> ProcessStat:
@@ -48,3 +47,193 @@ def parse_pss(smaps_rollup: str) -> int | None:
             words = line[4:].split()
             return count(words[0] if words else "", "Pss in smaps_rollup")
     raise ParseError("smaps_rollup has no Pss")
+
+
+@dataclass(slots=True)
+class _Known:
+    """The newest of one process: ``source`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
+    ``ticks_s`` its processor time per second between its last two readings, ``row`` what is reported of it until
+    something of that changes."""
+
+    source: str | ProcessStat
+    stat: ProcessStat
+    at: float
+    group: str = OTHER
+    counted: str = OTHER
+    ticks_s: float | None = None
+    pss_kb: int | None = None
+    pss_asked: int = 0
+    row: Process | None = None
+
+    def renew(self, source: str | ProcessStat, stat: ProcessStat, at: float) -> None:
+        passed = at - self.at
+        self.ticks_s = (stat.cpu_ticks - self.stat.cpu_ticks) / passed if passed > 0 else 0.0
+        self.source, self.stat, self.at, self.row = source, stat, at, None
+
+
+class ProcessTable:
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self._kinds = kinds
+        self._weighed = [kind.group for kind in kinds if kind.role is not Role.PROXY]
+        self._known: dict[int, _Known] = {}
+        self._members: dict[str, tuple[_Known, ...]] = {}
+        self._roots: dict[str, tuple[int, ...]] = {}
+        self._turn = 0
+        self._pss_refused = ""
+        self._others_hidden = False
+        self._aside: frozenset[int] = frozenset()
+
+    def tested(self, group: str) -> tuple[int, ...]:
+        """As :meth:`roots`, without those that were set aside."""
+        return tuple(pid for pid in self.roots(group) if pid not in self._aside)
+
+    def set_aside(self, pids: frozenset[int]) -> None:
+        """Give the first processes of servers that are not under test: they and what they started count as others."""
+        self._aside = pids
+        self._count()
+
+    def asleep(self) -> frozenset[int]:
+        """Others that slept when last looked at."""
+        return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted == OTHER)
+
+    def want_pss(self) -> tuple[int, ...]:
+        """Processes whose proportional memory is to be read next: those never asked for, then the oldest values."""
+        members = [known for group in self._weighed for known in self._of(group) if known.counted == group]
+        first = [known for known in members if not known.pss_asked][:PSS_FIRST]
+        due = [known for known in members if known.pss_asked and self._turn - known.pss_asked >= PSS_EVERY]
+        again = sorted(due, key=lambda known: (known.pss_asked, known.stat.pid))[:PSS_AGAIN]
+        for known in (*first, *again):
+            known.pss_asked = self._turn
+        return tuple(known.stat.pid for known in (*first, *again))
+
+    def update(self, reading: Reading) -> tuple[Process, ...]:
+        """The rows after a reading: servers, the generator's own, and the busiest others. Kernel threads count too."""
+        sources = reading.processes
+        if isinstance(sources, Missing):
+            raise AbsentError(sources.message)
+        self._turn += 1
+        self._others_hidden = bool(reading.pids) and 1 not in reading.pids
+        self._learn(sources, reading)
+        self._learn_pss(reading.pss)
+        read = [known for known in self._known.values() if known.at == reading.at]
+        if sources and not read:
+            raise ParseError("no stat of any process could be understood")
+        busy = [known for known in read if known.ticks_s and known.counted == OTHER]
+        busy.sort(key=lambda known: known.ticks_s or 0.0, reverse=True)
+        told = [known for known in read if known.counted != OTHER] + busy[:BUSIEST]
+        return tuple([_row(known, reading.page_kb) for known in told])
+
+    def lacks(self) -> tuple[Message | None, Cause | None]:
+        if self._others_hidden:
+            reason = Message("processes of other users are hidden here (hidepid): read as root to see them")
+            return reason, Cause.ROOT
+        if self._pss_refused == NOT_PERMITTED:
+            return Message("proportional memory of the servers' processes may be read by root only"), Cause.ROOT
+        if self._pss_refused == NO_FILE:
+            return Message("no smaps_rollup, so no proportional memory: the kernel is older than 4.14"), None
+        return None, None
+
+    def roots(self, group: str) -> tuple[int, ...]:
+        """Those of a group whose parent is not of it: one for each running server."""
+        if group not in self._roots:
+            parents = {known.stat.pid: known.stat.parent for known in self._of(group)}
+            self._roots[group] = tuple(pid for pid, parent in parents.items() if parent not in parents)
+        return self._roots[group]
+
+    def _of(self, group: str) -> tuple[_Known, ...]:
+        if group not in self._members:
+            self._members[group] = tuple(known for known in self._known.values() if known.group == group)
+        return self._members[group]
+
+    def _counted(self, known: _Known) -> str:
+        """The group that a process counts in: its own, unless its server is set aside."""
+        for _ in range(64):
+            if known.stat.pid in self._aside:
+                return OTHER
+            parent = self._known.get(known.stat.parent)
+            if parent is None or parent.group != known.group:
+                break
+            known = parent
+        return known.group
+
+    def _count(self) -> None:
+        for known in self._known.values():
+            known.counted = self._counted(known) if self._aside else known.group
+
+    def _learn(self, sources: Mapping[int, str | ProcessStat], reading: Reading) -> None:
+        ended = self._known.keys() - reading.pids
+        for pid in ended:
+            del self._known[pid]
+        fresh: list[_Known] = []
+        moved = False
+        for pid, source in sources.items():
+            same = self._known.get(pid)
+            if same is not None and same.source == source:
+                same.ticks_s = 0.0
+                same.at = reading.at
+                continue
+            try:
+                stat = parse_stat(source) if isinstance(source, str) else source
+            except ParseError:
+                continue  # it ended while it was read: the rest of the table is as good as without it
+            known = self._known.get(stat.pid)
+            if known is None or known.stat.started_ticks != stat.started_ticks or known.stat.name != stat.name:
+                fresh.append(_Known(source, stat, reading.at))
+                self._known[stat.pid] = fresh[-1]
+            else:
+                moved = moved or known.stat.parent != stat.parent
+                known.renew(source, stat, reading.at)
+        for known in fresh:  # when all are known, so that each finds its parents
+            known.group = known.counted = group_of(self._kinds, known.stat.name) or self._own_or_other(
+                known.stat, reading.own
+            )
+        if ended or fresh or moved:
+            self._members.clear()
+            self._roots.clear()
+            if self._aside:
+                self._count()
+
+    def _learn_pss(self, texts: Mapping[int, str | Missing]) -> None:
+        for pid, text in texts.items():
+            known = self._known.get(pid)
+            if known is None:
+                continue
+            known.row = None
+            try:
+                known.pss_kb = None if isinstance(text, Missing) else parse_pss(text)
+            except ParseError:
+                known.pss_kb = None
+            self._pss_refused = text.reason if isinstance(text, Missing) else ""
+
+    def _own_or_other(self, stat: ProcessStat, own: frozenset[int]) -> str:
+        """Whether a process is loadtop's: one of ``own`` or a descendant. A server that loadtop started is a server."""
+        pid, parent = stat.pid, stat.parent
+        for _ in range(64):
+            if pid in own:
+                return LOADTOP
+            known = self._known.get(parent)
+            if known is None:
+                return LOADTOP if parent in own else OTHER
+            pid, parent = known.stat.pid, known.stat.parent
+        return OTHER
+
+
+def group_of(kinds: Sequence[Kind], name: str) -> str | None:
+    return next((kind.group for kind in kinds if kind.processes.fullmatch(name)), None)
+
+
+def _row(known: _Known, page_kb: int) -> Process:
+    if known.row is None or known.row.group != known.counted:
+        stat = known.stat
+        known.row = Process(
+            pid=stat.pid,
+            name=stat.name,
+            group=known.counted,
+            state=stat.state,
+            threads=stat.threads,
+            cpu_ticks=stat.cpu_ticks,
+            started_ticks=stat.started_ticks,
+            rss_kb=stat.rss_pages * page_kb,
+            pss_kb=known.pss_kb,
+        )
+    return known.row

@@ -107,7 +107,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         try:
             self._configs, unknown = await configuration.pools_of(self.machine, servers)
             if any(config.address.startswith("/") for config in self._configs):
-                self.machine.follow(unix_sockets.TABLE)
+                self.machine.follow(unix_sockets.WANTED.path)
             if self.find:
                 await self._follow(self._configs or await self._guessed(servers))
         except TransportError as error:
@@ -147,9 +147,9 @@ class FpmCollector(ServerCollector[FpmPool]):
         for pid in near:
             addresses |= {f"127.0.0.1:{found.port}": None for found in await self.machine.listening(pid)}
         if near:
-            text = (await self.machine.texts((unix_sockets.WANTED,)))[unix_sockets.TABLE]
+            text = (await self.machine.texts((unix_sockets.WANTED,)))[unix_sockets.WANTED.path]
             addresses |= {path: None for path in unix_sockets.queues(text) if "fpm" in path and path.startswith("/")}
-            self.machine.follow(unix_sockets.TABLE)
+            self.machine.follow(unix_sockets.WANTED.path)
         found: list[PoolConfig] = []
         for address in addresses:
             for path in status.STATUS_PATHS:
@@ -198,7 +198,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         """Accept queues as the kernel has them, by address; a TCP port stands for every address of it."""
         listeners = sample.tcp.listeners if sample.tcp is not None else ()
         queues = {f":{listener.port}": listener.queue for listener in listeners}
-        return queues | unix_sockets.queues(self.machine.followed(unix_sockets.TABLE))
+        return queues | dict(unix_sockets.queues(self.machine.followed(unix_sockets.WANTED.path)))
 
 
 def _url(config: PoolConfig) -> str:

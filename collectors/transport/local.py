@@ -95,45 +95,51 @@ class LocalTransport:
         for pid in pids:
             if pid in request.asleep and (pid + self._turn) % IDLE_EVERY:
                 continue
-            text = self._file(f"{self._root}/proc/{pid}/stat", _STAT_BYTES, once=True)
+            text = _file(f"{self._root}/proc/{pid}/stat", _STAT_BYTES, once=True)
             if isinstance(text, str):
                 texts[pid] = text
         seconds["/proc/PID/stat"] = time.perf_counter() - before
         return Reading(at, files, self._page_kb, texts, pids, pss, own, seconds)
 
     def _text(self, wanted: Wanted) -> str | Missing:
-        if wanted.path == LISTENERS and not self._root:
-            try:
-                return sock_diag.listeners()
-            except OSError as error:
-                return _missing(error)
-        if wanted.path.startswith("@"):
-            name = host_names.name_of(wanted.path)
-            return host_names.resolved_here(name) if name and not self._root else Missing("not made here")
-        path = self._root + wanted.path
-        return _links(path) if path.endswith("/") else self._file(path, wanted.limit)
-
-    def _file(self, path: str, limit: int, *, once: bool = False) -> str | Missing:
-        """The text of a file. ``once``: one read, which is all for what fits into a page."""
+        if wanted.path != LISTENERS or self._root:
+            return text_of(wanted, self._root)
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            return sock_diag.listeners()
         except OSError as error:
             return _missing(error)
-        try:
-            content = os.read(descriptor, min(limit, _CHUNK))
-            while not once and len(content) < limit:
-                more = os.read(descriptor, min(limit - len(content), _CHUNK))
-                if not more:
-                    break
-                content += more
-        except OSError as error:
-            return _missing(error)
-        finally:
-            os.close(descriptor)
-        return content.decode("utf-8", "replace")
 
     def _read_pss(self, pids: tuple[int, ...]) -> dict[int, str | Missing]:
-        return {pid: self._file(f"{self._root}/proc/{pid}/smaps_rollup", _STAT_BYTES, once=True) for pid in pids}
+        return {pid: _file(f"{self._root}/proc/{pid}/smaps_rollup", _STAT_BYTES, once=True) for pid in pids}
+
+
+def text_of(wanted: Wanted, root: str = "") -> str | Missing:
+    """A file, a directory of links, or addresses of a name."""
+    if wanted.path.startswith("@"):
+        name = host_names.name_of(wanted.path)
+        return host_names.resolved_here(name) if name and not root else Missing("not made here")
+    path = root + wanted.path
+    return _links(path) if path.endswith("/") else _file(path, wanted.limit)
+
+
+def _file(path: str, limit: int, *, once: bool = False) -> str | Missing:
+    """The text of a file. ``once``: one read, which is all for what fits into a page."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        return _missing(error)
+    try:
+        content = os.read(descriptor, min(limit, _CHUNK))
+        while not once and len(content) < limit:
+            more = os.read(descriptor, min(limit - len(content), _CHUNK))
+            if not more:
+                break
+            content += more
+    except OSError as error:
+        return _missing(error)
+    finally:
+        os.close(descriptor)
+    return content.decode("utf-8", "replace")
 
 
 def _links(path: str) -> str | Missing:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collectors.linux import disks, memory, paging, pressure, processes, tcp
+from collectors.linux import disks, memory, pressure, processes, tcp
 from collectors.linux.machine import LinuxMachine
 from collectors.servers import KINDS
 from loadtop.model import HostSample
@@ -29,7 +29,7 @@ def test_disks_and_which_of_them_carry_swap(proc: Proc, version: str) -> None:
 def test_swap_is_used(proc: Proc, version: str) -> None:
     swap = memory.parse_swap(proc(version, "meminfo"))
     assert swap.total_kb == 64508 + 65532 + 49148
-    found = paging.parse(proc(version, "vmstat"), 4)
+    found = memory.parse_paging(proc(version, "vmstat"), 4)
     assert found.swap_out_kb > 0
     assert None not in (found.refaults_anon_pages, found.refaults_file_pages, found.oom_kills)
 

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from collectors.apache import status as apache
 from collectors.errors import ParseError
-from collectors.linux import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
+from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
 from collectors.reading import without_credentials
 
 Parser = Callable[[str], object]
 
 PARSERS: list[tuple[str, Parser, str]] = [
     ("cpu", cpu.parse, "stat"),
-    ("tasks", lambda text: load.parse("0.1 0.2 0.3\n", text), "stat"),
-    ("load", load.parse, "loadavg"),
+    ("tasks", lambda text: cpu.parse_load("0.1 0.2 0.3\n", text), "stat"),
+    ("load", cpu.parse_load, "loadavg"),
     ("memory", memory.parse, "meminfo"),
     ("swap", memory.parse_swap, "meminfo"),
-    ("paging", lambda text: paging.parse(text, 4), "vmstat"),
+    ("paging", lambda text: memory.parse_paging(text, 4), "vmstat"),
     ("pressure", lambda text: pressure.parse(text, text, text, text), "pressure/io"),
     ("disks", disks.parse, "diskstats"),
     ("swaps", disks.parse_swap_devices, "swaps"),

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from collectors.errors import ParseError
-from collectors.linux import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
-from collectors.linux.process_table import group_of
+from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
+from collectors.linux.processes import group_of
+from collectors.reading import ProcessStat
 from collectors.servers import KINDS
 from loadtop.model import CpuTimes, Listener
 
@@ -15,10 +16,10 @@ Proc = Callable[[str, str], str]
 
 def test_every_kernel_is_understood(proc: Proc, kernel: str) -> None:
     assert cpu.parse(proc(kernel, "stat")).cores
-    assert load.parse(proc(kernel, "loadavg"), proc(kernel, "stat")).context_switches
+    assert cpu.parse_load(proc(kernel, "loadavg"), proc(kernel, "stat")).context_switches
     assert memory.parse(proc(kernel, "meminfo")).total_kb
     assert memory.parse_swap(proc(kernel, "meminfo")).total_kb >= 0
-    assert paging.parse(proc(kernel, "vmstat"), 4).major_faults
+    assert memory.parse_paging(proc(kernel, "vmstat"), 4).major_faults
     assert disks.parse(proc(kernel, "diskstats"), proc(kernel, "swaps"))
     assert networks.parse(proc(kernel, "net/dev"))
     assert tcp.parse(*(proc(kernel, f"net/{name}") for name in ("netstat", "snmp", "sockstat"))).out_segments
@@ -43,9 +44,9 @@ def test_core_ids_may_have_gaps() -> None:
 
 def test_running_tasks_come_from_stat_and_else_from_loadavg(proc: Proc) -> None:
     """Without the one that reads."""
-    assert load.parse(proc("4.18", "loadavg")).running == 8
-    assert load.parse("0.1 0.2 0.3 5/100 77\n", proc("4.18", "stat")).running == 8
-    assert load.parse(proc("4.18", "loadavg"), proc("4.18", "stat")).blocked == 4
+    assert cpu.parse_load(proc("4.18", "loadavg")).running == 8
+    assert cpu.parse_load("0.1 0.2 0.3 5/100 77\n", proc("4.18", "stat")).running == 8
+    assert cpu.parse_load(proc("4.18", "loadavg"), proc("4.18", "stat")).blocked == 4
 
 
 def test_available_memory_is_not_guessed(proc: Proc) -> None:
@@ -54,8 +55,8 @@ def test_available_memory_is_not_guessed(proc: Proc) -> None:
 
 
 def test_swap_traffic_is_in_kb(proc: Proc) -> None:
-    assert paging.parse(proc("2.6.32", "vmstat"), 4).swap_in_kb == 4 * 12345
-    assert paging.parse(proc("2.6.32", "vmstat"), 64).swap_out_kb == 64 * 54321
+    assert memory.parse_paging(proc("2.6.32", "vmstat"), 4).swap_in_kb == 4 * 12345
+    assert memory.parse_paging(proc("2.6.32", "vmstat"), 64).swap_out_kb == 64 * 54321
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_reclaim_is_added_over_zones(
     file: int | None,
     kills: int | None,
 ) -> None:
-    found = paging.parse(proc(version, "vmstat"), 4)
+    found = memory.parse_paging(proc(version, "vmstat"), 4)
     assert found.direct_scanned_pages == scanned
     assert found.direct_reclaimed_pages == reclaimed
     assert found.allocation_stalls == stalls
@@ -180,7 +181,7 @@ def test_queues_of_one_port_are_added() -> None:
 
 def test_a_process(proc: Proc) -> None:
     found = processes.parse_stat(proc("2.6.32", "httpd-stat"))
-    assert found == processes.ProcessStat(2201, "httpd", "D", 2190, 1, 355, 9012345, 5120)
+    assert found == ProcessStat(2201, "httpd", "D", 2190, 1, 355, 9012345, 5120)
     assert processes.parse_stat(proc("3.10", "httpd-stat")).threads == 27
 
 
@@ -212,6 +213,6 @@ def test_what_is_missing_is_named() -> None:
     with pytest.raises(ParseError, match="MemTotal"):
         memory.parse("MemFree: 1 kB\n")
     with pytest.raises(ParseError, match="pswpin"):
-        paging.parse("pgmajfault 1\n", 4)
+        memory.parse_paging("pgmajfault 1\n", 4)
     with pytest.raises(ParseError, match="no complete line of cpu"):
         cpu.parse("intr 1 2\n")

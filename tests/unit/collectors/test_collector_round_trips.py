@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.apache import status as apache
-from collectors.linux import cpu, disks, load, memory, networks, paging, pressure, processes, tcp
+from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
+from collectors.reading import ProcessStat
 from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure
 from loadtop.servers.apache.record import ApacheStatus
 
@@ -26,14 +27,14 @@ def test_stat(total: CpuTimes, cores: dict[int, CpuTimes], switches: int, forks:
     text = print_times("cpu ", total) + "".join(print_times(f"cpu{number}", core) for number, core in cores.items())
     text += f"intr 9 {'0 ' * 50}\nctxt {switches}\nbtime 1\nprocesses {forks}\nprocs_running 3\nprocs_blocked 1\n"
     assert cpu.parse(text) == Cpu(total, tuple(Core(number, core) for number, core in cores.items()))
-    found = load.parse("0.1 0.2 0.3 5/100 77\n", text)
+    found = cpu.parse_load("0.1 0.2 0.3 5/100 77\n", text)
     assert (found.running, found.blocked, found.context_switches, found.forks) == (3 - 1, 1, switches, forks)
 
 
 @given(st.tuples(*(st.integers(0, 10**7) for _ in range(3))), small, small)
 def test_loadavg(hundredths: tuple[int, int, int], running: int, existing: int) -> None:
     averages = [value / 100 for value in hundredths]
-    found = load.parse(f"{' '.join(f'{value:.2f}' for value in averages)} {running}/{existing} 4711\n")
+    found = cpu.parse_load(f"{' '.join(f'{value:.2f}' for value in averages)} {running}/{existing} 4711\n")
     assert [found.load1, found.load5, found.load15] == averages
     assert (found.running, found.tasks) == (max(0, running - 1), existing)
 
@@ -56,7 +57,7 @@ def test_vmstat(swapped_in: int, swapped_out: int, stalls: list[int]) -> None:
         f"allocstall_{zone} {value}\n"
         for zone, value in zip(("dma", "dma32", "normal", "movable"), stalls, strict=False)
     )
-    found = paging.parse(f"pswpin {swapped_in}\n{zones}pswpout {swapped_out}\n", 16)
+    found = memory.parse_paging(f"pswpin {swapped_in}\n{zones}pswpout {swapped_out}\n", 16)
     assert (found.swap_in_kb, found.swap_out_kb) == (16 * swapped_in, 16 * swapped_out)
     assert found.allocation_stalls == sum(stalls)
 
@@ -144,7 +145,7 @@ def test_stat_of_a_process(
     found = processes.parse_stat(
         stat_text(pid, name, state=state, ticks=ticks, threads=threads, started=started, pages=9)
     )
-    assert found == processes.ProcessStat(pid, name, state, 1, threads, ticks, started, 9)
+    assert found == ProcessStat(pid, name, state, 1, threads, ticks, started, 9)
 
 
 @given(st.text(alphabet=apache.LETTERS, min_size=1, max_size=400), counts, counts, counts, st.booleans())

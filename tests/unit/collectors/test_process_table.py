@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from collectors.errors import AbsentError, ParseError
-from collectors.linux.process_table import PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable
+from collectors.linux.processes import PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable
 from collectors.reading import IDLE_EVERY, Missing, Reading
 from collectors.servers import KINDS
 from loadtop.model import LOADTOP, OTHER
@@ -103,7 +103,7 @@ def test_a_reused_pid_is_another_process(machine: Machine, stat_text: Stat) -> N
     assert machine.rows[0].pss_kb == 77
     machine.stats = {10: stat_text(10, "backup", started=9, ticks=3)}
     assert machine.sample() == {}
-    assert machine.table.pids("httpd") == ()
+    assert machine.table.roots("httpd") == ()
 
 
 def test_a_process_that_runs_another_program_changes_its_group(machine: Machine, stat_text: Stat) -> None:
@@ -118,7 +118,7 @@ def test_ended_processes_are_forgotten(machine: Machine, stat_text: Stat) -> Non
     machine.sample()
     machine.stats = {11: stat_text(11, "httpd")}
     machine.sample()
-    assert machine.table.pids("httpd") == (11,)
+    assert machine.table.roots("httpd") == (11,)
 
 
 def test_a_process_that_ends_while_it_is_read_spoils_nothing(machine: Machine, stat_text: Stat) -> None:
