@@ -201,15 +201,9 @@ def _networks() -> tuple[Network, ...]:
     speeds = {name: stats.speed or None for name, stats in psutil.net_if_stats().items()}
     return tuple(
         Network(
-            name=name,
-            rx_bytes=net.bytes_recv,
-            tx_bytes=net.bytes_sent,
-            rx_packets=net.packets_recv,
-            tx_packets=net.packets_sent,
-            rx_errors=net.errin,
-            tx_errors=net.errout,
-            rx_drops=net.dropin,
-            tx_drops=net.dropout,
+            name,
+            *(net.bytes_recv, net.bytes_sent, net.packets_recv, net.packets_sent),
+            *(net.errin, net.errout, net.dropin, net.dropout),
             link_mbit=speeds.get(name),
         )
         for name, net in psutil.net_io_counters(pernic=True).items()

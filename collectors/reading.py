@@ -39,25 +39,36 @@ class Request:
 
 NO_FILE: Translatable = "no such file"
 NOT_PERMITTED: Translatable = "not permitted"
-ENDED: Translatable = "the process has ended"
 UNSUPPORTED: Translatable = "not supported"
+_REASONS: dict[str, Translatable] = {
+    "No such file or directory": NO_FILE,
+    "Not a directory": NO_FILE,
+    "Permission denied": NOT_PERMITTED,
+    "Operation not permitted": NOT_PERMITTED,
+    "No such process": "the process has ended",
+    "Operation not supported": UNSUPPORTED,
+    "Not supported": UNSUPPORTED,
+}
+"""What the C library says of an error, in our words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why there is no text: one of the constants above, or the system's own words."""
+    """Why there is no text: in our words, or in the system's own."""
 
     reason: str
 
+    @classmethod
+    def because(cls, system: str) -> "Missing":
+        """For what the C library, or a program there, says of an error."""
+        return cls(_REASONS.get(system, system.lower()[:80]))
+
     @property
     def message(self) -> Message:
-        return Message(self.reason) if self.reason in _OWN_WORDS else verbatim(self.reason)
+        return Message(self.reason) if self.reason in _REASONS.values() else verbatim(self.reason)
 
     def at(self, path: str) -> Message:
         return Message("{path}: {reason}", path=path, reason=self.message)
-
-
-_OWN_WORDS = (NO_FILE, NOT_PERMITTED, ENDED, UNSUPPORTED)
 
 
 def lines_of(text: str | Missing | None) -> list[str]:

@@ -3,8 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 from collectors import host_names
 from collectors.machine import Endpoint
@@ -16,32 +15,59 @@ _LOCAL = re.compile(r"\|-- ([\d.]+)\n\s*/32 host LOCAL", re.ASCII)
 _LOCAL6 = re.compile(r"^([0-9a-f]{32}) ", re.ASCII | re.MULTILINE)
 
 
+_ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - as they are configured
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where requests come in or go to: a port of a host (its address or name; empty for any address of this machine),
     or a unix socket (its path, or ``@`` and its name where it has no file). Neither where the configuration does not
-    tell: ``text`` is how it is written there."""
+    tell: ``text`` is how it is written there. A ``relative`` port is added to the one at which a request came in."""
 
     host: str = ""
     port: int = 0
     socket: str = ""
     text: str = ""
+    relative: bool = False
 
     @property
     def known(self) -> bool:
         return bool(self.port or self.socket)
 
+    def seen_from(self, port: int) -> "Place":
+        """The same for requests that came in at ``port``."""
+        return replace(self, port=port + self.port, relative=False) if self.relative else self
 
-class Routes(Protocol):
-    """The routes of one proxy, from its configuration."""
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Every server that requests can reach that come in at one of these places."""
+
+    entries: tuple[Place, ...]
+    servers: tuple[Place, ...]
 
     def accepts(self, entry: Place) -> bool:
-        """Whether requests can come in there."""
-        ...
+        if entry.socket:
+            return any(place.socket == entry.socket for place in self.entries)
+        return any(
+            place.port == entry.port and (not entry.host or place.host in (*_ANYWHERE, entry.host))
+            for place in self.entries
+            if place.port
+        )
 
-    def servers(self, entry: Place, port: int) -> Sequence[Place]:
-        """Every server that requests that come in there can reach; one without a port gets them at ``port``."""
-        ...
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The routes of one proxy, from its configuration."""
+
+    routes: tuple[Route, ...]
+
+    def accepts(self, entry: Place) -> bool:
+        return any(route.accepts(entry) for route in self.routes)
+
+    def servers(self, entry: Place, port: int) -> list[Place]:
+        """Every server that requests that come in there can reach, where they came to the machine at ``port``."""
+        return [place.seen_from(port) for route in self.routes if route.accepts(entry) for place in route.servers]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from collectors.errors import AbsentError
 from collectors.haproxy import configuration, status
-from collectors.haproxy.routes import HaproxyRoutes
 from collectors.kind import Kind
 from collectors.reading import Page
 from collectors.server_collector import Candidates, ServerCollector
@@ -79,5 +78,5 @@ KIND = Kind(
     processes=re.compile("haproxy"),
     collector=HaproxyCollector,
     configuration=configuration.read,
-    routes=lambda config: HaproxyRoutes(config.lines()),
+    routes=configuration.routes,
 )

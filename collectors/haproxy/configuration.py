@@ -1,7 +1,9 @@
-"""HAProxy's configuration: its sections, and where its statistics are.
+"""HAProxy's configuration: its sections, where its statistics are, and where it sends requests.
 
-Source: HAProxy's configuration manual, sections 3.1 (``stats socket``) and 4.2 (``bind``, ``stats enable``, ``stats
-uri``). A page is there on every ``bind`` of a section that has statistics, or of all where ``defaults`` has them.
+Source: HAProxy's configuration manual, sections 3.1 (``stats socket``; ``chroot``: unix sockets of servers are below
+it, those of ``bind`` are not), 4.2 (``bind``, ``stats enable``, ``stats uri``, ``default_backend``, ``use_backend``,
+``server``, ``server-template``) and 11 (addresses). A page is there on every ``bind`` of a section that has statistics,
+or of all where ``defaults`` has them.
 """
 
 import re
@@ -12,6 +14,7 @@ from itertools import pairwise
 from collectors.config_files import Config, read_config
 from collectors.haproxy.status import STATS_URI
 from collectors.reading import Texts
+from collectors.routing import Place, Route, Routes
 
 LAYOUT = "/etc/haproxy/haproxy.cfg"
 """Debian's, Red Hat's and Alpine's."""
@@ -31,23 +34,25 @@ _SECTIONS = (
     *("cache", "http-errors", "fcgi-app", "crt-store", "traces", "acme"),
 )
 _WORDS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#]+)")
-_EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")  # noqa: S104 - as they are written there
-_PORT = re.compile(r"(.*):(\d{1,5})", re.ASCII)
+_EVERYWHERE = ("", "*", "0.0.0.0", "::")  # noqa: S104 - as they are written there
+_TCP = ("", "ipv4", "ipv6", "tcp", "tcp4", "tcp6")
+_FAMILY = re.compile(r"(?:(\w+)@)?(.*)", re.ASCII | re.DOTALL)
+_PLACE = re.compile(r"(.*?)(?::([+-]?)(\d{1,5}))?", re.ASCII)
+_HOST = re.compile(r"[A-Za-z0-9][\w.-]*|[0-9A-Fa-f:.]+", re.ASCII)
 
 
 @dataclass(slots=True)
 class Section:
-    """One section, as far as it matters here: ``binds`` with whether each is encrypted, ``servers`` as written, the
-    ``chroot`` of the whole configuration, and ``sockets`` for statistics as URLs."""
+    """One section, as far as it matters here: ``binds`` with whether each is encrypted, and ``sockets`` for statistics
+    as URLs."""
 
     kind: str
     name: str = ""
-    binds: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
+    binds: list[tuple[Place, bool]] = field(default_factory=list[tuple[Place, bool]])
     uri: str = ""
     default: str = ""
     backends: list[str] = field(default_factory=list[str])
-    servers: list[str] = field(default_factory=list[str])
-    chroot: str = ""
+    servers: list[Place] = field(default_factory=list[Place])
     sockets: list[str] = field(default_factory=list[str])
 
 
@@ -90,18 +95,18 @@ def sections(lines: Iterable[str]) -> Iterator[Section]:
             if words[0] == "defaults":
                 section = defaults = Section("defaults")
             else:
-                section = Section(words[0], words[1] if len(words) > 1 else "", default=defaults.default, chroot=chroot)
+                section = Section(words[0], words[1] if len(words) > 1 else "", default=defaults.default)
                 section.uri = defaults.uri if words[0] in _PROXIES else ""
         elif words[0] == "bind" and len(words) > 1:
-            section.binds += [(bind, "ssl" in words[2:]) for bind in words[1].split(",")]
+            section.binds += [(place_of(bind), "ssl" in words[2:]) for bind in words[1].split(",")]
         elif words[0] == "default_backend" and len(words) > 1:
             section.default = words[1]
         elif words[0] == "use_backend" and len(words) > 1:
             section.backends.append(words[1])
         elif words[0] == "server" and len(words) > 2:
-            section.servers.append(words[2])
+            section.servers.append(place_of(words[2], chroot))
         elif words[0] == "server-template" and len(words) > 3:
-            section.servers.append(words[3])
+            section.servers.append(place_of(words[3], chroot))
         elif words[0] == "chroot" and len(words) > 1:
             chroot = words[1].rstrip("/")
         elif words[0] == "stats" and len(words) > 1:
@@ -114,7 +119,7 @@ def _note_stats(section: Section, words: Sequence[str]) -> None:
         place = words[1]
         if place.startswith(("/", "unix@/")):
             section.sockets.append(f"unix:{place.removeprefix('unix@')}")
-        elif address := address_of(place):
+        elif address := address_of(place_of(place)):
             section.sockets.append(f"tcp://{address}")
     elif words[0] == "uri" and len(words) > 1:
         section.uri = words[1]
@@ -122,11 +127,54 @@ def _note_stats(section: Section, words: Sequence[str]) -> None:
         section.uri = section.uri or STATS_URI  # each of them switches the page on
 
 
-def address_of(bind: str) -> str:
+def address_of(place: Place) -> str:
     """``HOST:PORT`` of what a ``bind`` says; empty for anything but TCP. Everywhere is also this machine."""
-    kind, at, rest = bind.rpartition("@")
-    match = _PORT.fullmatch(rest)
-    if match is None or (at and kind not in ("ipv4", "ipv6")):
+    if not place.port or place.relative:
         return ""
-    host = "127.0.0.1" if match[1] in _EVERYWHERE else match[1]
-    return f"{host}:{match[2]}"
+    host = place.host or "127.0.0.1"
+    return f"[{host}]:{place.port}" if ":" in host else f"{host}:{place.port}"
+
+
+def routes(config: Config) -> Routes:
+    """Where requests that come in at each frontend go."""
+    every = list(sections(config.lines()))
+    return Routes(
+        tuple(
+            Route(
+                tuple(bind for bind, _ in each.binds),
+                tuple(server for to in _reached(each, every) for server in to.servers),
+            )
+            for each in every
+            if each.kind in ("frontend", "listen")
+        )
+    )
+
+
+def _reached(first: Section, every: Iterable[Section]) -> Iterator[Section]:
+    """The sections whose servers a frontend uses. A backend whose name is computed (``%[...]``) can be any."""
+    names = {first.default, *first.backends}
+    computed = any("%" in name for name in names)
+    return (
+        each
+        for each in every
+        if each is first or (each.kind in ("backend", "listen") and (computed or each.name in names))
+    )
+
+
+def place_of(text: str, chroot: str = "") -> Place:
+    """The place that a ``bind``, a ``server`` or a ``server-template`` names. A port that is missing or has a sign is
+    relative."""
+    match = _FAMILY.fullmatch(text)
+    family, rest = (match[1] or "", match[2]) if match else ("", "")
+    if rest.startswith("/") and family in ("", "unix"):
+        return Place(socket=chroot + rest, text=text)
+    if family == "abns" and rest:
+        return Place(socket=f"@{rest}", text=text)
+    place = _PLACE.fullmatch(rest)
+    if place is None or family not in _TCP:
+        return Place(text=text)
+    host = place[1].strip("[]")
+    if host not in _EVERYWHERE and not _HOST.fullmatch(host):
+        return Place(text=text)
+    relative = place[3] is None or bool(place[2])
+    return Place("" if host in _EVERYWHERE else host, int(f"{place[2] or ''}{place[3] or 0}"), "", text, relative)

@@ -6,8 +6,8 @@ for a group and all below it, so the tightest over a group and its ancestors cou
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from collectors.errors import AbsentError, ParseError
 from collectors.linux import pressure
@@ -34,20 +34,12 @@ _ESCAPE = re.compile(r"\\([0-7]{3})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
-    """The groups of one process: its path in the unified hierarchy, and in that of each controller of version 1."""
-
-    unified: str | None = None
-    controllers: dict[str, str] = field(default_factory=dict[str, str])
-
-
-@dataclass(frozen=True, slots=True)
 class Mount:
-    """One mounted hierarchy: where, which group is its top, and its controllers (``None``: version 2)."""
+    """One mounted hierarchy: where, which group is its top, and its controllers; that of version 2 has ``""``."""
 
     point: str
     top: str
-    controllers: frozenset[str] | None
+    controllers: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +60,18 @@ class Place:
         return tuple(Wanted(name, 16384) for name in names)
 
 
-def parse_membership(cgroup: str) -> Membership:
-    """The groups of a process from lines of ``number:controllers:path``; ``0::path`` is that of version 2."""
-    unified: str | None = None
-    controllers: dict[str, str] = {}
+def parse_membership(cgroup: str) -> dict[str, str]:
+    """The group of a process for each controller, from lines of ``number:controllers:path``; ``""`` is version 2."""
+    groups: dict[str, str] = {}
     for line in complete_lines(cgroup):
         number, first, rest = line.partition(":")
         names, second, path = rest.partition(":")
         if not (first and second and number.isdecimal() and path.startswith("/")):
             raise ParseError(f"no line of a control group: {line[:40]!a}")
-        if number == "0" and not names:
-            unified = path
-        controllers |= dict.fromkeys(filter(None, names.split(",")), path)
-    if unified is None and not controllers:
+        groups |= dict.fromkeys(names.split(","), path)
+    if not groups:
         raise ParseError("no control group")
-    return Membership(unified, controllers)
+    return groups
 
 
 def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
@@ -93,27 +82,22 @@ def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
         words, ends = before.split(" "), after.split(" ")
         if not dash or len(words) < 6 or len(ends) < 3 or ends[0] not in ("cgroup", "cgroup2"):
             continue
-        controllers = None if ends[0] == "cgroup2" else frozenset(ends[2].split(","))
-        found.append(Mount(_unescaped(words[4]), _unescaped(words[3]), controllers))
+        controllers = "" if ends[0] == "cgroup2" else ends[2]
+        found.append(Mount(_unescaped(words[4]), _unescaped(words[3]), frozenset(controllers.split(","))))
     return tuple(found)
 
 
-def locate(membership: Membership, mounts: Iterable[Mount]) -> Place | None:
+def locate(groups: Mapping[str, str], mounts: Iterable[Mount]) -> Place | None:
     """Where the files of a group are; ``None`` where its hierarchy is not mounted, or only a part that it is not in."""
-    unified: tuple[str, ...] = ()
-    by_controller: dict[str, tuple[str, ...]] = {}
+    found: dict[str, tuple[str, ...]] = {}
     for mount in mounts:
-        if mount.controllers is None:
-            unified = _directories(mount, membership.unified) or unified
-        for name in ("cpu", "memory"):
-            if mount.controllers is not None and name in mount.controllers:
-                by_controller[name] = _directories(mount, membership.controllers.get(name))
-    cpu, memory = by_controller.get("cpu", ()), by_controller.get("memory", ())
+        for name in mount.controllers & groups.keys():
+            found[name] = _directories(mount, groups[name]) or found.get(name, ())
+    unified, cpu, memory = (found.get(name, ()) for name in ("", "cpu", "memory"))
     pressure = unified[0] if unified else None
     if cpu or memory:
-        path = membership.controllers.get("memory") or membership.controllers.get("cpu") or "/"
-        return Place(path, 1, cpu, memory, pressure)
-    return Place(membership.unified or "/", 2, unified, unified, pressure) if unified else None
+        return Place(groups.get("memory") or groups["cpu"], 1, cpu, memory, pressure)
+    return Place(groups[""], 2, unified, unified, pressure) if unified else None
 
 
 def read_limits(reading: Reading, place: Place) -> CgroupLimits:
@@ -193,9 +177,9 @@ class CgroupCollector:
         self._located = text, self._mounts
 
 
-def _directories(mount: Mount, path: str | None) -> tuple[str, ...]:
+def _directories(mount: Mount, path: str) -> tuple[str, ...]:
     """The directory of a group and those of its ancestors up to the top of the mount; empty where it is not below."""
-    if path is None or "/../" in f"{path}/":
+    if "/../" in f"{path}/":
         return ()
     top = mount.top.rstrip("/")
     if path != top and not path.startswith(f"{top}/"):

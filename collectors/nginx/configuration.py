@@ -15,7 +15,7 @@ from collectors.config_files import Config, IncludeOf, read_config
 from collectors.machine import Endpoint
 from collectors.parsing import count_or_none
 from collectors.reading import Texts
-from collectors.routing import Place
+from collectors.routing import Place, Route, Routes
 
 LAYOUTS = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/local/etc/nginx/nginx.conf")
 """Distributions for Linux, built from source, FreeBSD."""
@@ -38,20 +38,11 @@ _PASSES = {"proxy_pass", "grpc_pass"}
 _POOLS = {"fastcgi_pass", "uwsgi_pass", "scgi_pass"}
 
 
-@dataclass(frozen=True, slots=True)
-class Listen:
-    """One ``listen``: an address and a port, or the path of a unix socket."""
-
-    address: str = EVERYWHERE
-    port: int = 0
-    socket: str = ""
-
-
 @dataclass(slots=True)
 class ServerBlock:
     """One ``server``: where it listens, the paths of its status pages, and where it passes requests on, as written."""
 
-    listens: list[Listen] = field(default_factory=list[Listen])
+    listens: list[Place] = field(default_factory=list[Place])
     status_paths: list[str] = field(default_factory=list[str])
     passes: list[str] = field(default_factory=list[str])
     pools: list[str] = field(default_factory=list[str])
@@ -127,14 +118,14 @@ def parse(lines: Iterable[str]) -> Settings:
             continue
         words = []
     for each in found.servers:
-        each.listens = each.listens or [Listen(port=_DEFAULT_PORT)]
+        each.listens = each.listens or [Place(EVERYWHERE, _DEFAULT_PORT)]
     return found
 
 
 def listening(config: Config) -> tuple[Endpoint, ...]:
     """Where its servers listen."""
     listens = (listen for server in parse(config.lines()).servers for listen in server.listens)
-    return tuple(dict.fromkeys(Endpoint(each.address, each.port) for each in listens if each.port))
+    return tuple(dict.fromkeys(Endpoint(each.host, each.port) for each in listens if each.port))
 
 
 def fastcgi_addresses(config: Config) -> frozenset[str] | None:
@@ -147,32 +138,25 @@ def fastcgi_addresses(config: Config) -> frozenset[str] | None:
     return frozenset(place.socket or str(place.port) for place in places if place.known)
 
 
-class NginxRoutes:
-    """The :class:`~collectors.routing.Routes` of one configuration."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-
-    def accepts(self, entry: Place) -> bool:
-        return any(_binds(server, entry) for server in self._settings.servers)
-
-    def servers(self, entry: Place, port: int) -> Sequence[Place]:  # noqa: ARG002 - nginx always names a port
-        """Every server that it passes requests on to that come in there."""
-        found: list[Place] = []
-        for server in self._settings.servers:
-            for url in server.passes if _binds(server, entry) else ():
-                match = _URL.fullmatch(url)
-                default = 443 if match is not None and match[1] in ("https", "grpcs") else _DEFAULT_PORT
-                name = match[2] if match is not None else ""
-                upstream = self._settings.upstreams.get(name, ())
-                found += [_place(each, _DEFAULT_PORT) for each in upstream] or [_place(name, default, url)]
-        return found
-
-
-def routes(config: Config) -> NginxRoutes | None:
+def routes(config: Config) -> Routes | None:
     """Where it passes requests on; ``None`` if it answers all of them itself."""
     settings = parse(config.lines())
-    return NginxRoutes(settings) if any(server.passes for server in settings.servers) else None
+    if not any(server.passes for server in settings.servers):
+        return None
+    return Routes(
+        tuple(
+            Route(tuple(server.listens), tuple(place for url in server.passes for place in _passed_on(settings, url)))
+            for server in settings.servers
+        )
+    )
+
+
+def _passed_on(settings: Settings, url: str) -> list[Place]:
+    """The servers that a URL to pass requests on to means."""
+    match = _URL.fullmatch(url)
+    scheme, name = (match[1], match[2]) if match else ("", "")
+    upstream = [_place(each, _DEFAULT_PORT) for each in settings.upstreams.get(name, ())]
+    return upstream or [_place(name, 443 if scheme in ("https", "grpcs") else _DEFAULT_PORT, url)]
 
 
 def _directive(
@@ -200,17 +184,11 @@ def _directive(
         server.pools.append(first)
 
 
-def _listen(text: str) -> Listen:
+def _listen(text: str) -> Place:
     if text.startswith("unix:"):
-        return Listen(socket=text.removeprefix("unix:"))
-    match = _ADDRESS.fullmatch(text)
-    if match is None:
-        return Listen()
-    host, port = match[1] or match[2] or "", match[3]
-    if host.isdecimal() and port is None:
-        host, port = "", host
-    address = EVERYWHERE if host in ("", "*") else host
-    return Listen(address, int(port or _DEFAULT_PORT))
+        return Place(socket=text.removeprefix("unix:"))
+    place = _place(f":{text}" if text.isdecimal() else text, _DEFAULT_PORT)
+    return Place(EVERYWHERE if place.host in ("", "*") else place.host, place.port) if place.port else Place()
 
 
 def _place(text: str, default: int = 0, written: str = "") -> Place:
@@ -223,17 +201,6 @@ def _place(text: str, default: int = 0, written: str = "") -> Place:
         return Place(text=written or text)
     host, port = match[1] or match[2] or "", match[3]
     return Place(host, int(port or default), text=written or text)
-
-
-def _binds(server: ServerBlock, entry: Place) -> bool:
-    if entry.socket:
-        return any(listen.socket == entry.socket for listen in server.listens)
-    anywhere = (EVERYWHERE, "::")
-    return any(
-        listen.port == entry.port and (not entry.host or listen.address in anywhere or listen.address == entry.host)
-        for listen in server.listens
-        if listen.port
-    )
 
 
 def _words(text: str) -> Iterator[str]:

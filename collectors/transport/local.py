@@ -5,7 +5,6 @@ swap can hold for long, and a sample must not wait for that. Its texts come with
 """
 
 import asyncio
-import errno
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -15,30 +14,12 @@ from pathlib import Path
 from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.tcp import LISTENERS
-from collectors.reading import (
-    ENDED,
-    IDLE_EVERY,
-    NO_FILE,
-    NOT_PERMITTED,
-    UNSUPPORTED,
-    Missing,
-    Reading,
-    Request,
-    Wanted,
-)
+from collectors.reading import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.transport import sock_diag, sockets
 from collectors.transport.http import StatusClient
 
 _CHUNK = 65536
 _STAT_BYTES = 4096
-_REASONS = {
-    errno.ENOENT: NO_FILE,
-    errno.ENOTDIR: NO_FILE,
-    errno.EACCES: NOT_PERMITTED,
-    errno.EPERM: NOT_PERMITTED,
-    errno.ESRCH: ENDED,
-    errno.EOPNOTSUPP: UNSUPPORTED,
-}
 
 
 class LocalTransport:
@@ -157,4 +138,4 @@ def _links(path: str) -> str | Missing:
 
 
 def _missing(error: OSError) -> Missing:
-    return Missing(_REASONS.get(error.errno or 0) or (error.strerror or type(error).__name__).lower())
+    return Missing.because(error.strerror or type(error).__name__)

@@ -13,17 +13,7 @@ from pathlib import Path
 from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.tcp import LISTENERS, TABLES
-from collectors.reading import (
-    ENDED,
-    IDLE_EVERY,
-    LIMIT_BYTES,
-    NO_FILE,
-    NOT_PERMITTED,
-    UNSUPPORTED,
-    Missing,
-    Request,
-    Wanted,
-)
+from collectors.reading import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Request, Wanted
 
 UPTIME = "/proc/uptime"
 NO_QUEUES = "accept queues cannot be asked for there"
@@ -37,15 +27,6 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
 _PID_DIGITS = 10
 _STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
 _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
-_REASONS = {
-    "No such file or directory": NO_FILE,
-    "Not a directory": NO_FILE,
-    "Permission denied": NOT_PERMITTED,
-    "Operation not permitted": NOT_PERMITTED,
-    "No such process": ENDED,
-    "Operation not supported": UNSUPPORTED,
-    "Not supported": UNSUPPORTED,
-}
 
 
 def far_script(key: str) -> str:
@@ -262,7 +243,7 @@ def parse_files(printed: str) -> dict[str, str | Missing]:
     found: dict[str, str | Missing] = {}
 
     def refuse(match: re.Match[str]) -> str:
-        found[match[1]] = Missing(_REASONS.get(match[2], match[2].lower()[:80]))
+        found[match[1]] = Missing.because(match[2])
         return ""
 
     _, *parts = _HEAD.split(printed)
@@ -318,6 +299,5 @@ def _links(listing: str, directory: str) -> str | Missing:
         elif len(row) == 9 and row[0][0] in "-ds":
             found.append(directory + row[8])
     if not found and "ls: " in listing:
-        reason = listing.strip().rpartition(": ")[2]
-        return Missing(_REASONS.get(reason, reason.lower()[:80]))
+        return Missing.because(listing.strip().rpartition(": ")[2])
     return "".join(f"{path}\n" for path in found)

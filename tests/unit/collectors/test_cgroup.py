@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from collectors.errors import ParseError
 from collectors.linux import cgroup
-from collectors.linux.cgroup import MOUNTS_EVERY, Membership, Mount, locate, parse_membership, parse_mounts
+from collectors.linux.cgroup import MOUNTS_EVERY, Mount, locate, parse_membership, parse_mounts
 from collectors.linux.machine import LinuxMachine
 from collectors.reading import Reading
 from collectors.servers import KINDS
 from loadtop.model import CgroupLimits, HostSample, Pressure, State
 
-V2 = (Mount("/sys/fs/cgroup", "/", None),)
+V2 = (Mount("/sys/fs/cgroup", "/", frozenset({""})),)
 V1 = (
-    Mount("/sys/fs/cgroup/unified", "/", None),
+    Mount("/sys/fs/cgroup/unified", "/", frozenset({""})),
     Mount("/sys/fs/cgroup/cpu,cpuacct", "/", frozenset({"rw", "cpu", "cpuacct"})),
     Mount("/sys/fs/cgroup/memory", "/", frozenset({"rw", "memory"})),
 )
@@ -39,13 +39,13 @@ def limits(files: dict[str, str], membership: str, mounts: tuple[Mount, ...]) ->
 
 def test_membership() -> None:
     text = "12:cpu,cpuacct:/a\n11:memory:/a/b:c\n1:name=systemd:/init\n0::/user.slice\n"
-    controllers = {"cpu": "/a", "cpuacct": "/a", "memory": "/a/b:c", "name=systemd": "/init"}
-    assert parse_membership(text) == Membership("/user.slice", controllers)
+    groups = {"cpu": "/a", "cpuacct": "/a", "memory": "/a/b:c", "name=systemd": "/init", "": "/user.slice"}
+    assert parse_membership(text) == groups
 
 
 def test_mounts() -> None:
     assert parse_mounts(MOUNTINFO) == (
-        Mount("/sys/fs/cgroup/unified", "/", None),
+        Mount("/sys/fs/cgroup/unified", "/", frozenset({""})),
         Mount("/sys/fs/cgroup/cpu,cpuacct", "/docker/abc", frozenset({"rw", "cpu", "cpuacct"})),
         Mount("/sys/fs/cgroup/my memory", "/", frozenset({"rw", "memory"})),
     )
@@ -60,7 +60,7 @@ def test_any_text(text: str) -> None:
 
 @given(st.text(alphabet="0:/ab,\n.", max_size=60), st.text(alphabet="/ab.", min_size=1, max_size=20))
 def test_a_place_is_always_below_its_mount(text: str, top: str) -> None:
-    mounts = (Mount("/sys/fs/cgroup", top, None), Mount("/cpu", top, frozenset({"cpu"})))
+    mounts = (Mount("/sys/fs/cgroup", top, frozenset({""})), Mount("/cpu", top, frozenset({"cpu"})))
     with suppress(ParseError):
         place = locate(parse_membership(text), mounts)
         for wanted in place.files() if place else ():
@@ -69,7 +69,7 @@ def test_a_place_is_always_below_its_mount(text: str, top: str) -> None:
 
 
 def test_the_own_group_and_all_above_it() -> None:
-    place = locate(Membership("/system.slice/httpd.service"), V2)
+    place = locate({"": "/system.slice/httpd.service"}, V2)
     assert place is not None
     assert (
         place.cpu
@@ -83,11 +83,11 @@ def test_the_own_group_and_all_above_it() -> None:
 
 
 def test_a_group_that_is_not_below_the_mount() -> None:
-    part = (Mount("/sys/fs/cgroup", "/docker/abc", None),)
-    assert locate(Membership("/docker/abcd"), part) is None
-    assert locate(Membership("/../x"), V2) is None
-    assert locate(Membership("/x"), ()) is None
-    place = locate(Membership("/docker/abc/web"), part)
+    part = (Mount("/sys/fs/cgroup", "/docker/abc", frozenset({""})),)
+    assert locate({"": "/docker/abcd"}, part) is None
+    assert locate({"": "/../x"}, V2) is None
+    assert locate({"": "/x"}, ()) is None
+    place = locate({"": "/docker/abc/web"}, part)
     assert place is not None
     assert place.cpu == ("/sys/fs/cgroup/web", "/sys/fs/cgroup")
 

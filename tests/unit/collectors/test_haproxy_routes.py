@@ -7,8 +7,9 @@ from typing import cast
 import pytest
 
 from collectors import host_names as names
+from collectors.config_files import Config
 from collectors.haproxy.collector import KIND
-from collectors.haproxy.routes import HaproxyRoutes, place_of
+from collectors.haproxy.configuration import place_of, routes
 from collectors.machine import Endpoint, Machine
 from collectors.reading import Missing, Wanted
 from collectors.routing import Backends, Place, Router
@@ -46,6 +47,10 @@ API = {"::1:8003", "/run/a2.sock"}
 SPARE = {"web2.example:8004"}
 
 
+def config_of(text: str) -> Config:
+    return Config(("/h.cfg",), files={"/h.cfg": text}, paths={"/h.cfg": ("/h.cfg",)})
+
+
 def told(place: Place) -> str:
     return place.socket or (f"{place.host}:{place.port}" if place.known else f"? {place.text}")
 
@@ -61,16 +66,16 @@ def told(place: Place) -> str:
     ],
 )
 def test_what_requests_of_a_port_can_reach(port: int, servers: set[str]) -> None:
-    routes = HaproxyRoutes(BALANCED.splitlines())
-    assert routes.accepts(Place(port=port))
-    assert set(map(told, routes.servers(Place(port=port), port))) == servers
+    found = routes(config_of(BALANCED))
+    assert found.accepts(Place(port=port))
+    assert set(map(told, found.servers(Place(port=port), port))) == servers
 
 
 def test_a_port_that_nobody_has() -> None:
-    routes = HaproxyRoutes(BALANCED.splitlines())
-    assert not routes.accepts(Place(port=84))
-    assert not routes.accepts(Place("10.0.0.2", 83))
-    assert not routes.accepts(Place(port=1024))
+    found = routes(config_of(BALANCED))
+    assert not found.accepts(Place(port=84))
+    assert not found.accepts(Place("10.0.0.2", 83))
+    assert not found.accepts(Place(port=1024))
 
 
 @pytest.mark.parametrize(
@@ -95,15 +100,15 @@ def test_a_port_that_nobody_has() -> None:
     ],
 )
 def test_forms_of_addresses(text: str, expected: str) -> None:
-    assert told(place_of(text, 8000)) == expected
+    assert told(place_of(text).seen_from(8000)) == expected
 
 
 def test_sockets_of_servers_are_below_the_chroot_and_those_of_bind_are_not() -> None:
     text = (
         "global\n chroot /var/lib/haproxy/\nfrontend a\n bind unix@/x.sock\n default_backend b\nbackend b\n server s /y"
     )
-    routes = HaproxyRoutes(text.splitlines())
-    assert set(map(told, routes.servers(Place(socket="/x.sock"), 80))) == {"/var/lib/haproxy/y"}
+    found = routes(config_of(text))
+    assert set(map(told, found.servers(Place(socket="/x.sock"), 80))) == {"/var/lib/haproxy/y"}
 
 
 class Proxied:
@@ -128,8 +133,8 @@ class Proxied:
 async def backends(machine: Proxied, router: Router, port: int = 80) -> Backends | None:
     config = await configuration_of(cast("Machine", machine), KIND, 7)
     assert config is not None
-    routes = [HaproxyRoutes(config.lines())]
-    return await router.backends(routes, routes, [], port)
+    found = [routes(config)]
+    return await router.backends(found, found, [], port)
 
 
 def upstream(machine: Proxied, port: int = 80) -> Backends | None:

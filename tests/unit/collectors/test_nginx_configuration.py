@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from collectors.config_files import Config
 from collectors.machine import Endpoint
 from collectors.nginx import configuration
-from collectors.nginx.configuration import EVERYWHERE, Listen, NginxRoutes
+from collectors.nginx.configuration import EVERYWHERE
 from collectors.reading import Missing, Wanted
 from collectors.routing import Place
 
@@ -112,9 +112,9 @@ def told(place: Place) -> str:
 
 def reached(text: str, port: int = 80) -> list[str]:
     """Where requests that come in at a port go."""
-    return [
-        told(place) for place in NginxRoutes(configuration.parse(text.splitlines())).servers(Place(port=port), port)
-    ]
+    routes = configuration.routes(config_of(text))
+    assert routes is not None
+    return [told(place) for place in routes.servers(Place(port=port), port)]
 
 
 def test_debians_configuration() -> None:
@@ -163,20 +163,20 @@ def test_limits(text: str, processes: int | None, connections: int) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("80", Listen(EVERYWHERE, 80)),
-        ("*:8000", Listen(EVERYWHERE, 8000)),
-        ("127.0.0.1", Listen("127.0.0.1", 80)),
-        ("127.0.0.1:8000 default_server backlog=99", Listen("127.0.0.1", 8000)),
-        ("localhost:8000", Listen("localhost", 8000)),
-        ("localhost", Listen("localhost", 80)),
-        ("[::]:8000 ipv6only=on", Listen("::", 8000)),
-        ("[::1]", Listen("::1", 80)),
-        ("443 ssl http2", Listen(EVERYWHERE, 443)),
-        ("unix:/var/run/nginx.sock", Listen(socket="/var/run/nginx.sock")),
-        ("$port", Listen()),
+        ("80", Place(EVERYWHERE, 80)),
+        ("*:8000", Place(EVERYWHERE, 8000)),
+        ("127.0.0.1", Place("127.0.0.1", 80)),
+        ("127.0.0.1:8000 default_server backlog=99", Place("127.0.0.1", 8000)),
+        ("localhost:8000", Place("localhost", 8000)),
+        ("localhost", Place("localhost", 80)),
+        ("[::]:8000 ipv6only=on", Place("::", 8000)),
+        ("[::1]", Place("::1", 80)),
+        ("443 ssl http2", Place(EVERYWHERE, 443)),
+        ("unix:/var/run/nginx.sock", Place(socket="/var/run/nginx.sock")),
+        ("$port", Place()),
     ],
 )
-def test_forms_of_listen(text: str, expected: Listen) -> None:
+def test_forms_of_listen(text: str, expected: Place) -> None:
     (server,) = configuration.parse([f"http {{ server {{ listen {text}; }} }}"]).servers
     assert server.listens == [expected]
 
@@ -214,7 +214,8 @@ def test_only_the_server_at_that_port_passes_on() -> None:
         server { listen unix:/run/in.sock; location / { proxy_pass http://127.0.0.1:8001; } }
     }"""
     assert reached(text, 81) == ["127.0.0.1:50051"]
-    routes = NginxRoutes(configuration.parse(text.splitlines()))
+    routes = configuration.routes(config_of(text))
+    assert routes is not None
     assert [told(place) for place in routes.servers(Place(socket="/run/in.sock"), 0)] == ["127.0.0.1:8001"]
 
 

@@ -10,7 +10,7 @@ from collectors.kind import Kind
 from collectors.machine import Endpoint
 from collectors.php_fpm.collector import KIND as PHP_FPM
 from collectors.reading import Texts
-from collectors.routing import Place
+from collectors.routing import Place, Route, Routes
 from collectors.server_collector import WebServerCollector
 from collectors.under_test import UnderTest
 from loadtop.model import Role
@@ -19,17 +19,10 @@ from tests.unit.collectors.fake_machine import FakeMachine
 FRONT, FIRST, SECOND, MASTER, OTHER_MASTER = 5, 10, 20, 30, 40
 
 
-class Routes:
+def routes(config: Config) -> Routes:
     """Sends what comes in at port 80 to the servers in its configuration."""
-
-    def __init__(self, config: Config) -> None:
-        self._ports = [int(line) for line in config.lines() if line.isdecimal()]
-
-    def accepts(self, entry: Place) -> bool:
-        return entry.port == 80
-
-    def servers(self, entry: Place, port: int) -> Sequence[Place]:  # noqa: ARG002 - as declared
-        return [Place("127.0.0.1", found) for found in self._ports] if self.accepts(entry) else []
+    servers = tuple(Place("127.0.0.1", int(line)) for line in config.lines() if line.isdecimal())
+    return Routes((Route((Place(port=80),), servers),))
 
 
 async def configuration(texts: Texts, _: Sequence[str]) -> Config:
@@ -47,7 +40,7 @@ KIND = Kind(
     processes=re.compile("front"),
     collector=WebServerCollector,
     configuration=configuration,
-    routes=Routes,
+    routes=routes,
     fastcgi_addresses=fastcgi_addresses,
 )
 

@@ -11,7 +11,6 @@ from collectors.apache import configuration as apache_config
 from collectors.apache.configuration import Limits
 from collectors.config_files import Config, IncludeOf, entries, read_config
 from collectors.haproxy import configuration as haproxy_config
-from collectors.haproxy.routes import HaproxyRoutes
 from collectors.machine import Endpoint
 from collectors.php_fpm import configuration as fpm_config
 from collectors.php_fpm.configuration import PoolConfig
@@ -118,7 +117,8 @@ def test_any_text_is_a_configuration(text: str) -> None:
     fpm_config.parse(("[a]", *text.splitlines()))
     haproxy_config.parse(text.splitlines())
     lines = ("frontend a", "bind :80", f"use_backend {text}", f"server {text}", f"server a {text}", f"bind {text}")
-    HaproxyRoutes(lines).servers(Place(port=80), 80)
+    config = Config(("/h",), files={"/h": "\n".join(lines)}, paths={"/h": ("/h",)})
+    haproxy_config.routes(config).servers(Place(port=80), 80)
     haproxy_config.parse(("global", f"stats {text}", "listen a", f"bind {text}", f"stats uri {text}"))
     apache_config.parse(text.splitlines(), "event")
 
