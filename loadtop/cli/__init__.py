@@ -34,16 +34,16 @@ def run_command(words: Sequence[str]) -> int:
     from loadtop.cli.options.table import THEMES
     from loadtop.i18n import language_of, set_language
 
-    arguments = read(words)
-    set_language(arguments.lang or language_of(os.environ))
-    theme = arguments.theme or os.environ.get("LOADTOP_THEME") or THEMES[0]
+    options = read(words)
+    set_language(options.lang or language_of(os.environ))
+    theme = options.theme or os.environ.get("LOADTOP_THEME") or THEMES[0]
     if theme not in THEMES:
         raise UsageError(f"LOADTOP_THEME must be one of {', '.join(THEMES)}, got '{theme}'")
     os.environ["LOADTOP_THEME"] = theme
-    if arguments.ascii:
+    if options.ascii:
         os.environ["LOADTOP_ASCII"] = "1"
-    module = importlib.import_module(f"loadtop.cli.{COMMANDS[arguments.command].module}")
-    code: int = module.main(arguments)
+    module = importlib.import_module(f"loadtop.cli.{COMMANDS[options.command].module}")
+    code: int = module.main(options)
     return code
 
 

@@ -1,7 +1,6 @@
 """``loadtop compare``: runs side by side, with direction and significance."""
 
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -11,6 +10,7 @@ from loadtop.analysis.compare.run import Run
 from loadtop.analysis.totals.series import Series
 from loadtop.cli.display import can_draw
 from loadtop.cli.exit_codes import DONE, UsageError
+from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
 from loadtop.pipeline.snapshot import snapshots
@@ -22,24 +22,24 @@ FEW = 60
 """Points of a long run within the time that all have, below which its intervals are read again: ten for each part."""
 
 
-def main(arguments: Namespace) -> int:
-    if len(arguments.sessions) < 2:
+def main(options: Options) -> int:
+    if len(options.sessions) < 2:
         raise UsageError("compare needs two recordings or more: loadtop sessions lists them")
-    runs = [_read(path) for path in arguments.sessions]
-    _refine(runs, arguments.by)
+    runs = [_read(path) for path in options.sessions]
+    _refine(runs, options.by)
     try:
-        comparison = compare(runs, arguments.margin, arguments.by)
+        comparison = compare(runs, options.margin, options.by)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if arguments.json is not None:
-        write_json(as_json(comparison), arguments.json, "the comparison")
-    if arguments.json is None or arguments.text:
-        if not arguments.text and can_draw() and sys.stdin.isatty():
+    if options.json is not None:
+        write_json(as_json(comparison), options.json, "the comparison")
+    if options.json is None or options.text:
+        if not options.text and can_draw() and sys.stdin.isatty():
             from tui.apps.comparison import ComparisonApp
 
             ComparisonApp(comparison).run()
-        out = sys.stderr if arguments.json == "-" else sys.stdout
-        print(text(comparison, everything=arguments.all), end="", file=out)
+        out = sys.stderr if options.json == "-" else sys.stdout
+        print(text(comparison, everything=options.all), end="", file=out)
     return DONE
 
 

@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from loadtop.cli.options.command_line import Options
+from loadtop.cli.options.option import Options
 from loadtop.pipeline.feed import Feed
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def can_draw() -> bool:
 
 def with_screen(options: Options) -> bool:
     """Whether the cockpit is shown."""
-    return can_draw() and not options.output.headless
+    return can_draw() and not options.headless
 
 
 async def show(
@@ -38,7 +38,7 @@ async def show(
 ) -> bool:
     """Show the feed to its end, in the cockpit or line by line; returns whether a signal cut it short. ``program`` is a
     command that the feed runs."""
-    seconds = options.duration_s if options.command == "watch" else None
+    seconds = options.time if options.command == "watch" else None
     if with_screen(options):
         from tui.apps.cockpit import Cockpit, run_cockpit
 
@@ -52,7 +52,7 @@ async def _print(feed: Feed, options: Options, seconds: float | None) -> bool:
     """Run the feed to its end, or that many seconds, a line per interval; returns whether a signal cut it short."""
     from loadtop.cli.printer import Printer
 
-    quiet = options.output.quiet or options.command == "tune"
+    quiet = options.quiet or options.command == "tune"
     task = asyncio.ensure_future(feed.run((lambda _: None) if quiet else Printer().show))
     loop = asyncio.get_running_loop()
     interrupted: list[float] = []

@@ -2,14 +2,15 @@
 
 import asyncio
 import shutil
-from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import replace
+from copy import copy
 from typing import TYPE_CHECKING
 
 from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
-from loadtop.cli.options.command_line import HERE, Options, checked
+from loadtop.cli.options.command_line import checked
+from loadtop.cli.options.option import Options
+from loadtop.cli.options.values import HERE
 from loadtop.cli.outputs import check_writable, write_json
 from loadtop.i18n import Message, Text, Translatable, pad, plain, rendered, tr, width
 from loadtop.model import Cause, HostSample
@@ -32,15 +33,13 @@ _HEALTH_CELLS = 8
 _CONNECTION: Translatable = "connection"
 
 
-def main(arguments: Namespace) -> int:
-    options = checked(arguments)
-    check_writable(options.output)
+def main(options: Options) -> int:
+    check_writable(checked(options))
     reports = asyncio.run(_examine_all(options))
-    if options.output.json is not None:
-        write_json(
-            {"schema": SCHEMA, "hosts": [report.as_json() for report in reports]}, options.output.json, "what was found"
-        )
-    if options.output.json != "-":
+    if options.json is not None:
+        found = {"schema": SCHEMA, "hosts": [report.as_json() for report in reports]}
+        write_json(found, options.json, "what was found")
+    if options.json != "-":
         print("\n\n".join(text(report) for report in reports))
     return UNREACHABLE if any(report.problem for report in reports) else DONE
 
@@ -50,7 +49,7 @@ async def _examine_all(options: Options) -> list[Report]:
     from collectors.errors import TransportError
 
     connected: list[tuple[Options, dict[str, SshTransport], TransportError | None]] = []
-    for name, _ in options.watching.hosts:
+    for name, _ in options.hosts:
         alone = _alone(options, name)
         try:
             connected.append((alone, await connect_far(alone), None))
@@ -62,14 +61,14 @@ async def _examine_all(options: Options) -> list[Report]:
 
 
 def _alone(options: Options, name: str) -> Options:
-    watching = options.watching
-    hosts = tuple(host for host in watching.hosts if host[0] == name)
-    urls = {kind: tuple((name, url) for url in found) for kind, found in watching.urls_on(name).items()}
-    return replace(options, watching=replace(watching, hosts=hosts, status_urls=urls))
+    alone = copy(options)
+    alone.hosts = [host for host in options.hosts if host[0] == name]
+    alone.status_urls = {kind: [(name, url) for url in urls] for kind, urls in options.urls_on(name).items()}
+    return alone
 
 
 async def _examine(options: Options, far: "dict[str, SshTransport]", unreachable: "TransportError | None") -> Report:
-    ((name, place),) = options.watching.hosts
+    ((name, place),) = options.hosts
     if unreachable is not None:
         return Report(name, place, problem=unreachable.message, fix=unreachable.fix)
     (host,) = await asyncio.to_thread(watched_hosts, options, None, None, far)

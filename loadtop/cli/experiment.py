@@ -3,7 +3,6 @@
 import asyncio
 import sys
 import time
-from argparse import Namespace
 from dataclasses import replace
 
 from loadtop.analysis.experiment.commands import CommandError
@@ -14,32 +13,33 @@ from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
 from loadtop.cli.display import can_draw, show
 from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
 from loadtop.cli.live_test import LiveTest, Show
-from loadtop.cli.load import Load, load_maker, plan_of
-from loadtop.cli.options.command_line import Options, parse
+from loadtop.cli.load import Load, load_maker
+from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.experiment_plan import read_plan
+from loadtop.cli.options.option import Options
 from loadtop.i18n import Message, duration, plain, rendered, tr
 from loadtop.model import LoadState
 from loadtop.pipeline.feed import Feed
 from loadtop.reports import experiment as table
 
 
-def main(arguments: Namespace) -> int:
-    plan = read_plan(arguments.plan)
-    if not arguments.table:
+def main(options: Options) -> int:
+    plan = read_plan(options.plan_file)
+    if not options.table:
         _check_engines(plan)
-    file = ResultFile(arguments.out or plan.file.with_suffix(".results"))
-    if arguments.check:
+    file = ResultFile(options.out or plan.file.with_suffix(".results"))
+    if options.check:
         print(f"{plan.file} is valid: {_outline(plan)}")
         return DONE
     try:
         file.directory.mkdir(parents=True, exist_ok=True)
-        if arguments.again:
+        if options.again:
             file.clear()
-        if arguments.table:
+        if options.table:
             _write(plan, file, file.read())
             return DONE
-        screen = can_draw() and not arguments.headless
-        return asyncio.run(_run(plan, file, screen=screen, quiet=arguments.quiet))
+        screen = can_draw() and not options.headless
+        return asyncio.run(_run(plan, file, screen=screen, quiet=options.quiet))
     except OSError as error:
         raise FileError(f"cannot write to {file.directory}: {error.strerror}") from None
 
@@ -146,9 +146,10 @@ async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | 
     recording.unlink(missing_ok=True)
     options = parse(["run", "--quiet", "--headless", "--record", str(recording), *cell.words])
     began = time.monotonic()
-    load = Load(load_maker(options)(), plan_of(options))
+    load = Load(load_maker(options)(), options.plan)
 
-    test = LiveTest(replace(options, words=cell.words), cell.label, cell.url)
+    options.words = cell.words
+    test = LiveTest(options, cell.label, cell.url)
     interrupted = await test.run(load.prepared, display)
     last = test.totals.last_load
     if interrupted or last is None:

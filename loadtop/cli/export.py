@@ -4,12 +4,12 @@ import asyncio
 import re
 import sqlite3
 import sys
-from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import aclosing, suppress
 from pathlib import Path
 
 from loadtop.cli.exit_codes import DONE, FileError, UsageError
+from loadtop.cli.options.option import Options
 from loadtop.cli.recordings import opened
 from loadtop.cli.standard_streams import reader_is_gone
 from loadtop.i18n import plain
@@ -21,28 +21,28 @@ SMALLEST, GREATEST = (60, 20), (400, 200)
 """Columns and rows of a film."""
 
 
-def main(arguments: Namespace) -> int:
-    if not (arguments.csv or arguments.jsonl or arguments.sqlite or arguments.sar or arguments.cast):
+def main(options: Options) -> int:
+    if not (options.csv or options.jsonl or options.sqlite or options.sar or options.cast):
         raise UsageError("say into what to export: --csv DIR, --jsonl FILE, --sqlite FILE, --sar or --cast FILE")
-    if arguments.jsonl == "-" and arguments.sar:
+    if options.jsonl == "-" and options.sar:
         raise UsageError("--jsonl - and --sar both write to standard output: give --jsonl a file, or call export twice")
-    size = _size(arguments.size)
-    with opened(arguments.session) as session:
+    size = _size(options.size)
+    with opened(options.session) as session:
         try:
-            if arguments.csv is not None:
-                _csv(session, arguments.csv)
-            if arguments.jsonl is not None:
-                _jsonl(session, arguments.jsonl)
-            if arguments.sqlite is not None:
-                _sqlite(session, arguments.sqlite)
-            if arguments.sar:
-                _sar(session, arguments.host)
-            if arguments.cast is not None:
-                asyncio.run(_cast(session, arguments.cast, size))
+            if options.csv is not None:
+                _csv(session, options.csv)
+            if options.jsonl is not None:
+                _jsonl(session, options.jsonl)
+            if options.sqlite is not None:
+                _sqlite(session, options.sqlite)
+            if options.sar:
+                _sar(session, options.host)
+            if options.cast is not None:
+                asyncio.run(_cast(session, options.cast, size))
         except SessionError as error:
             raise FileError(str(error)) from None
         except OSError as error:
-            where = error.filename or arguments.cast or arguments.jsonl or arguments.csv
+            where = error.filename or options.cast or options.jsonl or options.csv
             raise FileError(f"cannot write the export to {where}: {error.strerror}") from None
     return DONE
 

@@ -1,17 +1,17 @@
 """``loadtop help [TOPIC]``: texts longer than ``--help``: some of ``docs``."""
 
-from argparse import Namespace
 from pathlib import Path
 
 from loadtop.cli.exit_codes import DONE, UsageError
 from loadtop.cli.options.commands import COMMANDS, TOPICS
+from loadtop.cli.options.option import Options
 from loadtop.cli.options.parser import parser_of
 
 
-def main(arguments: Namespace) -> int:
-    topic = arguments.topic[0] if arguments.topic else "help"
-    if len(arguments.topic) > 1 or topic not in (*TOPICS, *COMMANDS):
-        names = " ".join(arguments.topic)
+def main(options: Options) -> int:
+    topic = options.topic[0] if options.topic else "help"
+    if len(options.topic) > 1 or topic not in (*TOPICS, *COMMANDS):
+        names = " ".join(options.topic)
         raise UsageError(f"no help on '{names}': topics are {', '.join(TOPICS)}; or name a command, such as tune")
     if topic in TOPICS:
         installed, checkout = Path(__file__).parent / "manual", Path(__file__).parents[2] / "docs"

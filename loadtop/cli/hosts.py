@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.exit_codes import UnreachableError
-from loadtop.cli.options.command_line import HERE, Options
+from loadtop.cli.options.option import Options
+from loadtop.cli.options.values import HERE
 from loadtop.i18n import Message
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 async def connect_far(options: Options) -> "dict[str, SshTransport]":
     """Connect to the remote hosts; returns the connections by name. Raises UnreachableError."""
-    places = {name: place for name, place in options.watching.hosts if place not in HERE}
+    places = {name: place for name, place in options.hosts if place not in HERE}
     if not places:
         return {}
     from collectors.errors import TransportError
@@ -50,19 +51,17 @@ def watched_hosts(
     from collectors.host import far_host, local_host
 
     near, served = _served(plan, far)
-    generators = options.watching.generators
-    engine = options.engine
-    from_here = engine.name == "builtin" or any(place == "local" for _, place in engine.generators)
+    from_here = options.engine == "builtin" or any(place == "local" for _, place in options.generators)
     here = {(True, True): "target+generator", (False, True): "generator", (True, False): "target"}.get(
         (bool(near), from_here), "other"
     )
     hosts: list[Any] = []
-    for name, place in options.watching.hosts:
-        urls = options.watching.urls_on(name)
+    for name, place in options.hosts:
+        urls = options.urls_on(name)
         transport = far.get(name)
         if transport is not None:
             role = "target" if plan is None or name in served else "other"
-            if name in generators:
+            if name in options.load_hosts:
                 role = "target+generator" if name in served else "generator"
             target_urls = served.get(name, [])
             hosts.append(far_host(name, role, transport, status_urls=urls, target_urls=target_urls))
@@ -82,7 +81,7 @@ def watched_hosts(
             )
         )
     for host in hosts:
-        host.assume_link(options.watching.link_mbit)
+        host.assume_link(None if options.link is None else max(1, round(options.link)))
     return hosts
 
 

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from loadtop.analysis.fail_if import Watchdog
@@ -13,7 +12,7 @@ from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE
 from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
 from loadtop.cli.load import Load, safe_words
-from loadtop.cli.options.command_line import Options
+from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import write_json, write_page
 from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
 from loadtop.i18n import rendered
@@ -25,7 +24,6 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.marks import MarkPipe
 
 if TYPE_CHECKING:
-    from collectors.transport.ssh.transport import SshTransport
     from loadtop.engines.command import CommandLoad
     from loadtop.recording.recorder import Recorder
 
@@ -44,7 +42,7 @@ class LiveTest:
         self._program = program
         self._words = safe_words(options)
         self.totals = Totals(url, tuple(self._words))
-        self._watchdog = Watchdog(list(options.output.fail_if))
+        self._watchdog = Watchdog(list(options.fail_if))
         self._recorder: Recorder | None = None
         self.sinks: list[Callable[[Snapshot], None]] = [self.totals.add, self._watchdog.add]
 
@@ -62,46 +60,38 @@ class LiveTest:
                 self.sinks.insert(0, recorder.record)
             marks = MarkPipe(self._title if recorder is None else recorder.path.name)
             closing.callback(marks.close)
-            ready = partial(self._monitor, prepare, far, marks, closing)
-            feed = PreparedFeed(self._title, options.watching.interval_s, recording_name(recorder), ready)
-            return await display(feed, options)
+            recording = recording_name(recorder)
 
-    async def _monitor(
-        self,
-        prepare: Callable[[], Awaitable[Load]],
-        far: "dict[str, SshTransport]",
-        marks: MarkPipe,
-        closing: AsyncExitStack,
-    ) -> Monitor:
-        options = self.options
-        load = await prepare()
-        if load.close is not None:
-            closing.push_async_callback(load.close)
-        self.totals.url = load.url
-        hosts = await asyncio.to_thread(watched_hosts, options, load.plan, load.status_url, far)
-        monitor = Monitor(
-            self._title if self._program is not None else load.url or self._title,
-            load.source,
-            hosts,
-            interval_s=options.watching.interval_s,
-            sinks=self.sinks,
-            until_load_ends=load.source is not None and not with_screen(options),
-            recording=recording_name(self._recorder),
-            url=load.url,
-        )
-        marks.listen(lambda text: monitor.command(Mark(text)))
-        return monitor
+            async def monitor() -> Monitor:
+                load = await prepare()
+                if load.close is not None:
+                    closing.push_async_callback(load.close)
+                self.totals.url = load.url
+                ready = Monitor(
+                    self._title if self._program is not None else load.url or self._title,
+                    load.source,
+                    await asyncio.to_thread(watched_hosts, options, load.plan, load.status_url, far),
+                    interval_s=options.interval,
+                    sinks=self.sinks,
+                    until_load_ends=load.source is not None and not with_screen(options),
+                    recording=recording,
+                    url=load.url,
+                )
+                marks.listen(lambda text: ready.command(Mark(text)))
+                return ready
+
+            return await display(PreparedFeed(self._title, options.interval, recording, monitor), options)
 
     def write(self, result: RunResult, figures: dict[str, Any], report: Callable[[TextIO], None]) -> None:
         """Print the report, and write the files that were asked for; ``figures`` is the JSON summary."""
-        output, program = self.options.output, self._program
+        options, program = self.options, self._program
         # Without a screen, standard output belongs to the command that was run.
-        taken = output.json == "-" or (program is not None and program.terminal is None)
+        taken = options.json == "-" or (program is not None and program.terminal is None)
         report(sys.stderr if taken else sys.stdout)
         tell_recording(self._recorder)
-        write_page(result, output)
-        if output.json is not None:
-            write_json(figures, output.json)
+        write_page(result, options)
+        if options.json is not None:
+            write_json(figures, options.json)
         for text in self._watchdog.broken(figures):
             print(f"--fail-if held: {text}", file=sys.stderr)
 
@@ -112,7 +102,7 @@ class LiveTest:
             if last.message and silent:
                 print(f"loadtop: {rendered(last.message)}", file=sys.stderr)
             return UNREACHABLE
-        if self.options.output.strict and generator_limited:
+        if self.options.strict and generator_limited:
             print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
             return INVALID
         return FAILED_IF if self._watchdog.broken(figures) else DONE

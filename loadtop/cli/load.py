@@ -4,22 +4,22 @@ import re
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadtop.cli.display import with_screen
 from loadtop.cli.exit_codes import UnreachableError, UsageError
-from loadtop.cli.options.command_line import Options
+from loadtop.cli.options.option import Options
+from loadtop.generator.target import PlanError
 from loadtop.model.secrets import BLANK, without_secrets
 from loadtop.pipeline.monitor import LoadSource
 
 if TYPE_CHECKING:
-    from loadtop.cli.options.engine import EngineChoice
     from loadtop.engines.command import CommandLoad
-    from loadtop.engines.jmeter.settings import JmeterSettings
-    from loadtop.engines.locust.settings import LocustSettings
+    from loadtop.engines.settings import Machine
     from loadtop.generator.plan import Plan
     from loadtop.generator.request_log import RequestLogFiles
 
@@ -47,32 +47,24 @@ class Load:
         return self
 
 
-def plan_of(options: Options) -> "Plan":
-    """The plan. Raises UsageError if there is none."""
-    if options.plan is None:
-        raise UsageError(f"no URL given: for example loadtop {options.command} http://127.0.0.1/")
-    return options.plan
+def load_maker(options: Options, request_logs: "RequestLogFiles | None" = None) -> Callable[[], LoadSource]:
+    """What makes the load of ``run`` or ``tune``. Imports only what the first screen needs. Raises UsageError if its
+    engine is not installed or cannot do what the plan says."""
+    if options.engine != "builtin":
+        try:
+            return _locust(options) if options.engine == "locust" else _jmeter(options)
+        except PlanError as error:
+            raise UsageError(error.message) from None
 
-
-def load_maker(
-    options: Options, request_logs: "RequestLogFiles | None" = None, *, tuned: bool = False
-) -> Callable[[], LoadSource]:
-    """What makes the load of ``run`` or ``tune`` (``tuned``: its concurrency is changed while it runs). Imports only
-    what the first screen needs. Raises UsageError if its engine is not installed or cannot do what the plan says."""
-    plan = plan_of(options)
-    if options.engine.name != "builtin":
-        return engine_load(options.engine, plan, tuned=tuned)
+    def print_transcript(text: str) -> None:
+        print(text, end="", file=sys.stderr if options.json == "-" else sys.stdout, flush=True)
 
     def builtin() -> LoadSource:
         from loadtop.generator.pool import LoadPool
 
-        return LoadPool(plan, request_logs=request_logs, print_text=partial(_print_transcript, options))
+        return LoadPool(options.plan, request_logs=request_logs, print_text=print_transcript)
 
     return builtin
-
-
-def _print_transcript(options: Options, text: str) -> None:
-    print(text, end="", file=sys.stderr if options.output.json == "-" else sys.stdout, flush=True)
 
 
 async def demo_load() -> Load:
@@ -105,19 +97,17 @@ def command_load(options: Options) -> "CommandLoad":
     if with_screen(options):
         return CommandLoad(options.program, plan=plan)
     # Standard output is for the JSON summary alone.
-    return CommandLoad(options.program, (2 if options.output.json == "-" else 1, 2), plan=plan)
+    return CommandLoad(options.program, (2 if options.json == "-" else 1, 2), plan=plan)
 
 
 def _plan_of_command(words: Sequence[str]) -> "Plan | None":
     """What the command seems to load: the first URL among its words. For the roles of hosts and status pages only."""
-    from loadtop.generator.plan import Plan, PlanError, Step, Target
+    from loadtop.generator.plan import Plan, Step, Target
 
     for word in words:
         if word.startswith(("http://", "https://")):
-            try:
+            with suppress(PlanError):
                 return Plan((Target.parse(word),), (Step(concurrency=1),))
-            except PlanError:
-                continue
     return None
 
 
@@ -138,69 +128,58 @@ def _without_credentials(word: str) -> str:
     return BLANK if _CREDENTIALS.fullmatch(word) else word
 
 
-def engine_load(choice: "EngineChoice", plan: "Plan", *, tuned: bool = False) -> Callable[[], LoadSource]:
-    """What makes a load of another engine. Raises UsageError if it is not installed or cannot do what the plan says."""
-    from loadtop.generator.plan import PlanError
-
-    try:
-        if choice.name == "locust":
-            from loadtop.engines.locust.load import LocustLoad
-
-            return partial(LocustLoad, locust_settings(choice, plan))
-        from loadtop.engines.jmeter.load import JmeterLoad
-
-        if tuned and choice.servers:
-            raise UsageError("tune is not possible with -R: give the machines with --generator instead")
-        if tuned:
-            choice = replace(choice, counted=True, timed=False)
-        return partial(JmeterLoad, jmeter_settings(choice, plan))
-    except PlanError as error:
-        raise UsageError(error.message) from None
-
-
-def locust_settings(choice: "EngineChoice", plan: "Plan") -> "LocustSettings":
-    """What Locust is to run. Raises UsageError if it is not installed, PlanError if it cannot do that."""
+def _locust(options: Options) -> Callable[[], LoadSource]:
+    from loadtop.engines.locust.load import LocustLoad
     from loadtop.engines.locust.settings import LocustSettings, check
-    from loadtop.engines.settings import Machine
 
     program = shutil.which("locust", path=str(Path(sys.executable).parent)) or shutil.which("locust")
     if program is None:
         raise UsageError("locust is not installed here: pip install 'loadtop[locust]' (or: pipx inject loadtop locust)")
-    check(plan)
-    machines = tuple(Machine(name, place) for name, place in choice.generators)
-    return LocustSettings(plan, machines, program, choice.own)
+    check(options.plan)
+    return partial(LocustLoad, LocustSettings(options.plan, _machines(options), program, options.locustfile))
 
 
-def jmeter_settings(choice: "EngineChoice", plan: "Plan") -> "JmeterSettings":
-    """What JMeter is to run. Raises UsageError if it is not installed, PlanError if it cannot do that."""
+def _jmeter(options: Options) -> Callable[[], LoadSource]:
+    from loadtop.engines.jmeter.load import JmeterLoad
     from loadtop.engines.jmeter.settings import JmeterSettings, check, check_even, share_of
     from loadtop.engines.jmeter.user_plan import read_user_plan
-    from loadtop.engines.settings import LOCAL, Machine
+    from loadtop.engines.settings import LOCAL
 
-    machines = tuple(Machine(name, place) for name, place in choice.generators)
-    user_plan = None if choice.file is None else read_user_plan(choice.file)
+    plan, servers, tuned = options.plan, options.servers, options.command == "tune"
+    if tuned and servers:
+        raise UsageError("tune is not possible with -R: give the machines with --generator instead")
+    machines = _machines(options)
+    user_plan = None if options.user_plan is None else read_user_plan(options.user_plan)
     program = shutil.which("jmeter")
-    if choice.servers or any(not machine.remote for machine in machines):
+    if servers or any(not machine.remote for machine in machines):
         if program is None:
             raise UsageError("jmeter is not installed here: unpack Apache JMeter and put its bin directory on PATH")
         if shutil.which("java") is None:
             raise UsageError("jmeter needs Java, which is not on PATH here: install default-jre-headless, for example")
-    count = len(choice.servers or machines)
-    if choice.servers:
+    count = len(servers or machines)
+    if servers:
         check_even(plan, count)
         machines = (LOCAL,)
     if user_plan is None:
         check(plan)
         for number in range(count):
             check(share_of(plan, number, count))
-        return JmeterSettings(plan, machines, program or "jmeter", servers=choice.servers)
-    if choice.counted and not user_plan.threads:
+        return partial(JmeterLoad, JmeterSettings(plan, machines, program or "jmeter", servers=servers))
+    counted = tuned or options.concurrency is not None
+    if counted and not user_plan.threads:
         set_by = "which -c and tune set: write ${__P(threads,1)} there"
         raise UsageError(f"{user_plan.file} does not read the property threads, {set_by}")
-    if choice.counted:
+    if counted:
         share_of(plan, 0, count)
     data_file = next(user_plan.data_files(), None)
-    if data_file is not None and (choice.servers or any(machine.remote for machine in machines)):
+    if data_file is not None and (servers or any(machine.remote for machine in machines)):
         fix = "name it with its full path, and put it there on each generator"
         raise UsageError(f"{user_plan.file} reads {data_file}: {fix}")
-    return JmeterSettings(plan, machines, program or "jmeter", user_plan, choice.timed, choice.counted, choice.servers)
+    timed = options.time is not None and not tuned
+    return partial(JmeterLoad, JmeterSettings(plan, machines, program or "jmeter", user_plan, timed, counted, servers))
+
+
+def _machines(options: Options) -> "tuple[Machine, ...]":
+    from loadtop.engines.settings import Machine
+
+    return tuple(Machine(name, place) for name, place in options.generators)

@@ -1,20 +1,20 @@
 """``loadtop mark``: note an event on the time axis of a running test."""
 
-from argparse import Namespace
 from pathlib import Path
 
 from loadtop.cli.exit_codes import DONE, UnreachableError, UsageError
+from loadtop.cli.options.option import Options
 from loadtop.i18n import plain
 from loadtop.recording.library import SUFFIX
 from loadtop.recording.marks import MarkError, called, name_of, running, send
 
 
-def main(arguments: Namespace) -> int:
-    if not arguments.text.strip():
+def main(options: Options) -> int:
+    if not options.text.strip():
         raise UsageError("the mark is empty: write it as loadtop mark 'restarted httpd'")
-    path = _chosen(running(), arguments.session)
+    path = _chosen(running(), options.session)
     try:
-        send(path, arguments.text)
+        send(path, options.text)
     except MarkError as error:
         raise UnreachableError(str(error)) from None
     print(f"noted in {plain(name_of(path))}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadtop.cli.exit_codes import FileError, UsageError
-from loadtop.cli.options.command_line import Options
+from loadtop.cli.options.option import Options
 from loadtop.i18n import plain, tr
 from loadtop.recording.container import NoSessionError, SessionError, SessionMeta
 from loadtop.recording.library import SUFFIX, default_path, directory
@@ -56,24 +56,25 @@ def start_recorder(
     options: Options, words: list[str], title: str, url: str | None, program: "CommandLoad | None" = None
 ) -> "Recorder | None":
     """Begin the recording that was asked for; raises FileError where a named file cannot be written."""
-    if options.output.no_record:
+    if options.no_record:
         return None
     from loadtop import __version__
+    from loadtop.generator.target import Target
     from loadtop.model.secrets import without_secrets
     from loadtop.recording.recorder import Recorder
 
     now = time.time()
-    target = title if options.plan is None else options.plan.targets[0].host
     meta = SessionMeta(
         started=now,
         command_line=tuple(without_secrets(words)),
         url=url or "",
         version=__version__,
-        interval_s=options.watching.interval_s,
+        interval_s=options.interval,
         title=title,
     )
-    asked = options.output.record
-    recorder = Recorder(asked or default_path(target if program is None else program.name, now), meta=meta)
+    asked = options.record
+    name = program.name if program is not None else title if url is None else Target.parse(url).host
+    recorder = Recorder(asked or default_path(name, now), meta=meta)
     if asked is not None and recorder.problem:
         raise FileError(recorder.problem)
     return recorder

@@ -1,19 +1,18 @@
 """``loadtop replay``: show a recording in the cockpit again."""
 
 import asyncio
-from argparse import Namespace
 
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE
-from loadtop.cli.options.command_line import Options, Output
+from loadtop.cli.options.option import Options
 from loadtop.cli.recordings import opened
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
 
 
-def main(arguments: Namespace) -> int:
-    with opened(arguments.session) as session:
-        asyncio.run(_replay(session, Options(command="replay", output=Output(headless=arguments.headless))))
+def main(options: Options) -> int:
+    with opened(options.session) as session:
+        asyncio.run(_replay(session, options))
     return DONE
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,8 +10,9 @@ from loadtop.analysis.totals.totals import RunResult
 from loadtop.cli.display import show
 from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.live_test import LiveTest
-from loadtop.cli.load import Load, command_load, demo_load, load_maker, plan_of, safe_words
-from loadtop.cli.options.command_line import Options, checked
+from loadtop.cli.load import Load, command_load, demo_load, load_maker, safe_words
+from loadtop.cli.options.command_line import checked
+from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import check_writable, open_request_logs, print_report, write_ab_files
 from loadtop.i18n import rendered
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from loadtop.generator.request_log import RequestLogFiles
 
 
-def main(arguments: Namespace) -> int:
-    options = checked(arguments)
+def main(options: Options) -> int:
+    checked(options)
     program = command_load(options) if options.program else None
-    check_writable(options.output)
-    request_logs = open_request_logs(options.output)
+    check_writable(options)
+    request_logs = open_request_logs(options)
     title, url, prepare = _load(options, program, request_logs)
     test = LiveTest(options, title, url, program=program)
     return asyncio.run(_run(test, prepare, program, request_logs))
@@ -42,14 +42,13 @@ def _load(
         title = "watching" if program is None else " ".join(safe_words(options)[-len(options.program) :])
         return title, load.url, load.prepared
     make = load_maker(options, request_logs)
-    plan = plan_of(options)
 
     async def prepare() -> Load:
         from loadtop.generator.restart import RestartableLoad
 
-        return Load(RestartableLoad(make), plan)
+        return Load(RestartableLoad(make), options.plan)
 
-    url = plan.targets[0].url
+    url = options.plan.targets[0].url
     return url, url, prepare
 
 
@@ -59,11 +58,11 @@ async def _run(
     program: "CommandLoad | None",
     request_logs: "RequestLogFiles | None",
 ) -> int:
-    output = test.options.output
+    options = test.options
 
     def write(result: RunResult) -> None:
-        test.write(result, result.summary, lambda out: print_report(result, output, out))
-        write_ab_files(result, request_logs, output)
+        test.write(result, result.summary, lambda out: print_report(result, options, out))
+        write_ab_files(result, request_logs, options)
 
     try:
         interrupted = await test.run(prepare, partial(show, program=program))
@@ -82,5 +81,5 @@ async def _run(
     return test.code(
         result.summary,
         generator_limited=result.summary["verdict"]["bottleneck"] == "generator",
-        silent=output.quiet and (output.ab or output.html_table is not None),  # ab's report has no place for it
+        silent=options.quiet and (options.ab or options.html_table is not None),  # ab's report has no place for it
     )

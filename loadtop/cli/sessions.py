@@ -2,24 +2,24 @@
 
 import sys
 import time
-from argparse import Namespace
 from pathlib import Path
 
 from loadtop.cli import run_command
 from loadtop.cli.display import can_draw
 from loadtop.cli.exit_codes import DONE, FileError, UsageError
+from loadtop.cli.options.option import Options
 from loadtop.cli.recordings import find
 from loadtop.i18n import language, pad, plain, rendered, tr
 from loadtop.recording.container import SessionError
 from loadtop.recording.library import HousekeepingError, age, chosen, recordings, remove, rename
 
 
-def main(arguments: Namespace) -> int:
-    if arguments.part == "rename":
-        return _rename(arguments.session, arguments.name)
-    if arguments.part == "prune":
-        return _prune(arguments.older_than, arguments.keep, dry_run=arguments.dry_run)
-    if arguments.part is None and _on_terminal():
+def main(options: Options) -> int:
+    if options.part == "rename":
+        return _rename(options.session, options.name)
+    if options.part == "prune":
+        return _prune(options.older_than, options.keep, dry_run=options.dry_run)
+    if options.part is None and _on_terminal():
         return _choose()
     return _list()
 

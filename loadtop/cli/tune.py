@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from argparse import Namespace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,9 @@ from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.live_test import LiveTest
-from loadtop.cli.load import Load, load_maker, plan_of
-from loadtop.cli.options.command_line import Options, checked
-from loadtop.cli.options.tune import TuneSettings
+from loadtop.cli.load import Load, load_maker
+from loadtop.cli.options.command_line import checked
+from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import check_writable
 from loadtop.reports.tune import HEADING, report, row
 
@@ -22,23 +21,30 @@ if TYPE_CHECKING:
     from tui.apps.cockpit import FirstPage
 
 
-def main(arguments: Namespace) -> int:
-    options = checked(arguments)
-    return asyncio.run(_tune(options, options.tune or TuneSettings()))
+def main(options: Options) -> int:
+    return asyncio.run(_tune(checked(options)))
 
 
-async def _tune(options: Options, settings: TuneSettings) -> int:
-    plan = plan_of(options)
-    load = SteppedLoad(load_maker(options, tuned=True)())
-    check_writable(options.output)
-    url = plan.targets[0].url
+async def _tune(options: Options) -> int:
+    load = SteppedLoad(load_maker(options)())
+    check_writable(options)
+    url = options.plan.targets[0].url
     test = LiveTest(options, url, url)
-    sweep, printer = test.totals.sweep, _StepPrinter(options)
-    controller = SweepController(settings.search(), settings.limits, sweep, load.command, printer.show)
+    sweep = test.totals.sweep
+    silent = options.quiet or with_screen(options)
+
+    def print_step(result: StepResult) -> None:
+        if silent:
+            return
+        if result is sweep.results[0]:
+            print(HEADING, file=sys.stderr)
+        print(row(result), file=sys.stderr, flush=True)
+
+    controller = SweepController(options.search, options.limits, sweep, load.command, print_step)
     test.sinks.append(controller.add)
 
     interrupted = await test.run(
-        Load(load, plan).prepared, partial(show, first=_first_page(options, sweep, controller))
+        Load(load, options.plan).prepared, partial(show, first=_first_page(options, sweep, controller))
     )
     result = test.totals.result()
     tuned = TuneResult.of(result.steps, controller.reason)
@@ -55,19 +61,3 @@ def _first_page(options: Options, sweep: Sweep, controller: SweepController) -> 
     from tui.screens.tune import TuneScreen
 
     return lambda appearance, view: TuneScreen(appearance, view, sweep, lambda: controller.reason)
-
-
-class _StepPrinter:
-    """Prints a line per step on standard error if there is no screen."""
-
-    def __init__(self, options: Options) -> None:
-        self._silent = options.output.quiet or with_screen(options)
-        self._first = True
-
-    def show(self, result: StepResult) -> None:
-        if self._silent:
-            return
-        if self._first:
-            print(HEADING, file=sys.stderr)
-            self._first = False
-        print(row(result), file=sys.stderr, flush=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """``usage`` is what follows ``loadtop``; ``module`` of ``loadtop.cli`` has ``main(arguments) -> exit code``.
+    """``usage`` is what follows ``loadtop``; ``module`` of ``loadtop.cli`` has ``main(options) -> exit code``.
     ``examples`` are also what follows ``loadtop``. ``parts`` are commands of its own, with what each does."""
 
     name: str

@@ -223,7 +223,7 @@ def _check_cells(plan: ExperimentPlan, top: Table) -> None:
                 options = parse(["run", *cell.words])
             except UsageError as error:
                 raise (table if variant.options else top).wrong("options", f"{cell.label}: {error}") from None
-            hosts.update(options.watching.hosts)
+            hosts.update(options.hosts)
         if variant.host is not None and variant.host not in hosts:
             fix = f"add options = ['--host', '{variant.host}=ssh://...'] at the top"
             raise table.wrong("host", f"no host is called {variant.host}: {fix}")

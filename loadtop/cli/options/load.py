@@ -2,11 +2,11 @@
 
 import ipaddress
 import re
-from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
 from loadtop.cli.exit_codes import UnreadableError, UsageError
+from loadtop.cli.options.option import Options
 from loadtop.cli.options.table import DEFAULT_CONCURRENCY, DEFAULT_STEP_S, DEFAULT_TIME_S, options_of
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
 from loadtop.i18n import Message, Translatable, plural
@@ -19,93 +19,89 @@ LARGEST_FILE = 1 << 30
 Headers = tuple[tuple[str, str], ...]
 
 
-def build_plan(arguments: Namespace, steps: tuple[Step, ...] = ()) -> Plan:
-    """The plan that the options describe; ``steps`` replace theirs. Raises UsageError; reads bodies and URL lists."""
-    if arguments.certificate is not None:
-        _read(Path(arguments.certificate))
-    try:
-        plan = Plan(
-            targets=_targets(arguments),
-            steps=steps or _steps(arguments),
-            keepalive=arguments.keepalive,
-            timeout_s=arguments.timeout,
-            any_length=arguments.any_length,
-            keep_going=arguments.keep_going,
-            verify_tls=not arguments.insecure,
-            warmup_s=0.0 if steps else arguments.warmup,
-            workers=arguments.workers or 1,
-            more_workers=arguments.workers == 0,
-            verbosity=arguments.verbosity,
-            proxy=_proxy(arguments),
-            bind=arguments.bind,
-            socket_buffer=arguments.buffer,
-            tls=TlsOptions(arguments.protocol, arguments.ciphers, arguments.certificate, not arguments.no_sni),
-        )
-        _check_headers(arguments)
-        _check_framing(plan)
-        _check_numbers(arguments, plan)
-        _check_addresses(plan)
-        _check_tls(arguments, plan)
-    except PlanError as error:
-        raise UsageError(error.message) from None
+def build_plan(options: Options) -> Plan:
+    """The load of ``run`` or ``tune``. Raises UsageError and PlanError; reads bodies and URL lists."""
+    if options.certificate is not None:
+        _read(Path(options.certificate))
+    plan = Plan(
+        targets=_targets(options),
+        steps=_steps(options),
+        keepalive=options.keepalive,
+        timeout_s=options.timeout,
+        any_length=options.any_length,
+        keep_going=options.keep_going,
+        verify_tls=not options.insecure,
+        warmup_s=options.warmup,
+        workers=options.workers or 1,
+        more_workers=options.workers == 0,
+        verbosity=options.verbosity,
+        proxy=_proxy(options),
+        bind=options.bind,
+        socket_buffer=options.buffer,
+        tls=TlsOptions(options.protocol, options.ciphers, options.certificate, not options.no_sni),
+    )
+    _check_headers(options)
+    _check_framing(plan)
+    _check_numbers(plan, stepped=options.steps is not None)
+    _check_addresses(plan)
+    _check_tls(options, plan)
     return plan
 
 
-def _steps(arguments: Namespace) -> tuple[Step, ...]:
-    rate: float | None = arguments.rate
-    concurrency, requests, seconds = arguments.concurrency, arguments.requests, arguments.time
-    if arguments.steps is not None:
-        return _several_steps(arguments)
-    if arguments.step_time is not None:
+def _steps(options: Options) -> tuple[Step, ...]:
+    if options.command == "tune":  # it changes the concurrency, and the load must not end before it does
+        return (Step(options.first, duration_s=options.limits.total_s + options.limits.most_step_s),)
+    if options.steps is not None:
+        return _several_steps(options, options.steps)
+    if options.step_time is not None:
         raise UsageError("--step-time is the time of each step: give --steps 1,2,4,... with it, or use -t")
-    if requests is None and seconds is None:
+    concurrency, seconds = options.concurrency, options.time
+    if options.requests is None and seconds is None:
         # A bare URL gets a load that shows something; with -c, -n or -t the rest is ab's.
         seconds = DEFAULT_TIME_S
-        concurrency = concurrency or (None if rate is not None else DEFAULT_CONCURRENCY)
-    if rate is None:
+        concurrency = concurrency or (None if options.rate is not None else DEFAULT_CONCURRENCY)
+    if options.rate is None:
         concurrency = concurrency or 1
-    return (Step(concurrency=concurrency, rate=rate, duration_s=seconds, requests=requests),)
+    return (Step(concurrency, options.rate, seconds, options.requests),)
 
 
-def _several_steps(arguments: Namespace) -> tuple[Step, ...]:
-    if arguments.concurrency is not None or arguments.time is not None:
-        given = "-c" if arguments.concurrency is not None else "-t"
+def _several_steps(options: Options, steps: str) -> tuple[Step, ...]:
+    if options.concurrency is not None or options.time is not None:
+        given = "-c" if options.concurrency is not None else "-t"
         raise UsageError(f"--steps and {given} contradict each other: the steps say how many, --step-time how long")
-    requests = arguments.requests
-    seconds = arguments.step_time or (None if requests is not None else DEFAULT_STEP_S)
-    steps: list[Step] = []
-    for word in arguments.steps.split(","):
+    seconds = options.step_time or (None if options.requests is not None else DEFAULT_STEP_S)
+    found: list[Step] = []
+    for word in steps.split(","):
         try:
-            concurrency, rate = (int(word), None) if arguments.rate is None else (None, float(word))
+            concurrency, rate = (int(word), None) if options.rate is None else (None, float(word))
         except ValueError:
-            raise UsageError(f"--steps '{arguments.steps}': '{word}' is not a number; write 1,2,4,8") from None
-        steps.append(Step(concurrency=concurrency, rate=rate, duration_s=seconds, requests=requests))
-    return tuple(steps)
+            raise UsageError(f"--steps '{steps}': '{word}' is not a number; write 1,2,4,8") from None
+        found.append(Step(concurrency, rate, seconds, options.requests))
+    return tuple(found)
 
 
-def _targets(arguments: Namespace) -> tuple[Target, ...]:
-    if not arguments.urls and arguments.url_file is None:
+def _targets(options: Options) -> tuple[Target, ...]:
+    list_file: Path | None = options.url_file
+    if not options.urls and list_file is None:
         raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
-    method, body = _method_and_body(arguments)
-    headers = _headers(arguments)
-    targets = [Target.parse(url, method=method, headers=headers, body=body) for url in arguments.urls]
-    if arguments.url_file is not None:
-        for number, line in enumerate(_read(arguments.url_file).decode("utf-8-sig", errors="replace").splitlines(), 1):
+    file: Path | None = options.post or options.put
+    default = "POST" if options.post else "PUT" if options.put else "HEAD" if options.head else "GET"
+    method = default if options.method is None else options.method
+    headers, body = _headers(options), None if file is None else _read(file)
+    targets = [Target.parse(url, method=method, headers=headers, body=body) for url in options.urls]
+    if list_file is not None:
+        for number, line in enumerate(_read(list_file).decode("utf-8-sig", errors="replace").splitlines(), 1):
             words = line.split()
             if words and not words[0].startswith("#"):
-                place = f"{arguments.url_file}, line {number}"
-                targets.append(_listed(words, place, method, headers, body))
+                targets.append(_listed(words, f"{list_file}, line {number}", method, headers, body))
     if not targets:
-        raise UsageError(f"{arguments.url_file} contains no URL: write one per line")
-    return tuple(targets) if arguments.content_type is None else _typed(targets, arguments.content_type)
-
-
-def _typed(targets: list[Target], content_type: str) -> tuple[Target, ...]:
-    """The targets with -T's header, as far as they have a body."""
+        raise UsageError(f"{list_file} contains no URL: write one per line")
+    if options.content_type is None:
+        return tuple(targets)
     if all(target.body is None for target in targets):
         raise UsageError("-T names the type of a body: give one with -p FILE, -u FILE or in the lines of --urls")
-    check_header("Content-Type", content_type)
-    header = ("Content-Type", content_type)
+    header = ("Content-Type", options.content_type)
+    check_header(*header)
     return tuple(
         target if target.body is None else replace(target, headers=(*target.headers, header)) for target in targets
     )
@@ -119,24 +115,22 @@ def _listed(words: list[str], place: str, method: str, headers: Headers, body: b
         weight = float(words[1]) if len(words) > 1 else 1.0
     except ValueError:
         raise UsageError(f"{place}: the weight '{words[1]}' is not a number") from None
+    if len(words) > 2:
+        method = words[2]
+    if len(words) > 3:
+        body = _read(Path(words[3]))
     try:
-        return Target.parse(
-            words[0],
-            method=words[2] if len(words) > 2 else method,
-            headers=headers,
-            body=_read(Path(words[3])) if len(words) > 3 else body,
-            weight=weight,
-        )
+        return Target.parse(words[0], method=method, headers=headers, body=body, weight=weight)
     except PlanError as error:
         raise UsageError(f"{place}: {error}") from None
 
 
-def _proxy(arguments: Namespace) -> Proxy | None:
-    if arguments.proxy is None:
-        if arguments.proxy_auth is not None:
+def _proxy(options: Options) -> Proxy | None:
+    if options.proxy is None:
+        if options.proxy_auth is not None:
             raise UsageError("-P is for a proxy: name it with -X HOST:PORT")
         return None
-    place: str = arguments.proxy
+    place: str = options.proxy
     if "@" in place:  # not repeated: it may hold a password
         raise UsageError("-X takes HOST:PORT alone: give the proxy's user and password with -P USER:PASSWORD")
     wrong = UsageError(f"-X '{place}' is not a proxy: write HOST:PORT, without http:// and path")
@@ -146,30 +140,24 @@ def _proxy(arguments: Namespace) -> Proxy | None:
         origin = Target.parse(f"http://{place}").origin
     except PlanError:
         raise wrong from None
-    credentials = None if arguments.proxy_auth is None else _credentials("-P", arguments.proxy_auth)
+    credentials = None if options.proxy_auth is None else _credentials("-P", options.proxy_auth)
     return Proxy(origin.host, origin.port, credentials)
 
 
-def _method_and_body(arguments: Namespace) -> tuple[str, bytes | None]:
-    file: Path | None = arguments.post or arguments.put
-    default = "POST" if arguments.post else "PUT" if arguments.put else "HEAD" if arguments.head else "GET"
-    return default if arguments.method is None else arguments.method, None if file is None else _read(file)
-
-
-def _headers(arguments: Namespace) -> Headers:
+def _headers(options: Options) -> Headers:
     headers: list[tuple[str, str]] = []
-    for line in arguments.header:
+    for line in options.header:
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
             raise UsageError(f"-H '{line}' is not a header: write it as 'Name: value'")
         headers.append((name.strip(), value.strip()))
-    for cookie in arguments.cookie:
+    for cookie in options.cookie:
         if "=" not in cookie:
             raise UsageError(f"-C '{cookie}' is not a cookie: write it as NAME=VALUE")
-    if arguments.cookie:
-        headers.append(("Cookie", "; ".join(arguments.cookie)))
-    if arguments.auth is not None:
-        headers.append(("Authorization", _credentials("-A", arguments.auth)))
+    if options.cookie:
+        headers.append(("Cookie", "; ".join(options.cookie)))
+    if options.auth is not None:
+        headers.append(("Authorization", _credentials("-A", options.auth)))
     return tuple(headers)
 
 
@@ -191,22 +179,22 @@ def _credentials(option: str, text: str) -> str:
     return basic_auth(user, password)
 
 
-def _check_headers(arguments: Namespace) -> None:
-    given = {_name(line) for line in arguments.header}
+def _check_headers(options: Options) -> None:
+    given = [(name.strip().lower(), value) for name, _, value in (line.partition(":") for line in options.header)]
     for header, option, value in (
-        ("authorization", "-A", arguments.auth),
-        ("content-type", "-T", arguments.content_type),
-        ("proxy-authorization", "-P", arguments.proxy_auth),
+        ("authorization", "-A", options.auth),
+        ("content-type", "-T", options.content_type),
+        ("proxy-authorization", "-P", options.proxy_auth),
     ):
-        if value is not None and header in given:
+        if value is not None and header in dict(given):
             raise PlanError(_CONTRADICTION, option=option, other=f"-H '{header.title()}: ...'")
-    asked = [line.partition(":")[2] for line in arguments.header if _name(line) == "connection"]
-    tokens = {token.strip().lower() for value in asked for token in value.split(",")}  # RFC 9110 section 7.6.1
-    if arguments.keepalive and "close" in tokens:
+    asked = ",".join(value for name, value in given if name == "connection")
+    tokens = {token.strip().lower() for token in asked.split(",")}  # RFC 9110 section 7.6.1
+    if options.keepalive and "close" in tokens:
         raise PlanError(_CONTRADICTION, option="-k", other="-H 'Connection: close'")
-    if arguments.head and arguments.method not in (None, "HEAD"):
+    if options.head and options.method not in (None, "HEAD"):
         raise PlanError(
-            "-i and -m {method} contradict each other: -i is -m HEAD; give one of them", method=arguments.method
+            "-i and -m {method} contradict each other: -i is -m HEAD; give one of them", method=options.method
         )
 
 
@@ -234,16 +222,11 @@ def _check_framing(plan: Plan) -> None:
             )
 
 
-def _name(line: str) -> str:
-    return line.partition(":")[0].strip().lower()
-
-
-def _check_numbers(arguments: Namespace, plan: Plan) -> None:
+def _check_numbers(plan: Plan, *, stepped: bool) -> None:
     for step in plan.steps:
         if step.rate is None and step.requests is not None and (step.concurrency or 0) > step.requests:
             one = "-c {c} is more than -n {n}: raise -n or lower -c"
             several = "a step of {c} is more than -n {n}: raise -n or lower the step"
-            stepped = getattr(arguments, "steps", None) is not None
             raise PlanError(several if stepped else one, c=step.concurrency, n=step.requests)
     if all(step.rate is None for step in plan.steps):
         most = max(step.concurrency or 0 for step in plan.steps)
@@ -274,18 +257,18 @@ def _check_addresses(plan: Plan) -> None:
             )
 
 
-def _check_tls(arguments: Namespace, plan: Plan) -> None:
+def _check_tls(options: Options, plan: Plan) -> None:
     given = [
         option.name
         for option in options_of("run")
-        if option.name in ("-f", "-Z", "-E", "-I", "--insecure") and option.given(arguments)
+        if option.name in ("-f", "-Z", "-E", "-I", "--insecure") and option.given(options)
     ]
     if not given:
         return
     from loadtop.generator.tls import tls_context
 
     tls_context(plan)
-    if arguments.plan is not None:
+    if options.user_plan is not None:
         return  # only the engine knows what a user's plan requests
     if all(target.scheme == "http" for target in plan.targets):
         one = "{options} is for TLS, and no URL here is https: write https://... or leave that out"

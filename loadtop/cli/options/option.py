@@ -1,58 +1,16 @@
-"""What is declared about an option, and the types of values."""
+"""What is declared about an option, and the options of one command line."""
 
+import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from loadtop.analysis.fail_if import Condition
+    from loadtop.analysis.tune.controller import StepSearch, TimeLimits
+    from loadtop.generator.plan import Plan
     from loadtop.i18n import Translatable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
-    """A number below 10 million, or a whole number. Called with a word, returns its value; raises ValueError with what
-    the word must be."""
-
-    least: float | None = None
-    above: float | None = None
-    whole: bool = False
-
-    def __call__(self, word: str) -> float:
-        kind = "a whole number" if self.whole else "a number"
-        try:
-            number = int(word) if self.whole else float(word)
-        except ValueError:
-            raise ValueError(kind) from None
-        if self.above is not None and not number > self.above:
-            raise ValueError(f"{kind} above {self.above:g}")
-        if self.least is not None and not number >= self.least:
-            raise ValueError(f"{kind} of {self.least:g} or more")
-        if not self.whole and not number < 1e7:
-            raise ValueError(f"{kind} below 10 million")
-        return number
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of a few words."""
-
-    words: tuple[str, ...]
-
-    def __call__(self, word: str) -> str:
-        if word not in self.words:
-            raise ValueError(str(self))
-        return word
-
-    def __str__(self) -> str:
-        return f"one of {', '.join(self.words)}"
-
-
-def output_file(word: str) -> Path:
-    """A file to write; standard output is not possible."""
-    if word == "-":
-        raise ValueError("the name of a file")
-    return Path(word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +18,11 @@ class Option:
     """One option; an argument if its name has no dash.
 
     ``names`` are separated by blanks; messages use the first. An option without ``metavar`` is a flag. ``type`` raises
-    ValueError with what the value must be. ``commands`` defaults to those of the group. ``help_for`` replaces ``help``
-    for a command that gives the option another meaning. ``refused`` maps commands and engines that cannot do what the
-    option asks for to advice. ``own_plan`` are the engines for which a user's plan (``--plan``) replaces the option. At
-    most one option of each ``conflict`` set can be given. ``ab`` compares it with ab's option, in Markdown.
+    ValueError with what the value must be, or UsageError. ``choices`` are the only values. ``commands`` defaults to
+    those of the group. ``help_for`` replaces ``help`` for a command that gives the option another meaning. ``refused``
+    maps commands and engines that cannot do what the option asks for to advice. ``own_plan`` are the engines for which
+    a user's plan (``--plan``) replaces the option. At most one option of each ``conflict`` set can be given. ``ab``
+    compares it with ab's option, in Markdown.
     """
 
     names: str
@@ -72,6 +31,7 @@ class Option:
     type: Callable[[str], object] = str
     default: object = None
     nargs: str | None = None
+    choices: tuple[str, ...] = ()
     repeatable: bool = False
     dest: str = ""
     commands: tuple[str, ...] = ()
@@ -87,12 +47,22 @@ class Option:
 
     @property
     def attribute(self) -> str:
-        """The attribute of the parsed arguments that holds its value."""
+        """The attribute of the parsed options that holds its value."""
         return self.dest or self.names.split()[-1].lstrip("-").replace("-", "_")
 
-    def given(self, arguments: object) -> bool:
+    @property
+    def expected(self) -> str:
+        return f"one of {', '.join(self.choices)}" if self.choices else self.metavar
+
+    def convert(self, word: str) -> object:
+        """The value. Raises ValueError with what the word must be, or UsageError."""
+        if self.choices and word not in self.choices:
+            raise ValueError(self.expected)
+        return self.type(word)
+
+    def given(self, options: argparse.Namespace) -> bool:
         unset: object = [] if self.repeatable else self.default if self.metavar else False
-        return getattr(arguments, self.attribute, unset) != unset
+        return getattr(options, self.attribute, unset) != unset
 
     def help_of(self, command: str) -> str:
         text = self.help_for.get(command, self.help)
@@ -114,3 +84,61 @@ class Group:
             for option in self.options
             if command in (option.commands or self.commands) and command not in option.refused
         ]
+
+
+class Options(argparse.Namespace):
+    """What one command line asks for. argparse sets the attributes that the table names; those with a value here are
+    not options of every command. ``words`` are the command line, secrets included; ``program`` is the command that
+    ``watch`` runs; ``hosts`` and ``generators`` are pairs of a name and a place.
+
+    The attributes of the second block follow from several options: the load of ``run`` and ``tune``; the attributes of
+    the HTML table, its rows and cells; for each kind of server, pairs of a host's name, None for the first host, and a
+    status URL; the hosts that generate load for another engine; the text of the user's locustfile; the bounds of
+    ``tune``.
+    """
+
+    command: str
+    words: tuple[str, ...]
+    program: tuple[str, ...] = ()
+    hosts: list[tuple[str, str]]
+    interval: float = 1.0
+    link: float | None = None
+    engine: str = "builtin"
+    generators: list[tuple[str, str]]
+    servers: tuple[str, ...] = ()
+    user_plan: Path | None = None
+    requests: int | None = None
+    concurrency: int | None = None
+    time: float | None = None
+    rate: float | None = None
+    steps: str | None = None
+    warmup: float = 0.0
+    verbosity: int = 0
+    headless: bool = False
+    quiet: bool = False
+    json: str | None = None
+    html: Path | None = None
+    ab: bool = False
+    no_percentiles: bool = False
+    no_spread: bool = False
+    percentiles_csv: Path | None = None
+    gnuplot: Path | None = None
+    record: Path | None = None
+    no_record: bool = False
+    fail_if: "list[Condition]"
+    strict: bool = False
+
+    plan: "Plan"
+    html_table: tuple[str, str, str] | None = None
+    status_urls: Mapping[str, list[tuple[str | None, str]]]
+    load_hosts: frozenset[str] = frozenset()
+    locustfile: str | None = None
+    search: "StepSearch"
+    limits: "TimeLimits"
+
+    def urls_on(self, host: str) -> dict[str, list[str]]:
+        """The status pages of one host by kind of server."""
+        first = self.hosts[0][0]
+        return {
+            kind: [url for owner, url in pages if (owner or first) == host] for kind, pages in self.status_urls.items()
+        }

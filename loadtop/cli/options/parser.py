@@ -1,50 +1,41 @@
 """argparse, built from the table of options. Only the parser of the command that runs is built: start-up stays fast."""
 
 import argparse
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from loadtop import __version__
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.commands import COMMANDS, TOPICS
-from loadtop.cli.options.option import Choice, Option
+from loadtop.cli.options.option import Option, Options
 from loadtop.cli.options.table import GROUPS, options_of, refusal
-
-_SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
-
-
-def is_ssh_place(place: str) -> bool:
-    """Whether it is ``ssh://[USER@]HOST[:PORT]`` with a valid port."""
-    match = _SSH_PLACE.fullmatch(place)
-    return match is not None and 0 < int(match["port"] or 22) < 65536
+from loadtop.cli.options.values import is_ssh_place
 
 
-def read(words: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line. The result also has ``command`` (``run`` if none is named), ``words`` (those after the
-    command), and ``program`` (those after ``--`` of ``loadtop watch``). Raises :class:`UsageError`, and SystemExit for
-    ``--help`` and ``--version``."""
+def read(words: Sequence[str]) -> Options:
+    """Parse a command line; ``run`` is the command if none is named. Raises UsageError, and SystemExit for ``--help``
+    and ``--version``."""
     end = list(words).index("--") if "--" in words else len(words)
     everywhere = Parser("loadtop")
     for option in GROUPS[-1].options:
         if option.name not in ("-h", "-V"):
             everywhere.take(option, "", everywhere.add_argument)
-    arguments, own = everywhere.parse(words[:end])
-    command = own.pop(0) if own and own[0] in COMMANDS else "run"
+    options, own = everywhere.parse(words[:end], Options())
+    command = options.command = own.pop(0) if own and own[0] in COMMANDS else "run"
     if command == "run" and own:
         _check_spelling(own[0])
     after = list(words[end:])
-    arguments.command, arguments.words, arguments.program = command, [*own, *after], ()
+    options.words = (*([] if command == "run" else [command]), *own, *after)
     if command == "watch" and after:
         if len(after) == 1:
             raise UsageError("no command follows --: for example loadtop watch -- ab -n 1000 -c 10 http://127.0.0.1/")
-        arguments.program, after = tuple(after[1:]), []
+        options.program, after = tuple(after[1:]), []
     parser = parser_of(command)
-    arguments, unknown = parser.parse([*own, *after], arguments)
+    options, unknown = parser.parse([*own, *after], options)
     if unknown:
         parser.refuse(unknown, command)
-    _check_conflicts(arguments)
-    return arguments
+    _check_conflicts(options)
+    return options
 
 
 def _check_spelling(word: str) -> None:
@@ -58,11 +49,11 @@ def _check_spelling(word: str) -> None:
         raise UsageError(f"unknown command '{word}': did you mean loadtop {meant[0]}? (for a host: http://{word}/)")
 
 
-def _check_conflicts(arguments: argparse.Namespace) -> None:
+def _check_conflicts(options: Options) -> None:
     """Raise UsageError if two options of a set are given of which one is possible."""
     given: dict[str, str] = {}
-    for option in options_of(arguments.command):
-        if option.conflict and option.given(arguments):
+    for option in options_of(options.command):
+        if option.conflict and option.given(options):
             other = given.setdefault(option.conflict, option.name)
             if other != option.name:
                 raise UsageError(f"{other} and {option.name} contradict each other: give one of them")
@@ -81,7 +72,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes options of the table. Raises a :class:`UsageError` of one line for what is wrong."""
+    """Takes options of the table. Raises UsageError, in one line, for what is wrong."""
 
     def __init__(self, prog: str, **texts: Any) -> None:
         super().__init__(
@@ -92,11 +83,10 @@ class Parser(argparse.ArgumentParser):
 
     def take(self, option: Option, command: str, add: Callable[..., object]) -> None:
         """Add an option by a method of this parser or of a group."""
-        names = option.names.split()
-        self._options[names[0]] = option
+        self._options[option.name] = option
         given: dict[str, Any] = {"help": option.help_of(command).replace("%", "%%")}
         if option.name == "-h":
-            given |= {"action": "help"}
+            given["action"] = "help"
         elif option.name == "-V":
             given |= {"action": "version", "version": f"loadtop {__version__}"}
         elif not option.metavar:
@@ -109,14 +99,14 @@ class Parser(argparse.ArgumentParser):
                 given |= {"action": "append", "default": []}
             if option.name.startswith("-"):
                 given["dest"] = option.attribute
-        add(*names, **given)
+        add(*option.names.split(), **given)
 
     def _checked(self, option: Option) -> Callable[[str], object]:
         """The option's type, with an error that names the option as it was given, and the value."""
 
         def convert(word: str) -> object:
             try:
-                return option.type(word)
+                return option.convert(word)
             except ValueError as error:
                 given = {each.partition("=")[0] for each in self._words}
                 name = next((name for name in option.names.split() if name in given), option.name)
@@ -124,19 +114,17 @@ class Parser(argparse.ArgumentParser):
 
         return convert
 
-    def parse(
-        self, words: Sequence[str], arguments: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
-        """The values, and the words that are not understood."""
+    def parse(self, words: Sequence[str], options: Options) -> tuple[Options, list[str]]:
+        """The options with their values, and the words that are not understood."""
         self._words = words
         try:
-            return self.parse_known_args(list(words), arguments or argparse.Namespace())
+            return self.parse_known_args(list(words), options)
         except argparse.ArgumentError as error:
             name = (error.argument_name or "").split("/")[0]
             option = self._options.get(name)
             if option is None or not option.metavar:
                 self.error(f"{name}: {error.message}")
-            self.error(f"{name} needs a value: {option.type if isinstance(option.type, Choice) else option.metavar}")
+            self.error(f"{name} needs a value: {option.expected}")
 
     def refuse(self, unknown: Sequence[str], command: str) -> NoReturn:
         """Raise UsageError for words that are not understood."""

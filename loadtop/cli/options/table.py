@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from loadtop.cli.options import values
 from loadtop.cli.options.commands import COMMANDS
-from loadtop.cli.options.option import Choice, Group, Number, Option, output_file
+from loadtop.cli.options.option import Group, Option
+from loadtop.cli.options.values import COUNT, POSITIVE, output_file
 from loadtop.i18n import LANGUAGES, Translatable
 from loadtop.servers.registry import KINDS
 
@@ -18,8 +20,7 @@ DEFAULT_TIME_S, DEFAULT_CONCURRENCY = 30.0, 10
 DEFAULT_STEP_S = 10.0
 TUNE_CONNECTIONS, TUNE_STEP_S, TUNE_TOTAL_S, TUNE_REFINEMENTS = 256, 5.0, 300.0, 5
 
-COUNT, POSITIVE = Number(least=1, whole=True), Number(above=0)
-INTERVAL = Number(least=0.1)
+INTERVAL = values.number(least=0.1)
 """Below 0.1 s, the kernel's clock ticks of 10 ms are too coarse for CPU shares, and watching costs too much."""
 
 LOADS, MEASURES = ("run", "tune"), ("run", "tune", "watch", "demo")
@@ -32,15 +33,6 @@ TUNE_CHOOSES = {"tune": "it chooses the steps itself; leave the option out"}
 TIMES = "it needs the time of each request, which no command tells; leave the option out"
 SESSION = "recording: a file, or a name from `loadtop sessions list`"
 JSON = "write the JSON summary (- for standard output)"
-
-
-def workers(word: str) -> float:
-    """A number of processes; 0 stands for ``auto``."""
-    try:
-        return 0 if word == "auto" else COUNT(word)
-    except ValueError as error:
-        raise ValueError(f"{error}, or auto") from None
-
 
 AB_REPORTS = Group(
     "ab's report and files",
@@ -57,7 +49,7 @@ AB_REPORTS = Group(
     Option("-w --html-table", "", "print ab's report as an HTML table", dest="as_html", conflict="report",
         ab="as in ab, with the figures of loadtop"),
     *(
-        Option(f"-{letter}", "TEXT", f"attributes of <{element}>; switches -w on", dest=f"html_{element}",
+        Option(f"-{letter}", "TEXT", f"attributes of <{element}>; switches -w on", dest=f"{element}_attributes",
             ab=f"as in ab: attributes of `<{element}>`; switches `-w` on")
         for letter, element in (("x", "table"), ("y", "tr"), ("z", "td"))
     ),
@@ -70,7 +62,7 @@ GROUPS = (
         "arguments",
         (),
         Option("urls", "URL", "URL to request", nargs="*", commands=LOADS),
-        Option("plan", "PLAN.toml", "what to run (see `loadtop help plan`)", Path, commands=("experiment",)),
+        Option("plan_file", "PLAN.toml", "what to run (see `loadtop help plan`)", Path, commands=("experiment",)),
         Option("session", "SESSION", SESSION, Path, commands=("replay", "report", "export", "sessions rename")),
         Option("name", "NAME", "the new name, with or without .loadtop", commands=("sessions rename",)),
         Option("sessions", "SESSION", "recordings; the others are compared with the first", Path, nargs="*",
@@ -99,16 +91,16 @@ GROUPS = (
             own_plan=("jmeter",), refused=TUNE_CHOOSES),
         Option("--step-time", "S", f"length of each step (default {DEFAULT_STEP_S:.0f}, or -n requests)", POSITIVE,
             help_for={"tune": f"shortest step (default {TUNE_STEP_S:.0f})"}),
-        Option("--warmup", "S", "leave the first seconds out of the statistics", Number(least=0), 0.0,
+        Option("--warmup", "S", "leave the first seconds out of the statistics", values.number(least=0), 0.0,
             refused={"tune": "it waits until each step is steady; leave the option out"}),
-        Option("--workers", "N", "number of generator processes; `auto` adds processes on demand", workers, 1,
+        Option("--workers", "N", "number of generator processes; `auto` adds processes on demand", values.workers, 1,
             refused={"jmeter": "leave it out, one process uses all cores"}),
     ),
     Group(
         "tuning",
         ("tune",),
         Option("--from", "N", "start with N connections", COUNT, 1, dest="first"),
-        Option("--finer", "N", "steps near the knee", Number(whole=True, least=0), TUNE_REFINEMENTS),
+        Option("--finer", "N", "steps near the knee", values.number(whole=True, least=0), TUNE_REFINEMENTS),
         Option("--most-step-time", "S", "longest step, steady or not (default 4 times --step-time)", POSITIVE),
     ),
     Group(
@@ -137,7 +129,7 @@ GROUPS = (
         Option("-r --keep-going", "", "continue when the server stops answering",
             ab="continues after failed connects too"),
         Option("-v --verbosity", "LEVEL", "2 prints heads, 3 also the status of each response",
-            Number(whole=True, least=0), 0, refused=BUILTIN_ONLY,
+            values.number(whole=True, least=0), 0, refused=BUILTIN_ONLY,
             ab="2 heads, 3 statuses too; 4 prints no more than 3: Python's OpenSSL does not report what it does"),
     ),
     Group(
@@ -164,14 +156,15 @@ GROUPS = (
     Group(
         "engine",
         LOADS,
-        Option("--engine", "NAME", "what generates the load: builtin, locust or jmeter", Choice(ENGINES), "builtin"),
+        Option("--engine", "NAME", "what generates the load: builtin, locust or jmeter", default="builtin",
+            choices=ENGINES),
         Option("--generator", "NAME=PLACE",
             "generate the load on this machine: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
-            repeatable=True, refused={"builtin": ADD_ENGINE}),
-        Option("--plan", "FILE", "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path,
+            values.generator, dest="generators", repeatable=True, refused={"builtin": ADD_ENGINE}),
+        Option("--plan", "FILE", "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path, dest="user_plan",
             refused={"builtin": ADD_ENGINE}),
         Option("-R --remote", "HOST,HOST", "generate the load on these jmeter-servers: HOST or HOST:PORT",
-            refused={"builtin": ADD_JMETER, "locust": ADD_JMETER}),
+            values.jmeter_servers, (), dest="servers", refused={"builtin": ADD_JMETER, "locust": ADD_JMETER}),
     ),
     Group(
         "monitoring",
@@ -179,7 +172,7 @@ GROUPS = (
         Option("--host", "NAME=PLACE",
             "watch this machine: NAME=local or NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
             "configuration; repeatable",
-            repeatable=True),
+            values.watched_host, dest="hosts", repeatable=True),
         *(
             Option(f"--{kind.name}", "[NAME:]URL", f"{kind.option.help}: {kind.option.forms}", repeatable=True)
             for kind in KINDS
@@ -206,7 +199,8 @@ GROUPS = (
         Option("--record", "FILE", "record to this file (default: a new one in the state directory)", output_file,
             conflict="record"),
         Option("--no-record", "", "do not record", conflict="record"),
-        Option("--fail-if", "EXPR", "exit with 1 if it holds, such as 'p99>500ms'; repeatable", repeatable=True),
+        Option("--fail-if", "EXPR", "exit with 1 if it holds, such as 'p99>500ms'; repeatable", values.condition,
+            repeatable=True),
         Option("--strict", "", "exit with 5 if the load generator was the bottleneck"),
     ),
     AB_REPORTS,
@@ -220,7 +214,7 @@ GROUPS = (
         Option("--check", "", "only check the plan", commands=("experiment",), conflict="experiment"),
         Option("--table", "", "only print the table of what is measured so far", commands=("experiment",),
             conflict="experiment"),
-        Option("--by", "step|time", "what to align (default: steps, if there are any)", Choice(("step", "time")),
+        Option("--by", "step|time", "what to align (default: steps, if there are any)", choices=("step", "time"),
             commands=("compare",)),
         Option("--margin", "PERCENT", "smallest difference that matters", POSITIVE, 5.0, commands=("compare",)),
         Option("--all", "", "also show the numbers that do not differ", commands=("compare",)),
@@ -239,9 +233,9 @@ GROUPS = (
     Group(
         "every command",
         (*COMMANDS, *(f"{command.name} {part}" for command in COMMANDS.values() for part, _ in command.parts)),
-        Option("--lang", "|".join(LANGUAGES), "language (default: that of the locale)", Choice(LANGUAGES)),
+        Option("--lang", "|".join(LANGUAGES), "language (default: that of the locale)", choices=LANGUAGES),
         Option("--theme", "NAME", "colours: terminal (its own 16), dark, light, safe (for the colour-blind)",
-            Choice(THEMES)),
+            choices=THEMES),
         Option("--ascii", "", "draw with ASCII only"),
         Option("-h --help", "", "show this help and exit", ab="as in ab; exit code 0, where ab's `-h` ends with 22"),
         Option("-V --version", "", "show the version and exit", commands=("run",), ab="as in ab"),

@@ -15,7 +15,7 @@ def test_a_speed_that_was_told_holds_for_lines_that_do_not_know_theirs() -> None
 
 
 def test_the_speed_is_a_number_of_mbit() -> None:
-    assert parse(["run", "--link", "100", "-n", "1", "http://127.0.0.1/"]).watching.link_mbit == 100
-    assert parse(["run", "-n", "1", "http://127.0.0.1/"]).watching.link_mbit is None
+    assert parse(["run", "--link", "100", "-n", "1", "http://127.0.0.1/"]).link == 100
+    assert parse(["run", "-n", "1", "http://127.0.0.1/"]).link is None
     with pytest.raises(UsageError, match="--link"):
         parse(["run", "--link", "fast", "-n", "1", "http://127.0.0.1/"])

@@ -53,8 +53,8 @@ def test_every_server_does_the_same() -> None:
 
 def test_the_servers_are_read_from_the_command_line() -> None:
     options = parse(["--engine", "jmeter", "-R", "g1,g2:1100", "-c", "2", URL])
-    assert options.engine.servers == ("g1", "g2:1100")
-    assert options.engine.generators == ()
+    assert options.servers == ("g1", "g2:1100")
+    assert options.generators == []
     for words, expected in (
         (["--engine", "jmeter", "-R", "g1,,g2"], "HOST,HOST"),
         (["--engine", "jmeter", "-R", "g1,g1"], "each of them once"),

@@ -6,9 +6,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from loadtop.cli.exit_codes import UsageError
-from loadtop.cli.load import engine_load
+from loadtop.cli.load import load_maker
 from loadtop.cli.options.command_line import parse
-from loadtop.cli.options.engine import EngineChoice
 from loadtop.engines.jmeter.settings import JmeterSettings, check, samplers, share_of
 from loadtop.engines.jmeter.test_plan import jmx
 from loadtop.engines.jmeter.user_plan import read_user_plan
@@ -106,16 +105,16 @@ def test_the_users_own_plan(tmp_path: Path) -> None:
     options = parse(["run", "--engine", "jmeter", "--plan", str(file)])
     assert options.plan is not None
     assert options.plan.targets[0].host == "web1"
-    assert (options.engine.timed, options.engine.counted) == (False, False)
+    assert (options.time, options.concurrency) == (None, None)
 
 
 def test_data_files_must_be_there_on_far_machines(tmp_path: Path) -> None:
     file = tmp_path / "own.jmx"
     data = '<CSVDataSet><stringProp name="filename">users.csv</stringProp></CSVDataSet>'
     file.write_text(jmx(plan()).replace("</hashTree></jmeterTestPlan>", f"{data}</hashTree></jmeterTestPlan>"))
-    choice = EngineChoice(name="jmeter", generators=(("g1", "ssh://g1"),), file=file, timed=False, counted=False)
+    options = parse(["--engine", "jmeter", "--generator", "g1=ssh://g1", "--plan", str(file)])
     with pytest.raises(UsageError, match=r"reads users\.csv"):
-        engine_load(choice, plan())
+        load_maker(options)
 
 
 @pytest.mark.parametrize(

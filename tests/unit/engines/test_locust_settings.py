@@ -1,14 +1,12 @@
 """What Locust gets of a plan, and what is refused."""
 
 import json
-from argparse import Namespace
 from typing import Any
 
 import pytest
 
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
-from loadtop.cli.options.engine import engine_choice
 from loadtop.engines.engine_process import read_resource
 from loadtop.engines.locust.settings import (
     LocustSettings,
@@ -27,10 +25,6 @@ def plan(*steps: Step, **settings: Any) -> Plan:
         Target.parse("http://web1/b", method="POST", body=b"\0body", weight=2.5),
     )
     return Plan(targets, steps or (Step(concurrency=3, duration_s=1.0),), **settings)
-
-
-def chosen(**given: Any) -> Any:
-    return engine_choice(Namespace(**{"engine": "locust", "generator": [], "plan": None, "remote": None, **given}))
 
 
 def test_the_plan_goes_over_whole() -> None:
@@ -71,26 +65,30 @@ def test_what_locust_cannot_do_is_refused(wrong: Plan, word: str) -> None:
 
 
 def test_generators_are_named_once_and_placed() -> None:
-    assert chosen(generator=["a=local", "b=ssh://u@h:22"]).generators == (("a", "local"), ("b", "ssh://u@h:22"))
+    def generators(*texts: str) -> list[tuple[str, str]]:
+        words = [word for text in texts for word in ("--generator", text)]
+        return parse(["--engine", "locust", *words, "-t", "1", "http://w/"]).generators
+
+    assert generators("a=local", "b=ssh://u@h:22") == [("a", "local"), ("b", "ssh://u@h:22")]
     for wrong in (["a"], ["=local"], ["a=http://h"], ["a=ssh://-oProxyCommand=x"], ["a=local", "a=ssh://h"]):
         with pytest.raises(UsageError, match="--generator"):
-            chosen(generator=wrong)
+            generators(*wrong)
 
 
 def test_other_engines_and_their_options() -> None:
     with pytest.raises(UsageError, match="--engine must be one of builtin, locust, jmeter, got"):
         parse(["--engine", "gatling", "http://w/"])
     with pytest.raises(UsageError, match="add --engine locust"):
-        chosen(engine="builtin", generator=["a=local"])
+        parse(["--generator", "a=local", "http://w/"])
 
 
 def test_generators_are_watched() -> None:
     options = parse(["--engine", "locust", "--generator", "g=ssh://g", "--host", "w=ssh://w", "-t", "1", "http://w/"])
-    assert dict(options.watching.hosts) == {"w": "ssh://w", "local": "local", "g": "ssh://g"}
-    assert options.watching.generators == {"g"}
+    assert dict(options.hosts) == {"w": "ssh://w", "local": "local", "g": "ssh://g"}
+    assert options.load_hosts == {"g"}
     same = parse(["--engine", "locust", "--generator", "g=ssh://w", "--host", "w=ssh://w", "-t", "1", "http://w/"])
-    assert same.watching.generators == {"w"}
-    assert "g" not in dict(same.watching.hosts)
+    assert same.load_hosts == {"w"}
+    assert "g" not in dict(same.hosts)
     with pytest.raises(UsageError, match="two machines w"):
         parse(["--engine", "locust", "--generator", "w=ssh://g", "--host", "w=ssh://w", "-t", "1", "http://w/"])
 

@@ -3,7 +3,8 @@
 import pytest
 
 from loadtop.cli.exit_codes import UsageError
-from loadtop.cli.options.command_line import Options, parse
+from loadtop.cli.options.command_line import parse
+from loadtop.cli.options.option import Options
 
 URL = "http://127.0.0.1/"
 
@@ -14,22 +15,18 @@ def tune(*words: str) -> Options:
 
 def test_defaults_are_bounded() -> None:
     options = tune()
-    assert options.plan is not None
-    assert options.tune is not None
     step = options.plan.steps[0]
     assert (step.concurrency, step.requests) == (1, None)
     assert step.duration_s == 320.0
-    assert (options.tune.most, options.tune.limits.step_s, options.tune.limits.total_s) == (256, 5.0, 300.0)
+    assert (options.search.most, options.limits.step_s, options.limits.total_s) == (256, 5.0, 300.0)
 
 
 def test_the_loads_letters_have_a_meaning_here() -> None:
     options = tune("-c", "64", "-t", "90", "--step-time", "3", "--from", "2", "-k", "-H", "X-Test: 1")
-    assert options.plan is not None
-    assert options.tune is not None
     assert options.plan.keepalive
     assert options.plan.steps[0].concurrency == 2
-    assert (options.tune.first, options.tune.most) == (2, 64)
-    assert (options.tune.limits.step_s, options.tune.limits.most_step_s, options.tune.limits.total_s) == (
+    assert (options.search.first, options.search.most) == (2, 64)
+    assert (options.limits.step_s, options.limits.most_step_s, options.limits.total_s) == (
         3.0,
         12.0,
         90.0,
@@ -61,8 +58,7 @@ def test_what_makes_no_sense_is_said(words: list[str], said: str) -> None:
 
 def test_a_shorter_interval_allows_shorter_steps() -> None:
     options = tune("--step-time", "0.5", "--interval", "0.5")
-    assert options.tune is not None
-    assert options.tune.limits.most_step_s == 2.0
+    assert options.limits.most_step_s == 2.0
 
 
 def test_a_url_is_needed() -> None:
