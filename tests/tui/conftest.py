@@ -16,8 +16,7 @@ from loadtop.i18n import language, set_language
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit
-from tui.drawing.appearance import MONOCHROME, TERMINAL, Appearance
-from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE
+from tui.drawing.appearance import ASCII, BLOCKS, MONOCHROME, TERMINAL, UNICODE, Appearance
 
 Screenshot = Callable[[Cockpit], list[str]]
 Pictures = Callable[..., Awaitable[None]]

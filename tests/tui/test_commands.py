@@ -16,7 +16,7 @@ from tui.apps.cockpit import Cockpit
 from tui.apps.terminal import clipboard
 from tui.drawing.appearance import Appearance
 from tui.panels.processes import ORDERS, ordered
-from tui.widgets.keys import KEYS
+from tui.widgets.keybar import KEYS
 from tui.widgets.palette import Entry, matching
 
 FeedOf = Callable[[str], FakeFeed]

@@ -15,8 +15,7 @@ from loadtop.cli.options.table import THEMES as NAMES
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit
-from tui.drawing.appearance import MONOCHROME, TERMINAL, THEMES, Appearance
-from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE
+from tui.drawing.appearance import ASCII, BLOCKS, MONOCHROME, TERMINAL, THEMES, UNICODE, Appearance
 from tui.drawing.line import Role
 
 Text = Callable[[Cockpit], list[str]]
@@ -71,7 +70,7 @@ async def test_ascii_screens_are_ascii(scene: str, size: tuple[int, int], screen
 def test_the_first_screen_needs_no_heavy_library() -> None:
     code = (
         "import sys, tui.apps.cockpit;"
-        "names = ('aiohttp', 'numpy', 'psutil', 'sqlite3', 'uvloop', 'httptools', 'collectors', 'tui.drawing.svg');"
+        "names = ('aiohttp', 'numpy', 'psutil', 'sqlite3', 'uvloop', 'httptools', 'collectors', 'tui.widgets.picture');"
         "print([name for name in names if name in sys.modules])"
     )
     found = subprocess.run(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.drawing.bars import gauge, level, meter, share_out, stacked
-from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE, Glyphs
+from tui.drawing.appearance import ASCII, BLOCKS, UNICODE, Glyphs
+from tui.drawing.graph import gauge, level, meter, share_out, stacked
 from tui.drawing.line import Role, Span, length, text_of
 
 ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)

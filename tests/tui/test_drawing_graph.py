@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.drawing.glyphs import ASCII, BLOCKS, UNICODE, Glyphs
+from tui.drawing.appearance import ASCII, BLOCKS, UNICODE, Glyphs
 from tui.drawing.graph import PATIENCE, STEPS, against, ceiling, ceiling_of_size, graph, layers, top_of, utilisation
 from tui.drawing.line import Line, Role, length, text_of
 from tui.drawing.numbers import size

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.drawing.glyphs import ASCII, UNICODE
+from tui.drawing.appearance import ASCII, UNICODE
 from tui.drawing.layout import NARROW, Band, bands_for, boxes, chosen_panels, fit_rows, framed, tabs
 
 SERVERS = ("apache", "fpm", "haproxy")

@@ -5,8 +5,13 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.drawing.line import Line, Role, Span, beside, cells_of, changed, fit, length, line, spread, text_of
-from tui.drawing.text import safe
+from tui.drawing.line import Line, Role, Span, beside, changed, fit, length, line, safe, spread, text_of, width
+
+
+def cells_of(spans: Line) -> list[tuple[str, Role]]:
+    """Character and role of each cell; an empty string for the second cell of a wide character."""
+    return [(part, role) for text, role in spans for each in text for part in (each, "")[: width(each)]]
+
 
 TEXTS = st.text(alphabet="ab 1─⣿漢字W", max_size=12)
 SPANS = st.lists(st.builds(Span, TEXTS, st.sampled_from([Role.TEXT, Role.DIM, Role.BAD])), max_size=6).map(tuple)

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui.drawing.text import clip, clip_middle, safe, width, wrap
+from tui.drawing.line import clip, clip_middle, safe, width, wrap
 
 WORDS = st.text(max_size=60)
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.drawing.time_strip import NICE, Stretch, axis, cell_seconds, names_in
+from tui.panels.timeline import NICE, Stretch, axis, cell_seconds, names_in
 
 
 @given(st.floats(0, 1e6), st.integers(1, 200))

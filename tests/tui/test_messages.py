@@ -11,8 +11,7 @@ from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
-from tui.widgets.keybar import KeyBar, arrange
-from tui.widgets.keys import KEYS, Key
+from tui.widgets.keybar import KEYS, Key, KeyBar, arrange
 from tui.widgets.palette import Palette
 from tui.widgets.panel import Panel
 from tui.widgets.question import Question

@@ -20,7 +20,7 @@ from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import endless
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
-from tui.widgets.keys import KEYS
+from tui.widgets.keybar import KEYS
 
 EVENTS = int(os.environ.get("LOADTOP_MONKEY", "1200"))
 SEED = int(os.environ.get("LOADTOP_MONKEY_SEED", "7"))

@@ -11,9 +11,8 @@ from tests.tui.scenes import HEADROOM, SCENES, Story
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import length, text_of
-from tui.drawing.sweep import table
 from tui.screens.cockpit import CockpitScreen
-from tui.screens.tune import TuneScreen
+from tui.screens.tune import TuneScreen, table
 
 
 @pytest.fixture

@@ -3,20 +3,21 @@
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from tui.drawing.appearance import TERMINAL, Appearance
-from tui.drawing.glyphs import UNICODE
+from rich.segment import Segment
+from textual.strip import Strip
+
+from tui.drawing.appearance import TERMINAL
 from tui.drawing.line import Role, Span, line
-from tui.drawing.svg import compose, svg
-from tui.widgets.picture import file_name
+from tui.widgets.picture import file_name, svg
 
 
 def test_a_picture_is_xml_with_its_text() -> None:
-    appearance = Appearance(TERMINAL, UNICODE)
     lines = [
         line(Span("<b>&", Role.BAD), " 漢字 ", Span("█▓▒░▄", Role.USER), Span("⣿⡇", Role.GRAPH)),
         line(Span("╭─┬╮│├┼", Role.FRAME), Span("━╍┅┉", Role.SYSTEM), Span(" SWAP ", Role.BAD_BADGE)),
     ]
-    text = svg(compose([(1, 0, lines)], 30, 2), appearance, "a <title>")
+    strips = [Strip([Segment(" "), *(Segment(text, TERMINAL[role]) for text, role in spans)]) for spans in lines]
+    text = svg(strips, TERMINAL[Role.TEXT], "a <title>")
     root = ET.fromstring(text)  # noqa: S314 (our own text)
     found = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert found == ["<b>&", "漢", "字", "SWAP"]

@@ -7,18 +7,16 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
-from itertools import groupby
 
 from rich.color import ColorSystem
+from rich.style import Style
+from textual.strip import Strip
 
 from loadtop.pipeline.commands import Command
 from loadtop.pipeline.snapshot import Snapshot
 from tui.apps.cockpit import Cockpit
-from tui.drawing.appearance import TERMINAL, Appearance
-from tui.drawing.glyphs import UNICODE
-from tui.drawing.line import Cell
-from tui.widgets.picture import canvas_of
-from tui.widgets.screen import LiveScreen
+from tui.drawing.appearance import TERMINAL, UNICODE, Appearance
+from tui.widgets.picture import strips_of
 
 APPEARANCE = Appearance(TERMINAL, UNICODE)  # the file is not shown on the terminal on which it is made
 
@@ -50,41 +48,38 @@ async def asciicast(
     """The lines of the file, without line ends. ``size`` is columns and rows, ``started`` seconds since 1970."""
     header = {"version": 2, "width": size[0], "height": size[1], "timestamp": int(started), "title": f"loadtop {title}"}
     yield json.dumps({**header, "env": {"TERM": "xterm-256color"}})
-    before: list[list[Cell]] = []
+    before: list[Strip] = []
     at = 0.0
-    async with aclosing(_canvases(snapshots, _PreparedSnapshots(title, interval_s), size)) as canvases:
-        async for snapshot, canvas in canvases:
+    async with aclosing(_screens(snapshots, _PreparedSnapshots(title, interval_s), size)) as screens:
+        async for snapshot, strips in screens:
             text = "" if before else BEGIN
-            for y, row in enumerate(canvas):
+            for y, row in enumerate(strips):
                 if not before or before[y] != row:
                     text += f"\x1b[{y + 1};1H{_coloured(row)}"
-            before, at = canvas, snapshot.at
+            before, at = strips, snapshot.at
             if text:
                 yield json.dumps([round(at, 6), "o", text])
     yield json.dumps([round(at, 6), "o", END])
 
 
-async def _canvases(
+async def _screens(
     snapshots: Iterable[Snapshot], feed: _PreparedSnapshots, size: tuple[int, int]
-) -> AsyncGenerator[tuple[Snapshot, list[list[Cell]]], None]:
+) -> AsyncGenerator[tuple[Snapshot, list[Strip]], None]:
     app = Cockpit(feed, appearance=APPEARANCE)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.pause()
         for snapshot in snapshots:
             feed.show(snapshot)
-            screen = app.screen
-            if isinstance(screen, LiveScreen):
-                screen.show_view(app.reader.view)
-            yield snapshot, canvas_of(screen)
+            app.live_screen.show_view(app.reader.view)
+            yield snapshot, strips_of(app.screen)
             if not app.is_running:
                 return
         await app.reader.close()
 
 
-def _coloured(row: list[Cell]) -> str:
-    text = ""
-    for role, run in groupby(row, key=lambda cell: cell[1]):
-        characters = "".join(character for character, _ in run)
-        text += APPEARANCE.palette[role].render(characters, color_system=ColorSystem.STANDARD)
-    return text
+def _coloured(row: Strip) -> str:
+    plain = Style.null()
+    return "".join(
+        (style or plain).render(text, color_system=ColorSystem.STANDARD) for text, style, _ in row.simplify()
+    )

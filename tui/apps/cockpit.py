@@ -5,7 +5,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import App
@@ -24,10 +24,9 @@ from tui.panels.registry import curves
 from tui.screens.cockpit import CockpitScreen
 from tui.state.feed_reader import FeedReader
 from tui.state.view import View
-from tui.widgets.keybar import KeyBar
-from tui.widgets.keys import INTERRUPT, KEYS, Key
+from tui.widgets.keybar import INTERRUPT, KEYS, Key, KeyBar
+from tui.widgets.lines import LiveScreen
 from tui.widgets.palette import Entry, Palette
-from tui.widgets.screen import LiveScreen
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
@@ -93,6 +92,11 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
     def get_default_screen(self) -> Screen[None]:
         return self._cockpit
 
+    @property
+    def live_screen(self) -> LiveScreen:
+        """The cockpit, or the page over it: the only screens that this app opens."""
+        return cast("LiveScreen", self.screen)
+
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
@@ -116,15 +120,13 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         """Show a message in the last line for a while."""
         self._messages += 1
         number = self._messages
-        if isinstance(self.screen, LiveScreen):
-            self.screen.say(text, role)
+        self.live_screen.say(text, role)
         self.set_timer(MESSAGE_S, lambda: self._end_message(number))
 
     def _end_message(self, number: int) -> None:
         if number == self._messages:
             self._asked_to_leave = False
-            if isinstance(self.screen, LiveScreen):
-                self.screen.say("")
+            self.live_screen.say("")
 
     def _draw_soon(self) -> None:
         """Draw once the terminal has taken what was sent: a slow one gets the newest view, and nothing queues up."""
@@ -134,8 +136,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
 
     def _draw(self) -> None:
         self._draw_is_due = False
-        if isinstance(self.screen, LiveScreen):
-            self.screen.show_view(self.reader.view)
+        self.live_screen.show_view(self.reader.view)
 
     async def on_key(self, event: events.Key) -> None:
         """Give the question what was typed before it was mounted."""

@@ -17,11 +17,10 @@ from loadtop.reports.compare import body, head, letter
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.line import Line, Role, Span, clip, line, safe, width
 from tui.drawing.numbers import milliseconds, per_second
-from tui.drawing.text import clip, safe, width
-from tui.drawing.time_strip import Stretch, axis, cell_seconds, names_in, notes, strip
 from tui.drawing.verdicts import letter_of
+from tui.panels.timeline import Stretch, axis, cell_seconds, names_in, notes, strip
 
 _ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
 _ROWS = 3  # of each graph

@@ -9,8 +9,8 @@ from textual.screen import Screen
 
 from tui.apps.terminal import TerminalDriver
 from tui.drawing.appearance import Appearance
+from tui.widgets.lines import RedrawScreen
 from tui.widgets.page import SCROLL_KEYS, Page, ScrolledPage
-from tui.widgets.screen import RedrawScreen
 
 Answer = TypeVar("Answer")
 

@@ -9,11 +9,9 @@ from loadtop.i18n import Translatable, clock, tr
 from loadtop.recording.player import SessionPlayer
 from tui.apps.cockpit import COMMON_KEYS, Cockpit
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, line
-from tui.drawing.text import safe
+from tui.drawing.line import Line, Role, Span, line, safe
 from tui.screens.help import HelpScreen
-from tui.widgets.keybar import KeyBar
-from tui.widgets.keys import Key
+from tui.widgets.keybar import Key, KeyBar
 
 if TYPE_CHECKING:
     from tui.widgets.question import Question

@@ -12,8 +12,7 @@ from loadtop.i18n import Translatable, duration, pad, tr
 from loadtop.recording.library import Recording
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, fit, line
-from tui.drawing.text import clip_middle, message_text, safe
+from tui.drawing.line import Line, Role, Span, clip_middle, fit, line, message_text, safe
 
 STARTED, LASTED, LIMIT = 18, 14, 16  # cells of the columns; the target has the rest
 ROOMY = 70  # cells from which on there is room for how long a test lasted

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tui.drawing.glyphs import Glyphs
+from tui.drawing.appearance import Glyphs
 
 UP, RIGHT, DOWN, LEFT = 1, 2, 4, 8
 

@@ -3,10 +3,9 @@
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.i18n import Translatable, tr
 from loadtop.servers.registry import EVIDENCE_TITLES, verdict_named
-from tui.drawing.glyphs import Glyphs
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.appearance import Glyphs
+from tui.drawing.line import Line, Role, Span, clip, clip_middle, line, safe, width
 from tui.drawing.numbers import quantity
-from tui.drawing.text import clip, clip_middle, safe, width
 
 
 def headline(name: str, host: str | None = None) -> tuple[str, str]:

@@ -8,11 +8,9 @@ from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import APACHE, mean_duration_ms
 from loadtop.servers.apache.record import GROUP, ApacheStatus
-from tui.drawing.bars import gauge
-from tui.drawing.graph import utilisation
-from tui.drawing.line import Line, Role, Span, length, line
+from tui.drawing.graph import gauge, utilisation
+from tui.drawing.line import Line, Role, Span, length, line, safe
 from tui.drawing.numbers import milliseconds, per_second
-from tui.drawing.text import safe
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
 

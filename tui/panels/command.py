@@ -7,8 +7,7 @@ from textual import events
 
 from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, line
-from tui.drawing.text import message_text, safe
+from tui.drawing.line import Line, Role, Span, line, message_text, safe
 from tui.state.view import View
 from tui.widgets.lines import WheelScrolled
 from tui.widgets.panel import Panel

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 
 from loadtop.i18n import tr
 from loadtop.rates.records import CoreShares, CpuShares
-from tui.drawing.bars import level, stacked
-from tui.drawing.graph import layers
-from tui.drawing.line import Line, Role, Span, fit, length, line
+from tui.drawing.graph import layers, level, stacked
+from tui.drawing.line import Line, Role, Span, fit, length, line, width
 from tui.drawing.numbers import percent
-from tui.drawing.text import width
 from tui.state.history import cpu_parts
 from tui.state.view import View
 from tui.widgets.panel import Panel

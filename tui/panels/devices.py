@@ -7,9 +7,8 @@ from loadtop.i18n import Translatable, pad, tr
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import DiskRates, NetworkRates, TcpRates
 from tui.drawing.graph import ceiling_of_size, utilisation
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.line import Line, Role, Span, clip, line, safe
 from tui.drawing.numbers import count, milliseconds, per_second, percent, speed
-from tui.drawing.text import clip, safe
 from tui.state.view import View
 from tui.widgets.panel import Panel
 

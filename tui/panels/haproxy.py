@@ -7,9 +7,8 @@ from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.haproxy.record import HaproxyProxy
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.line import Line, Role, Span, clip_middle, line, safe, width
 from tui.drawing.numbers import count, per_second
-from tui.drawing.text import clip_middle, safe, width
 from tui.panels.server import ServerPanel, is_full
 from tui.state.view import View
 

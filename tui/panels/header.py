@@ -2,12 +2,10 @@
 
 from loadtop.i18n import clock, tr
 from loadtop.model import LoadSample, LoadState
-from tui.drawing.appearance import Appearance
-from tui.drawing.bars import gauge
-from tui.drawing.glyphs import Glyphs
-from tui.drawing.line import Line, Role, Span, length, line, spread
+from tui.drawing.appearance import Appearance, Glyphs
+from tui.drawing.graph import gauge
+from tui.drawing.line import Line, Role, Span, clip_middle, length, line, safe, spread, width
 from tui.drawing.numbers import count, grouped, milliseconds, per_second
-from tui.drawing.text import clip_middle, safe, width
 from tui.state.view import Phase, View
 from tui.widgets.lines import Lines
 

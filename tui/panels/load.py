@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from loadtop.diagnosis.errors import ERRORS
 from loadtop.i18n import Translatable, tr
 from loadtop.model import Failures, LoadSample, LoadState
-from tui.drawing.line import Line, Role, Span, beside, length, line
+from tui.drawing.line import Line, Role, Span, beside, length, line, message_text, safe, width
 from tui.drawing.numbers import count, milliseconds, per_second, speed
-from tui.drawing.text import message_text, safe, width
 from tui.state.history import latency_ms
 from tui.state.view import Phase, View
 from tui.widgets.panel import Panel

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.i18n import tr
 from loadtop.rates.measured import HostView
-from tui.drawing.bars import gauge
-from tui.drawing.graph import ceiling_of_size, utilisation
+from tui.drawing.graph import ceiling_of_size, gauge, utilisation
 from tui.drawing.line import Line, Role, Span, fit, line
 from tui.drawing.numbers import per_second, percent, size, speed
 from tui.state.view import View

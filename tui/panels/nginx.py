@@ -8,7 +8,7 @@ from loadtop.rates.records import ServerRates
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.nginx.verdict import dropped
-from tui.drawing.bars import gauge
+from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import ServerPanel, fullness, is_full

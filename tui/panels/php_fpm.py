@@ -7,11 +7,9 @@ from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
-from tui.drawing.bars import gauge
-from tui.drawing.graph import utilisation
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.graph import gauge, utilisation
+from tui.drawing.line import Line, Role, Span, clip, line, safe, width
 from tui.drawing.numbers import count, per_second
-from tui.drawing.text import clip, safe, width
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
 

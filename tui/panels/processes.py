@@ -10,11 +10,9 @@ from loadtop.model import Role as ServerRole
 from loadtop.rates.records import ProcessRates
 from loadtop.servers.registry import PROCESS_GROUPS
 from tui.drawing.appearance import Appearance
-from tui.drawing.bars import gauge
-from tui.drawing.graph import utilisation
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.graph import gauge, utilisation
+from tui.drawing.line import Line, Role, Span, line, safe
 from tui.drawing.numbers import percent, size
-from tui.drawing.text import safe
 from tui.state.view import View
 from tui.widgets.lines import WheelScrolled
 from tui.widgets.panel import Panel

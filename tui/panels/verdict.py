@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
 from loadtop.i18n import duration, pad, tr
 from loadtop.model import LoadState
-from tui.drawing.bars import meter
-from tui.drawing.line import Line, Role, Span, length, line
+from tui.drawing.graph import meter
+from tui.drawing.line import Line, Role, Span, length, line, message_text, safe, wrap
 from tui.drawing.numbers import quantity
-from tui.drawing.text import message_text, safe, wrap
 from tui.drawing.verdicts import counts, headline, metric, named, on, sentence, severity, threshold_of, titled
 from tui.state.view import Phase, View
 from tui.widgets.panel import Panel

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from loadtop.i18n import Translatable, tr
 from loadtop.model import EngineWorker
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.line import Line, Role, Span, clip, clip_middle, line, safe, width
 from tui.drawing.numbers import count, percent, size
-from tui.drawing.text import clip, clip_middle, safe, width
 from tui.state.view import View
 from tui.widgets.panel import Panel
 

@@ -16,8 +16,8 @@ from tui.panels.processes import ProcessPanel
 from tui.panels.registry import PANELS, SERVERS
 from tui.state.view import View
 from tui.widgets.keybar import KeyBar
+from tui.widgets.lines import LiveScreen
 from tui.widgets.panel import Panel
-from tui.widgets.screen import LiveScreen
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad

@@ -8,13 +8,12 @@ from textual.binding import Binding, BindingType
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.i18n import Translatable, duration, pad, tr
 from tui.drawing.graph import against, span_of, top_of
-from tui.drawing.line import Line, Role, Span, beside, fit, length, line
+from tui.drawing.line import Line, Role, Span, beside, clip, fit, length, line, message_text, safe, wrap
 from tui.drawing.numbers import quantity
-from tui.drawing.text import clip, message_text, safe, wrap
 from tui.drawing.verdicts import counts, named, sentence, threshold_of
-from tui.screens.page import PageScreen
 from tui.state.history import Ring
 from tui.state.view import View
+from tui.widgets.page import PageScreen
 
 NAME, VALUE = 26, 12  # cells of a metric's name and its value
 LEFT = NAME + VALUE + 4  # cells beside the plots

@@ -8,12 +8,11 @@ from textual.binding import Binding, BindingType
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.i18n import Translatable, duration, tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.bars import gauge
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.graph import gauge
+from tui.drawing.line import Line, Role, Span, line, message_text, safe
 from tui.drawing.numbers import per_second
-from tui.drawing.text import message_text, safe
-from tui.screens.page import PageScreen
 from tui.state.view import Phase, View
+from tui.widgets.page import PageScreen
 
 BAR = 24
 WIDE_CELLS = 112

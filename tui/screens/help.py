@@ -8,13 +8,12 @@ from textual.binding import Binding, BindingType
 from loadtop.diagnosis.diagnoser import HEADROOM
 from loadtop.i18n import Translatable, pad, tr
 from loadtop.servers.registry import VERDICTS
-from tui.drawing.line import Line, Role, Span, beside, line
-from tui.drawing.text import width
+from tui.drawing.line import Line, Role, Span, beside, line, width
 from tui.drawing.verdicts import headline
 from tui.panels.cpu import ROLES
 from tui.panels.registry import PANELS
-from tui.screens.page import PageScreen
-from tui.widgets.keys import ELSEWHERE, KEYS, Key
+from tui.widgets.keybar import ELSEWHERE, KEYS, Key
+from tui.widgets.page import PageScreen
 
 WIDE = 130  # cells from which there is room for two columns
 KEY = 8  # cells of a key's name

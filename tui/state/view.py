@@ -8,7 +8,7 @@ from loadtop.model import HostSample, LoadSample, State
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import HostRates
-from tui.drawing.text import message_text
+from tui.drawing.line import message_text
 from tui.state.history import STALE_INTERVALS, History, HostHistory
 
 _NOTHING = HostHistory()

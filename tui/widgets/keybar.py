@@ -6,12 +6,65 @@ from dataclasses import dataclass
 from textual import events
 from textual.message import Message
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, length
-from tui.drawing.text import safe, width
-from tui.widgets.keys import KEYS, Key
+from tui.drawing.line import Line, Role, Span, length, safe, width
 from tui.widgets.lines import Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key: Textual's name for it, the action, its texts in the footer, and a sentence for help and palette.
+
+    The keys with the highest ``rank`` are left out of a narrow footer first. A key without a ``label`` shares that of
+    the next key.
+    """
+
+    key: str
+    action: str
+    shown: str
+    label: Translatable
+    help: Translatable
+    rank: int
+    footer: bool = True
+
+
+KEYS = (
+    Key("q", "leave", "q", "quit", "quit; asks once while load is running", 0),
+    Key("space", "pause", "space", "pause", "hold the picture still; measuring and recording go on", 3),
+    Key("plus,equals_sign", "turn_load(True)", "+", "", "more connections (open model: a higher rate)", 1),
+    Key("minus", "turn_load(False)", "-", "load", "fewer connections (open model: a lower rate)", 1),
+    Key("1", "type_load", "1..9", "set", "type the number of connections (open model: the rate)", 12),
+    Key("s", "stop_load", "s", "stop", "stop the load; watching goes on", 2),
+    Key("r", "restart_load", "r", "again", "begin the load again, as it was given", 9),
+    Key("n", "next_step", "n", "next step", "go on to the next step of the load", 14),
+    Key("t", "first_page", "t", "steps", "the steps of the load as a table; the knee is marked", 15),
+    Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 2),
+    Key("m", "mark", "m", "mark", "note this moment on the time line", 5),
+    Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),
+    Key("z", "screen.zoom", "z", "zoom", "one panel on the whole screen, and back", 8),
+    Key("h", "next_host", "h", "host", "show the next machine", 10),
+    Key("o", "screen.order", "o", "order", "order the processes by the next column", 13, footer=False),
+    Key("O", "screen.reverse", "O", "reverse", "turn the order of the processes round", 13, footer=False),
+    Key("slash", "screen.filter", "/", "filter", "show only processes that contain a text", 11),
+    Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 12),
+    Key("colon,ctrl+p", "palette", ":", "all", "every command, found by typing a part of it", 4),
+    Key("question_mark", "help", "?", "help", "this page", 1),
+)
+
+INTERRUPT = Key("ctrl+c", "interrupt", "ctrl+c", "", "stop the load and quit at once", 0)
+"""Also in the command palette."""
+
+ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
+    ("tab", "the next machine; with one machine, the next panel"),
+    ("arrows", "choose a panel (or click it; click again to zoom)"),
+    ("escape", "back: close, take back, show all panels"),
+    (INTERRUPT.shown, INTERRUPT.help),
+    ("ctrl+s", "a picture also of pages and questions"),
+    ("ctrl+z", "suspend"),
+)
+"""Keys that are in the help but not in the footer."""
+
 
 GAP = 2  # cells after a key with a label
 

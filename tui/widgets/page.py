@@ -1,14 +1,16 @@
 """A framed text that can be scrolled, with a line below it."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, fit, length, line
-from tui.drawing.text import width
-from tui.widgets.lines import Lines, WheelScrolled
+from tui.drawing.line import Line, Role, Span, fit, length, line, width
+from tui.state.view import View
+from tui.widgets.lines import Lines, LiveScreen, WheelScrolled
 
 SCROLL_KEYS: tuple[BindingType, ...] = (
     Binding("down,j", "scroll_by(1)", "down"),
@@ -29,12 +31,11 @@ class Page(Lines):
         cells, rows = self.size
         if cells < 8 or rows < 4:
             return
-        joint, rail, glyphs = self.glyphs.junctions, self.glyphs.rail, self.glyphs
+        glyphs, joint, rail = self.glyphs, self.glyphs.junctions, self.glyphs.rail
         self.top = max(0, min(self.top, len(text) - (rows - 3)))
         inside = fit(line(Span(f" {title} ", Role.TITLE)), min(cells - 4, width(title) + 2), glyphs.ellipsis)
-        head = [Span(joint[6] + rail, Role.FRAME), *inside]
-        taken = length(head)
-        drawn: list[Line] = [(*head, Span(rail * (cells - taken - 1) + joint[12], Role.FRAME))]
+        after = Span(rail * (cells - length(inside) - 3) + joint[12], Role.FRAME)
+        drawn: list[Line] = [(Span(joint[6] + rail, Role.FRAME), *inside, after)]
         wall = Span(joint[5], Role.FRAME)
         for shown in range(self.top, self.top + rows - 3):
             content = text[shown] if shown < len(text) else ()
@@ -50,7 +51,7 @@ class Page(Lines):
 
 
 class ScrolledPage(WheelScrolled):
-    """What screens and apps that show a page have in common. Subclasses define ``HEADING``, ``text`` and ``footer``."""
+    """What screens and apps that show a page have in common. Subclasses define ``HEADING`` and ``text``."""
 
     HEADING: Translatable = ""
     page: Page
@@ -68,3 +69,37 @@ class ScrolledPage(WheelScrolled):
     def action_scroll_by(self, lines: int) -> None:
         self.page.top += lines
         self.draw()
+
+
+class PageScreen(ScrolledPage, LiveScreen, inherit_bindings=False):
+    """A page over the cockpit, closed with the key that opened it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "close"), *SCROLL_KEYS]
+
+    def __init__(self, appearance: Appearance, view: View) -> None:
+        super().__init__()
+        self.glyphs = appearance.glyphs
+        self.page = Page(appearance)
+        self.view = view
+
+    def compose(self) -> ComposeResult:
+        yield self.page
+
+    def show_view(self, view: View) -> None:
+        self.view = view
+        with self.together():
+            self.draw()
+
+    def say(self, text: str, role: Role = Role.VALUE) -> None:  # noqa: ARG002 (a page's last line has one role)
+        self.message = text
+        self.fill()
+
+    def fill(self) -> None:
+        self.show_view(self.view)
+
+    def action_scroll_by(self, lines: int) -> None:
+        with self.together():
+            super().action_scroll_by(lines)
+
+    def action_close(self) -> None:
+        self.dismiss()

@@ -9,8 +9,7 @@ from textual.message import Message
 
 from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, fit, spread
-from tui.drawing.text import clip, safe, width
+from tui.drawing.line import Line, Role, Span, clip, fit, safe, spread, width
 from tui.widgets.lines import Lines, WheelScrolled
 
 WIDE, HIGH = 72, 18  # cells and rows of the palette where there is room

@@ -11,8 +11,7 @@ from loadtop.i18n import Translatable, pad, tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.graph import RoleAt, ceiling, graph, plain, span_of, top_of
 from tui.drawing.layout import Placement
-from tui.drawing.line import Line, Role, Span, fit, length, line
-from tui.drawing.text import clip_middle, safe, width, wrap
+from tui.drawing.line import Line, Role, Span, clip_middle, fit, length, line, safe, width, wrap
 from tui.state.history import Curves, Ring
 from tui.state.view import View
 from tui.widgets.lines import Lines

@@ -1,30 +1,188 @@
-"""A screen as a canvas of cells, and saved as a picture."""
+"""The screen as an SVG file: characters on a fixed grid; blocks and lines are shapes, for any font."""
 
 import re
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from rich.color import parse_rgb_hex
+from rich.style import Style
+from rich.terminal_theme import TerminalTheme
 from textual.screen import Screen
+from textual.strip import Strip
 
 from loadtop.i18n import tr
-from tui.drawing.appearance import Appearance
-from tui.drawing.line import Cell, Role
-from tui.drawing.svg import compose, svg
-from tui.drawing.text import clip_middle, width
-from tui.widgets.lines import Lines
+from tui.drawing.appearance import UNICODE, Appearance
+from tui.drawing.layout import DOWN, LEFT, RIGHT, UP
+from tui.drawing.line import Role, clip_middle, width
+
+THEME = TerminalTheme(
+    parse_rgb_hex("10141b"),
+    parse_rgb_hex("ccd3de"),
+    [*map(parse_rgb_hex, ("2b313c", "ee626c", "8bc974", "edbb54", "568aec", "ba7ceb", "4ec4d0", "ccd3de"))],
+    [*map(parse_rgb_hex, ("586376", "fa868c", "a8e08f", "fad278", "80b0fa", "d2a0fa", "7ee2ea", "f0f3f8"))],
+)
+"""The sixteen colours of the picture: a file does not know the terminal's."""
+
+WIDE, HIGH, SIZE, MARGIN = 8.43, 18.0, 14.0, 12.0
+"""Width and height of a cell, size of the characters, and the margin, in pixels."""
+
+DOT = 3.0  # diameter of a dot in pixels
+
+FONTS = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK JP', monospace"
+_SHADES = {"░": 0.25, "▒": 0.45, "▓": 0.7}
+_DASHES = {"━": 1, "╍": 2, "┅": 3, "┉": 4}
+_SHAPES = {*_SHADES, *_DASHES, *UNICODE.steps[1:], *UNICODE.junctions[1:]}
 
 
-def canvas_of(screen: Screen[Any]) -> list[list[Cell]]:
-    parts = [(widget.region.x, widget.region.y, widget.lines) for widget in screen.query(Lines) if widget.region]
-    return compose(parts, *screen.size)
+@dataclass(frozen=True, slots=True)
+class _Ink:
+    """A style as colours (``#rrggbb``); no ``ground`` where the picture's background shows."""
+
+    colour: str
+    ground: str | None
+    bold: bool
+    opacity: float
+
+
+def svg(strips: Sequence[Strip], ground: Style, title: str) -> str:
+    """The lines of a screen on the colour of ``ground``."""
+    width = MARGIN * 2 + WIDE * max((strip.cell_length for strip in strips), default=0)
+    height = MARGIN * 2 + HIGH * len(strips)
+    shapes = [shape for y, strip in enumerate(strips) for shape in _row(strip, MARGIN + y * HIGH)]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"',
+            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONTS}" font-size="{SIZE:.0f}">',
+            f"<title>{escape(title)}</title>",
+            f'<rect width="100%" height="100%" rx="8" fill="{_ink(ground).ground or THEME.background_color.hex}"/>',
+            *shapes,
+            "</svg>\n",
+        ]
+    )
+
+
+@lru_cache
+def _ink(style: Style) -> _Ink:
+    colour = style.color.get_truecolor(THEME).hex if style.color else THEME.foreground_color.hex
+    ground = style.bgcolor.get_truecolor(THEME, foreground=False).hex if style.bgcolor else None
+    if style.reverse:
+        colour, ground = ground or THEME.background_color.hex, colour
+    return _Ink(colour, ground, bool(style.bold), 0.6 if style.dim else 1.0)
+
+
+def _row(strip: Strip, y: float) -> Iterator[str]:
+    """One row: backgrounds, then runs of equal cells as shapes, or of text in one ink."""
+    styles = [(each, style or Style.null()) for text, style, _ in strip for each in text]
+    cells_of_row = [(part, style) for each, style in styles for part in (each, "")[: width(each)]]
+    placed = [(MARGIN + index * WIDE, text, style) for index, (text, style) in enumerate(cells_of_row)]
+    for style, run in groupby(placed, key=lambda cell: cell[2]):
+        cells = list(run)
+        ink = _ink(style)
+        if ink.ground is not None:
+            yield _rect(cells[0][0], y, WIDE * len(cells), HIGH, ink.ground)
+        for shaped, part in groupby(cells, key=lambda cell: cell[1] if _is_shape(cell[1]) else ""):
+            run_cells = list(part)
+            if shaped:
+                yield from _shape(shaped, run_cells[0][0], y, len(run_cells), ink)
+            else:
+                yield from _words(run_cells, y, ink)
+
+
+def _is_shape(character: str) -> bool:
+    return bool(character) and (character in _SHAPES or "\u2801" <= character <= "\u28ff")
+
+
+def _words(cells: list[tuple[float, str, Style]], y: float, ink: _Ink) -> Iterator[str]:
+    weight = ' font-weight="bold"' if ink.bold else ""
+    for blank, part in groupby(cells, key=lambda cell: cell[1].isspace()):
+        word = list(part)
+        text = "".join(character for _, character, _ in word)
+        if blank or not text:
+            continue
+        # Fonts differ in how wide their wide characters are: each gets a place of its own.
+        wide = len(text) < len(word)
+        fitted = "" if wide else f' textLength="{WIDE * len(word):.1f}" lengthAdjust="spacingAndGlyphs"'
+        alone = [(place, character) for place, character, _ in word if character]
+        for place, shown in alone if wide else [(word[0][0], text)]:
+            yield (
+                f'<text x="{place:.1f}" y="{y + HIGH * 0.74:.1f}"{fitted} fill="{ink.colour}"{_opacity(ink)}{weight}>'
+                f"{escape(shown)}</text>"
+            )
+
+
+def _shape(character: str, x: float, y: float, cells: int, ink: _Ink) -> Iterator[str]:
+    if character in _SHADES:
+        yield _rect(x, y, WIDE * cells, HIGH, ink.colour, _SHADES[character] * ink.opacity)
+    elif character in UNICODE.steps:
+        part = UNICODE.steps.index(character) / (len(UNICODE.steps) - 1)
+        yield _rect(x, y + HIGH * (1 - part), WIDE * cells, HIGH * part, ink.colour, ink.opacity)
+    elif character == "━":
+        yield _rect(x, y + HIGH / 2 - 2, WIDE * cells, 4, ink.colour, ink.opacity)
+    elif character in _DASHES:
+        dash = WIDE / _DASHES[character]
+        for index in range(cells * _DASHES[character]):
+            yield _rect(x + dash * (index + 0.15), y + HIGH / 2 - 2, dash * 0.7, 4, ink.colour, ink.opacity)
+    elif "\u2801" <= character <= "\u28ff":
+        yield _dots(ord(character) - 0x2800, x, y, cells, ink)
+    else:
+        sides = UNICODE.junctions.index(character)
+        for cell in range(cells):
+            yield _lines(sides, x + cell * WIDE, y, ink)
+
+
+def _dots(bits: int, x: float, y: float, cells: int, ink: _Ink) -> str:
+    """A run of one Braille character: bits 0 to 2 and 6 are the left column from the top, 3 to 5 and 7 the right."""
+    path: list[str] = []
+    for bit, (column, row) in enumerate(((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3))):
+        if bits & 1 << bit:
+            left, centre = x + WIDE * (0.25 + 0.5 * column), y + HIGH * (0.125 + 0.25 * row)
+            path += [f"M{left + WIDE * cell:.1f} {centre:.1f}h0" for cell in range(cells)]
+    return (
+        f'<path d="{"".join(path)}" stroke="{ink.colour}" stroke-width="{DOT}" stroke-linecap="round"{_opacity(ink)}/>'
+    )
+
+
+def _lines(sides: int, x: float, y: float, ink: _Ink) -> str:
+    """The frame lines from the middle of a cell to some of its sides; two of them at a corner are one curve."""
+    middle, centre = x + WIDE / 2, y + HIGH / 2
+    ends = {LEFT: (x, centre), RIGHT: (x + WIDE, centre), UP: (middle, y), DOWN: (middle, y + HIGH)}
+    to = [end for side, end in ends.items() if sides & side]
+    if sides in (RIGHT | DOWN, LEFT | DOWN, UP | RIGHT, UP | LEFT):
+        (ax, ay), (bx, by) = to
+        path = f"M{ax:.1f} {ay:.1f}Q{middle:.1f} {centre:.1f} {bx:.1f} {by:.1f}"
+    else:
+        path = "".join(f"M{middle:.1f} {centre:.1f}L{ex:.1f} {ey:.1f}" for ex, ey in to)
+    return f'<path d="{path}" fill="none" stroke="{ink.colour}"{_opacity(ink)}/>'
+
+
+def _rect(x: float, y: float, width: float, height: float, colour: str, opacity: float = 1.0) -> str:
+    faded = "" if opacity == 1.0 else f' fill-opacity="{opacity:.2f}"'
+    return (
+        f'<rect x="{x:.1f}" y="{y:.2f}" width="{width:.1f}" height="{height:.2f}" fill="{colour}"{faded} '
+        'shape-rendering="crispEdges"/>'
+    )
+
+
+def _opacity(ink: _Ink) -> str:
+    return "" if ink.opacity == 1.0 else f' opacity="{ink.opacity:.2f}"'
+
+
+def strips_of(screen: Screen[Any]) -> list[Strip]:
+    """All lines of a screen as they are shown now."""
+    return screen._compositor.render_strips()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def save_picture(screen: Screen[Any], appearance: Appearance, title: str) -> tuple[str, Role]:
     """Save the screen as an SVG file in the working directory, named after ``title``; return what to say about it."""
     path = file_name(title)
     try:
-        path.write_text(svg(canvas_of(screen), appearance, "loadtop"), encoding="utf-8")
+        path.write_text(svg(strips_of(screen), appearance.palette[Role.TEXT], "loadtop"), encoding="utf-8")
     except OSError as error:
         return tr("no picture: {error}", error=error), Role.WARN
     room = max(20, screen.size.width - width(tr("picture saved: {path}", path="")) - 2)

@@ -10,8 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Role, Span
-from tui.drawing.text import width
+from tui.drawing.line import Role, Span, width
 from tui.widgets.lines import Lines
 
 
