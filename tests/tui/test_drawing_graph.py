@@ -4,7 +4,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.drawing.appearance import ASCII, BLOCKS, UNICODE, Glyphs
-from tui.drawing.graph import PATIENCE, STEPS, against, ceiling, ceiling_of_size, graph, layers, top_of, utilisation
+from tui.drawing.graph import (
+    PATIENCE,
+    STEPS,
+    Ring,
+    against,
+    ceiling,
+    ceiling_of_size,
+    graph,
+    layers,
+    top_of,
+    utilisation,
+)
 from tui.drawing.line import Line, Role, length, text_of
 from tui.drawing.numbers import size
 
@@ -19,13 +30,13 @@ def texts(lines: list[Line]) -> list[str]:
 
 @given(VALUES, st.integers(1, 50), st.integers(1, 10), SETS)
 def test_graphs_have_their_size(values: list[float | None], cells: int, rows: int, glyphs: Glyphs) -> None:
-    made = graph(values, cells, rows, 100.0, glyphs, total=len(values))
+    made = graph(values, cells, rows, 100.0, glyphs)
     assert [length(spans) for spans in made] == [cells] * rows
 
 
 @given(st.lists(st.one_of(st.none(), st.tuples(*[st.integers(0, 25)] * 4)), max_size=80), st.integers(1, 6), SETS)
 def test_layers_have_their_size(values: list[tuple[int, ...] | None], rows: int, glyphs: Glyphs) -> None:
-    made = layers(values, ROLES, 30, rows, glyphs, total=len(values))
+    made = layers(values, ROLES, 30, rows, glyphs)
     assert [length(spans) for spans in made] == [30] * rows
 
 
@@ -43,15 +54,15 @@ def test_dots_hold_two_intervals_a_cell() -> None:
 @given(st.lists(st.floats(0, 100), min_size=2, max_size=60), st.integers(2, 12))
 def test_a_cell_stays_what_it_is(values: list[float], cells: int) -> None:
     """Only the newest cell changes, or everything moves by a whole cell."""
-    before = text_of(graph(values[:-1], cells, 1, 100.0, UNICODE, total=len(values) - 1)[0])
-    after = text_of(graph(values, cells, 1, 100.0, UNICODE, total=len(values))[0])
+    before = text_of(graph(values[:-1], cells, 1, 100.0, UNICODE)[0])
+    after = text_of(graph(values, cells, 1, 100.0, UNICODE)[0])
     assert before[:-1] == after[:-1] if len(values) % 2 == 0 else before[1:] == after[:-1]
 
 
 def test_the_total_says_which_intervals_share_a_cell() -> None:
     values = [100.0, 50.0, 100.0]
-    assert texts(graph(values, 2, 1, 100.0, UNICODE, total=400)) == ["⢸⣼"]
-    assert texts(graph(values, 2, 1, 100.0, UNICODE, total=401)) == ["⣧⡇"]
+    assert texts(graph(Ring(values, 400), 2, 1, 100.0, UNICODE)) == ["⢸⣼"]
+    assert texts(graph(Ring(values, 401), 2, 1, 100.0, UNICODE)) == ["⣧⡇"]
 
 
 @given(st.floats(1e-6, 1e12))
@@ -105,7 +116,7 @@ def test_ascii_is_ascii(values: list[float | None]) -> None:
 
 
 def test_a_threshold_is_a_level_where_no_value_covers_it() -> None:
-    lines = against([None, 0.0, 80.0, 90.0], 75.0, 4, 4, 100.0, BLOCKS, Role.FULL, total=4)
+    lines = against([None, 0.0, 80.0, 90.0], 75.0, 4, 4, 100.0, BLOCKS, Role.FULL)
     text = [text_of(line) for line in lines]
     assert [line[:2] for line in text] == ["  ", "┈┈", "  ", " ▁"]
     assert text[1][2:] == "██"

@@ -23,5 +23,5 @@ async def test_each_mark_is_seen_also_behind_the_title(
             await pilot.pause()
         ceiling, _, axis = screen_text(app)[-4:-1]
     assert "time 10 s a letter" in ceiling
-    assert (ceiling.index(appearance.glyphs.flag), axis.index(appearance.glyphs.mark)) == (24, 2)
-    assert (ceiling.count(appearance.glyphs.flag), axis.count(appearance.glyphs.mark)) == (1, 1)
+    assert (ceiling.index(appearance.glyphs.down), axis.index(appearance.glyphs.up)) == (24, 2)
+    assert (ceiling.count(appearance.glyphs.down), axis.count(appearance.glyphs.up)) == (1, 1)

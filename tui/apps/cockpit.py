@@ -153,7 +153,6 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
     # Actions, one per key.
 
     def action_leave(self) -> None:
-        """Quit; while load is running, only when asked twice."""
         if self.reader.load_runs and not self._asked_to_leave:
             self.say(tr("load is running: q again to stop it and quit"), Role.WARN)
             self._asked_to_leave = True
@@ -170,7 +169,6 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         self.say(self.load_control.turn(self.reader.load, up=up))
 
     async def action_type_load(self, digit: str = "") -> None:
-        """Ask for the load, starting with a digit that was typed."""
         load = self.reader.load
         problem = self.load_control.why_fixed(load)
         if load is None or problem:
@@ -196,12 +194,10 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         self.reader.show_host(name)
 
     def action_tab(self, step: int) -> None:
-        """Show the next machine; with one machine, choose the next panel."""
         if not self.reader.next_host(step) and isinstance(self.screen, CockpitScreen):
             self.screen.action_choose(step)
 
     def action_step_back(self) -> None:
-        """Close a question, show all panels again, or clear the filter."""
         if self._cockpit.is_asking:
             self._cockpit.stop_asking()
         elif self._cockpit.zoomed:
@@ -249,7 +245,6 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         await self.ask("mark", tr("what happens now? (enter notes it, escape goes back)"))
 
     def action_copy(self) -> None:
-        """Copy the report so far to the terminal's clipboard, also over SSH."""
         text = self.reader.report()
         if not text:
             self.say(tr("nothing was measured yet"))
@@ -264,7 +259,6 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
             self._driver.write(clipboard(text, os.environ))
 
     async def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
-        """Ask for a line of text; :meth:`on_question_answered` gets it."""
         await self._cockpit_alone().ask(purpose, words, text, number=number)
 
     def _cockpit_alone(self) -> CockpitScreen:

@@ -52,7 +52,6 @@ class ComparisonApp(PageApp[None]):
 
 
 def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line]:
-    """Requests per second, p99 and limits of each run over the time since its load started."""
     if cells < 20:
         return []
     whole = max(run.duration for run in runs)
@@ -64,7 +63,7 @@ def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line
         for number, values in enumerate(resampled):
             name_of = Span(f"{letter(number)} {tr(title)}", Role.TITLE)
             drawn.append(line(name_of, Span(tr("  up to {most} {unit}", most=show(top).strip(), unit=unit), Role.DIM)))
-            drawn += graph(values, cells, _ROWS, top, appearance.glyphs, total=len(values))
+            drawn += graph(values, cells, _ROWS, top, appearance.glyphs)
     for number, run in enumerate(runs):
         drawn += [line(Span(f"{letter(number)} {tr('limit')}", Role.TITLE)), _strip(run, cells, per_cell, appearance)]
         drawn += _marks(run, cells, per_cell, appearance)
@@ -101,7 +100,7 @@ def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Lin
 
 def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> list[Line]:
     glyphs, began = appearance.glyphs, run.series.began
-    known = [(max(0.0, mark["at_s"] - began), f"{glyphs.mark} {safe(mark['text'])}") for mark in run.summary["marks"]]
+    known = [(max(0.0, mark["at_s"] - began), f"{glyphs.up} {safe(mark['text'])}") for mark in run.summary["marks"]]
     return [line(Span(notes(known, cells, per_cell, glyphs.ellipsis), Role.ACCENT))] if known else []
 
 

@@ -16,8 +16,6 @@ Answer = TypeVar("Answer")
 
 
 class _PageScreen(RedrawScreen):
-    """Draws the page for every size it gets."""
-
     def __init__(self, draw: Callable[[], None]) -> None:
         super().__init__()
         self._draw = draw
@@ -52,7 +50,6 @@ class PageApp(ScrolledPage, App[Answer], Generic[Answer], inherit_bindings=False
         yield self.page
 
     def say(self, text: str) -> None:
-        """Show a message in the last line, until the next key."""
         self.message = text
         self.draw()
 

@@ -57,8 +57,6 @@ _TIME = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9}(?:\.\d+)?)", re.ASCI
 
 
 class ReplayCockpit(Cockpit, inherit_bindings=False):
-    """Shows a :class:`~loadtop.recording.player.SessionPlayer`."""
-
     PALETTE_KEYS = KEYS
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.key, key.action, key.label) for key in KEYS),

@@ -16,8 +16,6 @@ SCREEN_PIECE = 500  # characters that GNU screen takes at once: 768 at most, sin
 
 
 class Outlet:
-    """A file that drops what it cannot write, and calls ``gone``."""
-
     def __init__(self, file: IO[str], gone: Callable[[], None]) -> None:
         self._file = file
         self._gone = gone

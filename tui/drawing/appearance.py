@@ -33,11 +33,14 @@ class Glyphs:
     dot: str = "·"
     ellipsis: str = "…"
     junctions: str = " ╵╶╰╷│╭├╴╯─┴╮┤┬┼"
-    mark: str = "▴"
-    flag: str = "▾"
     up: str = "▴"
     down: str = "▾"
     level: str = "┈"
+
+    @property
+    def cell_steps(self) -> int:
+        """Heights that a cell of a graph can have."""
+        return 4 if self.dots else len(self.steps) - 1
 
 
 UNICODE = Glyphs()
@@ -59,8 +62,6 @@ ASCII = Glyphs(
     dot=".",
     ellipsis="~",
     junctions=" |-+||++-+-+++++",
-    mark="^",
-    flag="v",
     up="^",
     down="v",
     level="-",
@@ -125,24 +126,24 @@ MONOCHROME = dict.fromkeys(Role, Style.null()) | {
 }
 """No colour at all (``NO_COLOR``): weight and reverse only."""
 
-_dark = partial(
-    _theme, "#14181d", "#d7dde4", "#8b96a3", "#3c4652", "#14181d",
-    good="#7fc97f", warn="#e5c07b", bad="#f47067", accent="#56c2d6", low="#4a78b5", high="#a5e8f3",
-    user="#56c2d6", system="#6d9bea", iowait="#c792ea", steal="#f47067",
-)  # fmt: skip
-_light = partial(
-    _theme, "#fbfaf7", "#1f2328", "#656d76", "#b9b6ae", "#ffffff",
-    good="#1a7f37", warn="#8a5a00", bad="#c1272d", accent="#0b6e86", low="#5b86b8", high="#084c5e",
-    user="#0b6e86", system="#2f5fb3", iowait="#8a3fb0", steal="#c1272d",
-)  # fmt: skip
-_colour_blind = partial(
-    _theme, "#101010", "#e8e8e8", "#a0a0a0", "#505050", "#101010",
-    good="#56b4e9", warn="#f0e442", bad="#e69f00", accent="#56b4e9", low="#0072b2", high="#e8e8e8",
-    user="#56b4e9", system="#0072b2", iowait="#cc79a7", steal="#e69f00",
-)  # fmt: skip
-"""The colours of Okabe and Ito (2008), which all kinds of colour vision tell apart: blue is good, orange bad."""
-
-THEMES = {"dark": _dark, "light": _light, "safe": _colour_blind}
+THEMES = {
+    "dark": partial(
+        _theme, "#14181d", "#d7dde4", "#8b96a3", "#3c4652", "#14181d",
+        good="#7fc97f", warn="#e5c07b", bad="#f47067", accent="#56c2d6", low="#4a78b5", high="#a5e8f3",
+        user="#56c2d6", system="#6d9bea", iowait="#c792ea", steal="#f47067",
+    ),
+    "light": partial(
+        _theme, "#fbfaf7", "#1f2328", "#656d76", "#b9b6ae", "#ffffff",
+        good="#1a7f37", warn="#8a5a00", bad="#c1272d", accent="#0b6e86", low="#5b86b8", high="#084c5e",
+        user="#0b6e86", system="#2f5fb3", iowait="#8a3fb0", steal="#c1272d",
+    ),
+    # The colours of Okabe and Ito (2008), which all kinds of colour vision tell apart: blue is good, orange bad.
+    "safe": partial(
+        _theme, "#101010", "#e8e8e8", "#a0a0a0", "#505050", "#101010",
+        good="#56b4e9", warn="#f0e442", bad="#e69f00", accent="#56b4e9", low="#0072b2", high="#e8e8e8",
+        user="#56b4e9", system="#0072b2", iowait="#cc79a7", steal="#e69f00",
+    ),
+}  # fmt: skip
 """Palettes with a background of their own, made when they are chosen. A terminal with fewer colours shows the nearest
 ones it has."""
 

@@ -5,6 +5,7 @@ a cell: the graph moves by whole cells, and in between only its newest cell chan
 """
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -90,9 +91,25 @@ RoleAt = Callable[[float], Role]
 
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # round ceilings within a power of ten
 PATIENCE = 15  # intervals that a peak holds the axis up after it has left the picture
+MAX_INTERVALS = 400  # intervals kept for graphs: more than the widest terminal shows
 
 _LEFT_DOTS, _RIGHT_DOTS = (0x00, 0x40, 0x44, 0x46, 0x47), (0x00, 0x80, 0xA0, 0xB0, 0xB8)
 """Bits of the Braille block (from U+2800 on) for columns of 0 to 4 dots, from the bottom."""
+
+
+class Ring(deque[T | None]):
+    """The newest values of a graph, and how many there have been in all: that says which two share a cell."""
+
+    def __init__(self, values: Iterable[T | None] = (), total: int = 0) -> None:
+        super().__init__(values, MAX_INTERVALS)
+        self.total = total
+
+    def append(self, value: T | None) -> None:
+        super().append(value)
+        self.total += 1
+
+    def __deepcopy__(self, memo: object) -> "Ring[T]":
+        return Ring(self, self.total)
 
 
 def ceiling(value: float) -> float:
@@ -110,7 +127,6 @@ def ceiling_of_size(kilobytes: float) -> float:
 
 
 def span_of(cells: int, glyphs: Glyphs) -> int:
-    """Intervals that a graph of ``cells`` cells shows."""
     return max(0, cells) * (2 if glyphs.dots else 1)
 
 
@@ -137,112 +153,75 @@ def utilisation(height: float) -> Role:
 
 
 def graph(
-    values: Sequence[float | None],
-    cells: int,
-    rows: int,
-    top: float,
-    glyphs: Glyphs,
-    role: RoleAt = plain,
-    *,
-    total: int | None = None,
+    values: Sequence[float | None], cells: int, rows: int, top: float, glyphs: Glyphs, role: RoleAt = plain
 ) -> list[Line]:
-    """``rows`` lines of ``cells`` cells, from the top. A value that was not measured leaves a gap, 0 draws a floor.
-
-    ``total`` counts all values there have been, also forgotten ones: it says which two share a cell.
-    """
+    """``rows`` lines of ``cells`` cells, from the top. A value that was not measured leaves a gap, 0 draws a floor."""
     if cells <= 0 or rows <= 0:
         return []
-    steps = rows * (4 if glyphs.dots else len(glyphs.steps) - 1)
+    steps = rows * glyphs.cell_steps
     scale = steps / top if top > 0 else 0.0
     heights = [
         None if value is None else (0 if value <= 0 else max(1, min(steps, round(value * scale))))
-        for value in _shown(values, cells, glyphs, total)
+        for value in _shown(values, cells, glyphs)
     ]
-    if glyphs.dots:
-        pairs = zip(heights[::2], heights[1::2], strict=True)
-        columns = [_dots(left, right, rows, glyphs.ground) for left, right in pairs]
-    else:
-        columns = [_blocks(height, rows, glyphs) for height in heights]
+    columns = [_column(left, right, rows, glyphs) for left, right in _columns(heights, glyphs)]
     return [(Span("".join(row), role((rows - y - 0.5) / rows)),) for y, row in enumerate(zip(*columns, strict=True))]
 
 
 def against(
-    values: Sequence[float | None],
-    threshold: float,
-    cells: int,
-    rows: int,
-    top: float,
-    glyphs: Glyphs,
-    role: Role,
-    *,
-    total: int | None = None,
+    values: Sequence[float | None], threshold: float, cells: int, rows: int, top: float, glyphs: Glyphs, role: Role
 ) -> list[Line]:
     """A graph of values below ``top`` with a level line at a threshold, where no value covers it."""
-    drawn = graph(values, cells, rows, top, glyphs, lambda _: role, total=total)
+    drawn = graph(values, cells, rows, top, glyphs, lambda _: role)
     at = min(rows - 1, max(0, int(rows - rows * threshold / top))) if top > 0 else 0
-    return [_levelled(spans, glyphs) if y == at else spans for y, spans in enumerate(drawn)]
-
-
-def _levelled(spans: Line, glyphs: Glyphs) -> Line:
-    found: list[Span] = []
-    for text, role in spans:
-        for blank, part in groupby(text, key=lambda character: character == " "):
-            piece = "".join(part)
-            found.append(Span(glyphs.level * len(piece), Role.LIMIT) if blank else Span(piece, role))
-    return tuple(found)
+    if drawn:
+        runs = [(blank, "".join(run)) for blank, run in groupby(drawn[at][0].text, str.isspace)]
+        levels = (Span(glyphs.level * len(run), Role.LIMIT) if blank else Span(run, role) for blank, run in runs)
+        drawn[at] = tuple(levels)
+    return drawn
 
 
 def layers(
-    values: Sequence[tuple[int, ...] | None],
-    roles: Sequence[Role],
-    cells: int,
-    rows: int,
-    glyphs: Glyphs,
-    *,
-    total: int | None = None,
+    values: Sequence[tuple[int, ...] | None], roles: Sequence[Role], cells: int, rows: int, glyphs: Glyphs
 ) -> list[Line]:
     """A graph of stacked shares (percent of the height), from the top; ``roles`` are those of the layers from below.
 
     With blocks each layer has a filling of its own too; with dots a cell is in the role of the layer that fills most
-    of it. ``total`` is as in :func:`graph`.
+    of it.
     """
     if cells <= 0 or rows <= 0:
         return []
-    shown = _shown(values, cells, glyphs, total)
-    pairs = zip(shown[::2], shown[1::2], strict=True) if glyphs.dots else ((value, None) for value in shown)
-    stacks = [_stack(left, right, rows, glyphs) for left, right in pairs]
+    columns = _columns(_shown(values, cells, glyphs), glyphs)
+    stacks = [_stack(left, right, rows, glyphs) for left, right in columns]
     return [_joined([stack[y] for stack in stacks], roles) for y in range(rows)]
 
 
-def _shown(values: Sequence[T | None], cells: int, glyphs: Glyphs, total: int | None) -> list[T | None]:
+def _shown(values: Sequence[T | None], cells: int, glyphs: Glyphs) -> list[T | None]:
     """As many values as there is room for, with gaps before the first one, and after the newest where it is alone."""
     room = span_of(cells, glyphs)
     seen: list[T | None] = list(values)[-room:]
-    if glyphs.dots and (len(seen) if total is None else total) % 2:
+    total = values.total if isinstance(values, Ring) else len(values)
+    if glyphs.dots and total % 2:
         seen = [*list(values)[-room + 1 :], None]
     gaps: list[T | None] = [None] * (room - len(seen))
     return gaps + seen
 
 
+def _columns(values: Sequence[T | None], glyphs: Glyphs) -> Iterable[tuple[T | None, T | None]]:
+    """The values of each cell: two with dots, else one."""
+    return zip(values[::2], values[1::2], strict=True) if glyphs.dots else ((value, None) for value in values)
+
+
 @lru_cache(maxsize=8192)
-def _dots(left: int | None, right: int | None, rows: int, ground: str) -> str:
+def _column(left: int | None, right: int | None, rows: int, glyphs: Glyphs) -> str:
     if not left and not right:
-        return " " * rows if left is None and right is None else " " * (rows - 1) + ground
-    found: list[str] = []
-    for floor in range(4 * (rows - 1), -1, -4):
-        bits = _LEFT_DOTS[max(0, min(4, (left or 0) - floor))] + _RIGHT_DOTS[max(0, min(4, (right or 0) - floor))]
-        found.append(chr(0x2800 + bits) if bits else " ")
-    return "".join(found)
-
-
-@lru_cache(maxsize=2048)
-def _blocks(height: int | None, rows: int, glyphs: Glyphs) -> str:
-    """A column of cells from the top, with one height in eighths."""
-    if not height:
-        return " " * rows if height is None else " " * (rows - 1) + glyphs.ground
-    full = len(glyphs.steps) - 1
-    floors = range(full * (rows - 1), -1, -full)
-    return "".join(glyphs.steps[max(0, min(full, height - floor))] for floor in floors)
+        return " " * rows if left is None and right is None else " " * (rows - 1) + glyphs.ground
+    found = ""
+    for floor in range(glyphs.cell_steps * (rows - 1), -1, -glyphs.cell_steps):
+        low, high = (max(0, min(glyphs.cell_steps, (height or 0) - floor)) for height in (left, right))
+        bits = _LEFT_DOTS[low] + _RIGHT_DOTS[high] if glyphs.dots else 0
+        found += chr(0x2800 + bits) if bits else " " if glyphs.dots else glyphs.steps[low]
+    return found
 
 
 @lru_cache(maxsize=8192)
@@ -250,11 +229,11 @@ def _stack(
     left: tuple[int, ...] | None, right: tuple[int, ...] | None, rows: int, glyphs: Glyphs
 ) -> tuple[tuple[str, int], ...]:
     """The cells of a column from the top, each with the number of the layer that it shows."""
-    steps = rows * (4 if glyphs.dots else len(glyphs.steps) - 1)
+    steps = rows * glyphs.cell_steps
     low, high = (
         None if parts is None else max(0, min(steps, round(sum(parts) * steps / 100))) for parts in (left, right)
     )
-    drawn = _dots(low, high, rows, glyphs.ground) if glyphs.dots else _blocks(low, rows, glyphs)
+    drawn = _column(low, high, rows, glyphs)
     parts = right or left or ()
     cells: list[tuple[str, int]] = []
     for y, character in enumerate(drawn):

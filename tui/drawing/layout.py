@@ -1,5 +1,6 @@
 """The layout of the panels: from the size of the terminal to boxes that share their frame lines."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -55,7 +56,6 @@ class Placement:
 
     @property
     def inner(self) -> tuple[int, int]:
-        """Cells and rows of content."""
         return self.width - 1 - bool(self.edge), self.height - 1 - bool(self.floor)
 
 
@@ -164,7 +164,6 @@ def fit_rows(bands: Sequence[Band], rows: int) -> list[tuple[Band, int]]:
 
 
 def boxes(bands: Sequence[Band], width: int, top: int, rows: int) -> list[Box]:
-    """The boxes of an arrangement in ``rows`` rows from row ``top`` on."""
     found: list[Box] = []
     y = top
     for band, size in fit_rows(bands, rows):
@@ -187,7 +186,7 @@ def framed(found: Iterable[Box], glyphs: Glyphs) -> list[Placement]:
         bottom = box.bottom if box.bottom == last_y else box.bottom - 1
 
         def draw(cells: Iterable[tuple[int, int]]) -> str:
-            return "".join(glyphs.junctions[sides.get(cell, 0)] for cell in cells)
+            return "".join(glyphs.junctions[sides[cell]] for cell in cells)
 
         across, inside = range(box.left, right + 1), range(box.top + 1, box.bottom)
         placements.append(
@@ -207,19 +206,14 @@ def framed(found: Iterable[Box], glyphs: Glyphs) -> list[Placement]:
 
 
 def _sides(placed: Sequence[Box]) -> dict[tuple[int, int], int]:
-    """For every frame cell, to which sides its lines go."""
-    sides: dict[tuple[int, int], int] = {}
-
-    def add(x: int, y: int, side: int) -> None:
-        sides[x, y] = sides.get((x, y), 0) | side
-
+    sides = defaultdict[tuple[int, int], int](int)
     for box in placed:
         for y in (box.top, box.bottom):
             for x in range(box.left, box.right):
-                add(x, y, RIGHT)
-                add(x + 1, y, LEFT)
+                sides[x, y] |= RIGHT
+                sides[x + 1, y] |= LEFT
         for x in (box.left, box.right):
             for y in range(box.top, box.bottom):
-                add(x, y, DOWN)
-                add(x, y + 1, UP)
+                sides[x, y] |= DOWN
+                sides[x, y + 1] |= UP
     return sides

@@ -158,7 +158,6 @@ Line = tuple[Span, ...]
 
 
 def line(*parts: Span | str) -> Line:
-    """A line of spans; plain strings are in the ``text`` role."""
     return tuple(Span(part) if isinstance(part, str) else part for part in parts)
 
 

@@ -33,7 +33,6 @@ def letter_of(name: str | None, glyphs: Glyphs) -> tuple[str, Role]:
 
 
 def on(host: str | None) -> str:
-    """The place of a limit, to be put after its name; empty where it is not known."""
     return tr(" on {host}", host=safe(host)) if host else ""
 
 

@@ -35,7 +35,6 @@ _UNKNOWN: tuple[Translatable, Role] = ("unknown", Role.WARN)
 
 
 def role_of(letter: str) -> Role:
-    """The role of a slot's letter; unknown letters are warnings."""
     return _SLOTS.get(letter, _UNKNOWN)[1]
 
 
@@ -95,8 +94,6 @@ def _fullest(host: HostView) -> float | None:
 
 
 class ApachePanel(ServerPanel[ApacheStatus]):
-    """The scoreboard of the first status page of the chosen machine."""
-
     KIND = APACHE
     KEY = APACHE.name
     CURVES = (("full", _fullest),)

@@ -17,8 +17,6 @@ ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
 
 
 class CpuPanel(Panel):
-    """User, system, iowait and steal differ in filling and in colour."""
-
     KEY = "cpu"
 
     def title(self, view: View) -> Line:
@@ -44,8 +42,7 @@ class CpuPanel(Panel):
         cores = self._cores(rates.cores, cells, max(1, room // 2))
         if rows >= len(lines) + len(cores):
             lines += cores
-        past = view.past.cpu
-        return [*lines, *layers(past.values, ROLES, cells, rows - len(lines), self.glyphs, total=past.total)]
+        return [*lines, *layers(view.past.cpu, ROLES, cells, rows - len(lines), self.glyphs)]
 
     def _states(self, shares: CpuShares, cells: int) -> Line:
         names = ("us", "sy", "wa", "st")
@@ -84,5 +81,4 @@ class CpuPanel(Panel):
 
 
 def parts(shares: CpuShares) -> list[tuple[float, Role]]:
-    """The shares of a stacked bar, in the order of their fillings."""
     return list(zip(cpu_parts(shares), ROLES, strict=True))

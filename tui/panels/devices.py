@@ -25,7 +25,6 @@ def _busiest_disk(host: HostView) -> float | None:
 
 
 def _traffic(host: HostView) -> float | None:
-    """All networks in both directions, in kB/s."""
     networks = None if host.rates is None else host.rates.networks
     return None if networks is None else sum(network.rx_kb + network.tx_kb for network in networks)
 
@@ -61,9 +60,9 @@ class DevicePanel(Panel):
             return []
         disk, network, lower = self.ring(view, "disk"), self.ring(view, "network"), rows // 2
         lines: list[Line] = []
-        if any(disk.values):
+        if any(disk):
             lines += self.captioned(tr("busiest disk, 0 to 100 %"), disk, cells, rows - lower, role=utilisation)
-        if any(network.values):
+        if any(network):
             top = self.top(network, cells, 10.0, ceiling_of_size)
             lines += self.captioned(tr("network, 0 to {top}", top=speed(top)), network, cells, lower, top)
         return lines

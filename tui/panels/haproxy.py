@@ -42,7 +42,7 @@ class HaproxyPanel(ServerPanel[HaproxyProxy]):
 
     def graph(self, view: View, records: Sequence[ServerRates[HaproxyProxy]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         queued = self.ring(view, "queued")
-        if not any(queued.values):
+        if not any(queued):
             return []
         top = self.top(queued, cells, 10.0)
         return self.captioned(tr("queue, 0 to {top}", top=f"{top:.0f}"), queued, cells, rows, top)

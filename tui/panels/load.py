@@ -95,7 +95,6 @@ def _shown_above(load: LoadSample, view: View) -> bool:
 
 
 def _at_work(load: LoadSample) -> Line:
-    """The requests in flight; for an engine that does not report them, the number of its workers."""
     if load.in_flight is not None or not load.workers:
         return line(Span(count(load.in_flight, 9), Role.VALUE), tr(" in flight"))
     there = sum(not worker.missing for worker in load.workers)

@@ -20,7 +20,6 @@ LEFT = 19  # cells of the available memory, before its gauge
 
 
 def _used(host: HostView) -> float | None:
-    """Percent of the memory that is not available."""
     memory = None if host.sample is None or host.stale_s else host.sample.memory
     if memory is None or memory.available_kb is None or not memory.total_kb:
         return None
@@ -36,8 +35,6 @@ def _swap_traffic(host: HostView) -> float | None:
 
 
 class MemoryPanel(Panel):
-    """Swap in use is not coloured, swap traffic is."""
-
     KEY = "memory"
     CURVES = (("used", _used), ("swap_traffic", _swap_traffic))
 
@@ -69,7 +66,7 @@ class MemoryPanel(Panel):
         if rows < 2:
             return []
         used, moved = self.ring(view, "used"), self.ring(view, "swap_traffic")
-        has_used, has_moved = any(used.values), any(moved.values)
+        has_used, has_moved = any(used), any(moved)
         both = has_used and has_moved and rows >= 6
         upper = rows - rows // 2 if both else rows if has_used and not has_moved else 0
         lines: list[Line] = []

@@ -21,8 +21,6 @@ def _active(host: HostView) -> float | None:
 
 
 class NginxPanel(ServerPanel[NginxStatus]):
-    """The connections of the first server of the chosen machine, fullest first."""
-
     KIND = NGINX
     KEY = NGINX.name
     CURVES = (("active", _active),)
@@ -51,7 +49,7 @@ class NginxPanel(ServerPanel[NginxStatus]):
 
     def graph(self, view: View, records: Sequence[ServerRates[NginxStatus]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         active = self.ring(view, "active")
-        if not any(active.values):
+        if not any(active):
             return []
         top = self.top(active, cells, 10.0)
         return self.captioned(tr("connections, 0 to {top}", top=f"{top:.0f}"), active, cells, rows, top)

@@ -110,7 +110,6 @@ class ProcessPanel(WheelScrolled, Panel):
         self.post_message(self.Picked(self.KEY, may_zoom=False))
 
     def _head(self, columns: Sequence[Column]) -> Line:
-        """The names of the columns; an arrow at the one that orders."""
         spans: list[Span] = []
         self._heads = []
         x = 2
@@ -151,7 +150,6 @@ def matches(rates: ProcessRates, text: str) -> bool:
 
 
 def ordered(processes: Sequence[ProcessRates], column: str = "cpu%", *, reverse: bool = False) -> list[ProcessRates]:
-    """In the order of a column, in coarse steps; then the servers before the rest, then by pid."""
     key = ORDERS[column]
     quiet = sorted(processes, key=lambda p: (PROCESS_GROUPS.index(p.process.group), p.process.pid))
     return sorted(quiet, key=lambda p: (key(p),), reverse=reverse)

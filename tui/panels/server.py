@@ -20,7 +20,6 @@ R = TypeVar("R", bound=ServerReading)
 
 
 def fullness(percent: float | None) -> Role:
-    """The role of a gauge of workers or connections."""
     if percent is None or percent <= FILLING_PCT:
         return Role.FREE
     return Role.FULL if percent >= FULL_PCT else Role.FILLING
@@ -55,11 +54,9 @@ class ServerPanel(Panel, Generic[R]):
         return self.KIND.rates(view.rates)
 
     def table(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:
-        """The records (at least one), in at most ``rows`` lines."""
         raise NotImplementedError
 
     def graph(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:
-        """A past value in exactly ``rows`` lines, or nothing."""
         raise NotImplementedError
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:

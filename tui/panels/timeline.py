@@ -139,13 +139,13 @@ class TimePanel(Panel):
         for at, _ in view.history.marks if self.placement and self.placement.inner[1] == 1 else ():
             place = 2 + int(at / per_cell)
             if place in free:
-                above[place] = self.glyphs.flag
+                above[place] = self.glyphs.down
             elif floor and place < cells + 2:
-                below[place] = self.glyphs.mark
+                below[place] = self.glyphs.up
         return "".join(above), "".join(below)
 
     def _notes(self, view: View, cells: int, per_cell: float) -> Line:
-        known = [(at, f"{self.glyphs.mark} {safe(text)}") for at, text in view.history.marks]
+        known = [(at, f"{self.glyphs.up} {safe(text)}") for at, text in view.history.marks]
         if len(view.history.steps) > 1:
             known += [(at, tr("step {step}", step=step)) for at, step in view.history.steps]
         return line(Span(notes(sorted(known), cells, per_cell, self.glyphs.ellipsis), Role.ACCENT))

@@ -21,8 +21,6 @@ NAME, VALUE, LIMIT = 24, 10, 17
 
 
 class VerdictPanel(Panel):
-    """Its frame takes the verdict's colour; its title is the verdict."""
-
     KEY = "verdict"
 
     def title(self, view: View) -> Line:
@@ -145,7 +143,6 @@ def _describe(item: Evidence, where: str) -> Line:
 
 
 def _where(item: Evidence, verdict: Finding, view: View) -> str:
-    """The machine of a value, where the verdict names another one."""
     several = len(view.hosts) > 1 and any(host.name == item.host for host in view.hosts)
     return f"{safe(item.host)} " if several and item.host != verdict.host else ""
 

@@ -29,8 +29,6 @@ LEAST = (16, 6)  # columns and rows below which there is no panel, only the firs
 
 
 class PanelLayout(Layout):
-    """Asks the screen where its widgets are. The palette lies over the others."""
-
     name = "panels"
 
     def __init__(self, screen: "CockpitScreen") -> None:
@@ -51,8 +49,6 @@ class PanelLayout(Layout):
 
 
 class CockpitScreen(LiveScreen, inherit_bindings=False):
-    """Places its panels, and knows which one is chosen and whether it is zoomed."""
-
     AUTO_FOCUS = ""
 
     def __init__(self, appearance: Appearance, program: "CommandLoad | None" = None) -> None:
@@ -85,7 +81,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         yield self.keys
 
     def places(self, width: int, height: int) -> list[tuple[Widget, Region]]:
-        """Every widget that is shown, with its region; panels learn their frames."""
         shared = bands_for(width, height, [panel.KEY for panel in SERVERS], command="command" in self.panels)
         bands = (
             [Band((self.chosen,), 1, weight=1)] if self.zoomed else chosen_panels(shared, self._wanted, self._recent)
@@ -132,7 +127,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         return [name for name in self.panels if name in self._wanted]
 
     def choose(self, panel: str) -> None:
-        """Make a panel the one that ``zoom`` shows; where it shares its place, it comes to the front."""
         for known in self.panels.values():
             known.chosen = panel == known.KEY
         self.chosen = panel
@@ -152,14 +146,12 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.choose(names[at % len(names)])
 
     def action_zoom(self, panel: str = "") -> None:
-        """Give a panel (the chosen one, or the load) the whole screen, or show all again."""
         self.zoomed = not self.zoomed or bool(panel and panel != self.chosen)
         self.choose(panel or self.chosen or "load")
         if not self.zoomed:
             self._arrange_anew()
 
     def action_order(self, column: str = "") -> None:
-        """Order the processes by another column: the one named, or the next."""
         self.processes.order_by(column)
         self.choose("processes")
 
@@ -171,7 +163,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         await self.ask("filter", tr("only processes with"), self.processes.filter)
 
     def filter(self, text: str) -> None:
-        """Show only processes that contain this text; their table comes to the front."""
         self.processes.filter = text
         self.choose("processes")
 

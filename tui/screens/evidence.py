@@ -7,11 +7,10 @@ from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.i18n import Translatable, duration, pad, tr
-from tui.drawing.graph import against, span_of, top_of
+from tui.drawing.graph import Ring, against, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, clip, fit, length, line, message_text, safe, wrap
 from tui.drawing.numbers import quantity
 from tui.drawing.verdicts import counts, named, sentence, threshold_of
-from tui.state.history import Ring
 from tui.state.view import View
 from tui.widgets.page import PageScreen
 
@@ -41,7 +40,6 @@ class EvidenceScreen(PageScreen):
         return lines
 
     def _finding(self, finding: Finding, view: View, cells: int, standing: str, *, advised: bool = True) -> list[Line]:
-        """A finding and its evidence; a symptom is shown without its advice."""
         sure = tr("confidence {share} %", share=f"{100 * finding.confidence:.0f}")
         if finding.bottleneck != NONE:
             sure = f"{tr('for {time}', time=duration(finding.held_s))}, {sure}"
@@ -73,6 +71,6 @@ class EvidenceScreen(PageScreen):
         ring = view.history.evidence.get((item.host, item.metric), Ring[float]())
         share = item.unit == "%" and item.threshold <= 100.0
         room = cells - LEFT
-        top = 100.0 if share else top_of(ring.values, span_of(room, glyphs), 2.0 * item.threshold or 1.0)
-        plot = against(ring.values, item.threshold, room, ROWS, top, glyphs, role, total=ring.total)
+        top = 100.0 if share else top_of(ring, span_of(room, glyphs), 2.0 * item.threshold or 1.0)
+        plot = against(ring, item.threshold, room, ROWS, top, glyphs, role)
         return beside(beside_it, plot, LEFT, ROWS)

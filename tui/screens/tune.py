@@ -145,7 +145,6 @@ class TuneScreen(PageScreen):
         return lines
 
     def _heading(self, over: bool, cells: int) -> Line:
-        """The progress, after as much of the address as there is room for."""
         stand = self._stand(over)
         room = max(LEAST_NAME, cells - length(stand) - 2)
         return line(Span(f"{clip_middle(safe(self.view.title), room, self.glyphs.ellipsis)}  ", Role.VALUE), *stand)

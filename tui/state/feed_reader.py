@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,6 @@ class FeedReader:
 
     @property
     def load_runs(self) -> bool:
-        """Whether leaving now would end a load."""
         return self._phase is Phase.LIVE and self.load is not None and not self.load.state.ended
 
     @property
@@ -78,13 +78,13 @@ class FeedReader:
 
     def hold(self) -> None:
         """Pause the view while data goes on, or resume it."""
-        self._held = replace(self.view, history=self._history.copy(), paused=True) if self._held is None else None
+        self._held = replace(self.view, history=deepcopy(self._history), paused=True) if self._held is None else None
         self._changed()
 
     def freeze(self, on: bool) -> None:
         """Keep the view while a player computes what came before, or resume it."""
         if on and self._held is None:
-            self._held = replace(self.view, history=self._history.copy())
+            self._held = replace(self.view, history=deepcopy(self._history))
         elif not on and self._held is not None:
             self._held = None
             self._changed()
@@ -97,7 +97,6 @@ class FeedReader:
         self._totals = None
 
     def next_host(self, step: int = 1) -> bool:
-        """Show the next machine; return False where there is only one."""
         names = [host.name for host in self.view.hosts]
         if len(names) < 2:
             return False

@@ -1,47 +1,26 @@
 """Past values for graphs: one bounded ring per number, fed with every snapshot, also with those that are not drawn."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from loadtop.analysis.totals.timeline import Timeline
 from loadtop.diagnosis.finding import NONE
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import CpuShares, HostRates
-
-MAX_INTERVALS = 400  # intervals kept for graphs: more than the widest terminal shows
+from tui.drawing.graph import Ring
 
 STALE_INTERVALS = 2.5
 """Intervals without a sample after which a machine is shown stale; one late sample is normal."""
 
 MAX_MARKS = 500  # marks, steps and evidence curves kept
 
-T = TypeVar("T")
-
 Curve: TypeAlias = Callable[[HostView], float | None]
 """Gives the value of a graph from one snapshot of a machine; ``None`` is a gap."""
 
 Curves: TypeAlias = Sequence[tuple[str, Curve]]
-
-
-class Ring(Generic[T]):
-    """The newest values, and how many there have been in all."""
-
-    __slots__ = ("total", "values")
-
-    def __init__(self, values: Iterable[T | None] = (), total: int = 0) -> None:
-        self.values: deque[T | None] = deque(values, maxlen=MAX_INTERVALS)
-        self.total = total
-
-    def append(self, value: T | None) -> None:
-        self.values.append(value)
-        self.total += 1
-
-    def copy(self) -> "Ring[T]":
-        return Ring(self.values, self.total)
 
 
 @dataclass(slots=True)
@@ -69,14 +48,8 @@ class HostHistory:
     def curve(self, name: str) -> Ring[float]:
         return self.curves.get(name) or Ring[float]()
 
-    def copy(self) -> "HostHistory":
-        curves = {name: ring.copy() for name, ring in self.curves.items()}
-        return HostHistory(self.cpu.copy(), curves, self.rates, dict(self.servers))
-
 
 class History:
-    """Rings of the load and of each machine, the verdicts over time, marks and steps. Memory is bounded."""
-
     def __init__(self, interval_s: float = 1.0, start: float = 0.0, *, curves: Curves = ()) -> None:
         self.rps = Ring[float]()
         self.p99 = Ring[float]()
@@ -125,17 +98,6 @@ class History:
             self.unseen[-1] = (self.unseen[-1][0], snapshot.at)
         else:
             self.unseen.append((start, snapshot.at))
-
-    def copy(self) -> "History":
-        """Return a copy for a view that stands still while data goes on."""
-        found = History(self._interval_s, curves=self._curves)
-        found.rps, found.p99 = self.rps.copy(), self.p99.copy()
-        found.hosts = {name: host.copy() for name, host in self.hosts.items()}
-        found.evidence = {key: ring.copy() for key, ring in self.evidence.items()}
-        found.timeline = deepcopy(self.timeline)
-        found.unseen = list(self.unseen)
-        found.marks, found.steps = self.marks.copy(), self.steps.copy()
-        return found
 
 
 def latency_ms(snapshot: Snapshot | None, percent: float) -> float | None:

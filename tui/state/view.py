@@ -23,8 +23,6 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything that a screen is drawn from. ``detail`` says what broke the feed."""
-
     title: str
     recording: str
     interval_s: float

@@ -99,7 +99,6 @@ class KeyBar(Lines):
         self._message: tuple[str, Role] | None = None
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
-        """Show a message; an empty one brings the keys back."""
         self._message = (safe(text), role) if text else None
         self.draw()
 

@@ -22,7 +22,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, changed, fit, narrow
+from tui.drawing.line import Line, Role, Span, changed, fit, length, narrow, width
 from tui.state.view import View
 
 Stretch = tuple[int, int]
@@ -89,7 +89,6 @@ def _in_front(row: list[Shown], stretch: Stretch) -> Iterator[tuple[int, int, Wi
 
 
 def _cut(strip: Iterable[Segment], first: int, last: int, system: ColorSystem) -> Iterator[str]:
-    """The strip from cell ``first`` up to ``last``, as text for the terminal."""
     x = 0
     if not all(narrow(text) for text, _, _ in strip):
         strip, first, last = Strip(strip).crop(first, last), 0, last - first
@@ -180,7 +179,6 @@ class LiveScreen(RedrawScreen):
         raise NotImplementedError
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
-        """Show a message in the last line; an empty one removes it."""
         raise NotImplementedError
 
 
@@ -218,6 +216,19 @@ class Lines(Widget, inherit_bindings=False):
     def lines(self) -> Sequence[Line]:
         return self._lines
 
+    def framed(self, content: Iterable[Line], role: Role, title: str, above: Line = (), below: Line = ()) -> list[Line]:
+        """Lines that fill the widget's width but for a frame, in one; ``above`` and ``below`` are at its right."""
+        joint, rail = self.glyphs.junctions, self.glyphs.rail
+        cells, wall = self.size.width, Span(joint[5], role)
+        name = fit((Span(f" {title} ", Role.TITLE),), min(cells - 4, width(title) + 2), self.glyphs.ellipsis)
+        upper = Span(rail * (cells - 4 - length(name) - length(above)), role)
+        lower = Span(joint[3] + rail * (cells - 3 - length(below)), role)
+        return [
+            (Span(joint[6] + rail, role), *name, upper, *above, Span(rail + joint[12], role)),
+            *((wall, *each, wall) for each in content),
+            (lower, *below, Span(rail + joint[9], role)),
+        ]
+
     def show(self, lines: Sequence[Line]) -> None:
         """Show these lines from the top, cut or padded to the widget's width; missing ones are blank."""
         cells, rows = self.size
@@ -239,7 +250,6 @@ class Lines(Widget, inherit_bindings=False):
             self._paint(regions)
 
     def _paint(self, regions: Sequence[Region]) -> None:
-        """Paint these regions; no regions: all of it."""
         screen = self.screen
         if not (isinstance(screen, RedrawScreen) and screen.takes(self, regions)):
             self.refresh(*regions)

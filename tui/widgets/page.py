@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, fit, length, line, width
+from tui.drawing.line import Line, Role, Span, fit, width
 from tui.state.view import View
 from tui.widgets.lines import Lines, LiveScreen, WheelScrolled
 
@@ -31,23 +31,13 @@ class Page(Lines):
         cells, rows = self.size
         if cells < 8 or rows < 4:
             return
-        glyphs, joint, rail = self.glyphs, self.glyphs.junctions, self.glyphs.rail
         self.top = max(0, min(self.top, len(text) - (rows - 3)))
-        inside = fit(line(Span(f" {title} ", Role.TITLE)), min(cells - 4, width(title) + 2), glyphs.ellipsis)
-        after = Span(rail * (cells - length(inside) - 3) + joint[12], Role.FRAME)
-        drawn: list[Line] = [(Span(joint[6] + rail, Role.FRAME), *inside, after)]
-        wall = Span(joint[5], Role.FRAME)
-        for shown in range(self.top, self.top + rows - 3):
-            content = text[shown] if shown < len(text) else ()
-            drawn.append((wall, Span(" "), *fit(content, cells - 4, glyphs.ellipsis), Span(" "), wall))
+        shown = [*text[self.top : self.top + rows - 3], *[()] * (rows - 3 - len(text))]
+        content = ((Span(" "), *fit(each, cells - 4, self.glyphs.ellipsis), Span(" ")) for each in shown)
         hidden = len(text) - self.top - (rows - 3)
-        more = line(Span(f" {glyphs.down} {tr('{number} more', number=hidden)} ", Role.DIM)) if hidden > 0 else ()
-        if length(more) > cells - 6:
-            more = ()
-        below = Span(joint[3] + rail * (cells - 3 - length(more)), Role.FRAME)
-        drawn.append((below, *more, Span(rail + joint[9], Role.FRAME)))
-        drawn.append(line(Span(f" {footer}", Role.DIM)))
-        self.show(drawn)
+        words = f" {self.glyphs.down} {tr('{number} more', number=hidden)} "
+        more = (Span(words, Role.DIM),) if hidden > 0 and width(words) <= cells - 6 else ()
+        self.show([*self.framed(content, Role.FRAME, title, below=more), (Span(f" {footer}", Role.DIM),)])
 
 
 class ScrolledPage(WheelScrolled):
@@ -72,8 +62,6 @@ class ScrolledPage(WheelScrolled):
 
 
 class PageScreen(ScrolledPage, LiveScreen, inherit_bindings=False):
-    """A page over the cockpit, closed with the key that opened it."""
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "close"), *SCROLL_KEYS]
 
     def __init__(self, appearance: Appearance, view: View) -> None:

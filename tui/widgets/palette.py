@@ -9,7 +9,7 @@ from textual.message import Message
 
 from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, clip, fit, safe, spread, width
+from tui.drawing.line import Line, Role, Span, clip, fit, safe, spread
 from tui.widgets.lines import Lines, WheelScrolled
 
 WIDE, HIGH = 72, 18  # cells and rows of the palette where there is room
@@ -67,23 +67,15 @@ class Palette(WheelScrolled, Lines):
         cells, rows = self.size
         if cells < 10 or rows < 3:
             return
-        glyphs, found = self.glyphs, matching(self._entries, self._typed)
-        room = rows - 3
+        found, room = matching(self._entries, self._typed), rows - 3
         self._at = max(0, min(self._at, len(found) - 1))
         self._top = max(min(self._top, self._at, len(found) - room), self._at - room + 1, 0)
-        title = f" {tr('commands')} "
-        joint, rail = glyphs.junctions, glyphs.rail
-        wall = Span(joint[5], Role.CHOSEN)
-        top = (Span(joint[6] + rail, Role.CHOSEN), Span(title, Role.TITLE))
-        count = tr(" {shown} of {all} ", shown=len(found), all=len(self._entries))
-        rest = cells - 2 - width(title) - width(count) - 2
-        head = (*top, Span(rail * rest, Role.CHOSEN), Span(count, Role.DIM), Span(rail + joint[12], Role.CHOSEN))
         typed = (Span("> ", Role.KEY), Span(clip(self._typed, cells - 8, ""), Role.VALUE), Span(" ", Role.SELECTED))
         hint = () if self._typed else (Span(tr(" type a part of what you want"), Role.DIM),)
-        lines: list[Line] = [head, (wall, Span(" "), *fit((*typed, *hint), cells - 4), Span(" "), wall)]
-        lines += [(wall, *self._row(found, index, cells - 2), wall) for index in range(self._top, self._top + room)]
-        lines.append((Span(joint[3] + rail * (cells - 2) + joint[9], Role.CHOSEN),))
-        self.show(lines)
+        content = [(Span(" "), *fit((*typed, *hint), cells - 4), Span(" "))]
+        content += [self._row(found, index, cells - 2) for index in range(self._top, self._top + room)]
+        count = tr(" {shown} of {all} ", shown=len(found), all=len(self._entries))
+        self.show(self.framed(content, Role.CHOSEN, tr("commands"), above=(Span(count, Role.DIM),)))
 
     def _row(self, found: Sequence[Entry], index: int, cells: int) -> Line:
         if index >= len(found):

@@ -9,10 +9,10 @@ from textual.message import Message
 
 from loadtop.i18n import Translatable, pad, tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.graph import RoleAt, ceiling, graph, plain, span_of, top_of
+from tui.drawing.graph import Ring, RoleAt, ceiling, graph, plain, span_of, top_of
 from tui.drawing.layout import Placement
 from tui.drawing.line import Line, Role, Span, clip_middle, fit, length, line, safe, width, wrap
-from tui.state.history import Curves, Ring
+from tui.state.history import Curves
 from tui.state.view import View
 from tui.widgets.lines import Lines
 
@@ -46,15 +46,12 @@ class Panel(Lines):
         self.chosen = False
 
     def wanted(self, view: View) -> bool:  # noqa: ARG002 (most are always wanted)
-        """Whether there is, or may come, something to show."""
         return True
 
     def title(self, view: View) -> Line:
-        """The left end of the upper frame line."""
         raise NotImplementedError
 
     def tag(self, view: View) -> Line:  # noqa: ARG002 (few panels want it)
-        """The right end of the upper frame line."""
         return ()
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
@@ -94,7 +91,7 @@ class Panel(Lines):
             self.show_fitted(drawn)
 
     def curve(self, ring: Ring[float], cells: int, rows: int, top: float = 100.0, role: RoleAt = plain) -> list[Line]:
-        return graph(ring.values, cells, rows, top, self.glyphs, role, total=ring.total)
+        return graph(ring, cells, rows, top, self.glyphs, role)
 
     def ring(self, view: View, name: str) -> Ring[float]:
         """The past of one of the panel's ``CURVES`` on the chosen machine."""
@@ -106,7 +103,7 @@ class Panel(Lines):
         return [self.caption(words, cells), *self.curve(ring, cells, rows - 1, top, role)]
 
     def top(self, ring: Ring[float], cells: int, least: float, round_up: Callable[[float], float] = ceiling) -> float:
-        return top_of(ring.values, span_of(cells, self.glyphs), least, round_up)
+        return top_of(ring, span_of(cells, self.glyphs), least, round_up)
 
     def machine(self, view: View) -> str:
         host = view.host
