@@ -1,12 +1,12 @@
-"""The processors: all of them full, or one of them while the others idle."""
+"""The processors: all of them full, one of them while the others idle, given to other machines by the hypervisor, or
+kept from the web server by a quota."""
 
 from collections.abc import Iterable, Iterator
 
-from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
-from loadtop.diagnosis.finding import Evidence, evidence_of
-from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
-from loadtop.model import LOADTOP, OTHER, LoadSample
+from loadtop.model import LOADTOP, OTHER, CgroupLimits, LoadSample
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates, ProcessRates
 
@@ -32,12 +32,23 @@ STALL_PCT = 10.0
 SHARED_PCT = 10.0
 """Percent of the machine from which the load generator's own share is called out; our own."""
 
+STEAL_PCT = 10.0
+STEAL_CLEAR_PCT = 5.0
+"""Percent of the time: netdata and awesome-prometheus-alerts warn above 10; cleared at netdata's 5. Time is only missed
+where more than BUSY_PCT is used or stolen: else what was stolen could be made up for."""
+
+PERIODS_PCT = 25.0
+PERIODS_CLEAR_PCT = 10.0
+"""Percent of the periods in which it was throttled: awesome-prometheus-alerts warns above 25; cleared at 10."""
+
+LOST_MS_S = 20.0
+"""ms per second that it stood still: our own, so that throttling of some microseconds is no limit."""
 
 MORE_CPU = Message("Add CPU, or make the page cheaper; more workers will not help.")
 
 
-def assess_all(_: Measured, host: HostView) -> Assessment | None:
-    """``cpu`` for one machine: busy, and more tasks that want to run than there are cores."""
+def _assess_all(_: Measured, host: HostView) -> Assessment | None:
+    """Busy, and more tasks that want to run than there are cores."""
     rates, sample = host.rates, host.sample
     if rates is None or rates.cpu is None or sample is None:
         return None
@@ -48,23 +59,69 @@ def assess_all(_: Measured, host: HostView) -> Assessment | None:
     wanted = queued is not False or stalled is not False
     busy = rates.cpu.busy
     return Assessment(
-        "cpu",
-        host.name,
         over=busy > BUSY_PCT and wanted,
         held=busy > BUSY_CLEAR_PCT,
-        evidence=evidence_of(
-            host.name,
+        evidence=(
             ("cpu.busy_pct", busy, BUSY_PCT, "%", "PCP cpu/util: over 90 %"),
             ("running", running, cores, "tasks", "USE method: run queue > cores"),
             ("pressure.cpu_some_pct", stall, STALL_PCT, "%", "check_psi: cpu some over 10 %"),
         ),
-        advice=lambda: sentences(MORE_CPU, *_others(host, cores)),
+        advice=lambda: sentences(MORE_CPU, *_others(rates, cores)),
         confidence=agreement(queued, stalled),
     )
 
 
-def assess_core(measured: Measured, host: HostView) -> Assessment | None:
-    """``cpu-core`` for one machine: one process fills its core, others idle, and requests wait meanwhile.
+def _others(rates: HostRates, cores: int) -> Iterator[Message]:
+    """Who else takes a part of the machine worth naming: the load generator, or processes of no server."""
+    group = rates.group(LOADTOP)
+    if group is not None and group.cpu is not None and group.cpu >= SHARED_PCT * cores:
+        yield Message(
+            "The load generator shares this machine and takes {share:.0f} % of its CPU: "
+            "generate the load elsewhere for a true figure.",
+            share=group.cpu / cores,
+        )
+    others = [each for each in rates.processes or () if each.process.group == OTHER and each.cpu]
+    share = sum(each.cpu or 0.0 for each in others) / cores
+    if not rates.of_role() or share < SHARED_PCT:
+        return
+    first, *more = sorted(others, key=lambda each: each.cpu or 0.0, reverse=True)
+    beside = sum((each.cpu or 0.0) / cores >= SHARED_PCT / 2 for each in more)
+    name, pid = first.process.name, first.process.pid
+    if beside:
+        yield Message(
+            "{name} (pid {pid}) and {more} more, no part of the web server, take {share:.0f} % of it.",
+            name=name,
+            pid=pid,
+            more=beside,
+            share=share,
+        )
+    else:
+        yield Message(
+            "{name} (pid {pid}), no part of the web server, takes {share:.0f} % of it.", name=name, pid=pid, share=share
+        )
+
+
+def _headroom(host: HostView) -> Iterable[Evidence]:
+    if host.rates is not None and host.rates.cpu is not None:
+        yield Evidence("cpu.busy_pct", host.name, host.rates.cpu.busy, BUSY_PCT, "%", "PCP cpu/util", below=True)
+
+
+CPU = Verdict(
+    name="cpu",
+    letter="C",
+    title="CPU",
+    sentence="The CPU is the limit",
+    headline="is the limit",
+    family=Family.PROCESSOR,
+    explains=(Family.POOL,),
+    of_host=_assess_all,
+    headroom=_headroom,
+    titles={"cpu.busy_pct": "CPU busy", "running": "want to run"},
+)
+
+
+def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
+    """One process fills its core, others idle, and requests wait meanwhile.
 
     A process of one thread that takes a whole core is held by that, on whichever cores it ran, and however busy others
     (as a load generator beside it) keep the rest, as long as something is left. So are many that are bound to one core.
@@ -73,7 +130,8 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     if rates is None or rates.cpu is None or len(rates.cores) < 2:
         return None
     fullest = max(rates.cores, key=lambda core: core.shares.busy)
-    process = _busiest(rates.processes or (), {group.group for group in rates.of_role()} or {OTHER})
+    core = fullest.shares.busy
+    process = _busiest(rates)
     share = 0.0 if process is None or process.cpu is None else process.cpu
     threads = 1 if process is None else max(1, process.process.threads)
     waiting = measured.load is not None and _several(measured.load)
@@ -83,19 +141,12 @@ def assess_core(measured: Measured, host: HostView) -> Assessment | None:
     single = process is not None and threads == 1 and share >= CORE_PCT
     alone = rates.cpu.busy < (BUSY_PCT if single else MEAN_PCT) and waiting and filled
     return Assessment(
-        "cpu-core",
-        host.name,
-        over=(single or fullest.shares.busy > CORE_PCT) and alone,
-        held=(single or fullest.shares.busy > CORE_CLEAR_PCT) and alone,
+        over=(single or core > CORE_PCT) and alone,
+        held=(single or core > CORE_CLEAR_PCT) and alone,
         evidence=(
-            Evidence(
-                f"core{fullest.id}.busy_pct", host.name, fullest.shares.busy, CORE_PCT, "%", "PCP percpu/some_util"
-            ),
-            Evidence("cpu.busy_pct", host.name, rates.cpu.busy, MEAN_PCT, "%", "loadtop, calibrated", below=True),
-            *evidence_of(
-                host.name,
-                ("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
-            ),
+            (f"core{fullest.id}.busy_pct", core, CORE_PCT, "%", "PCP percpu/some_util"),
+            ("cpu.busy_pct", rates.cpu.busy, MEAN_PCT, "%", "loadtop, calibrated", True),
+            ("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
         ),
         advice=lambda: _core_advice(process, bound if share < PROCESS_PCT else 0),
         confidence=agreement(None if process is None else share >= PROCESS_PCT and threads == 1),
@@ -138,62 +189,12 @@ def _bound_to_a_core(rates: HostRates) -> int:
     return sum(group.processes for group in servers) if bound else 0
 
 
-def _busiest(processes: Iterable[ProcessRates], groups: set[str]) -> ProcessRates | None:
-    known = (rates for rates in processes if rates.cpu is not None and rates.process.group in groups)
-    return max(known, key=lambda rates: rates.cpu or 0.0, default=None)
+def _busiest(rates: HostRates) -> ProcessRates | None:
+    """The busiest process of the servers, or of no known group where there are none."""
+    groups = {group.group for group in rates.of_role()} or {OTHER}
+    known = (each for each in rates.processes or () if each.cpu is not None and each.process.group in groups)
+    return max(known, key=lambda each: each.cpu or 0.0, default=None)
 
-
-def _others(host: HostView, cores: int) -> Iterator[Message]:
-    """Who else takes a part of the machine worth naming: the load generator, or processes of no server."""
-    rates = host.rates
-    if rates is None:
-        return
-    group = rates.group(LOADTOP)
-    if group is not None and group.cpu is not None and group.cpu >= SHARED_PCT * cores:
-        yield Message(
-            "The load generator shares this machine and takes {share:.0f} % of its CPU: "
-            "generate the load elsewhere for a true figure.",
-            share=group.cpu / cores,
-        )
-    others = [each for each in rates.processes or () if each.process.group == OTHER and each.cpu]
-    share = sum(each.cpu or 0.0 for each in others) / cores
-    if not rates.of_role() or share < SHARED_PCT:
-        return
-    first, *more = sorted(others, key=lambda each: each.cpu or 0.0, reverse=True)
-    beside = sum((each.cpu or 0.0) / cores >= SHARED_PCT / 2 for each in more)
-    name, pid = first.process.name, first.process.pid
-    if beside:
-        yield Message(
-            "{name} (pid {pid}) and {more} more, no part of the web server, take {share:.0f} % of it.",
-            name=name,
-            pid=pid,
-            more=beside,
-            share=share,
-        )
-    else:
-        yield Message(
-            "{name} (pid {pid}), no part of the web server, takes {share:.0f} % of it.", name=name, pid=pid, share=share
-        )
-
-
-def headroom(host: HostView) -> Iterable[Evidence]:
-    """How busy the processors are, while that is no limit."""
-    if host.rates is not None and host.rates.cpu is not None:
-        yield Evidence("cpu.busy_pct", host.name, host.rates.cpu.busy, BUSY_PCT, "%", "PCP cpu/util", below=True)
-
-
-CPU = Verdict(
-    name="cpu",
-    letter="C",
-    title="CPU",
-    sentence="The CPU is the limit",
-    headline="is the limit",
-    family=Family.PROCESSOR,
-    explains=(Family.POOL,),
-    of_host=assess_all,
-    headroom=headroom,
-    titles={"cpu.busy_pct": "CPU busy", "running": "want to run"},
-)
 
 CPU_CORE = Verdict(
     name="cpu-core",
@@ -203,6 +204,101 @@ CPU_CORE = Verdict(
     headline="is the limit, others idle",
     family=Family.PROCESSOR,
     explains=(Family.POOL,),
-    of_host=assess_core,
+    of_host=_assess_core,
     titles={"process.cpu_pct": "busiest process"},
+)
+
+
+def _assess_steal(_: Measured, host: HostView) -> Assessment | None:
+    """A share is stolen, and nothing is left over to make up for it."""
+    cpu = None if host.rates is None else host.rates.cpu
+    if cpu is None or cpu.steal is None:
+        return None
+    steal, wanted = cpu.steal, cpu.busy + cpu.steal
+    sample = host.sample
+    running = None if sample is None or sample.scheduler is None else sample.scheduler.running
+    cores = 1 if sample is None else sample.facts.cores
+    return Assessment(
+        over=steal > STEAL_PCT and wanted > BUSY_PCT,
+        held=steal > STEAL_CLEAR_PCT and wanted > BUSY_CLEAR_PCT,
+        evidence=(
+            ("cpu.steal_pct", steal, STEAL_PCT, "%", "netdata: steal over 10 %"),
+            ("cpu.wanted_pct", wanted, BUSY_PCT, "%", "PCP cpu/util, with what is stolen"),
+        ),
+        advice=lambda: Message(
+            "The hypervisor gives {share:.0f} % of this machine's CPU away, about {lost:.1f} of {cores} cores: "
+            "move to another machine, or pay for dedicated cores.",
+            share=steal,
+            lost=steal * cores / 100,
+            cores=cores,
+        ),
+        confidence=agreement(exceeds(running, cores)),
+    )
+
+
+STEAL = Verdict(
+    name="steal",
+    letter="T",
+    title="STEAL",
+    sentence="The hypervisor is the limit",
+    headline="the hypervisor gives the CPU away",
+    clause=True,
+    family=Family.PROCESSOR,
+    explains=("cpu", "cpu-core", Family.POOL),
+    of_host=_assess_steal,
+    titles={"cpu.steal_pct": "stolen", "cpu.wanted_pct": "used or stolen"},
+)
+
+
+def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
+    """The quota stops the server in many periods, for a time that is felt."""
+    rates, sample = host.rates, host.sample
+    group = None if sample is None else sample.cgroup
+    if rates is None or rates.cgroup is None or rates.cgroup.throttled is None:
+        return None
+    if group is None or group.cpu_quota_us is None:
+        return None
+    share, lost = rates.cgroup.throttled, rates.cgroup.throttled_ms
+    felt = lost is None or lost > LOST_MS_S
+    return Assessment(
+        over=share > PERIODS_PCT and felt,
+        held=share > PERIODS_CLEAR_PCT,
+        evidence=(
+            ("cgroup.throttled_pct", share, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
+            ("cgroup.throttled_ms_s", lost, LOST_MS_S, "ms/s", "loadtop, calibrated"),
+        ),
+        advice=lambda: _quota_advice(group, share),
+        confidence=agreement(exceeds(lost, LOST_MS_S), share > 2 * PERIODS_PCT),
+    )
+
+
+def _quota_advice(group: CgroupLimits, share: float) -> Message:
+    stopped = Message("The server's control group is stopped in {share:.0f} % of its periods.", share=share)
+    if group.version == 2:  # in version 1 the path is that of another hierarchy
+        stopped = Message(
+            "The server's control group {path} is stopped in {share:.0f} % of its periods.",
+            path=group.path,
+            share=share,
+        )
+    if group.cpu_quota_us is None or not group.cpu_period_us:
+        return sentences(stopped, Message("Raise its CPU quota."))
+    cores = group.cpu_quota_us / group.cpu_period_us
+    setting = f"CPUQuota={cores * 200:.0f}%" if group.version == 2 else f"cpu.cfs_quota_us={2 * group.cpu_quota_us}"
+    raised = Message(
+        "Raise its quota of {cores:.2g} cores (for example {setting}), or take it away.", cores=cores, setting=setting
+    )
+    return sentences(stopped, raised)
+
+
+THROTTLED = Verdict(
+    name="throttled",
+    letter="R",
+    title="THROTTLED",
+    sentence="The CPU quota is the limit",
+    headline="a CPU quota is the limit",
+    clause=True,
+    family=Family.PROCESSOR,
+    explains=("cpu", "cpu-core", Family.POOL),
+    of_host=_assess_quota,
+    titles={"cgroup.throttled_pct": "periods throttled", "cgroup.throttled_ms_s": "stopped by the quota"},
 )

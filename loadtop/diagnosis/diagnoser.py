@@ -1,25 +1,19 @@
 """From all findings to the one that is the limit: by cause, not by size of number."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from loadtop.diagnosis.assessment import Assessment, Latch
-from loadtop.diagnosis.backlog import falls_behind
-from loadtop.diagnosis.client import CLIENT_FILES, CLIENT_PORTS
-from loadtop.diagnosis.cpu import CPU, CPU_CORE
+from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
 from loadtop.diagnosis.disk import DISK
 from loadtop.diagnosis.errors import ERRORS
 from loadtop.diagnosis.finding import NONE, Diagnosis, Evidence, Finding
 from loadtop.diagnosis.forecast import Demands, Forecaster
-from loadtop.diagnosis.generator import GENERATOR
-from loadtop.diagnosis.listen import LISTEN_QUEUE
-from loadtop.diagnosis.memory import MEMORY
-from loadtop.diagnosis.network import NETWORK
-from loadtop.diagnosis.steal import STEAL
-from loadtop.diagnosis.swap import SWAP
-from loadtop.diagnosis.throttled import THROTTLED
-from loadtop.diagnosis.verdict import Family, Verdict, Where, explains, ranked
-from loadtop.diagnosis.waiting import WAITING, Waiting
+from loadtop.diagnosis.generator import CLIENT_FILES, CLIENT_PORTS, GENERATOR
+from loadtop.diagnosis.memory import MEMORY, SWAP
+from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, Where, explains, ranked
+from loadtop.diagnosis.waiting import WAITING, Waiting, falls_behind
 from loadtop.i18n import Message
 from loadtop.rates.measured import HostView, Measured
 
@@ -46,6 +40,90 @@ MACHINE_VERDICTS = (
 SILENT_S = 2.0
 """Seconds without a sample of the machine under test from which nothing is called free."""
 
+NEWEST = 3
+"""A resource is found full when it was over its threshold in two (``Verdict.intervals``) of this many intervals.
+
+Every published duration is minutes (netdata 10 min, PCP 2 min); a load test lasts seconds, so this one is our own,
+checked against the recorded laboratory runs.
+"""
+
+ADVICE_EVERY = 3
+"""Intervals for which an advice stays as it is, numbers and all, so that it can be read and is recorded once."""
+
+CLEAR_AFTER = 3
+"""Intervals in a row below the lower threshold after which a finding is dropped."""
+
+SILENT_FOR = 7
+"""Intervals without a sample of its machine in which a finding stays up before those begin to count: a machine that
+swaps may not answer for seconds. Our own."""
+
+
+class Latch:
+    """Remembers one resource of one host: raised quickly, cleared slowly, never flapping."""
+
+    def __init__(self, verdict: Verdict, host: str | None) -> None:
+        self._verdict, self._host = verdict, host
+        self._over: deque[tuple[float, bool]] = deque(maxlen=NEWEST)
+        self._below = 0
+        self._unknown = 0
+        self._since: float | None = None
+        self._newest: Assessment | None = None
+        self._advice: Message | None = None
+        self._advised = 0
+
+    def update(self, began: float, at: float, assessment: Assessment | None, *, silent: bool = False) -> Finding | None:
+        """The finding that holds after the interval from ``began`` to ``at`` (seconds of the session).
+
+        ``assessment`` is ``None`` where nothing was measured: that neither raises nor clears before its time.
+        ``silent``: because no sample of the machine came.
+        """
+        over = assessment is not None and assessment.over
+        if assessment is None:
+            self._unknown += 1
+        else:
+            self._unknown = 0
+            self._over.append((began, over))
+            if over or self._newest is None:
+                self._newest = assessment
+        if assessment is not None and (assessment.held or over):
+            self._below = 0
+        elif not silent or self._unknown > SILENT_FOR:
+            self._below += 1
+        if self._unknown >= CLEAR_AFTER:
+            self._over.clear()
+        if self._since is None:
+            raised = [start for start, was_over in self._over if was_over]
+            if len(raised) >= self._verdict.intervals:
+                self._since = raised[0]
+            elif assessment is not None and over and assessment.certain:
+                self._since = began
+        elif self._below >= CLEAR_AFTER:
+            self._since = None
+            self._newest = assessment
+            self._advised = 0
+            self._over.clear()
+        if self._since is None or self._newest is None:
+            return None
+        newest = self._newest
+        if self._advice is None or not self._advised:
+            self._advice = newest.advice if isinstance(newest.advice, Message) else newest.advice()
+            self._advised = ADVICE_EVERY
+        self._advised -= 1
+        held_s = at - self._since
+        evidence = self._evidence(newest)
+        name, confidence = self._verdict.name, newest.confidence
+        return Finding(name, self._host, self._since, held_s, confidence, evidence, self._advice)
+
+    def _evidence(self, assessment: Assessment) -> tuple[Evidence, ...]:
+        """What was measured: of the host, or of the load or the generator, as the metric's name begins."""
+        found: list[Evidence] = []
+        for row in assessment.evidence:
+            metric, value, threshold, unit, source = row[:5]
+            if value is not None:
+                host = self._host or metric.partition(".")[0]
+                found.append(Evidence(metric, host, value, threshold, unit, source, below=len(row) > 5))
+        return tuple(found)
+
 
 class Diagnoser:
     """Turns measured frames into diagnoses. What it remembers comes from frames only, so a replay gives what was shown
@@ -63,11 +141,13 @@ class Diagnoser:
 
     def diagnose(self, measured: Measured) -> Diagnosis:
         """The findings that hold after this frame and the one that is the limit."""
-        found = list(self._assess(measured))
-        waiting = self._waiting.assess(measured, found)
-        now = {(each.bottleneck, each.host): each for each in (*found, *((waiting,) if waiting is not None else ()))}
-        for key in now:
-            self._latches.setdefault(key, Latch(self._verdicts[key[0]].intervals))
+        now = self._assess(measured)
+        waiting = self._waiting.assess(measured, now.values())
+        if waiting is not None:
+            now[WAITING.name, None] = waiting
+        for name, host in now:
+            if (name, host) not in self._latches:
+                self._latches[name, host] = Latch(self._verdicts[name], host)
         silent = {host.name for host in measured.hosts if _is_silent(host)}
         updated = (
             latch.update(self._at, measured.at, now.get(key), silent=key[1] in silent)
@@ -82,18 +162,18 @@ class Diagnoser:
         symptoms = tuple(other for other in others if self._explains(cause, other))
         return Diagnosis(replace(cause, symptoms=symptoms), tuple(findings))
 
-    def _assess(self, measured: Measured) -> Iterator[Assessment]:
+    def _assess(self, measured: Measured) -> dict[tuple[str, str | None], Assessment]:
+        found: dict[tuple[str, str | None], Assessment | None] = {}
         for verdict in self._verdicts.values():
-            if verdict.of_load is not None and (found := verdict.of_load(measured)) is not None:
-                yield found
+            if verdict.of_load is not None:
+                found[verdict.name, None] = verdict.of_load(measured)
             if verdict.of_host is None:
                 continue
             for host in measured.hosts:
                 place = Where.GENERATORS if host.state.role == "generator" else Where.SERVERS
                 if verdict.where in (place, Where.EVERYWHERE):
-                    found = verdict.of_host(measured, host)
-                    if found is not None:
-                        yield found
+                    found[verdict.name, host.name] = verdict.of_host(measured, host)
+        return {key: assessment for key, assessment in found.items() if assessment is not None}
 
     def _order(self, measured: Measured, finding: Finding) -> tuple[int, bool]:
         """Causes first; of the same on several hosts, the target's."""
@@ -109,31 +189,29 @@ class Diagnoser:
     def _headroom(self, measured: Measured) -> Finding:
         """``none``, with what is free as its evidence."""
         free = [each.headroom for each in self._verdicts.values() if each.headroom is not None]
-        return _headroom(measured, tuple(each for host in measured.hosts for of in free for each in of(host)))
+        evidence = tuple(each for host in measured.hosts for of in free for each in of(host))
+        confidence, advice = 1.0 if evidence else 0.0, _next_step(measured)
+        tested = [host for host in measured.hosts if "target" in host.state.role]
+        silent = max(filter(_is_silent, tested), key=lambda host: host.stale_s, default=None)
+        if silent is not None and silent.stale_s >= SILENT_S:
+            confidence = 0.0
+            advice = Message(
+                "{host} has not answered for {seconds:.0f} s: whether there is headroom is not known.",
+                host=silent.name,
+                seconds=silent.stale_s,
+            )
+        elif measured.load is not None and not tested:
+            confidence = 0.5
+            advice = Message(
+                "Nothing that is watched is full, but the server's machine is not watched: add it with "
+                "--host NAME=ssh://HOST."
+            )
+        return Finding(NONE, None, 0.0, measured.at, confidence, evidence, advice)
 
 
 def _is_silent(host: HostView) -> bool:
     """Whether a machine that has been seen gave no sample in this interval."""
     return host.sample is not None and not host.state.fresh
-
-
-def _headroom(measured: Measured, evidence: tuple[Evidence, ...]) -> Finding:
-    tested = [host for host in measured.hosts if "target" in host.state.role]
-    silent = max(filter(_is_silent, tested), key=lambda host: host.stale_s, default=None)
-    if silent is not None and silent.stale_s >= SILENT_S:
-        advice = Message(
-            "{host} has not answered for {seconds:.0f} s: whether there is headroom is not known.",
-            host=silent.name,
-            seconds=silent.stale_s,
-        )
-        return Finding(NONE, None, 0.0, measured.at, 0.0, evidence, advice)
-    if measured.load is not None and not tested:
-        advice = Message(
-            "Nothing that is watched is full, but the server's machine is not watched: add it with "
-            "--host NAME=ssh://HOST."
-        )
-        return Finding(NONE, None, 0.0, measured.at, 0.5, evidence, advice)
-    return Finding(NONE, None, 0.0, measured.at, 1.0 if evidence else 0.0, evidence, _next_step(measured))
 
 
 def _next_step(measured: Measured) -> Message:

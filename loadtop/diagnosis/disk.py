@@ -5,16 +5,12 @@ whose they are. What decides is that the server's processes wait for it: by Litt
 then found where the time goes.
 """
 
-from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
-from loadtop.diagnosis.finding import evidence_of
-from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
 from loadtop.i18n import Message
 from loadtop.i18n.message import Parameter
 from loadtop.model import OTHER, HostSample, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import DiskRates, HostRates
-
-NAME = "disk"
 
 UTIL_PCT = 95.0
 UTIL_CLEAR_PCT = 80.0
@@ -34,8 +30,8 @@ STALL_PCT = 10.0
 """Percent of the time in which some task waited for I/O: check_psi's critical value of ``full``. A vote only."""
 
 
-def assess(measured: Measured, host: HostView) -> Assessment | None:
-    """``disk`` for one machine: a disk that does not carry swap is busy and slow, and the server waits for it."""
+def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """A disk that does not carry swap is busy and slow, and the server waits for it."""
     rates, sample = host.rates, host.sample
     if rates is None or sample is None:
         return None
@@ -54,12 +50,9 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     stall = None if rates.pressure is None else rates.pressure.io_some
     name = f"disk.{slowest.name}"
     return Assessment(
-        NAME,
-        host.name,
         over=util > UTIL_PCT and crowded and blocked >= most,
         held=util > UTIL_CLEAR_PCT and blocked >= _least(flying, BLOCKED_CLEAR_SHARE),
-        evidence=evidence_of(
-            host.name,
+        evidence=(
             (f"{name}.util_pct", util, UTIL_PCT, "%", "PCP perdisk: 95 % and waits"),
             (f"{name}.await_ms", waits, AWAIT_MS, "ms", "Zabbix: await over 20 ms"),
             ("blocked", blocked, most, "tasks", "loadtop: server processes that wait for a disk"),
@@ -113,13 +106,13 @@ def _advice(disk: DiskRates, blocked: int, in_flight: int | None) -> Message:
 
 
 DISK = Verdict(
-    name=NAME,
+    name="disk",
     letter="D",
     title="DISK",
     sentence="A disk is the limit",
     headline="is the limit",
     family=Family.STORAGE,
     explains=(Family.POOL,),
-    of_host=assess,
+    of_host=_assess,
     titles={"blocked": "wait for a disk"},
 )

@@ -1,21 +1,17 @@
 """The server's answers: when most of them are errors, every figure is about failing, which is often fast."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
-from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
 from loadtop.i18n import Message, sentences, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.rates.measured import Measured
-
-NAME = "errors"
 
 ERRORS_PCT = 50.0
 ERRORS_CLEAR_PCT = 20.0
 """Percent of the requests that failed or got no 2xx: "mostly" is more than half; cleared at PCP's 20."""
 
 
-def assess(measured: Measured) -> Assessment | None:
-    """``errors``: most requests of the interval failed or were answered with something else than 2xx. When the load has
+def _assess(measured: Measured) -> Assessment | None:
+    """Most requests of the interval failed or were answered with something else than 2xx. When the load has
     ended, those of the whole load are enough, however short it was."""
     rates = measured.load_rates
     if rates is None or (rates.failed_share is None and rates.non_2xx_share is None):
@@ -25,11 +21,9 @@ def assess(measured: Measured) -> Assessment | None:
     kind = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
     said = None if measured.load is None or not measured.load.message else measured.load.message
     return Assessment(
-        NAME,
-        None,
         over=share > ERRORS_PCT,
         held=share > ERRORS_CLEAR_PCT,
-        evidence=(Evidence(kind, "load", share, ERRORS_PCT, "%", "loadtop: most requests"),),
+        evidence=((kind, share, ERRORS_PCT, "%", "loadtop: most requests"),),
         advice=sentences(
             Message("Most answers are errors, so the figures measure failures: fix that first."),
             verbatim(said) if isinstance(said, str) else said,
@@ -45,13 +39,13 @@ def _failed_in_all(load: LoadSample) -> bool:
 
 
 ERRORS = Verdict(
-    name=NAME,
+    name="errors",
     letter="E",
     title="ERRORS",
     sentence="The server answers mostly with errors",
     headline="most answers are errors: the figures measure failures",
     clause=True,
     family=Family.ANSWERS,
-    of_load=assess,
+    of_load=_assess,
     titles={"load.failed_pct": "failed requests", "load.non_2xx_pct": "answers not 2xx"},
 )

@@ -24,15 +24,6 @@ class Evidence:
     below: bool = False
 
 
-def evidence_of(host: str, *rows: tuple[str, float | None, float, str, str]) -> tuple[Evidence, ...]:
-    """Evidence from rows of metric, value, threshold, unit and source; without what was not measured (``None``)."""
-    return tuple(
-        Evidence(metric, host, value, threshold, unit, source)
-        for metric, value, threshold, unit, source in rows
-        if value is not None
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A resource that is full: where, since when (``since_s`` on the session's axis), how long (``held_s``), and why.

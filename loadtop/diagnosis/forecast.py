@@ -13,8 +13,8 @@ from itertools import chain
 from math import sqrt
 from statistics import median
 
-from loadtop.diagnosis import network, throttled
 from loadtop.diagnosis.finding import Forecast
+from loadtop.diagnosis.network import fullest
 from loadtop.model import OTHER, LoadState, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
@@ -43,7 +43,7 @@ KEEPALIVE_SHARE = 0.1
 MODEL_ERROR = 0.08
 """What the range has beside twice the standard error: costs that change with the load, from the laboratory's runs."""
 
-GENERATOR, CPU, CPU_CORE = "generator", "cpu", "cpu-core"
+GENERATOR, NETWORK, CPU, CPU_CORE, THROTTLED = "generator", "network", "cpu", "cpu-core", "throttled"
 
 Key = tuple[str, str | None]
 
@@ -127,12 +127,12 @@ class Forecaster:
             rates = host.rates
             if rates is None or host.sample is None:
                 continue
-            line = network.fullest(host)
+            line = fullest(host)
             if line is not None and line.util is not None:
-                found[network.NAME, host.name] = Use(line.util, 100.0)
+                found[NETWORK, host.name] = Use(line.util, 100.0)
             if host.state.role == "generator":
                 continue
-            known = {CPU: _cpu(host, rates), CPU_CORE: _core(rates), throttled.NAME: _quota(host, rates)}
+            known = {CPU: _cpu(host, rates), CPU_CORE: _core(rates), THROTTLED: _quota(host, rates)}
             found |= {(resource, host.name): use for resource, use in known.items() if use is not None}
             for demands in self._demands:
                 uses = demands(measured, host, len(pools) == 1)

@@ -1,15 +1,13 @@
-"""The load generator: when it is full, every figure is about itself and not about the server."""
+"""The load generator: its processors, and the local ports and file descriptors without which it cannot connect. When
+it is full, every figure is about itself and not about the server."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
-from loadtop.diagnosis.finding import evidence_of
-from loadtop.diagnosis.throttled import PERIODS_CLEAR_PCT, PERIODS_PCT
-from loadtop.diagnosis.verdict import Family, Verdict, Where
-from loadtop.i18n import Message
-from loadtop.model import LOADTOP
+from loadtop.diagnosis.cpu import PERIODS_CLEAR_PCT, PERIODS_PCT
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, Where, agreement, exceeds
+from loadtop.i18n import Message, sentences
+from loadtop.i18n.message import Parameter
+from loadtop.model import LOADTOP, GeneratorSample, LoadSample
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
-
-NAME = "generator"
 
 WORKER_PCT = 90.0
 WORKER_CLEAR_PCT = 80.0
@@ -28,9 +26,16 @@ DELAY_MS = 10.0
 UNSENT_PCT = 1.0
 """Percent of the requests due that were not sent on time; our own (k6 counts any dropped iteration)."""
 
+PORTS_PCT = 80.0
+PORTS_CLEAR_PCT = 70.0
+"""Percent of the range of local ports. No monitor has an alarm for it; 80 is node-mixin's middle for descriptors."""
 
-def assess_process(measured: Measured) -> Assessment | None:
-    """``generator``: its busiest worker process fills a core, it cannot keep to the schedule, or a quota stops it."""
+FILES_SPARE = 32
+"""Descriptors that a worker process keeps for other things than connections (see loadtop.generator.limits)."""
+
+
+def _assess_process(measured: Measured) -> Assessment | None:
+    """Its busiest worker process fills a core, it cannot keep to the schedule, or a quota stops it."""
     rates = measured.load_rates
     if rates is None or rates.generator is None:
         return None
@@ -40,20 +45,12 @@ def assess_process(measured: Measured) -> Assessment | None:
     unsent = 100.0 * missed / due if due else 0.0
     full, late = generator.busiest > WORKER_PCT, unsent > UNSENT_PCT
     stopped = 0.0 if generator.throttled is None or _shares_a_quota(measured) else generator.throttled
+    often = stopped if stopped > PERIODS_CLEAR_PCT else None
     return Assessment(
-        NAME,
-        None,
         over=full or late or stopped > PERIODS_PCT,
-        held=generator.busiest > WORKER_CLEAR_PCT or late or stopped > PERIODS_CLEAR_PCT,
-        evidence=evidence_of(
-            "generator",
-            (
-                "generator.throttled_pct",
-                stopped if stopped > PERIODS_CLEAR_PCT else None,
-                PERIODS_PCT,
-                "%",
-                "awesome-prometheus-alerts: 25 %",
-            ),
+        held=generator.busiest > WORKER_CLEAR_PCT or late or often is not None,
+        evidence=(
+            ("generator.throttled_pct", often, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
             ("generator.worker_cpu_pct", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
             ("generator.unsent_pct", unsent if late else None, UNSENT_PCT, "%", "loadtop, calibrated"),
         ),
@@ -89,19 +86,17 @@ def _shares_a_quota(measured: Measured) -> bool:
     return any((group.throttled or 0.0) > PERIODS_CLEAR_PCT for group in groups)
 
 
-def assess_machine(measured: Measured, host: HostView) -> Assessment | None:
-    """``generator`` for a machine that only generates load: its processors are nearly full, by the load generator, or
-    so that it has to wait for them. What else is at work there is no limit while the generator is served in time."""
+def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
+    """The processors of a machine that only generates load are nearly full, by the load generator, or so that it has
+    to wait for them. What else is at work there is no limit while the generator is served in time."""
     if host.rates is None or host.rates.cpu is None:
         return None
     busy = host.rates.cpu.busy
     felt = _is_felt(measured, host, host.rates)
     return Assessment(
-        NAME,
-        host.name,
         over=busy > MACHINE_PCT and felt,
         held=busy > MACHINE_CLEAR_PCT and felt,
-        evidence=evidence_of(host.name, ("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6: leave 20 % idle")),
+        evidence=(("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
         advice=Message(
             "{host}, which generates the load, is nearly full: use another or a further machine for that.",
             host=host.name,
@@ -121,15 +116,15 @@ def _is_felt(measured: Measured, host: HostView, rates: HostRates) -> bool:
 
 
 GENERATOR = Verdict(
-    name=NAME,
+    name="generator",
     letter="G",
     title="GENERATOR",
     sentence="The load generator is the limit",
     headline="the load generator is the limit, the figures are its own",
     clause=True,
     family=Family.CLIENT,
-    of_load=assess_process,
-    of_host=assess_machine,
+    of_load=_assess_process,
+    of_host=_assess_machine,
     where=Where.GENERATORS,
     doubtful=True,
     titles={
@@ -137,4 +132,126 @@ GENERATOR = Verdict(
         "generator.unsent_pct": "not sent on time",
         "generator.throttled_pct": "periods throttled",
     },
+)
+
+
+def _assess_ports(measured: Measured) -> Assessment | None:
+    """Nearly all local ports are in use or in TIME_WAIT, or connect(2) has said that none is left."""
+    load, rates = measured.load, measured.load_rates
+    if load is None or load.generator is None:
+        return None
+    generator = load.generator
+    used, limit = generator.ports_used, generator.ports_limit
+    share = None if used is None or not limit else 100.0 * used / limit
+    failed = (rates.failed if rates is not None else None) or 0.0
+    refused = load.no_local_port and failed > 0
+    if share is None and not refused:
+        return None
+    return Assessment(
+        over=refused or (share is not None and share > PORTS_PCT),
+        held=refused or (share is not None and share > PORTS_CLEAR_PCT),
+        evidence=(
+            ("generator.ports_pct", share, PORTS_PCT, "%", "loadtop: 80 % of the port range"),
+            ("load.failed_s", failed if refused else None, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left"),
+        ),
+        advice=lambda: _ports_advice(load, generator),
+        confidence=agreement(refused, exceeds(share, PORTS_PCT)),
+        certain=refused,
+    )
+
+
+def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
+    cause = Message("The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT).")
+    if generator.ports_limit:
+        cause = Message(
+            "The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT), so "
+            "{ports} ports allow about {rate} new connections/s.",
+            ports=generator.ports_limit,
+            rate=generator.ports_limit // 60,
+        )
+    if load.keepalive is False:
+        fix = Message("Use -k, or generate from more addresses or machines, or widen net.ipv4.ip_local_port_range.")
+    else:
+        fix = Message("Generate from more addresses or machines, or widen net.ipv4.ip_local_port_range.")
+    return sentences(cause, fix)
+
+
+CLIENT_PORTS = Verdict(
+    name="client-ports",
+    letter="P",
+    title="CLIENT PORTS",
+    sentence="The generator's ports are the limit",
+    headline="the generator runs out of ports",
+    clause=True,
+    family=Family.CLIENT,
+    explains=(Family.POOL,),
+    of_load=_assess_ports,
+    doubtful=True,
+    titles={"generator.ports_pct": "local ports in use", "load.failed_s": "failed connections"},
+)
+
+
+def _assess_files(measured: Measured) -> Assessment | None:
+    """The limit of open files allows fewer connections than the load wants."""
+    load = measured.load
+    if load is None or load.generator is None:
+        return None
+    generator = load.generator
+    limit = generator.files_limit
+    if generator.files_used is None or not limit:
+        return None
+    workers = max(1, len(generator.worker_cpu_s))
+    room = max(0, limit - FILES_SPARE)
+    wanted = -(-load.concurrency // workers) if load.concurrency is not None and load.rate is None else None
+    wanted = load.refused_connections or wanted
+    connections, flying = load.connections or 0, load.in_flight or 0
+    open_now = connections / workers
+    short = wanted is not None and wanted > room
+    # In the open model as many connections are opened as are needed; what is overdue then waits for a descriptor.
+    used_up = wanted is None and open_now >= 0.98 * room and flying >= 0.98 * connections > 0
+    asked = float(wanted) if wanted is not None else open_now
+    return Assessment(
+        over=short or used_up,
+        held=short or used_up,
+        evidence=(
+            ("generator.connections", asked, room, "conn", f"limit of files less {FILES_SPARE} in use"),
+            ("generator.files", generator.files_used, limit, "files", "ulimit -n"),
+        ),
+        advice=lambda: _files_advice(limit, room, wanted, workers),
+        confidence=agreement(short),
+        certain=short,
+    )
+
+
+def _files_advice(limit: int, room: int, wanted: int | None, workers: int) -> Message:
+    """``wanted`` connections of each of ``workers`` processes."""
+    enough = workers + 1 if wanted is None or not room else max(workers + 1, -(-wanted * workers // room))
+    raised = max(2 * limit, (wanted or 0) + FILES_SPARE)
+    figures: dict[str, Parameter] = {"limit": limit, "room": room, "raised": raised, "workers": enough}
+    if wanted is None:
+        return Message(
+            "One generator process may open {limit} files, enough for {room} connections: raise the limit "
+            "(ulimit -n {raised}) or use --workers {workers}.",
+            **figures,
+        )
+    return Message(
+        "One generator process may open {limit} files, enough for {room} connections, and {wanted} are wanted: "
+        "raise the limit (ulimit -n {raised}) or use --workers {workers}.",
+        wanted=wanted,
+        **figures,
+    )
+
+
+CLIENT_FILES = Verdict(
+    name="client-files",
+    letter="F",
+    title="CLIENT FILES",
+    sentence="The generator's file descriptors are the limit",
+    headline="the generator runs out of file descriptors",
+    clause=True,
+    family=Family.CLIENT,
+    explains=(Family.POOL,),
+    of_load=_assess_files,
+    doubtful=True,
+    titles={"generator.connections": "connections wanted", "generator.files": "open files"},
 )

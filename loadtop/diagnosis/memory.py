@@ -1,13 +1,32 @@
-"""Memory that is too small without swap: pages are reclaimed and soon read again, while tasks wait for that."""
+"""Memory: pages that move between it and the swap device, or are given up and soon wanted again, while tasks wait for
+them; and how many worker processes it has room for.
 
-from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
-from loadtop.diagnosis.finding import Evidence, evidence_of
-from loadtop.diagnosis.memory_room import fewer_workers
-from loadtop.diagnosis.verdict import Family, Verdict
+Occupancy never decides: pages that were swapped out long ago and are not wanted cost nothing (atop's manual says the
+same).
+"""
+
+from dataclasses import dataclass
+
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
+from loadtop.i18n.message import Parameter
+from loadtop.model import CgroupLimits, Role
+from loadtop.model.server import WorkerLimit
 from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import HostRates
 
-NAME = "memory"
+TRAFFIC_KB_S = 40.0
+"""kB/s in and out together: atop calls more than 10 pages of 4 kB per second critical."""
+
+FAULTS_S = 100.0
+"""Major faults per second that make the traffic felt; our own, well below node-mixin's 500/s over 15 minutes."""
+
+STALL_PCT = 10.0
+STALL_CLEAR_PCT = 4.0
+"""Percent of the time in which some task waited for memory: psi-notify's 10."""
+
+OWN_STALL_PCT = 1.0
+"""Percent of the time below which the server's own control group is said not to wait for memory at all; our own."""
 
 AVAILABLE_PCT = 10.0
 """Percent of memory that is available: netdata's and awesome-prometheus-alerts' warning is below 10."""
@@ -19,13 +38,61 @@ REFAULTS_S = 500.0
 """Pages per second that were wanted again soon after they were given up, or were reclaimed by those that want memory
 themselves; our own, after node-mixin's 500 major faults per second."""
 
-STALL_PCT = 10.0
-STALL_CLEAR_PCT = 4.0
-"""Percent of the time in which some task waited for memory: psi-notify's 10."""
+USABLE = 0.8
+"""The part of the free memory that is given to more workers: the rest is for the page cache and everybody else."""
+
+MUCH_ROOM = 20
+"""Times the present number from which a number that memory allows is no help any more."""
 
 
-def assess(_: Measured, host: HostView) -> Assessment | None:
-    """``memory`` for one machine: little is left, what was given up is wanted again, and tasks wait for it.
+def _own_stall(rates: HostRates) -> float | None:
+    """Percent of the time in which some task of the server's own control group waited for memory."""
+    return None if rates.cgroup is None or rates.cgroup.pressure is None else rates.cgroup.pressure.memory_some
+
+
+def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
+    """Traffic, and tasks that feel it (memory stalls or major faults).
+
+    Where the server has a control group of its own whose tasks never wait for memory, it is another's swapping.
+    """
+    rates = host.rates
+    if rates is None or rates.paging is None or rates.paging.swap_in_kb is None or rates.paging.swap_out_kb is None:
+        return None
+    traffic = rates.paging.swap_in_kb + rates.paging.swap_out_kb
+    faults = rates.paging.major_faults
+    stall = None if rates.pressure is None else rates.pressure.memory_some
+    stalled = None if stall is None else stall >= STALL_PCT
+    faulted = None if faults is None else faults >= FAULTS_S
+    own = _own_stall(rates)
+    others = own is not None and own < OWN_STALL_PCT
+    return Assessment(
+        over=traffic > TRAFFIC_KB_S and (stalled or faulted or stalled is faulted is None) and not others,
+        held=traffic > TRAFFIC_KB_S / 4 and not others,
+        evidence=(
+            ("swap.in_kb_s", rates.paging.swap_in_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
+            ("swap.out_kb_s", rates.paging.swap_out_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
+            ("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
+            ("swap.major_faults_s", faults, FAULTS_S, "/s", "loadtop, calibrated"),
+        ),
+        advice=lambda: fewer_workers(host, swapping=True),
+        confidence=agreement(stalled, faulted),
+    )
+
+
+SWAP = Verdict(
+    name="swap",
+    letter="S",
+    title="SWAP",
+    sentence="Swapping is the limit",
+    headline="is the limit",
+    family=Family.MEMORY,
+    explains=("memory", "disk", "cpu", "cpu-core", Family.POOL),
+    of_host=_assess_swap,
+)
+
+
+def _assess(_: Measured, host: HostView) -> Assessment | None:
+    """Little is left, what was given up is wanted again, and tasks wait for it.
 
     All three must hold as far as they are measured: a full page cache leaves little of a control group's limit and
     costs nothing, and stalls alone may be of another group.
@@ -41,42 +108,26 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
     wanted_again = [pages for pages in (paging.refaults_pages, paging.direct_reclaimed_pages) if pages is not None]
     if not wanted_again:
         return None
-    again, stall = max(wanted_again), _stall(host)
+    again, stall = max(wanted_again), _own_stall(rates)
+    if stall is None and rates.pressure is not None:
+        stall = rates.pressure.memory_some
     tight = (left is not None and left < AVAILABLE_PCT) or (filled is not None and filled > GROUP_PCT)
-    evidence: list[Evidence] = []
-    if left is not None and (filled is None or left < AVAILABLE_PCT):
-        evidence.append(
-            Evidence("memory.available_pct", host.name, left, AVAILABLE_PCT, "%", "netdata: below 10 %", below=True)
-        )
-    evidence += evidence_of(
-        host.name,
+    little: Row = ("memory.available_pct", left, AVAILABLE_PCT, "%", "netdata: below 10 %", True)
+    rows: tuple[Row, ...] = (
         ("cgroup.memory_pct", filled, GROUP_PCT, "%", "netdata: cgroup over 90 %"),
         ("memory.refaults_s", again, REFAULTS_S, "pages/s", "loadtop, calibrated"),
         ("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
     )
     return Assessment(
-        NAME,
-        host.name,
         over=tight and again > REFAULTS_S and (stall is None or stall > STALL_PCT),
         held=tight and again > REFAULTS_S / 4 and (stall is None or stall > STALL_CLEAR_PCT),
-        evidence=tuple(evidence),
-        advice=lambda: _advice(host),
+        evidence=(little, *rows) if filled is None or (left or 0.0) < AVAILABLE_PCT else rows,
+        advice=lambda: _advice(host, group),
         confidence=agreement(exceeds(stall, STALL_PCT), exceeds(filled, GROUP_PCT)),
     )
 
 
-def _stall(host: HostView) -> float | None:
-    """Percent of the time some task waited for memory: of the server's control group, else of the machine."""
-    rates = host.rates
-    if rates is None:
-        return None
-    own = None if rates.cgroup is None or rates.cgroup.pressure is None else rates.cgroup.pressure.memory_some
-    whole = None if rates.pressure is None else rates.pressure.memory_some
-    return whole if own is None else own
-
-
-def _advice(host: HostView) -> Message:
-    group = None if host.sample is None else host.sample.cgroup
+def _advice(host: HostView, group: CgroupLimits | None) -> Message:
     cause = Message("Memory is too small for what is read again and again.")
     if group is not None and group.memory_limit_kb:
         cause = Message(
@@ -88,17 +139,115 @@ def _advice(host: HostView) -> Message:
 
 
 MEMORY = Verdict(
-    name=NAME,
+    name="memory",
     letter="M",
     title="MEMORY",
     sentence="Memory is the limit",
     headline="is the limit",
     family=Family.MEMORY,
     explains=("disk", "cpu", "cpu-core", Family.POOL),
-    of_host=assess,
+    of_host=_assess,
     titles={
         "memory.available_pct": "available",
         "memory.refaults_s": "wanted again",
         "cgroup.memory_pct": "group's memory used",
     },
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """``workers`` fit, of ``each_kb`` by ``basis`` (PSS, or RSS, which counts shared pages again and again)."""
+
+    workers: int
+    each_kb: float
+    basis: Message
+    free_kb: float
+
+
+def worker_room(host: HostView, group: str) -> Room | None:
+    """Room for processes of ``group`` beside what else runs; pages that were swapped out count as theirs.
+
+    A control group's limit counts where it is tighter than the machine. ``None`` where memory or processes are not
+    known.
+    """
+    rates, sample = host.rates, host.sample
+    known = None if rates is None else rates.group(group)
+    if known is None or not known.processes or sample is None or sample.memory is None:
+        return None
+    if sample.memory.available_kb is None:
+        return None
+    held = float(known.pss_kb if known.pss_kb is not None else known.rss_kb)
+    basis = Message("PSS") if known.pss_kb is not None else Message("RSS, an over-estimate")
+    swapped = 0 if sample.swap is None else sample.swap.total_kb - sample.swap.free_kb
+    each = (held + swapped) / known.processes
+    if each <= 0:
+        return None
+    free = USABLE * sample.memory.available_kb
+    limit = None if sample.cgroup is None else sample.cgroup.memory_limit_kb
+    if limit is not None:
+        free = min(free, USABLE * limit - held)
+    return Room(max(1, int((held + free) / each)), each, basis, max(0.0, free))
+
+
+def room_for(host: HostView, group: str, now: int) -> Message:
+    """What memory says to more than ``now`` workers."""
+    room = worker_room(host, group)
+    if room is None:
+        return Message("Go no further than memory allows.")
+    figures: dict[str, Parameter] = {"each": room.each_kb / 1024, "free": room.free_kb / 1024}
+    if room.workers > MUCH_ROOM * now:
+        return Message(
+            "Memory is no obstacle ({each:.1f} MB each by {basis}, {free:.0f} MB free).", basis=room.basis, **figures
+        )
+    return Message(
+        "Memory allows about {workers} ({each:.1f} MB each by {basis}, {free:.0f} MB to be used).",
+        workers=room.workers,
+        basis=room.basis,
+        **figures,
+    )
+
+
+def fewer_workers(host: HostView, *, swapping: bool) -> Message:
+    """What to do about too many workers for the memory, with the number that fits where it can be told."""
+    limit = _largest(host)
+    room = worker_room(host, limit.group)
+    if room is None or (limit.now is not None and room.workers >= limit.now):
+        if limit.now is None:
+            return Message("Lower {setting}, or add memory.", setting=limit.setting)
+        if swapping:
+            return Message(
+                "Lower {setting} from {now} until nothing is swapped, or add memory.",
+                setting=limit.setting,
+                now=limit.now,
+            )
+        return Message("Lower {setting} from {now}, or add memory.", setting=limit.setting, now=limit.now)
+    figures: dict[str, Parameter] = {"workers": room.workers, "each": room.each_kb / 1024, "basis": room.basis}
+    if limit.now is None:
+        return Message(
+            "Lower {setting} to about {workers}, or add memory: {each:.1f} MB each by {basis}, with what is "
+            "swapped out.",
+            setting=limit.setting,
+            **figures,
+        )
+    return Message(
+        "Lower {setting} from {now} to about {workers}, or add memory: {each:.1f} MB each by {basis}, "
+        "with what is swapped out.",
+        setting=limit.setting,
+        now=limit.now,
+        **figures,
+    )
+
+
+def _largest(host: HostView) -> WorkerLimit:
+    rates = host.rates
+    readings = [each.reading for known in rates.servers.values() for each in known] if rates is not None else []
+    limits = [reading.worker_limit for reading in readings]
+    web = "" if rates is None else next((group.group for group in rates.of_role(Role.WEB)), "")
+    unknown = WorkerLimit(Message("the web server's worker limit"), web, None)
+    return max((limit for limit in limits if limit is not None), key=lambda limit: _held(host, limit), default=unknown)
+
+
+def _held(host: HostView, limit: WorkerLimit) -> int:
+    group = None if host.rates is None else host.rates.group(limit.group)
+    return 0 if group is None else group.rss_kb

@@ -1,14 +1,12 @@
-"""The line: an interface that carries nearly what it can."""
+"""The network: an interface that carries nearly what its line can, and the accept queue of the server's port, which
+overflows when connections come in bursts larger than its backlog."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
-from loadtop.diagnosis.finding import evidence_of
-from loadtop.diagnosis.verdict import Family, Verdict, Where
-from loadtop.i18n import Message
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, Where, agreement, exceeds
+from loadtop.i18n import Message, sentences
 from loadtop.i18n.message import Parameter
+from loadtop.model import Listener
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import NetworkRates
-
-NAME = "network"
 
 UTIL_PCT = 85.0
 UTIL_CLEAR_PCT = 75.0
@@ -20,6 +18,12 @@ RETRANSMITS_S = 5.0
 MADE_UP = {"veth": 10_000, "tun": 10, "tap": 10, "lo": 0}
 """Speeds in Mbit/s that drivers of lines which are none report, whatever they can carry (Linux, drivers/net)."""
 
+OVERFLOWS_S = 0.0
+"""Connections per second that found the queue full. PCP's tcplistenoverflows: any."""
+
+DEFAULT_BACKLOG = 511
+"""The default of the common web servers."""
+
 
 def fullest(host: HostView) -> NetworkRates | None:
     """The interface that is nearest to its line's speed, where one is known."""
@@ -28,8 +32,8 @@ def fullest(host: HostView) -> NetworkRates | None:
     return max(lines, key=lambda line: line.util or 0.0, default=None)
 
 
-def assess(_: Measured, host: HostView) -> Assessment | None:
-    """``network`` for one machine: its fullest line, where the speed of one is known."""
+def _assess_line(_: Measured, host: HostView) -> Assessment | None:
+    """Its fullest line, where the speed of one is known."""
     line = fullest(host)
     if line is None or line.util is None or not line.link_mbit:
         return None
@@ -38,12 +42,9 @@ def assess(_: Measured, host: HostView) -> Assessment | None:
     out = line.tx_kb >= line.rx_kb
     carried = max(line.tx_kb, line.rx_kb) * 8 * 1024 / 1e6
     return Assessment(
-        NAME,
-        host.name,
         over=line.util > UTIL_PCT,
         held=line.util > UTIL_CLEAR_PCT,
-        evidence=evidence_of(
-            host.name,
+        evidence=(
             (f"{name}.util_pct", line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
             (f"{name}.{'tx' if out else 'rx'}_mbit_s", carried, line.link_mbit, "Mbit/s", "line speed"),
             ("tcp.retransmits_s", again, RETRANSMITS_S, "/s", "loadtop: a vote only"),
@@ -74,7 +75,7 @@ def _is_made_up(line: NetworkRates) -> bool:
 
 
 NETWORK = Verdict(
-    name=NAME,
+    name="network",
     letter="N",
     title="NETWORK",
     sentence="The network line is the limit",
@@ -82,7 +83,79 @@ NETWORK = Verdict(
     clause=True,
     family=Family.NETWORK,
     explains=(Family.POOL,),
-    of_host=assess,
+    of_host=_assess_line,
     where=Where.EVERYWHERE,
     titles={"tcp.retransmits_s": "segments sent again"},
+)
+
+
+def _assess_queue(measured: Measured, host: HostView) -> Assessment | None:
+    """The kernel counts overflows of all ports together: where the tested one's queue
+    is empty, and another's is full now or its own has room for all requests in flight, they are the other's."""
+    rates, sample = host.rates, host.sample
+    if rates is None or rates.tcp is None or rates.tcp.listen_overflows is None or sample is None:
+        return None
+    overflows = rates.tcp.listen_overflows
+    listeners = () if sample.tcp is None else sample.tcp.listeners
+    port = None if measured.load is None or measured.load.server is None else measured.load.server.port
+    own = next((each for each in listeners if each.port == port), None)
+    others = [each for each in listeners if each.port != port and _is_full(each)]
+    queue, room = (None, 0) if own is None else (own.queue, own.backlog or 0)
+    ours = own is None or own.queue > 0 or not (others or _has_room(measured, own))
+    return Assessment(
+        over=overflows > OVERFLOWS_S and ours,
+        held=overflows > OVERFLOWS_S and ours,
+        evidence=(
+            ("tcp.listen_overflows_s", overflows, OVERFLOWS_S, "/s", "PCP tcplistenoverflows: any"),
+            ("tcp.accept_queue", queue, room, "conn", "ss -ltn: Recv-Q, Send-Q"),
+            ("tcp.listen_drops_s", rates.tcp.listen_drops, 0, "/s", "netdata: over 1/s"),
+        ),
+        advice=lambda: _queue_advice(measured, own),
+        confidence=agreement(None if own is None else _is_full(own), exceeds(queue, 0)),
+    )
+
+
+def _has_room(measured: Measured, own: Listener) -> bool:
+    load = measured.load
+    return load is not None and load.in_flight is not None and load.in_flight <= (own.backlog or 0)
+
+
+def _is_full(listener: Listener) -> bool:
+    """Linux takes one connection more than the backlog (inet_csk_reqsk_queue, sk_acceptq_is_full)."""
+    return listener.backlog is not None and listener.queue >= listener.backlog > 0
+
+
+def _queue_advice(measured: Measured, own: Listener | None) -> Message:
+    load = measured.load
+    refused = Message("Connections are refused by a full accept queue, and their clients try again after 1 s.")
+    if own is not None and own.backlog:
+        refused = Message(
+            "Connections are refused by the full accept queue of port {port} (room for {backlog}), and their clients "
+            "try again after 1 s.",
+            port=own.port,
+            backlog=own.backlog,
+        )
+    if load is None or load.concurrency is None:
+        return sentences(refused, Message("Raise ListenBacklog and net.core.somaxconn, or let more workers accept."))
+    raised = Message(
+        "Raise ListenBacklog and net.core.somaxconn to {wanted}, or let more workers accept.",
+        wanted=max(DEFAULT_BACKLOG, 2 * load.concurrency),
+    )
+    return sentences(refused, raised)
+
+
+LISTEN_QUEUE = Verdict(
+    name="listen-queue",
+    letter="L",
+    title="LISTEN QUEUE",
+    sentence="The accept queue is the limit",
+    headline="overflows",
+    family=Family.POOL,
+    explains=("waiting",),
+    of_host=_assess_queue,
+    titles={
+        "tcp.listen_overflows_s": "queue overflows",
+        "tcp.listen_drops_s": "connections dropped",
+        "tcp.accept_queue": "accept queue",
+    },
 )

@@ -1,12 +1,11 @@
-"""What a verdict is: one record that everything else reads, and the ranking of causes that follows from the records."""
+"""What a verdict is: one record that everything else reads, how it is assessed, and the ranking of causes."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from loadtop.diagnosis.assessment import RAISE_COUNT, Assessment
 from loadtop.diagnosis.finding import Evidence
-from loadtop.i18n import Translatable
+from loadtop.i18n import Message, Translatable
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 
@@ -30,6 +29,46 @@ class Where(StrEnum):
     SERVERS = "hosts that serve"
     GENERATORS = "hosts that only generate load"
     EVERYWHERE = "every host"
+
+
+Row = tuple[str, float | None, float, str, str] | tuple[str, float | None, float, str, str, bool]
+"""Metric, value (``None`` where it was not measured), threshold, unit, and source of the threshold; with True at the
+end the value counts when it is below the threshold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """One resource in one interval.
+
+    ``over``: above the threshold at which it counts as full. ``held``: still above the lower one at which a finding
+    stays. ``confidence`` from 0 to 1 is the share of the signals for this resource that were measured and agree.
+    ``certain``: one interval is enough, as the system itself has said so (an error, a limit that cannot be met).
+    ``advice`` may be a function, which is called only where the advice is shown: making it takes time.
+    """
+
+    over: bool
+    held: bool
+    evidence: tuple[Row, ...]
+    advice: Message | Callable[[], Message]
+    confidence: float
+    certain: bool = False
+
+
+def exceeds(value: float | None, threshold: float) -> bool | None:
+    """A vote: whether the value is above the threshold; ``None`` where it was not measured."""
+    return None if value is None else value > threshold
+
+
+def agreement(*votes: bool | None) -> float:
+    """Confidence from supporting signals: 0.7 for the decisive ones, the rest by how many of ``votes`` agree.
+
+    A vote is ``None`` where its signal could not be measured: it counts as half, neither for nor against. The weights
+    are our own.
+    """
+    if not votes:
+        return 0.7
+    worth = sum(0.5 if vote is None else float(vote) for vote in votes)
+    return round(0.7 + 0.3 * worth / len(votes), 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +95,7 @@ class Verdict:
     of_host: Callable[[Measured, HostView], Assessment | None] | None = None
     where: Where = Where.SERVERS
     headroom: Callable[[HostView], Iterable[Evidence]] | None = None
-    intervals: int = RAISE_COUNT
+    intervals: int = 2
     doubtful: bool = False
     clause: bool = False
     titles: Mapping[str, Translatable] = field(default_factory=dict[str, Translatable])

@@ -8,16 +8,13 @@ fast where the times of the others lie far apart, as those of a queue do, while 
 """
 
 from collections.abc import Iterable
+from math import sqrt
 
-from loadtop.diagnosis.assessment import RAISE_OF, Assessment, agreement
-from loadtop.diagnosis.finding import Evidence
-from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role, State
 from loadtop.model.histogram import bounds, percentile
 from loadtop.rates.measured import HostView, Measured
-
-NAME = "waiting"
 
 WAITING_PCT = 60.0
 WAITING_CLEAR_PCT = 45.0
@@ -47,6 +44,13 @@ ISOLATED = 3.0
 LEVELS = 64
 """How many numbers of connections are remembered."""
 
+SPARE = 4.0
+DEVIATIONS = 2.0
+"""Beyond its workers, this many requests and twice the square root of the workers are a burst that passes; our own."""
+
+LATE_PCT = 1.0
+"""Percent of the due requests that are sent late: then every connection of an open load is taken."""
+
 
 class Waiting:
     """Remembers what a request takes alone, and what each number of connections was served at. Bounded."""
@@ -69,13 +73,33 @@ class Waiting:
         least = self._least_us
         if least is None:
             return None
-        flat = self._flat(load, rates.rps)
+        rps, flat = rates.rps, self._flat(load, rates.rps)
         free = (
             not any(each.held or each.over for each in others)
             and all(map(_is_calm, measured.hosts))
             and not any(_keeps_silent(measured, host) for host in measured.hosts)
         )
-        return _judge(measured, load, times, least, flat, free=free, rps=rates.rps)
+        mean_ms, least_ms = times.sum_us / times.count / 1000, least / 1000
+        share = 100.0 * max(0.0, 1.0 - least_ms / mean_ms) if mean_ms else 0.0
+        flying, served = rps * mean_ms / 1000, rps * least_ms / 1000
+        low, low_ms = _slow_part(times)
+        slower = low_ms / least_ms if least_ms else 1.0
+        seen = load.in_flight if load.in_flight is not None else round(flying)
+        felt = mean_ms - least_ms >= LEAST_WAIT_MS and seen >= 2
+        evidence: list[Row] = [
+            ("load.waiting_pct", share, WAITING_PCT, "%", "Little's law: 1 - R0/R"),
+            (f"load.p{low:.0f}_ms", low_ms, SLOWER * least_ms, "ms", f"loadtop: {SLOWER} times R0, the least"),
+            ("load.in_flight", flying, round(served), "requests", "Little: X*R in flight, X*R0 served"),
+        ]
+        if flat is not None:
+            evidence.append(("load.rps", rps, GAIN * flat[1], "/s", f"loadtop: no growth over c={flat[0]}", True))
+        return Assessment(
+            over=free and felt and share > WAITING_PCT and slower > SLOWER,
+            held=felt and share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR,
+            evidence=tuple(evidence),
+            advice=lambda: _advice(measured, flying, served, rps),
+            confidence=agreement(flat is not None or None, abs(flying - seen) <= 0.25 * max(1, seen)),
+        )
 
     def _flat(self, load: LoadSample, rps: float) -> tuple[int, float] | None:
         """A clearly smaller number of connections that was served as fast, and how fast; and remember this one."""
@@ -96,46 +120,6 @@ def _alone_us(times: Distribution) -> int:
         return times.min_us
     second = bounds(times.buckets[1])[0]
     return second if second > ISOLATED * times.min_us else times.min_us
-
-
-def _judge(
-    measured: Measured,
-    load: LoadSample,
-    times: Distribution,
-    least_us: int,
-    flat: tuple[int, float] | None,
-    *,
-    free: bool,
-    rps: float,
-) -> Assessment:
-    mean_ms, least_ms = times.sum_us / times.count / 1000, least_us / 1000
-    share = 100.0 * max(0.0, 1.0 - least_ms / mean_ms) if mean_ms else 0.0
-    flying = rps * mean_ms / 1000
-    served = rps * least_ms / 1000
-    low, low_ms = _slow_part(times)
-    slower = low_ms / least_ms if least_ms else 1.0
-    seen = load.in_flight if load.in_flight is not None else round(flying)
-    felt = mean_ms - least_ms >= LEAST_WAIT_MS and seen >= 2
-    evidence = [
-        Evidence("load.waiting_pct", "load", share, WAITING_PCT, "%", "Little's law: 1 - R0/R"),
-        Evidence(
-            f"load.p{low:.0f}_ms", "load", low_ms, SLOWER * least_ms, "ms", f"loadtop: {SLOWER} times R0, the least"
-        ),
-        Evidence("load.in_flight", "load", flying, round(served), "requests", "Little: X*R in flight, X*R0 served"),
-    ]
-    if flat is not None:
-        evidence.append(
-            Evidence("load.rps", "load", rps, GAIN * flat[1], "/s", f"loadtop: no growth over c={flat[0]}", below=True)
-        )
-    return Assessment(
-        NAME,
-        None,
-        over=free and felt and share > WAITING_PCT and slower > SLOWER,
-        held=felt and share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR,
-        evidence=tuple(evidence),
-        advice=lambda: _advice(measured, flying, served, rps),
-        confidence=agreement(flat is not None or None, abs(flying - seen) <= 0.25 * max(1, seen)),
-    )
 
 
 def _slow_part(times: Distribution) -> tuple[float, float]:
@@ -189,13 +173,13 @@ def _unknown_line(measured: Measured) -> str:
 
 
 WAITING = Verdict(
-    name=NAME,
+    name="waiting",
     letter="W",
     title="WAITING",
     sentence="Something that is not watched is the limit",
     headline="for something that is not watched",
     family=Family.POOL,
-    intervals=RAISE_OF,
+    intervals=3,
     doubtful=True,
     titles={
         "load.waiting_pct": "in flight and waiting",
@@ -207,3 +191,27 @@ WAITING = Verdict(
 )
 """Assessed by :class:`Waiting`, which remembers. What nothing else explains must hold for all three intervals: a page
 that names the limit may be on its way."""
+
+
+def backs_up(measured: Measured, workers: int) -> bool:
+    """Whether a queue before so many workers is there to stay.
+
+    A closed load asks again as soon as it is answered: what queues is more than the workers can take. In an open load
+    requests that come together queue for a moment far below what the workers can serve; where they cannot serve it, the
+    requests in flight grow without end, or all connections are taken. Without figures a queue is believed.
+    """
+    load = measured.load
+    if load is None or load.rate is None or load.in_flight is None:
+        return True
+    if load.in_flight > workers + SPARE + DEVIATIONS * sqrt(workers):
+        return True
+    return falls_behind(measured)
+
+
+def falls_behind(measured: Measured) -> bool:
+    """Whether an open load sends later than it should: it has no connection free, or no time."""
+    load, rates = measured.load, measured.load_rates
+    generator = None if rates is None else rates.generator
+    if load is None or load.rate is None or generator is None:
+        return False
+    return 100.0 * (generator.late or 0.0) > LATE_PCT * load.rate

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.diagnosis.assessment import Assessment, Latch
-from loadtop.diagnosis.diagnoser import Diagnoser
+from loadtop.diagnosis.cpu import CPU
+from loadtop.diagnosis.diagnoser import Diagnoser, Latch
 from loadtop.diagnosis.finding import Diagnosis, Finding
+from loadtop.diagnosis.verdict import Assessment
 from loadtop.i18n import Message
 from loadtop.model import Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
 from loadtop.rates.measured import Measurer
@@ -231,10 +232,10 @@ def test_every_verdict_has_a_place_in_the_order_of_causes() -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60))
 def test_a_latch_is_never_raised_by_one_interval_nor_cleared_by_two(course: list[tuple[bool, bool]]) -> None:
-    latch = Latch()
+    latch = Latch(CPU, "h")
     raised = False
     for index, (over, held) in enumerate(course):
-        assessment = Assessment("cpu", "h", over, held or over, (), Message("Advice."), 1.0)
+        assessment = Assessment(over, held or over, (), Message("Advice."), 1.0)
         finding = latch.update(index, index + 1.0, assessment)
         recent = course[max(0, index - 2) : index + 1]
         if finding is not None and not raised:

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from loadtop.diagnosis.forecast import Use, served
-from loadtop.diagnosis.memory import NAME as MEMORY
-from loadtop.diagnosis.memory_room import worker_room
+from loadtop.diagnosis.memory import MEMORY, worker_room
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric
@@ -53,7 +52,7 @@ def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
     room = worker_room(host, GROUP) if page.mpm == "prefork" else None
     if room is None or room.workers >= page.capacity:
         return {APACHE_WORKERS.name: slots}
-    return {APACHE_WORKERS.name: slots, MEMORY: Use(slots.used, room.workers)}
+    return {APACHE_WORKERS.name: slots, MEMORY.name: Use(slots.used, room.workers)}
 
 
 APACHE = Kind(

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
-from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import Evidence, evidence_of
-from loadtop.diagnosis.memory_room import room_for
-from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.memory import room_for
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, sentences
 from loadtop.model import Role, State
 from loadtop.rates.measured import HostView, Measured
@@ -42,11 +41,9 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     if not silent or queue is None or rates.group(GROUP) is None:
         return None
     return Assessment(
-        VERDICT,
-        host.name,
         over=queue > QUEUE,
         held=queue > QUEUE,
-        evidence=evidence_of(host.name, ("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated")),
+        evidence=(("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),),
         advice=Message(
             "The status page cannot answer and connections wait to be accepted: raise MaxRequestWorkers as far as "
             "memory allows."
@@ -70,12 +67,9 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue
         taken = max(0, taken - 1)
     wanted = 100.0 * (taken + waits) / page.capacity if page.capacity else 0.0
     return Assessment(
-        VERDICT,
-        host.name,
         over=wanted >= FULL_PCT and backs_up(measured, page.capacity),
         held=wanted >= FULL_CLEAR_PCT,
-        evidence=evidence_of(
-            host.name,
+        evidence=(
             ("apache.full_pct", page.full, FULL_PCT, "%", "Linuxfabrik: 95 % of the slots"),
             ("apache.busy", page.busy + page.graceful, page.capacity, "slots", "scoreboard"),
             ("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),

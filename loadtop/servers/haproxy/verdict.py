@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
-from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import evidence_of
-from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, plural, sentences
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
@@ -29,11 +27,11 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     fronts = [line for line in lines if line.is_frontend and line.session_limit and line.sessions > 1]
     front = max(fronts, key=lambda line: line.full or 0.0, default=None)
     if longest is not None and (longest.queue or front is None or (front.full or 0.0) < FRONTEND_CLEAR_PCT):
-        return _queued(measured, host, longest, lines)
-    return None if front is None else _fronted(host, front)
+        return _queued(measured, longest, lines)
+    return None if front is None else _fronted(front)
 
 
-def _queued(measured: Measured, host: HostView, line: HaproxyProxy, lines: Sequence[HaproxyProxy]) -> Assessment:
+def _queued(measured: Measured, line: HaproxyProxy, lines: Sequence[HaproxyProxy]) -> Assessment:
     servers = [each for each in lines if each.proxy == line.proxy and each.is_server and each.is_up]
     slots = sum(server.session_limit or 0 for server in servers)
     busy = sum(server.sessions for server in servers)
@@ -41,12 +39,9 @@ def _queued(measured: Measured, host: HostView, line: HaproxyProxy, lines: Seque
     load = measured.load
     held = queue > QUEUE
     return Assessment(
-        VERDICT,
-        host.name,
         over=held and backs_up(measured, busy),
         held=held,
-        evidence=evidence_of(
-            host.name,
+        evidence=(
             ("haproxy.queue", queue, QUEUE, "requests", "awesome-prometheus-alerts: any over 0"),
             ("haproxy.sessions", busy if slots else None, slots, "sessions", "HAProxy: maxconn of servers"),
             ("haproxy.queue_ms", line.queue_ms, 0, "ms", "HAProxy: qtime"),
@@ -82,15 +77,12 @@ def _advice(line: HaproxyProxy, servers: Sequence[HaproxyProxy], busy: int, slot
     return sentences(waiting, taken, more)
 
 
-def _fronted(host: HostView, front: HaproxyProxy) -> Assessment:
+def _fronted(front: HaproxyProxy) -> Assessment:
     share, most = front.full or 0.0, front.session_limit or 0
     return Assessment(
-        VERDICT,
-        host.name,
         over=share >= FULL_PCT,
         held=share >= FRONTEND_CLEAR_PCT,
-        evidence=evidence_of(
-            host.name,
+        evidence=(
             ("haproxy.full_pct", share, FULL_PCT, "%", "Linuxfabrik: 95 % of maxconn"),
             ("haproxy.sessions", front.sessions, most, "sessions", "HAProxy: maxconn"),
         ),

@@ -1,9 +1,7 @@
 """nginx's connections: all of its workers' are taken, so that it closes new ones."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement, exceeds
-from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import evidence_of
-from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, plural, sentences
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
@@ -38,12 +36,9 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     # Only where each request needs a second connection are requests refused before connections are dropped.
     full_proxy = status.proxies and full is not None and full >= FULL_PCT and backs_up(measured, capacity or 0)
     return Assessment(
-        VERDICT,
-        host.name,
         over=bool(lost) or full_proxy,
         held=bool(lost) or (full is not None and full >= CLEAR_PCT),
-        evidence=evidence_of(
-            host.name,
+        evidence=(
             ("nginx.dropped_s", lost, DROPPED_S, "/s", "stub_status: accepts less handled"),
             ("nginx.full_pct", full, FULL_PCT, "%", "loadtop, calibrated"),
             (

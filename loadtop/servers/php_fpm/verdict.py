@@ -1,10 +1,8 @@
 """php-fpm's pool: every child busy, so that requests wait for one."""
 
-from loadtop.diagnosis.assessment import Assessment, agreement
-from loadtop.diagnosis.backlog import backs_up
-from loadtop.diagnosis.finding import evidence_of
-from loadtop.diagnosis.memory_room import room_for
-from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.diagnosis.memory import room_for
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
+from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, plural, sentences
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
@@ -47,12 +45,9 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     if queue and taken is not None and started is not None and (callers is None or callers <= started):
         waits = busy - 1 > started  # one child writes the status page, and takes the next request at once
     return Assessment(
-        VERDICT,
-        host.name,
         over=full and waits and (most is None or backs_up(measured, most)),
         held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or _wanted(pool) >= CLEAR_PCT),
-        evidence=evidence_of(
-            host.name,
+        evidence=(
             ("fpm.full_pct", taken, FULL_PCT, "%", "every child of the pool is busy"),
             ("fpm.active", None if taken is None else pool.active, most or 0, "children", "php-fpm: pm.max_children"),
             ("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
