@@ -1,11 +1,16 @@
-"""Means and extremes of gauges, and of response times, as the JSON summary has them."""
+"""Means and extremes over intervals: of gauges and rates, of response times, and of the machines under test."""
 
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from loadtop.model import Distribution
 from loadtop.model.histogram import mean, median, percentile, sd
-from loadtop.rates.metrics import PERCENTILES
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import HostView
+from loadtop.rates.metrics import PERCENTILES, swap_used
 
 Json = dict[str, Any]
 
@@ -41,6 +46,77 @@ class Statistic:
         if (mean := self.mean) is None:
             return None
         return {"mean": round(mean, 3), "min": round(self.lowest, 3), "max": round(self.highest, 3)}
+
+
+class Statistics(dict[str, Statistic]):
+    """A statistic for each of these names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__((name, Statistic()) for name in names)
+
+    def add(self, values: Iterable[float | None]) -> None:
+        """Count the values of one interval, in the order of the names."""
+        for statistic, value in zip(self.values(), values, strict=True):
+            statistic.add(value)
+
+    def as_json(self) -> Json:
+        return {name: statistic.as_json() for name, statistic in self.items()}
+
+
+class TargetValues(NamedTuple):
+    """Of one interval, or means: percent, and swap traffic in kB/s, in and out together. ``None``: not measured."""
+
+    idle: float | None = None
+    iowait: float | None = None
+    swap_used: float | None = None
+    swap_kb_s: float | None = None
+
+
+_WORST = (min, max, max, max)
+
+
+def targets(snapshot: Snapshot) -> tuple[HostView, ...]:
+    """The machines under test that are watched."""
+    return tuple(host for host in snapshot.hosts if "target" in host.state.role)
+
+
+def target_values(snapshot: Snapshot) -> dict[str, TargetValues]:
+    """The values of each machine under test, by its name."""
+    return {host.name: _values(host) for host in targets(snapshot)}
+
+
+def _values(host: HostView) -> TargetValues:
+    cpu = None if host.rates is None else host.rates.cpu
+    paging = None if host.rates is None else host.rates.paging
+    traffic = None
+    if paging is not None and paging.swap_in_kb is not None and paging.swap_out_kb is not None:
+        traffic = paging.swap_in_kb + paging.swap_out_kb
+    idle, iowait = (None, None) if cpu is None else (cpu.idle, cpu.iowait)
+    return TargetValues(idle, iowait, swap_used(host), traffic)
+
+
+class TargetMeans:
+    """Means over intervals, one for each machine under test."""
+
+    def __init__(self) -> None:
+        self._machines = defaultdict[str, Statistics](partial(Statistics, TargetValues._fields))
+
+    def add(self, values: dict[str, TargetValues]) -> None:
+        """Count one interval."""
+        for name, found in values.items():
+            self._machines[name].add(found)
+
+    @property
+    def machines(self) -> list[TargetValues]:
+        """The means of each machine."""
+        return [TargetValues(*(each.mean for each in found.values())) for found in self._machines.values()]
+
+    @property
+    def worst(self) -> TargetValues:
+        """Each value of the machine where it is worst: the least idle, the most iowait, swap and swap traffic. A
+        machine that is full is not hidden by others that are not."""
+        columns = ([value for value in means if value is not None] for means in zip(*self.machines, strict=True))
+        return TargetValues(*(choose(means, default=None) for choose, means in zip(_WORST, columns, strict=False)))
 
 
 def latency_json(distribution: Distribution) -> Json | None:

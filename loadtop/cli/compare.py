@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from loadtop.analysis.compare.comparison import By, alignment, common, compare
-from loadtop.analysis.compare.run import Run
+from loadtop.analysis.comparison import By, Run, alignment, common, compare
 from loadtop.analysis.totals.series import Series
 from loadtop.cli.display import can_draw
 from loadtop.cli.exit_codes import DONE, UsageError

@@ -151,7 +151,7 @@ async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | 
     options.words = cell.words
     test = LiveTest(options, cell.label, cell.url)
     interrupted = await test.run(load.prepared, display)
-    last = test.totals.last_load
+    last = test.totals.load.last
     if interrupted or last is None:
         return None
     if last.state is LoadState.FAILED:

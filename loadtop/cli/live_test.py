@@ -97,7 +97,7 @@ class LiveTest:
 
     def code(self, figures: dict[str, Any], *, generator_limited: bool, silent: bool = False) -> int:
         """The exit code of a test that was not cut short. ``silent``: the reason of a failed load is not shown yet."""
-        last = self.totals.last_load
+        last = self.totals.load.last
         if last is not None and (last.state is LoadState.FAILED or _never_connected(last)):
             if last.message and silent:
                 print(f"loadtop: {rendered(last.message)}", file=sys.stderr)

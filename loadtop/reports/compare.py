@@ -1,18 +1,16 @@
 """A comparison in words and as JSON."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import groupby
 
-from loadtop.analysis.compare.comparison import MAIN, Change, Comparison, Period, Row, Table
-from loadtop.analysis.compare.run import Run
-from loadtop.analysis.compare.significance import LEAST, LEVEL, METHOD, MOST
+from loadtop.analysis.comparison import MAIN, Change, Comparison, Row, Run, Table
+from loadtop.analysis.significance import LEAST, LEVEL, METHOD, MOST
+from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.i18n import Translatable, pad, plain, tr
 from loadtop.i18n.numbers import figure
 from loadtop.reports.text import wrapped
 from loadtop.servers.registry import KINDS
-
-Json = dict[str, Any]
 
 SCHEMA = "loadtop.compare/1"
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -72,7 +70,7 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
         of_load = [(table, row) for table in comparison.judged for row in table.rows if row.of == LOAD]
         for table, row in of_load:
             change = row.changes[number - 1]
-            where = tr(" at {period}", period=_called(table.period)) if comparison.by == "step" else ""
+            where = tr(" at {period}", period=_called(table)) if comparison.by == "step" else ""
             told = f"   {tr(row.metric.title)}{where}: {_values(row, number)} ({percent(change)})"
             if change.direction in TELLING:
                 yield f"{told}, {tr(change.direction)}"
@@ -112,38 +110,34 @@ def _settings(comparison: Comparison) -> Iterator[str]:
 def _table(comparison: Comparison, table: Table, *, how: str | None) -> Iterator[str]:
     heads = "".join(f"{letter(i):>{NARROW}}" for i in range(len(comparison.runs)))
     against = tr("against A" if len(comparison.runs) == 2 else "each against A")
-    yield f"{pad(_called(table.period), WIDE)}{heads}   {against}"
-    of = LOAD
-    hidden = 0
-    for row in table.rows:
-        tells = any(change.direction in TELLING for change in row.changes)
-        if not (how is None or row.of == LOAD or row.metric.name in USUAL or tells):
-            hidden += 1
-            continue
-        if row.of != of:
-            of = row.of
+    yield f"{pad(_called(table), WIDE)}{heads}   {against}"
+    shown = [row for row in table.rows if how is None or row.of == LOAD or row.metric.name in USUAL or _tells(row)]
+    for of, rows in groupby(shown, lambda row: row.of):
+        if of != LOAD:
             yield plain(of)
-        yield _row(row)
+        yield from map(_row, rows)
     limits = (f"{letter(i)} {tr(plain(limit or '-'))}" for i, limit in enumerate(table.limits))
     yield f"{pad('  ' + tr('limit'), WIDE + NARROW - 1)}{'   '.join(limits)}"
-    if hidden:
+    if hidden := len(table.rows) - len(shown):
         yield tr("  and {number} numbers of machines that do not differ ({how} shows them)", number=hidden, how=how)
 
 
-def _called(period: Period) -> str:
-    start, end, step = period.stretches[-1]
-    return plain(period.title) if step is not None else tr("{a} to {b} s", a=f"{max(0.0, start):.0f}", b=f"{end:.0f}")
+def _tells(row: Row) -> bool:
+    return any(change.direction in TELLING for change in row.changes)
+
+
+def _called(table: Table) -> str:
+    start, end, step = table.stretches[-1]
+    return plain(table.title) if step is not None else tr("{a} to {b} s", a=f"{max(0.0, start):.0f}", b=f"{end:.0f}")
 
 
 def _row(row: Row) -> str:
-    unit = f" {row.metric.unit}" if row.metric.unit else ""
     values = "".join(f"{figure(_mean(row, i)):>{NARROW}}" for i in range(len(row.samples)))
-    several = len(row.changes) > 1
-    changes = (
-        (f"{letter(i)} " if several else "") + f"{percent(change):>7} {tr(change.direction)}{chance(change)}"
-        for i, change in enumerate(row.changes, start=1)
-    )
-    return f"{pad(f'  {tr(row.metric.title)}{unit}', WIDE)}{values}   {'; '.join(changes)}"
+    changes = [f"{percent(change):>7} {tr(change.direction)}{chance(change)}" for change in row.changes]
+    if len(changes) > 1:
+        changes = [f"{letter(i)} {change}" for i, change in enumerate(changes, start=1)]
+    title = pad(f"  {tr(row.metric.title)} {row.metric.unit}".rstrip(), WIDE)
+    return f"{title}{values}   {'; '.join(changes)}"
 
 
 def _mean(row: Row, run: int) -> float | None:
@@ -172,14 +166,15 @@ def _periods(comparison: Comparison, tables: Sequence[Table]) -> Iterator[str]:
     yield f"{pad(tr('since the load began'), 22)}{head}   {tr('limit')}"
     for table in tables:
         rows = {row.metric.name: row for row in table.rows if row.of == LOAD}
-        cells = ""
-        for i in range(len(names)):
-            for name, width in (("rps", 10), ("p99", 9)):
-                cells += f"{figure(_mean(rows[name], i) if name in rows else None):>{width}}"
+        cells = "".join(
+            f"{figure(_mean(rows[name], i) if name in rows else None):>{cells}}"
+            for i in range(len(names))
+            for name, cells in (("rps", 10), ("p99", 9))
+        )
         limits = list(dict.fromkeys(limit or "-" for limit in table.limits))
         told = sorted({change.direction for row in rows.values() for change in row.changes} & {"better", "worse"})
         better = "   " + ", ".join(map(tr, told)) if told else ""
-        yield f"{pad(_called(table.period), 22)}{cells}   {plain(', '.join(map(tr, limits)))}{better}"
+        yield f"{pad(_called(table), 22)}{cells}   {plain(', '.join(map(tr, limits)))}{better}"
 
 
 def _method(comparison: Comparison) -> Iterator[str]:
@@ -208,7 +203,7 @@ def as_json(comparison: Comparison) -> Json:
         ],
         "settings": [{"of": of, "name": name, "values": list(values)} for of, name, values in comparison.settings],
         "periods": [
-            {"title": table.period.title, "limits": list(table.limits), "metrics": list(map(_metric, table.rows))}
+            {"title": table.title, "limits": list(table.limits), "metrics": list(map(_metric, table.rows))}
             for table in comparison.tables
         ],
     }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from loadtop.analysis.compare.run import Run
+from loadtop.analysis.comparison import Run
 from loadtop.analysis.totals.totals import Totals
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import (

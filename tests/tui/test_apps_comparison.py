@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.compare.comparison import Comparison, compare
+from loadtop.analysis.comparison import Comparison, compare
 from tests.tui.scenes import SCENES, run_of
 from tui.apps.comparison import ComparisonApp
 from tui.drawing.appearance import Appearance

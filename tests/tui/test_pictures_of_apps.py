@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.compare.comparison import compare
+from loadtop.analysis.comparison import compare
 from loadtop.analysis.experiment.plan import Cell, Level, Variant
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.analysis.tune.step import Sweep

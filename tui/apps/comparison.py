@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 from textual.binding import Binding, BindingType
 
-from loadtop.analysis.compare.comparison import Comparison
-from loadtop.analysis.compare.run import Run
+from loadtop.analysis.comparison import Comparison, Run
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import Translatable, tr

@@ -1,14 +1,14 @@
-"""The load over a whole test: its counters at the end, its distributions merged exactly."""
+"""The load over a whole test and over each of its steps: its counters, and its distributions merged exactly."""
 
 from dataclasses import asdict
-from typing import Any
 
-from loadtop.analysis.statistic import Statistic, latency_json, times_json
+from loadtop.analysis.statistic import Json, Statistics, TargetMeans, latency_json, target_values, times_json
+from loadtop.analysis.totals.timeline import Timeline
 from loadtop.model import Distribution, EngineWorker, Failures, LoadSample, LoadState, StatedTimes
 from loadtop.model.histogram import Merger
+from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import PERCENTILES
 
-Json = dict[str, Any]
 PARTS = ("total", "connect", "processing", "waiting")
 
 
@@ -27,8 +27,7 @@ class LoadTotals:
 
     def __init__(self) -> None:
         self.last: LoadSample | None = None
-        self._parts = {part: Merger() for part in PARTS}
-        self._corrected: Merger | None = None
+        self._parts = {part: Merger() for part in (*PARTS, "corrected")}
         self._workers: dict[str, WorkerTotals] = {}
 
     def add(self, sample: LoadSample) -> None:
@@ -37,34 +36,24 @@ class LoadTotals:
         for worker in sample.workers:
             known = self._workers.setdefault(worker.name, WorkerTotals(worker))
             known.add(worker, running=sample.state is LoadState.RUNNING)
-        if sample.latencies is None or sample.state in (LoadState.WARMUP, LoadState.STARTING):
-            return
-        for part, merger in self._parts.items():
-            merger.add(getattr(sample.latencies, part))
-        if sample.latencies.corrected is not None:
-            self._corrected = self._corrected or Merger()
-            self._corrected.add(sample.latencies.corrected)
+        if sample.latencies is not None and sample.state not in (LoadState.WARMUP, LoadState.STARTING):
+            for part, merger in self._parts.items():
+                merger.add(getattr(sample.latencies, part))
 
     @property
     def distributions(self) -> dict[str, Distribution]:
         """The response times of the whole load by part."""
-        return {part: merger.merged for part, merger in self._parts.items()}
-
-    @property
-    def rps(self) -> float | None:
-        """Requests per second over the whole run, as ab counts: requests / time. Where another engine states a figure
-        of its own, that."""
-        last = self.last
-        if last is None or last.stated_rps is not None:
-            return None if last is None else last.stated_rps
-        return last.requests / last.elapsed_s if last.requests is not None and last.elapsed_s > 0 else None
+        return {part: self._parts[part].merged for part in PARTS}
 
     def as_json(self) -> Json | None:
         """The ``load`` part of the JSON summary, ``None`` where no load was run."""
         last = self.last
         if last is None:
             return None
-        failures = last.failures
+        # As ab counts: requests / time. Where another engine states a figure of its own, that.
+        rps = last.stated_rps
+        if rps is None and last.requests is not None and last.elapsed_s > 0:
+            rps = last.requests / last.elapsed_s
         stated = {times.part: times for times in last.stated}
         distributions = self.distributions
         total = latency_json(distributions["total"])
@@ -76,16 +65,16 @@ class LoadTotals:
             "keepalive": last.keepalive,
             "requests": last.requests,
             "failed": last.failed,
-            "failures": None if failures is None else _failures_json(failures),
+            "failures": None if last.failures is None else _failures_json(last.failures),
             "non_2xx": last.non_2xx,
             "keepalive_requests": last.keepalive_requests,
-            "rps": None if self.rps is None else round(self.rps, 3),
+            "rps": None if rps is None else round(rps, 3),
             "received_bytes": last.received_bytes,
             "body_bytes": last.body_bytes,
             "sent_bytes": last.sent_bytes,
             "latency_ms": _stated_latency(stated["total"]) if "total" in stated else total,
             "latency_source": "stated" if "total" in stated else (None if total is None else "measured"),
-            "corrected_latency_ms": None if self._corrected is None else latency_json(self._corrected.merged),
+            "corrected_latency_ms": latency_json(self._parts["corrected"].merged),
             **_schedule_json(last),
             **{f"{part}_ms": _times(distributions[part], stated.get(part)) for part in PARTS[1:]},
             "workers": [worker.as_json() for worker in self._workers.values()] or None,
@@ -124,24 +113,65 @@ def _stated_latency(stated: StatedTimes) -> Json:
 
 
 class WorkerTotals:
-    """One worker: its state at the end, and figures of the intervals in which load ran."""
+    """One worker of an engine: its state at the end, and figures of the intervals in which load ran."""
 
     def __init__(self, worker: EngineWorker) -> None:
         self._last = worker
-        self._figures = {name: Statistic() for name in ("users", "cpu_pct", "memory_kb")}
+        self._figures = Statistics(("users", "cpu_pct", "memory_kb"))
 
     def add(self, worker: EngineWorker, *, running: bool) -> None:
         """Count one interval; one in which no load ran any more has a state only."""
         self._last = worker
         if running:
-            for name, statistic in self._figures.items():
-                statistic.add(getattr(worker, name))
+            self._figures.add(getattr(worker, name) for name in self._figures)
 
     def as_json(self) -> Json:
         """Its entry in ``load.workers`` of the JSON summary."""
+        last = self._last
+        return {"name": last.name, "host": last.host, "state": last.state, **self._figures.as_json()}
+
+
+class StepTotals:
+    """Adds up the intervals of one step, which begins at ``start``, after the sample ``before``, with the one that ends
+    with ``last``: an interval belongs to the step in which it ended."""
+
+    def __init__(self, before: LoadSample | None, start: float, last: LoadSample) -> None:
+        self._before = before
+        self._last = last
+        self._latency = Merger()
+        self._timeline = Timeline(start)
+        self._targets = TargetMeans()
+
+    def add(self, snapshot: Snapshot, sample: LoadSample) -> None:
+        """Count one interval."""
+        self._last = sample
+        if sample.latencies is not None:
+            self._latency.add(sample.latencies.total)
+        self._timeline.add(snapshot, counted=True)
+        self._targets.add(target_values(snapshot))
+
+    def as_json(self) -> Json:
+        """The step's entry in ``steps``, with the worst of several machines under test."""
+        last, before = self._last, self._before
+        earlier = (None, None, 0.0) if before is None else (before.requests, before.failed, before.elapsed_s)
+        requests, failed = _since(last.requests, earlier[0]), _since(last.failed, earlier[1])
+        seconds = last.elapsed_s - earlier[2]
+        verdict = self._timeline.longest()
+        worst = self._targets.worst
         return {
-            "name": self._last.name,
-            "host": self._last.host,
-            "state": self._last.state,
-            **{name: statistic.as_json() for name, statistic in self._figures.items()},
+            "concurrency": last.concurrency,
+            "rate": last.rate,
+            "requests": requests,
+            "failed": failed,
+            "time_s": round(seconds, 6),
+            "rps": round(requests / seconds, 3) if requests is not None and seconds > 0 else None,
+            "latency_ms": latency_json(self._latency.merged),
+            "idle_pct": worst.idle,
+            "iowait_pct": worst.iowait,
+            "swap_used_pct": worst.swap_used,
+            "bottleneck": None if verdict is None else str(verdict[0].bottleneck),
         }
+
+
+def _since(last: int | None, before: int | None) -> int | None:
+    return None if last is None else last - (before or 0)

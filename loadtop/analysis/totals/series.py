@@ -102,9 +102,7 @@ class Series:
 
     def of(self, subject: str, name: str) -> "array[float]":
         """The values of one metric, one for each point, NaN where it was not measured."""
-        known = self.values.get((subject, name))
-        if known is None:
-            return array("d", [nan]) * len(self.at)
+        known = self.values.get((subject, name), array("d"))
         known.extend([nan] * (len(self.at) - len(known)))
         return known
 
@@ -133,10 +131,9 @@ class Series:
     def from_data(cls, data: SeriesData) -> "Series":
         """The series that :meth:`as_data` gave; nothing can be added to it."""
         found = cls()
-        found.began, found.ended, found.width = data.began, data.ended, data.width
+        found.began, found.ended, found.width, found.loads = data.began, data.ended, data.width, dict(data.loads)
         found.at, found.steps = array("d", data.at), array("q", data.steps)
         found.loaded, found.counts = array("b", data.loaded), array("q", data.counts)
-        found.loads = dict(data.loads)
         for of, known in data.values.items():
             for name, values in known.items():
                 found.values[of, name] = array("d", (nan if value is None else value for value in values))
@@ -191,13 +188,8 @@ class Series:
         series = self.values.get(key)
         if series is None:
             series = self.values[key] = array("d")
-        missing = len(self.at) - len(series)
-        if missing:
-            if missing > 1:
-                series.extend([nan] * (missing - 1))
-            series.append(value)
-            self._added[key] = 1
-            return
+        if len(series) < len(self.at):
+            series.extend([nan] * (len(self.at) - len(series)))
         count = self._added.get(key, 0)
         if not count:
             series[-1] = value
@@ -230,10 +222,8 @@ class Series:
 
     def _joined(self, known: Sequence[float], i: int, j: int, *, peak: bool) -> float:
         one, other = known[i], known[j]
-        if i == j or isnan(other):
-            return one
-        if isnan(one):
-            return other
+        if i == j or isnan(one) or isnan(other):
+            return other if isnan(one) else one
         if peak:
             return max(one, other)
         return (one * self.counts[i] + other * self.counts[j]) / (self.counts[i] + self.counts[j])

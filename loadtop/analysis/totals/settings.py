@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from loadtop.i18n import Translatable, plain
-from loadtop.model import CgroupLimits, HostSample, LoadSample, LoadState
+from loadtop.model import HostSample, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.servers.registry import KINDS
 
@@ -56,14 +56,14 @@ class Settings:
 
     def all(self) -> list[Setting]:
         """Every setting, those of the load first, then machine by machine."""
-        found = [] if self._load is None else list(self._of_load(self._load))
+        found = [] if self._load is None else self._of_load(self._load)
         for host in self.roles:
             if (sample := self._newest.get(host)) is not None:
                 found += [Setting(host, name, value) for name, value in _of_machine(sample)]
             found += [Setting(host, name, value) for (of, name), value in self._found.items() if of == host]
         return found
 
-    def _of_load(self, load: LoadSample) -> Iterator[Setting]:
+    def _of_load(self, load: LoadSample) -> list[Setting]:
         seen = load.server
         values: dict[Translatable, Translatable] = {
             "engine": load.engine,
@@ -75,7 +75,7 @@ class Settings:
             "path": "" if seen is None else seen.path,
             "TLS": "" if seen is None else seen.tls or "no",
         }
-        yield from (Setting(LOAD, name, plain(value)) for name, value in values.items() if value)
+        return [Setting(LOAD, name, plain(value)) for name, value in values.items() if value]
 
 
 def _of_machine(sample: HostSample) -> Iterator[tuple[Translatable, Translatable]]:
@@ -89,14 +89,10 @@ def _of_machine(sample: HostSample) -> Iterator[tuple[Translatable, Translatable
     for network in sample.networks or ():
         if network.link_mbit is not None:
             yield f"line {plain(network.name)}", f"{network.link_mbit} Mbit/s"
-    if sample.cgroup is not None:
-        yield from _of_cgroup(sample.cgroup)
-
-
-def _of_cgroup(cgroup: CgroupLimits) -> Iterator[tuple[Translatable, str]]:
-    if cgroup.cpu_quota_us is not None and cgroup.cpu_period_us:
+    cgroup = sample.cgroup
+    if cgroup is not None and cgroup.cpu_quota_us is not None and cgroup.cpu_period_us:
         yield "CPU quota", f"{cgroup.cpu_quota_us / cgroup.cpu_period_us:g} cores"
-    if cgroup.memory_limit_kb is not None:
+    if cgroup is not None and cgroup.memory_limit_kb is not None:
         yield "memory limit", _megabytes(cgroup.memory_limit_kb)
 
 

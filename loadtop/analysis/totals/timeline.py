@@ -1,5 +1,6 @@
 """Which limit held when, and which one held longest."""
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import itemgetter
@@ -17,14 +18,12 @@ Key = tuple[str, str | None]
 
 @dataclass(slots=True)
 class Span:
-    """A stretch of the session (seconds since its start) under one verdict. ``pure``: shorter ones of other verdicts
-    were not counted to it."""
+    """A stretch of the session (seconds since its start) under one verdict."""
 
     start: float
     end: float
     bottleneck: str
     host: str | None
-    pure: bool = True
 
     @property
     def key(self) -> Key:
@@ -42,20 +41,19 @@ class Timeline:
         self.spans: list[Span] = []
         self._most = most
         self._counted: list[tuple[float, float]] = []
-        self._evidence: dict[Key, dict[str, tuple[Evidence, Statistic]]] = {}
+        self._evidence = defaultdict[Key, dict[str, tuple[Evidence, Statistic]]](dict)
         self._newest: dict[Key, Finding] = {}
         self._known: set[Key] = set()
         self._begun: dict[Key, float] = {}
-        self._moved: dict[Key, float] = {}
-        self._stretch: dict[str, float] = {}
+        self._moved = defaultdict[Key, float](float)
         self._start = start
         self._at = start
 
     def add(self, snapshot: Snapshot, counted: bool) -> None:
         """Count the interval that ends with the snapshot; only ``counted`` ones (load ran) decide which verdict won."""
         verdict, at = snapshot.diagnosis.verdict, snapshot.at
-        if not self.spans or self.spans[-1].key != (verdict.bottleneck, verdict.host):
-            self._change(verdict, known=(verdict.bottleneck, verdict.host) in self._known)
+        if not self.spans or self.spans[-1].key != _key(verdict):
+            self._change(verdict)
         self.spans[-1].end = at
         if counted:
             if self._counted and self._counted[-1][1] == self._at:
@@ -64,20 +62,22 @@ class Timeline:
                 self._counted.append((self._at, at))
             over = snapshot.measured.load is not None and snapshot.measured.load.state.ended
             self._note(verdict, whole=not over)
-        self._known = {(finding.bottleneck, finding.host) for finding in snapshot.diagnosis.findings}
+        self._known = {_key(finding) for finding in snapshot.diagnosis.findings}
         self._at = at
         if len(self.spans) > self._most:
             self._shorten()
-        if len(self._counted) > self._most:
+        while len(self._counted) > self._most:
             self._join_counted()
 
     def longest(self) -> tuple[Finding, float, float] | None:
-        """The verdict that held longest while load ran, when it began and for how long, in seconds."""
+        """The verdict that held longest while load ran, when it began and for how long, in seconds. Its evidence has
+        the means of its values."""
         ranked = self._ranked()
         if not ranked:
             return None
-        winner, start, seconds = ranked[0]
-        return self._typical(winner), start, seconds
+        key, start, seconds = ranked[0]
+        evidence = tuple(replace(item, value=statistic.mean or 0.0) for item, statistic in self._evidence[key].values())
+        return replace(self._newest[key], evidence=evidence), start, seconds
 
     def others(self) -> list[tuple[Key, float]]:
         """The limits that held for a shorter time than the longest verdict, with their seconds, longest first."""
@@ -85,31 +85,26 @@ class Timeline:
 
     def _ranked(self) -> list[tuple[Key, float, float]]:
         """Each verdict that held while load ran, when it began and for how long in seconds, the longest first."""
-        held = {key: (start, self._moved.get(key, 0.0)) for key, start in self._begun.items()}
+        held = {key: (start, self._moved[key]) for key, start in self._begun.items()}
         for span in self.spans:
             begin, before = held.get(span.key, (span.start, 0.0))
             held[span.key] = (begin, before + self._load_in(span))
         known = [(key, *times) for key, times in held.items() if key in self._newest]
         return sorted(known, key=itemgetter(2), reverse=True)
 
-    def held(self, bottleneck: str) -> float:
-        """The longest stretch in seconds under this verdict."""
-        now = (span.end - span.start for span in self.spans if span.pure and span.bottleneck == bottleneck)
-        return max((*now, *(length for name, length in self._stretch.items() if name == bottleneck)), default=0.0)
-
     def _load_in(self, span: Span) -> float:
         return sum(max(0.0, min(span.end, end) - max(span.start, start)) for start, end in self._counted)
 
-    def _change(self, verdict: Finding, *, known: bool) -> None:
+    def _change(self, verdict: Finding) -> None:
         """Begin a span. What held already, behind another verdict, becomes the verdict only now."""
-        now = known or verdict.bottleneck == NONE
+        now = _key(verdict) in self._known or verdict.bottleneck == NONE
         start = self._at if now else max(self._start, min(self._at, verdict.since_s))
         while self.spans and self.spans[-1].start >= start:
             start = min(start, self.spans[-1].start) if len(self.spans) == 1 else start
             self.spans.pop()
         if self.spans:
             self.spans[-1].end = min(self.spans[-1].end, start)
-            if self.spans[-1].key == (verdict.bottleneck, verdict.host):
+            if self.spans[-1].key == _key(verdict):
                 return
         self.spans.append(Span(start, start, verdict.bottleneck, verdict.host))
 
@@ -120,49 +115,35 @@ class Timeline:
         short = set(map(itemgetter(1), lengths[: len(older) // 2]))
         kept = [self.spans[0]]
         for index, span in enumerate(older):
-            if index in short:
-                self._count_to(kept[-1], span)
-            elif kept[-1].key == span.key:
-                self._remember(span)
-                kept[-1].end = span.end
-                kept[-1].pure = kept[-1].pure and span.pure
-            else:
+            before = kept[-1]
+            if index not in short and before.key != span.key:
                 kept.append(span)
+                continue
+            for each in (before, span):
+                self._begun[each.key] = min(each.start, self._begun.get(each.key, each.start))
+            seconds = self._load_in(span)
+            self._moved[span.key] += seconds
+            self._moved[before.key] -= seconds
+            before.end = span.end
         self.spans = [*kept, *newer]
 
-    def _count_to(self, span: Span, other: Span) -> None:
-        for each in (span, other):
-            self._remember(each)
-        seconds = self._load_in(other)
-        self._moved[other.key] = self._moved.get(other.key, 0.0) + seconds
-        self._moved[span.key] = self._moved.get(span.key, 0.0) - seconds
-        span.end = other.end
-        span.pure = span.pure and span.key == other.key
-
-    def _remember(self, span: Span) -> None:
-        """Keep what is lost with a span that is joined to another: when its verdict began, and its longest stretch."""
-        self._begun[span.key] = min(span.start, self._begun.get(span.key, span.start))
-        if span.pure:
-            self._stretch[span.bottleneck] = max(self._stretch.get(span.bottleneck, 0.0), span.end - span.start)
-
     def _join_counted(self) -> None:
-        """Fewer stretches of load, where there are very many: the shortest pauses between them are forgotten."""
-        while len(self._counted) > self._most:
-            _, shortest = min((after[0] - before[1], n) for n, (before, after) in enumerate(pairwise(self._counted)))
-            self._counted[shortest : shortest + 2] = [(self._counted[shortest][0], self._counted[shortest + 1][1])]
+        """Forget the shortest pause between stretches of load."""
+        _, shortest = min((after[0] - before[1], n) for n, (before, after) in enumerate(pairwise(self._counted)))
+        self._counted[shortest : shortest + 2] = [(self._counted[shortest][0], self._counted[shortest + 1][1])]
 
     def _note(self, verdict: Finding, *, whole: bool) -> None:
         """``whole``: the interval was not cut short by the end of the load, so that its advice is to be remembered."""
-        key = (verdict.bottleneck, verdict.host)
+        key = _key(verdict)
         if whole or key not in self._newest:
             self._newest[key] = verdict
-        seen = self._evidence.setdefault(key, {})
+        seen = self._evidence[key]
         for item in verdict.evidence:
             name = f"{item.host} {item.metric}"
             _, statistic = seen.get(name, (item, Statistic()))
             statistic.add(item.value)
             seen[name] = (item, statistic)
 
-    def _typical(self, key: Key) -> Finding:
-        evidence = tuple(replace(item, value=statistic.mean or 0.0) for item, statistic in self._evidence[key].values())
-        return replace(self._newest[key], evidence=evidence)
+
+def _key(finding: Finding) -> Key:
+    return finding.bottleneck, finding.host

@@ -2,14 +2,13 @@
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from loadtop import __version__
+from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.host import HostTotals
-from loadtop.analysis.totals.load import LoadTotals, counts
+from loadtop.analysis.totals.load import LoadTotals, StepTotals, counts
 from loadtop.analysis.totals.series import Series, SeriesData
 from loadtop.analysis.totals.settings import Setting, Settings
-from loadtop.analysis.totals.steps import StepTotals
 from loadtop.analysis.totals.timeline import Timeline
 from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.diagnosis.finding import NONE, Finding, Forecast
@@ -19,7 +18,6 @@ from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
 
 SCHEMA = "loadtop.summary/1"
-Json = dict[str, Any]
 
 INVALID = ("generator", "client-ports", "client-files")
 """Limits of the load generator, which stop a load before its first request."""
@@ -28,7 +26,7 @@ TUNE = ("tune",)
 """How the command line of a sweep begins."""
 
 STEP_INTERVALS = 60
-"""Intervals of a step that are kept to look for the knee: the newest. ``tune`` bounds its steps itself."""
+"""The newest intervals of a step that are kept to look for the knee. ``tune`` bounds its steps itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +90,11 @@ class Totals:
         self.url = url
         self.command_line = command_line
         self.load = LoadTotals()
-        self.hosts: dict[str, HostTotals] = {}
+        self._hosts: dict[str, HostTotals] = {}
         self.timeline = Timeline()
-        self.marks: list[tuple[float, str]] = []
-        self.settings = Settings()
-        self.series = Series()
+        self._marks: list[tuple[float, str]] = []
+        self._settings = Settings()
+        self._series = Series()
         self.sweep = Sweep(None if command_line[:1] == TUNE else STEP_INTERVALS)
         self._steps: dict[int, StepTotals] = {}
         self._forecast: Forecast | None = None
@@ -111,9 +109,9 @@ class Totals:
         frame, load = snapshot.frame, snapshot.load
         if self._started is None:
             self._started = frame.wall - frame.at
-        self.marks += [(frame.at, text) for text in frame.marks]
-        self.settings.add(snapshot)
-        self.series.add(snapshot)
+        self._marks += [(frame.at, text) for text in frame.marks]
+        self._settings.add(snapshot)
+        self._series.add(snapshot)
         counted = counts(load, self._before)
         self.timeline.add(snapshot, counted)
         if counted:
@@ -121,9 +119,9 @@ class Totals:
             self._forecast = snapshot.diagnosis.forecast or self._forecast
             whole = load is None or not (load.state.ended or (self._before and self._before.more))
             for host in snapshot.hosts:
-                if host.name not in self.hosts:
-                    self.hosts[host.name] = HostTotals(host.name)
-                self.hosts[host.name].add(host, whole=whole)
+                if host.name not in self._hosts:
+                    self._hosts[host.name] = HostTotals(host.name)
+                self._hosts[host.name].add(host, whole=whole)
         if load is not None:
             if counted:
                 self._add_step(snapshot, load)
@@ -138,11 +136,6 @@ class Totals:
         """Whether a snapshot was counted."""
         return self._started is not None
 
-    @property
-    def last_load(self) -> LoadSample | None:
-        """The newest sample of the load."""
-        return self.load.last
-
     def result(self) -> RunResult:
         """What was added up so far."""
         return RunResult(
@@ -151,9 +144,9 @@ class Totals:
             advice=self._main_finding()[0].advice,
             last_load=self.load.last,
             distributions=self.load.distributions,
-            roles=self.settings.roles,
-            settings=tuple(self.settings.all()),
-            series=self.series.as_data(),
+            roles=self._settings.roles,
+            settings=tuple(self._settings.all()),
+            series=self._series.as_data(),
             steps=tuple(self.sweep.results),
             command_line=self.command_line,
         )
@@ -170,7 +163,7 @@ class Totals:
             "duration_s": round(seconds, 6),
             "url": None if self.url is None else url_without_secrets(self.url),
             "load": self.load.as_json(),
-            "hosts": [host.as_json() for host in self.hosts.values()],
+            "hosts": [host.as_json() for host in self._hosts.values()],
             "verdict": self._verdict(),
             "timeline": [
                 {
@@ -181,8 +174,8 @@ class Totals:
                 }
                 for span in self.timeline.spans
             ],
-            "steps": [step for step in steps if step is not None] if len(steps) > 1 else [],
-            "marks": [{"at_s": round(at, 3), "text": text} for at, text in self.marks],
+            "steps": steps if len(steps) > 1 else [],
+            "marks": [{"at_s": round(at, 3), "text": text} for at, text in self._marks],
             **self._knee_and_sizing(),
             "forecast": self._next_limit(),
         }
@@ -206,20 +199,17 @@ class Totals:
 
     def _add_step(self, snapshot: Snapshot, load: LoadSample) -> None:
         if load.step not in self._steps:
-            self._steps[load.step] = StepTotals(self._counted, self._at)
+            self._steps[load.step] = StepTotals(self._counted, self._at, load)
         self._counted = load
         self._steps[load.step].add(snapshot, load)
-
-    @property
-    def _never_began(self) -> bool:
-        """Whether the load failed without a request: a machine that is full then is not full because of it."""
-        last = self.load.last
-        return last is not None and last.state is LoadState.FAILED and not last.requests and not last.failed
 
     def _main_finding(self) -> tuple[Finding, float, float]:
         """The verdict that held longest, when it began and for how long, in seconds."""
         longest = self.timeline.longest()
-        if longest is None or (self._never_began and longest[0].bottleneck not in INVALID):
+        last = self.load.last
+        # Where the load failed without a request, a machine that is full is not full because of it.
+        idle = last is not None and last.state is LoadState.FAILED and not last.requests and not last.failed
+        if longest is None or (idle and longest[0].bottleneck not in INVALID):
             return Finding(NONE, None, 0.0, 0.0, 0.0, (), Message("Nothing was measured.")), 0.0, 0.0
         return longest
 

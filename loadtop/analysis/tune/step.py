@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
 
-from loadtop.analysis.statistic import latency_json
-from loadtop.analysis.targets import TargetMeans, TargetValues, target_values, targets
+from loadtop.analysis.statistic import Json, TargetMeans, TargetValues, latency_json, target_values, targets
 from loadtop.analysis.tune.steady_state import Window, steady_window
 from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import Message
@@ -18,8 +16,6 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.servers.registry import KINDS, WORKERS
 from loadtop.servers.workers import WorkerPool
-
-Json = dict[str, Any]
 
 SWAP_KB_S = 40.0
 """kB/s in and out together from which a step swaps: the threshold of the ``swap`` verdict (atop: 10 pages/s)."""
@@ -230,7 +226,7 @@ def measure(intervals: Sequence[Interval], *, after_swapping: bool = False) -> S
     means = TargetMeans()
     for interval in part:
         means.add(interval.targets)
-    worst, first = means.worst, means.first
+    worst, first = means.worst, next(iter(means.machines), None)
     return StepResult(
         concurrency=part[-1].concurrency,
         at_s=part[-1].at,

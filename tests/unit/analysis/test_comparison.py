@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.compare.comparison import Comparison, compare
-from loadtop.analysis.compare.run import Run
+from loadtop.analysis.comparison import Comparison, Run, compare
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import Totals
 from loadtop.model import LoadState
@@ -97,7 +96,7 @@ def test_margin_decides_what_matters(snapshots: list[Snapshot]) -> None:
 def test_steps_are_compared_with_their_like(snapshots: list[Snapshot]) -> None:
     comparison = compare([_run("a", snapshots, step_s=15), _run("b", snapshots, slower=2, step_s=15)], 10)
     assert comparison.by == "step"
-    assert [table.period.title for table in comparison.tables] == ["c=2", "c=4", "c=8"]
+    assert [table.title for table in comparison.tables] == ["c=2", "c=4", "c=8"]
     assert "requests at c=4: " in text(comparison)
     assert compare([_run("a", snapshots, step_s=15)] * 2, 10, "time").by == "time"
 

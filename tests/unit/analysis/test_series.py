@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.compare.comparison import compare
-from loadtop.analysis.compare.run import Run
+from loadtop.analysis.comparison import Run, compare
 from loadtop.analysis.totals import series
 from loadtop.analysis.totals.series import Series
 from loadtop.analysis.totals.settings import LOAD

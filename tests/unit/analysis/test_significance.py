@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from loadtop.analysis.compare.significance import LEVEL, MOST, holm, needed, p_value, sample, two_sided
+from loadtop.analysis.significance import LEVEL, MOST, holm, needed, p_value, sample, two_sided
 
 
 @pytest.mark.parametrize(

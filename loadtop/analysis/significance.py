@@ -69,12 +69,12 @@ def sample(values: Series, width: int = 1) -> Sample | None:
     return Sample(float(known.mean()), variance, count, count / _inflation(known), width)
 
 
-def p_value(before: Sample, after: Sample, margin: float) -> float | None:
+def p_value(before: Sample | None, after: Sample | None, margin: float) -> float | None:
     """The chance of such a difference, or a greater one, where the means differ by ``margin`` at most.
 
-    ``None`` where a side has too few intervals to say anything.
+    ``None`` where a side was not measured, or has too few intervals to say anything.
     """
-    if min(before.count, after.count) < LEAST:
+    if before is None or after is None or min(before.count, after.count) < LEAST:
         return None
     beyond = abs(after.mean - before.mean) - margin
     if beyond <= 0:

@@ -1,20 +1,21 @@
 """Two or more runs compared: settings first, then every number, period by period."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
 from typing import Annotated, Literal
 
-from loadtop.analysis.compare.run import Run
-from loadtop.analysis.compare.significance import LEVEL, Sample, holm, needed, p_value
-from loadtop.analysis.totals.series import COMPARED, Key
-from loadtop.analysis.totals.settings import LOAD
+import numpy as np
+
+from loadtop.analysis.significance import LEAST, LEVEL, Sample, holm, needed, p_value, sample
+from loadtop.analysis.statistic import Json
+from loadtop.analysis.totals.series import COMPARED, Key, Series
+from loadtop.analysis.totals.settings import LOAD, Setting
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import Translatable
 from loadtop.rates.metrics import LOAD_METRICS, AnyMetric
 from loadtop.servers.registry import HOST_METRICS
-
-DEFAULT_PERCENT = 10.0
-"""Of the first run's mean. Runs of the same thing on one machine, minutes apart, differ by some percent: CPU frequency,
-caches, other work. The number is our own; ``--margin`` changes it."""
 
 WIDER = {"p90": 1.5, "p99": 2.0}
 """How many times the margin of a mean: the rarer what a percentile counts, the more it jumps from run to run."""
@@ -33,12 +34,10 @@ CARRIED = frozenset({"load1", "tcp.time_wait"})
 
 def margin(metric: AnyMetric, mean: float, percent: float) -> float:
     """The least difference that matters, in the metric's unit. Shares are compared in percentage points alone."""
+    floor = OWN_FLOORS.get(metric.name, FLOORS.get(metric.unit, 0.0))
     if metric.name.startswith("pressure."):
         floor = PRESSURE_FLOOR
-    else:
-        floor = OWN_FLOORS.get(metric.name, FLOORS.get(metric.unit, 0.0))
-    share = percent / 100 * WIDER.get(metric.name, 1.0) * abs(mean)
-    return max(floor, share)
+    return max(floor, percent / 100 * WIDER.get(metric.name, 1.0) * abs(mean))
 
 
 Direction = Annotated[
@@ -58,12 +57,79 @@ MAIN = frozenset({"rps", "p50", "failed", "non_2xx"})
 short run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
-    """A stretch that all runs have: a title, and for each run from and to (seconds of load) and its step, if any."""
+Stretch = tuple[float, float, int | None]
+"""From and to in seconds of load, and the step, if any."""
 
-    title: str
-    stretches: tuple[tuple[float, float, int | None], ...]
+
+@dataclass(slots=True)
+class Run:
+    """A run by the name of its recording. ``series`` covers all of it; ``beginning`` the time that other runs have as
+    well, where that is a small part of a long run."""
+
+    path: Path
+    result: RunResult
+    series: Series
+    settings: list[Setting]
+    roles: dict[str, str]
+    beginning: Series | None = None
+
+    @classmethod
+    def of(cls, path: Path, result: RunResult) -> "Run":
+        """The run whose result this is."""
+        return cls(path, result, Series.from_data(result.series), list(result.settings), dict(result.roles))
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def summary(self) -> Json:
+        return self.result.summary
+
+    @property
+    def duration(self) -> float:
+        """Seconds of load."""
+        return self.series.duration
+
+    def sample(self, key: Key, stretch: Stretch) -> Sample | None:
+        """One metric in a stretch of the load; ``None`` where it was not measured."""
+        first, last, step = stretch
+        series = self.series if step is not None or self.beginning is None else self.beginning
+        loaded = np.asarray(series.loaded, dtype=np.bool_)
+        at, steps = np.asarray(series.at)[loaded] - series.began, np.asarray(series.steps)[loaded]
+        wanted = (at > first) & (at <= last)
+        if wanted.size > 2 * LEAST:
+            # Load ran for a part only of the interval in which it began, and of that in which it ended.
+            wanted[0] = False
+            wanted[-1] &= not series.ended
+        if step is not None:
+            # The interval in which a step begins belongs to the step before as well.
+            wanted &= (steps == step) & np.concatenate(([True], steps[1:] == steps[:-1]))
+        return sample(np.asarray(series.of(*key))[loaded][wanted], series.width)
+
+    def limit(self, stretch: Stretch) -> str | None:
+        """The verdict that held longest in a stretch of the load."""
+        first, last, step = stretch
+        if step is not None:
+            order = list(self.series.loads.values()).index(self.series.loads[step])
+            steps = self.summary["steps"]
+            return str(steps[order]["bottleneck"]) if order < len(steps) and steps[order]["bottleneck"] else None
+        held: dict[str, float] = {}
+        began = self.series.began
+        for span in self.summary["timeline"]:
+            seconds = min(span["to_s"] - began, last) - max(span["from_s"] - began, first, 0.0)
+            name = span["bottleneck"] + (f" on {span['host']}" if span["host"] else "")
+            if seconds > 0:
+                held[name] = held.get(name, 0.0) + seconds
+        return max(held, key=lambda name: held[name]) if held else None
+
+    def rename(self, names: dict[str, str]) -> None:
+        """Give machines other names, so that those of several runs match."""
+        for series in (self.series, self.beginning):
+            if series is not None:
+                series.rename(names)
+        self.settings = [replace(each, subject=names.get(each.subject, each.subject)) for each in self.settings]
+        self.roles = {names.get(host, host): role for host, role in self.roles.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +157,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All numbers of one period; ``limits`` are the verdicts that held longest in it, ``None`` without any."""
+    """All numbers of one period, which has a stretch in each run; ``limits`` are the verdicts that held longest in it,
+    ``None`` without any."""
 
-    period: Period
+    title: str
+    stretches: tuple[Stretch, ...]
     rows: tuple[Row, ...]
     limits: tuple[str | None, ...]
 
@@ -143,14 +211,13 @@ def compare(runs: Sequence[Run], percent: float, by: By | None = None) -> Compar
     """
     _align_machines(runs)
     chosen = alignment(runs, by)
-    periods = list(_steps(runs) if chosen == "step" else _times(runs))
-    if not periods:
+    tables = tuple(_table(runs, *period, percent) for period in (_steps(runs) if chosen == "step" else _times(runs)))
+    if not tables:
         raise ValueError(
             "these runs have no step in common: compare them with --by time"
             if chosen == "step"
             else f"{next((run.path for run in runs if not run.duration), 'one of these runs')}: no interval with load"
         )
-    tables = tuple(_table(runs, period, percent) for period in periods)
     return Comparison(tuple(runs), chosen, percent, tuple(_differing(runs)), tables)
 
 
@@ -179,74 +246,59 @@ def _common_steps(runs: Sequence[Run]) -> list[str]:
     return [load for load in first if all(load in other for other in others)]
 
 
-def _steps(runs: Sequence[Run]) -> Iterator[Period]:
+def _steps(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[Stretch, ...]]]:
     """The same load in all runs, in the order of the first."""
     for load in _common_steps(runs):
         numbers = [next(step for step, known in run.series.loads.items() if known == load) for run in runs]
-        yield Period(load, tuple((-1.0, float("inf"), number) for number in numbers))
+        yield load, tuple((-1.0, inf, number) for number in numbers)
 
 
-def _times(runs: Sequence[Run]) -> Iterator[Period]:
+def _times(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[Stretch, ...]]]:
     """The time that all have since their load began: as a whole, then in parts."""
     end = common(runs)
     if end <= 0:
         return
-    yield Period(f"0 to {end:.0f} s", tuple((-1.0, end, None) for _ in runs))
+    yield f"0 to {end:.0f} s", ((-1.0, end, None),) * len(runs)
     count = min(WINDOWS, int(end // SHORTEST_S))
     for i in range(count if count > 1 else 0):
         start, stop = end * i / count, end * (i + 1) / count
-        yield Period(f"{start:.0f} to {stop:.0f} s", tuple((start if i else -1.0, stop, None) for _ in runs))
+        yield f"{start:.0f} to {stop:.0f} s", ((start if i else -1.0, stop, None),) * len(runs)
 
 
-def _table(runs: Sequence[Run], period: Period, percent: float) -> Table:
+def _table(runs: Sequence[Run], title: str, stretches: tuple[Stretch, ...], percent: float) -> Table:
     found: list[tuple[str, AnyMetric, tuple[Sample | None, ...], float]] = []
-    for (of, name), metric in _metrics(runs):
-        pairs = zip(runs, period.stretches, strict=True)
-        samples = tuple(run.sample((of, name), *stretch) for run, stretch in pairs)
+    for of, metric in _metrics(runs):
+        samples = tuple(run.sample((of, metric.name), each) for run, each in zip(runs, stretches, strict=True))
         if any(samples):
             least = 0.0 if samples[0] is None else margin(metric, samples[0].mean, percent)
             found.append((of, metric, samples, least))
-    chances = [_p(metric, samples[0], other, least) for _, metric, samples, least in found for other in samples[1:]]
+    chances = [
+        None if metric.name in CARRIED else p_value(samples[0], other, least)
+        for _, metric, samples, least in found
+        for other in samples[1:]
+    ]
     corrected = iter(holm(chances))
     level = LEVEL / max(1, sum(p is not None for p in chances))
-    rows = [
+    rows = tuple(
         Row(
             of,
             metric,
             samples,
-            tuple(
-                _change(metric, samples[0], other, next(corrected), margin=least, level=level) for other in samples[1:]
-            ),
+            tuple(_change(metric, samples[0], other, next(corrected), least, level) for other in samples[1:]),
         )
         for of, metric, samples, least in found
-    ]
-    limits = tuple(_limit(run, stretch) for run, stretch in zip(runs, period.stretches, strict=True))
-    return Table(period, tuple(rows), limits)
+    )
+    return Table(title, stretches, rows, tuple(run.limit(each) for run, each in zip(runs, stretches, strict=True)))
 
 
-def _metrics(runs: Sequence[Run]) -> Iterator[tuple[Key, AnyMetric]]:
-    for metric in LOAD_METRICS:
-        if metric.name in COMPARED:
-            yield (LOAD, metric.name), metric
+def _metrics(runs: Sequence[Run]) -> Iterator[tuple[str, AnyMetric]]:
+    yield from ((LOAD, metric) for metric in LOAD_METRICS if metric.name in COMPARED)
     for host in dict.fromkeys(host for run in runs for host in run.roles):
-        for known in HOST_METRICS:
-            yield (host, known.name), known
-
-
-def _p(metric: AnyMetric, before: Sample | None, after: Sample | None, margin: float) -> float | None:
-    if before is None or after is None or metric.name in CARRIED:
-        return None
-    return p_value(before, after, margin)
+        yield from ((host, metric) for metric in HOST_METRICS)
 
 
 def _change(
-    metric: AnyMetric,
-    before: Sample | None,
-    after: Sample | None,
-    p: float | None,
-    *,
-    margin: float,
-    level: float,
+    metric: AnyMetric, before: Sample | None, after: Sample | None, p: float | None, margin: float, level: float
 ) -> Change:
     """``p`` is corrected; ``level`` is what one alone has to be below to count."""
     if before is None or after is None:
@@ -262,23 +314,6 @@ def _change(
     if metric.better == "neither":
         return Change("higher" if difference > 0 else "lower", difference, percent, p)
     return Change("better" if (difference > 0) == (metric.better == "higher") else "worse", difference, percent, p)
-
-
-def _limit(run: Run, stretch: tuple[float, float, int | None]) -> str | None:
-    first, last, step = stretch
-    if step is not None:
-        load = run.series.loads[step]
-        order = list(run.series.loads.values()).index(load)
-        steps = run.summary["steps"]
-        return str(steps[order]["bottleneck"]) if order < len(steps) and steps[order]["bottleneck"] else None
-    held: dict[str, float] = {}
-    began = run.series.began
-    for span in run.summary["timeline"]:
-        seconds = min(span["to_s"] - began, last) - max(span["from_s"] - began, first, 0.0)
-        name = span["bottleneck"] + (f" on {span['host']}" if span["host"] else "")
-        if seconds > 0:
-            held[name] = held.get(name, 0.0) + seconds
-    return max(held, key=lambda name: held[name]) if held else None
 
 
 def _differing(runs: Sequence[Run]) -> Iterator[tuple[str, str, tuple[str | None, ...]]]:
