@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.engines.output import LineSplitter
-from loadtop.engines.tools import TOOLS, reader_of_command, reader_of_line
-from loadtop.engines.tools.reader import ToolReader, milliseconds, number_after
+from loadtop.engines.tools import TOOLS, ToolReader, milliseconds, number_after, reader_of_command, reader_of_line
 from loadtop.model import Failures, LoadSample, ServerSeen, StatedTimes
 
 TEXTS = Path(__file__).parents[2] / "fixtures" / "engines"
