@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from benchmarks.terminal import Terminal
-from loadtop.engines.screen import Screen
+from loadtop.engines.terminal import Screen
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 40.0

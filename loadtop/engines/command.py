@@ -83,21 +83,25 @@ class CommandLoad:
         """Why it could not be run, if it could not."""
         return self._process.problem
 
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
-
     async def start(self) -> None:
         self._started_at = self._counted_at = time.monotonic()
+        outputs: Sequence[Terminal | OutputForwarder]
         try:
             if self.terminal is not None:
-                await self._start_in_terminal(self.terminal)
+                outputs = (self.terminal,)
+                file = self.terminal.open()
+                environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+                environment["TERM"] = "linux"
+                await self._process.start(self.argv, (file, file, file), terminal=True, environment=environment)
             else:
-                await self._start_with_files()
+                out, errors = (OutputForwarder(file, self._read_line) for file in self._files)
+                outputs = (out, errors)
+                await self._process.start(self.argv, (os.dup(0), out.command_end, errors.command_end))
         except OSError as error:
             self._process.problem = verbatim(error.strerror or str(error))
             self._end()
             return
+        self._tasks.append(asyncio.create_task(self._finish(*outputs)))
         if self._process.pid is not None:
             self._tasks.append(asyncio.create_task(self._watch_cpu_time(self._process.pid)))
 
@@ -139,25 +143,6 @@ class CommandLoad:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.terminal is not None:
             self.terminal.close()
-
-    async def _start_in_terminal(self, terminal: Terminal) -> None:
-        file = terminal.open()
-        environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-        environment["TERM"] = "linux"
-        await self._process.start(self.argv, (file, file, file), terminal=True, environment=environment)
-        terminal.hand_over()
-        self._tasks.append(asyncio.create_task(self._finish(terminal)))
-
-    async def _start_with_files(self) -> None:
-        forwarders = [OutputForwarder(file, self._read_line) for file in self._files]
-        stdin = os.dup(0)
-        try:
-            await self._process.start(self.argv, (stdin, forwarders[0].command_end, forwarders[1].command_end))
-        finally:
-            os.close(stdin)
-            for forwarder in forwarders:
-                forwarder.start()
-        self._tasks.append(asyncio.create_task(self._finish(*forwarders)))
 
     async def _finish(self, *outputs: Terminal | OutputForwarder) -> None:
         await self._process.wait()

@@ -19,8 +19,7 @@ class CpuTime:
 
     def __init__(self, *pids: int) -> None:
         self._pids = pids
-        self._index: dict[tuple[int, int], int] = {}
-        self._seconds: list[float] = []
+        self._seconds: dict[tuple[int, int], float] = {}
 
     def read(self) -> tuple[float, ...]:
         """Return the counters; those of threads that have ended keep their value. Blocks for some milliseconds."""
@@ -28,8 +27,12 @@ class CpuTime:
         for process in self._processes():
             with contextlib.suppress(psutil.Error):
                 for thread in process.threads():
-                    others += self._count((process.pid, thread.id), thread.user_time + thread.system_time)
-        return (*self._seconds, others) if others else tuple(self._seconds)
+                    key, seconds = (process.pid, thread.id), thread.user_time + thread.system_time
+                    if key in self._seconds or len(self._seconds) < MAX_THREADS:
+                        self._seconds[key] = max(self._seconds.get(key, 0.0), seconds)
+                    else:
+                        others += seconds
+        return (*self._seconds.values(), others) if others else tuple(self._seconds.values())
 
     async def samples(self) -> AsyncIterator[GeneratorSample]:
         """Yield the counters twice a second, without end."""
@@ -38,17 +41,6 @@ class CpuTime:
                 if seconds := await asyncio.to_thread(self.read):
                     yield GeneratorSample(seconds, None, None, None)
             await asyncio.sleep(INTERVAL_S)
-
-    def _count(self, thread: tuple[int, int], seconds: float) -> float:
-        """Count the seconds of one thread; return those that have no counter of their own."""
-        if thread not in self._index:
-            if len(self._index) >= MAX_THREADS:
-                return seconds
-            self._index[thread] = len(self._seconds)
-            self._seconds.append(0.0)
-        index = self._index[thread]
-        self._seconds[index] = max(self._seconds[index], seconds)
-        return 0.0
 
     def _processes(self) -> list[psutil.Process]:
         found: list[psutil.Process] = []

@@ -6,7 +6,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Sequence
 from pathlib import Path
 
 from loadtop.i18n.message import Message, verbatim
@@ -27,7 +28,7 @@ class GuardedProcess:
         self.exit_code: int | None = None
         self.problem: Message | None = None
         self._end_s = _END_S
-        self._guard: asyncio.subprocess.Process | None = None
+        self._guard: Process | None = None
         self._listening: asyncio.Task[None] | None = None
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
@@ -43,29 +44,29 @@ class GuardedProcess:
         files: tuple[int, int, int],
         *,
         terminal: bool = False,
-        environment: Mapping[str, str] | None = None,
+        environment: dict[str, str] | None = None,
         term_s: float = 1.0,
     ) -> None:
-        """Run ``argv`` with these open files as its input, output and error; they stay open here.
+        """Run ``argv`` with these open files as its input, output and error; they are closed here.
 
         ``terminal``: the files are a terminal that it controls. ``term_s`` is the time between SIGTERM and SIGKILL.
         """
         self._end_s = _END_S + term_s
         request = {
-            "argv": list(argv),
-            "files": list(files),
-            "terminal": terminal,
-            "environment": None if environment is None else dict(environment),
-            "term_s": term_s,
-        }
-        self._guard = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-I", "-S", _GUARD],
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            pass_fds=tuple(set(files)),
-            start_new_session=True,  # Ctrl-C is for loadtop, which decides what happens to the command
-        )
+            "argv": argv, "files": files, "terminal": terminal, "environment": environment, "term_s": term_s
+        }  # fmt: skip
+        try:
+            self._guard = await asyncio.create_subprocess_exec(
+                *[sys.executable, "-I", "-S", _GUARD],
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                pass_fds=tuple(set(files)),
+                start_new_session=True,  # Ctrl-C is for loadtop, which decides what happens to the command
+            )
+        finally:
+            for file in set(files):
+                os.close(file)
         self._write(json.dumps(request))
         self._listening = asyncio.create_task(self._listen(self._guard), name=f"guard of {argv[0]}")
         await self._started.wait()
@@ -101,7 +102,7 @@ class GuardedProcess:
             with contextlib.suppress(OSError, RuntimeError):
                 guard.stdin.write(line.encode() + b"\n")
 
-    async def _listen(self, guard: asyncio.subprocess.Process) -> None:
+    async def _listen(self, guard: Process) -> None:
         while guard.stdout is not None and (line := await guard.stdout.readline()):
             event = json.loads(line)
             self.pid = event.get("pid", self.pid)

@@ -76,12 +76,7 @@ class OutputForwarder(CommandOutput):
         self._to_terminal = os.isatty(out)
         self._loop = asyncio.get_running_loop()
         self._read_end, self.command_end = os.pipe()
-        self._thread = threading.Thread(target=self._run, name=f"output to {out}", daemon=True)
-
-    def start(self) -> None:
-        """Start once the command has :attr:`command_end`; closes our copy of that."""
-        os.close(self.command_end)
-        self._thread.start()
+        threading.Thread(target=self._run, name=f"output to {out}", daemon=True).start()
 
     def _run(self) -> None:
         pending = b""

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.engines.output import LineSplitter
-from loadtop.engines.screen import Screen
+from loadtop.engines.terminal import Screen
 
 PIECES = st.sampled_from(
     [b"\x1b", b"[", b"]", b"?", b">", b"0", b"1", b";", b"9999", b"m", b"H", b"r", b"h", b"l", b"K", b"J", b"S", b"P",
