@@ -21,7 +21,6 @@ from pathlib import Path
 from benchmarks.made_frames import made_frames
 from loadtop.analysis.totals.totals import Totals
 from loadtop.pipeline.snapshot import Pipeline
-from loadtop.recording import container
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
@@ -37,8 +36,7 @@ BESIDE_S = 60
 
 def write(path: Path, seconds: int, hosts: int, rps: int) -> None:
     """Write the recording and print what it cost."""
-    container.create(path, SessionMeta(1.8e9, ("loadtop", "-c", "64"), "http://web1/index.php", "0.1.0", 1.0))
-    writer = Writer(path)
+    writer = Writer(path, SessionMeta(1.8e9, ("loadtop", "-c", "64"), "http://web1/index.php", "0.1.0", 1.0))
     pipeline, totals = Pipeline(), Totals("http://web1/index.php", ("-c", "64"))
     empty = path.stat().st_size
     spent = real = 0.0

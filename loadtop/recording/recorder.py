@@ -12,7 +12,7 @@ from pathlib import Path
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording.container import CreationError, SessionMeta, checksum, connect_writer, create, reason
+from loadtop.recording.container import CreationError, SessionMeta, checksum, create, reason
 
 QUEUE = 120
 """Intervals that may wait for the thread, while the disk does not answer, before the newest are dropped."""
@@ -29,17 +29,17 @@ Row = tuple[object, ...]
 class Writer:
     """Writes each snapshot in a transaction of its own; what could not be written is kept for the next one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, meta: SessionMeta) -> None:
+        """Begin a recording. Raises CreationError."""
         self._path = path
-        self._connection = connect_writer(path)
+        self._connection = create(path, meta)
         self._identity = _identity(path)
         self._number = 0
         self._written = 0
-        self._first = 1
+        self._in_blocks = 0
         self._times: list[float] = []
         self._messages: list[bytes] = []
         self._rows: dict[str, list[Row]] = {}
-        self._blocks: list[tuple[int, int]] = []
         self._shown: Row = ()
         self._load_ended = True
 
@@ -72,8 +72,8 @@ class Writer:
         run = self._connection.execute
         try:
             run("BEGIN IMMEDIATE")
-            for bounds in self._blocks:
-                run("DELETE FROM frame WHERE number BETWEEN ? AND ?", bounds)
+            if "block" in self._rows:
+                run("DELETE FROM frame WHERE number <= ?", (self._in_blocks,))
             for table, rows in self._rows.items():
                 marks = ", ".join("?" * len(rows[0]))
                 self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
@@ -87,7 +87,6 @@ class Writer:
             raise
         self._written = self._number
         self._rows = {}
-        self._blocks = []
 
     def add_result(self, result: RunResult) -> None:
         """Keep what all snapshots add up to, so that reports need not read them again."""
@@ -148,11 +147,10 @@ class Writer:
 
         times = msgspec.msgpack.encode((self._times, list(map(len, self._messages))))
         data = codec.compress(b"".join(self._messages))
-        count = len(self._times)
+        first, count = self._in_blocks + 1, len(self._times)
         self._rows.pop("frame", None)
-        self._add("block", (self._first, count, checksum(self._first, count, times, data=data), times, data))
-        self._blocks.append((self._first, self._number))
-        self._first = self._number + 1
+        self._add("block", (first, count, checksum(first, count, times, data=data), times, data))
+        self._in_blocks = self._number
         self._times, self._messages = [], []
 
 
@@ -174,12 +172,9 @@ class Recorder:
         self._result: Callable[[], RunResult] | None = None
         self._thread: threading.Thread | None = None
         try:
-            create(path, meta)
-            writer = Writer(path)
+            writer = Writer(path, meta)
         except CreationError as error:
             self.problem = str(error)
-        except (OSError, sqlite3.Error) as error:
-            self.problem = f"cannot record to {path}: {reason(error)}"
         else:
             self._began = True
             self._thread = threading.Thread(target=self._run, args=(writer,), name="recorder", daemon=True)

@@ -6,14 +6,12 @@ Only the program that wrote the totals takes them as they are. Any other version
 import json
 import zlib
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import Any, cast
+from pathlib import Path
 
 import loadtop
 from loadtop.analysis.totals.totals import RunResult, Totals
-from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import snapshots
+from loadtop.recording.codec import blanked
 from loadtop.recording.reader import Session
 
 ROOMS = ("model", "rates", "servers", "diagnosis", "pipeline", "analysis")
@@ -36,30 +34,15 @@ def result_of(session: Session) -> RunResult:
 
 def to_json(result: RunResult) -> bytes:
     """The result as JSON, without secrets."""
-    return json.dumps(_without_secrets(result.as_data())).encode()
-
-
-def _without_secrets(data: Any) -> Any:
-    if isinstance(data, str):
-        return url_without_secrets(data)
-    if isinstance(data, dict):
-        return {key: _without_secrets(value) for key, value in cast("dict[str, Any]", data).items()}
-    return list(map(_without_secrets, cast("list[Any]", data))) if isinstance(data, (list, tuple)) else data
+    return json.dumps(blanked(result.as_data())).encode()
 
 
 @cache
 def program() -> str:
     """The version of this program with a checksum of the code that computes totals."""
-    package = files(loadtop)
+    package = Path(loadtop.__file__).parent
     total = 0
     for room in ROOMS:
-        total = _checksum(package.joinpath(room), total)
+        for path in sorted((package / room).rglob("*.py")):
+            total = zlib.crc32(path.read_bytes(), total)
     return f"{loadtop.__version__} {total:08x}"
-
-
-def _checksum(place: Traversable, total: int) -> int:
-    if place.is_dir():
-        for each in sorted(place.iterdir(), key=lambda each: each.name):
-            total = _checksum(each, total)
-        return total
-    return zlib.crc32(place.read_bytes(), total) if place.name.endswith(".py") else total

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.recording import container
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.reader import Session
+from loadtop.recording.recorder import Writer
 
 HOLD = """
 import sqlite3, sys
@@ -35,7 +35,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "loadtop"
     for days in range(1, 5):
         meta = SessionMeta(time.time() - days * DAY, (), f"http://web{days}/", "0.1.0", 1.0)
-        container.create(folder / f"day{days}.loadtop", meta)
+        Writer(folder / f"day{days}.loadtop", meta).close()
     (folder / "notes.loadtop").write_text("no recording at all")
     (folder / "other.db").write_text("nor this")
     return folder

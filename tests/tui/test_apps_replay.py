@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording import container
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
@@ -31,8 +30,7 @@ def snapshots() -> list[Snapshot]:
 @pytest.fixture(scope="module")
 def path(snapshots: list[Snapshot], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("replay") / "swap.loadtop"
-    container.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
-    writer = Writer(path)
+    writer = Writer(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
     for snapshot in snapshots:
         writer.take(snapshot)
         writer.write()

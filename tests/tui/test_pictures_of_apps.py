@@ -13,7 +13,6 @@ from loadtop.analysis.experiment.plan import Cell, Level, Variant
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.analysis.tune.step import Sweep
 from loadtop.i18n import Message
-from loadtop.recording import container
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.library import Recording
 from loadtop.recording.player import SessionPlayer
@@ -89,8 +88,7 @@ async def test_compare(keys: tuple[str, ...], any_appearance: AnyAppearance, pic
 async def test_replay(key: str, any_appearance: AnyAppearance, pictures: Pictures, tmp_path: Path) -> None:
     suffix, appearance = any_appearance
     path = tmp_path / "swap.loadtop"
-    container.create(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
-    writer = Writer(path)
+    writer = Writer(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
     for snapshot in SCENES["swap"]():
         writer.take(snapshot)
         writer.write()

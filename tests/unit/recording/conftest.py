@@ -43,7 +43,6 @@ from loadtop.model.histogram import bounds
 from loadtop.model.server import ServerReading
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
-from loadtop.recording import container
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.recorder import Writer
 from loadtop.servers.apache.record import ApacheStatus
@@ -268,8 +267,7 @@ def record() -> Callable[[Path, Sequence[Snapshot]], None]:
     """A function: make a recording of these moments, each in a transaction of its own."""
 
     def write(path: Path, snapshots: Sequence[Snapshot]) -> None:
-        container.create(path, META)
-        writer = Writer(path)
+        writer = Writer(path, META)
         for snapshot in snapshots:
             writer.take(snapshot)
             writer.write()

@@ -10,7 +10,6 @@ import pytest
 from loadtop.analysis.totals.timeline import Span
 from loadtop.diagnosis.finding import Diagnosis
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording import container
 from loadtop.recording import player as player_file
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.player import SessionPlayer
@@ -70,8 +69,7 @@ async def test_faster_is_faster(snapshots: list[Snapshot], record: Record, tmp_p
 
 async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], meta: SessionMeta, tmp_path: Path) -> None:
     path = tmp_path / "a.loadtop"
-    container.create(path, meta)
-    writer = Writer(path)
+    writer = Writer(path, meta)
     for snapshot in snapshots[:5]:
         writer.take(snapshot)
     writer.write()

@@ -4,7 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from loadtop.i18n import plural
+from loadtop.model import Frame
 from loadtop.model.secrets import BLANK, url_without_secrets, without_secrets
+from loadtop.recording.codec import blanked
 
 MARK = "Hu5h"
 
@@ -101,3 +104,10 @@ def test_the_account_on_a_machine_is_no_secret_but_its_password_is() -> None:
 def test_members_of_a_body_on_the_command_line() -> None:
     body = without_secrets(["curl", "-d", '{"user": "bob", "password": "p\\"w"}'])[2]
     assert body == f'{{"user": "bob", "password": "{BLANK}"}}'
+
+
+def test_a_message_keeps_its_form_of_the_plural() -> None:
+    url = plural(3, "{n} answer of {url}", "{n} answers of {url}", url="http://bob:pw@web1/")
+    assert str(blanked(url)) == f"3 answers of http://{BLANK}@web1/"
+    frame = Frame(1, 0.0, 0.0, None, (), ("calm",))
+    assert blanked(frame) is frame
