@@ -22,14 +22,8 @@ class UsageError(ExitError):
     """The command line is wrong."""
 
 
-class UnreadableError(UsageError):
-    """A file that the command line names cannot be read."""
-
-    code = FILE
-
-
-class FileError(ExitError):
-    """A file cannot be read or written."""
+class FileError(UsageError):
+    """A file that the command line names cannot be read or written."""
 
     code = FILE
 

@@ -14,7 +14,8 @@ from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
 from loadtop.cli.load import Load, safe_words
 from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import write_json, write_page
-from loadtop.cli.recordings import recording_name, start_recorder, tell_recording
+from loadtop.cli.recordings import start_recorder, tell_recording
+from loadtop.generator.target import Target
 from loadtop.i18n import rendered
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Mark
@@ -53,14 +54,17 @@ class LiveTest:
         async with AsyncExitStack() as closing:
             far = await connect_far(options)
             closing.push_async_callback(disconnect, far)
-            recorder = start_recorder(options, self._words, self._title, self.totals.url, self._program)
+            url = self.totals.url
+            name = self._title if url is None else Target.parse(url).host
+            name = name if self._program is None else self._program.name
+            recorder = start_recorder(options, self._words, self._title, url, name)
             if recorder is not None:
                 closing.push_async_callback(asyncio.to_thread, recorder.close, self.totals.result)
                 self._recorder = recorder
                 self.sinks.insert(0, recorder.record)
             marks = MarkPipe(self._title if recorder is None else recorder.path.name)
             closing.callback(marks.close)
-            recording = recording_name(recorder)
+            recording = "" if recorder is None or recorder.problem else str(recorder.path)
 
             async def monitor() -> Monitor:
                 load = await prepare()

@@ -15,43 +15,28 @@ if TYPE_CHECKING:
 
 def print_report(result: RunResult, options: Options, out: TextIO) -> None:
     """Print the report: loadtop's, or ab's if asked for."""
+    from loadtop.reports import ab, text
+
     if options.html_table is not None:
-        from loadtop.reports.ab import ab_table
-
-        text = ab_table(result, *options.html_table)
+        report = ab.ab_table(result, *options.html_table)
     elif options.ab:
-        from loadtop.reports.ab import ab_report
-
-        text = ab_report(result, percentiles=not options.no_percentiles, spread=not options.no_spread)
+        report = ab.ab_report(result, percentiles=not options.no_percentiles, spread=not options.no_spread)
     else:
-        from loadtop.reports.text import report
-
-        text = report(result)
-    print(text, end="", file=out, flush=True)
-
-
-def open_request_logs(options: Options) -> "RequestLogFiles | None":
-    """The files that hold the times of single requests for -g until the load has ended."""
-    if options.gnuplot is None:
-        return None
-    from loadtop.generator.request_log import RequestLogFiles
-
-    return RequestLogFiles()
+        report = text.report(result)
+    print(report, end="", file=out, flush=True)
 
 
 def write_ab_files(result: RunResult, request_logs: "RequestLogFiles | None", options: Options) -> None:
-    if options.percentiles_csv is not None:
-        from loadtop.reports.ab import percentiles_csv
+    from loadtop.reports.ab import percentiles_csv, write_gnuplot
 
+    if options.percentiles_csv is not None:
         write(percentiles_csv(result), options.percentiles_csv, "the percentiles")
     if request_logs is not None and options.gnuplot is not None:
-        from loadtop.reports.ab import write_gnuplot
-
         try:
             with options.gnuplot.open("w") as file:
                 write_gnuplot(request_logs.rows(), file)
         except OSError as error:
-            raise FileError(f"cannot write the times of requests to {options.gnuplot}: {error.strerror}") from None
+            raise _unwritable("the times of requests", options.gnuplot, error) from None
         finally:
             request_logs.close()
 
@@ -75,7 +60,7 @@ def write(text: str, path: Path, what: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise FileError(f"cannot write {what} to {path}: {error.strerror}") from None
+        raise _unwritable(what, path, error) from None
 
 
 def check_writable(options: Options) -> None:
@@ -90,4 +75,8 @@ def check_writable(options: Options) -> None:
             try:
                 Path(file).open("a").close()
             except OSError as error:
-                raise FileError(f"cannot write {what} to {file}: {error.strerror}") from None
+                raise _unwritable(what, file, error) from None
+
+
+def _unwritable(what: str, file: str | Path, error: OSError) -> FileError:
+    return FileError(f"cannot write {what} to {file}: {error.strerror}")

@@ -7,30 +7,28 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadtop.cli.exit_codes import FileError, UsageError
+from loadtop import __version__
+from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options.option import Options
 from loadtop.i18n import plain, tr
 from loadtop.recording.container import NoSessionError, SessionError, SessionMeta
 from loadtop.recording.library import SUFFIX, default_path, directory
 
 if TYPE_CHECKING:
-    from loadtop.engines.command import CommandLoad
     from loadtop.recording.reader import Session
     from loadtop.recording.recorder import Recorder
 
 
 @contextmanager
-def opened(path: Path | None, *, frames: bool = True) -> "Generator[Session]":
-    """The recording. What had to be left out of a damaged one is said at the end; one that cannot be read at all is a
-    :class:`FileError`, and so is one without a readable interval where ``frames`` are wanted."""
-    if path is None:
-        raise UsageError("no recording given: loadtop sessions lists them")
+def opened(path: Path) -> "Generator[Session]":
+    """The recording. What had to be left out of a damaged one is said at the end; one without a readable interval is a
+    :class:`FileError`."""
     from loadtop.recording.reader import Session  # what starting a test need not load
 
     found = find(path)
     try:
         with Session(found) as session:
-            if frames and next(session.frames(), None) is None and session.damage:
+            if next(session.frames(), None) is None and session.damage:
                 raise FileError(f"{session.path} is damaged: no interval of it can be read ({session.damage[0]})")
             yield session
             for damage in session.damage:
@@ -52,43 +50,31 @@ def find(path: Path) -> Path:
     return path
 
 
-def start_recorder(
-    options: Options, words: list[str], title: str, url: str | None, program: "CommandLoad | None" = None
-) -> "Recorder | None":
-    """Begin the recording that was asked for; raises FileError where a named file cannot be written."""
+def start_recorder(options: Options, words: list[str], title: str, url: str | None, name: str) -> "Recorder | None":
+    """Begin the recording that was asked for, by default in a file with that name in it. Raises FileError if a file
+    that the user named cannot be written."""
     if options.no_record:
         return None
-    from loadtop import __version__
-    from loadtop.generator.target import Target
-    from loadtop.model.secrets import without_secrets
     from loadtop.recording.recorder import Recorder
 
     now = time.time()
     meta = SessionMeta(
         started=now,
-        command_line=tuple(without_secrets(words)),
+        command_line=tuple(words),
         url=url or "",
         version=__version__,
         interval_s=options.interval,
         title=title,
     )
-    asked = options.record
-    name = program.name if program is not None else title if url is None else Target.parse(url).host
-    recorder = Recorder(asked or default_path(name, now), meta=meta)
-    if asked is not None and recorder.problem:
+    recorder = Recorder(options.record or default_path(name, now), meta=meta)
+    if options.record is not None and recorder.problem:
         raise FileError(recorder.problem)
     return recorder
 
 
-def recording_name(recorder: "Recorder | None") -> str:
-    """The file that is written; empty where none is or can be."""
-    return "" if recorder is None or recorder.problem else str(recorder.path)
-
-
 def tell_recording(recorder: "Recorder | None") -> None:
     """Say where the recording is, or why there is none, on standard error."""
-    if recorder is None:
-        return
-    for said in (tr("Recorded in {path}", path=recorder.path) if recorder.has_file else "", plain(recorder.problem)):
-        if said:
-            print(said, file=sys.stderr)
+    if recorder is not None and recorder.has_file:
+        print(tr("Recorded in {path}", path=recorder.path), file=sys.stderr)
+    if recorder is not None and recorder.problem:
+        print(plain(recorder.problem), file=sys.stderr)

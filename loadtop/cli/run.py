@@ -13,7 +13,7 @@ from loadtop.cli.live_test import LiveTest
 from loadtop.cli.load import Load, command_load, demo_load, load_maker, safe_words
 from loadtop.cli.options.command_line import checked
 from loadtop.cli.options.option import Options
-from loadtop.cli.outputs import check_writable, open_request_logs, print_report, write_ab_files
+from loadtop.cli.outputs import check_writable, print_report, write_ab_files
 from loadtop.i18n import rendered
 
 if TYPE_CHECKING:
@@ -25,7 +25,11 @@ def main(options: Options) -> int:
     checked(options)
     program = command_load(options) if options.program else None
     check_writable(options)
-    request_logs = open_request_logs(options)
+    request_logs = None
+    if options.gnuplot is not None:  # the times of single requests are in files until the load has ended
+        from loadtop.generator.request_log import RequestLogFiles
+
+        request_logs = RequestLogFiles()
     title, url, prepare = _load(options, program, request_logs)
     test = LiveTest(options, title, url, program=program)
     return asyncio.run(_run(test, prepare, program, request_logs))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 from msgspec import Meta, ValidationError, convert
 
 from loadtop.analysis.experiment.plan import COMMAND_S, READY_S, ExperimentPlan, Level, Variant, line_of
-from loadtop.cli.exit_codes import UnreadableError, UsageError
+from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.generator.plan import PlanError
 from loadtop.generator.target import Target
 
@@ -138,9 +138,7 @@ def read_plan(file: Path) -> ExperimentPlan:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableError(
-            f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
-        ) from None
+        raise FileError(f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from loadtop.cli.exit_codes import UnreadableError, UsageError
+from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options.option import Options
 from loadtop.cli.options.table import DEFAULT_CONCURRENCY, DEFAULT_STEP_S, DEFAULT_TIME_S, options_of
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
@@ -166,9 +166,9 @@ def _read(file: Path) -> bytes:
         with file.open("rb") as source:
             data = source.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise UnreadableError(f"cannot read {file}: {error.strerror}") from None
+        raise FileError(f"cannot read {file}: {error.strerror}") from None
     if len(data) > LARGEST_FILE:
-        raise UnreadableError(f"cannot read {file}: it has no end, or more than {LARGEST_FILE >> 20} MB: give less")
+        raise FileError(f"cannot read {file}: it has no end, or more than {LARGEST_FILE >> 20} MB: give less")
     return data
 
 

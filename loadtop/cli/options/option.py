@@ -21,8 +21,7 @@ class Option:
     ValueError with what the value must be, or UsageError. ``choices`` are the only values. ``commands`` defaults to
     those of the group. ``help_for`` replaces ``help`` for a command that gives the option another meaning. ``refused``
     maps commands and engines that cannot do what the option asks for to advice. ``own_plan`` are the engines for which
-    a user's plan (``--plan``) replaces the option. At most one option of each ``conflict`` set can be given. ``ab``
-    compares it with ab's option, in Markdown.
+    a user's plan (``--plan``) replaces the option. At most one option of each ``conflict`` set can be given.
     """
 
     names: str
@@ -39,7 +38,6 @@ class Option:
     refused: "Mapping[str, Translatable]" = field(default_factory=dict[str, str])
     own_plan: tuple[str, ...] = ()
     conflict: str = ""
-    ab: str = ""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Every option of every command, declared once: parser, ``--help``, checks and the page on ab are made from this."""
+"""Every option of every command, declared once: parser, ``--help`` and checks are made from this."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,18 +39,14 @@ AB_REPORTS = Group(
     ("run", "watch", "demo"),
     Option("--ab", "", "print ab's report instead of loadtop's", commands=("run", "watch", "demo", "report"),
         conflict="report"),
-    Option("-d", "", "--ab without percentiles", dest="no_percentiles", ab="as in ab, with `--ab`"),
-    Option("-S", "", "--ab without medians and deviations", dest="no_spread", ab="as in ab, with `--ab`"),
-    Option("-e --percentiles-csv", "FILE", "write the percentiles as CSV", output_file, ab="as in ab",
-        refused={"watch": TIMES}),
-    Option("-g --gnuplot", "FILE", "write the times of each request", output_file, ab="as in ab",
-        refused={"watch": TIMES,
-            "demo": "leave it out, or give it with a URL", **BUILTIN_ONLY}),
-    Option("-w --html-table", "", "print ab's report as an HTML table", dest="as_html", conflict="report",
-        ab="as in ab, with the figures of loadtop"),
+    Option("-d", "", "--ab without percentiles", dest="no_percentiles"),
+    Option("-S", "", "--ab without medians and deviations", dest="no_spread"),
+    Option("-e --percentiles-csv", "FILE", "write the percentiles as CSV", output_file, refused={"watch": TIMES}),
+    Option("-g --gnuplot", "FILE", "write the times of each request", output_file,
+        refused={"watch": TIMES, "demo": "leave it out, or give it with a URL", **BUILTIN_ONLY}),
+    Option("-w --html-table", "", "print ab's report as an HTML table", dest="as_html", conflict="report"),
     *(
-        Option(f"-{letter}", "TEXT", f"attributes of <{element}>; switches -w on", dest=f"{element}_attributes",
-            ab=f"as in ab: attributes of `<{element}>`; switches `-w` on")
+        Option(f"-{letter}", "TEXT", f"attributes of <{element}>; switches -w on", dest=f"{element}_attributes")
         for letter, element in (("x", "table"), ("y", "tr"), ("z", "td"))
     ),
     refused={"tune": "it has its own report; leave the option out, or see `loadtop report`"},
@@ -74,17 +70,14 @@ GROUPS = (
         "load",
         LOADS,
         Option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
-            refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"},
-            ab="as in ab; without `-n` and `-t` the load runs for 30 s"),
+            refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"}),
         Option("-c --concurrency", "N",
             f"requests in flight at the same time (default {DEFAULT_CONCURRENCY}; 1 with -n or -t)", COUNT,
-            help_for={"tune": f"most connections (default {TUNE_CONNECTIONS})"},
-            ab="as in ab, up to 200 000; may change while the load runs"),
+            help_for={"tune": f"most connections (default {TUNE_CONNECTIONS})"}),
         Option("-t --time", "SECONDS", f"stop after that time (default {DEFAULT_TIME_S:.0f}, unless -n is given)",
             POSITIVE, commands=(*LOADS, "watch"),
             help_for={"tune": f"stop the search after that time (default {TUNE_TOTAL_S:.0f})",
-                "watch": "stop after that time"},
-            ab="the time alone: no cap of 50 000 requests"),
+                "watch": "stop after that time"}),
         Option("--rate", "R", "start R requests/s, however slow the server is (open model)", POSITIVE, own_plan=PLANS,
             refused=TUNE_CHOOSES),
         Option("--steps", "1,2,4", "run one step after another: connections, or requests/s with --rate",
@@ -108,49 +101,32 @@ GROUPS = (
         LOADS,
         Option("--urls", "FILE", "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path,
             dest="url_file", own_plan=PLANS),
-        Option("-k --keepalive", "", "reuse connections", own_plan=PLANS, ab="as in ab, for chunked bodies too"),
-        Option("-m --method", "NAME", "request method", own_plan=PLANS, ab="as in ab"),
-        Option("-i --head", "", "send HEAD instead of GET", own_plan=PLANS, conflict="body", ab="as in ab"),
-        Option("-p --post", "FILE", "POST the contents of a file", Path, own_plan=PLANS, conflict="body",
-            ab="as in ab; `-m` beside it is the method, in any order"),
-        Option("-u --put", "FILE", "PUT the contents of a file", Path, own_plan=PLANS, conflict="body",
-            ab="as in ab; `-m` beside it is the method, in any order"),
-        Option("-T --content-type", "TYPE", "content type of the body (default text/plain)", own_plan=PLANS,
-            ab="as in ab, `text/plain` by default"),
-        Option("-H --header", "LINE", "add a header; repeatable", repeatable=True, own_plan=PLANS,
-            ab="as in ab: after the other headers; `Host`, `User-Agent`, `Accept` and others replace loadtop's own; "
-               "a `Content-Length` that is not the body's, or a `Transfer-Encoding`, is an error"),
-        Option("-C --cookie", "NAME=VALUE", "add a cookie; repeatable", repeatable=True, own_plan=PLANS,
-            ab="every one is sent, not the last alone"),
-        Option("-A --auth", "USER:PASSWORD", "use Basic authentication", own_plan=PLANS, ab="as in ab"),
-        Option("-l --any-length", "", "accept bodies that differ in length", ab="as in ab"),
-        Option("-s --timeout", "SECONDS", "give up a request after that time", POSITIVE, 30.0,
-            ab="for the whole request, not for the next byte"),
-        Option("-r --keep-going", "", "continue when the server stops answering",
-            ab="continues after failed connects too"),
+        Option("-k --keepalive", "", "reuse connections", own_plan=PLANS),
+        Option("-m --method", "NAME", "request method", own_plan=PLANS),
+        Option("-i --head", "", "send HEAD instead of GET", own_plan=PLANS, conflict="body"),
+        Option("-p --post", "FILE", "POST the contents of a file", Path, own_plan=PLANS, conflict="body"),
+        Option("-u --put", "FILE", "PUT the contents of a file", Path, own_plan=PLANS, conflict="body"),
+        Option("-T --content-type", "TYPE", "content type of the body (default text/plain)", own_plan=PLANS),
+        Option("-H --header", "LINE", "add a header; repeatable", repeatable=True, own_plan=PLANS),
+        Option("-C --cookie", "NAME=VALUE", "add a cookie; repeatable", repeatable=True, own_plan=PLANS),
+        Option("-A --auth", "USER:PASSWORD", "use Basic authentication", own_plan=PLANS),
+        Option("-l --any-length", "", "accept bodies that differ in length"),
+        Option("-s --timeout", "SECONDS", "give up a request after that time", POSITIVE, 30.0),
+        Option("-r --keep-going", "", "continue when the server stops answering"),
         Option("-v --verbosity", "LEVEL", "2 prints heads, 3 also the status of each response",
-            values.number(whole=True, least=0), 0, refused=BUILTIN_ONLY,
-            ab="2 heads, 3 statuses too; 4 prints no more than 3: Python's OpenSSL does not report what it does"),
+            values.number(whole=True, least=0), 0, refused=BUILTIN_ONLY),
     ),
     Group(
         "connections and TLS",
         LOADS,
-        Option("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",), refused=BUILTIN_ONLY,
-            ab="as in ab; https goes through a tunnel (CONNECT)"),
-        Option("-P --proxy-auth", "USER:PASSWORD", "use Basic authentication at the proxy",
-            ab="as in ab; to the proxy alone, also where it tunnels"),
-        Option("-b --buffer", "BYTES", "size of the socket buffers", COUNT, refused=BUILTIN_ONLY,
-            ab="as in ab: send and receive buffer"),
-        Option("-B --bind", "ADDRESS", "connect from this local address", refused=BUILTIN_ONLY,
-            ab="as in ab; an address of the other IP version than the target's is an error before anything is sent"),
-        Option("-f --protocol", "PROTOCOL", "TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL", refused=BUILTIN_ONLY,
-            ab="TLS1, TLS1.1, TLS1.2, TLS1.3, ALL; SSL2 and SSL3 are an error: OpenSSL 3 has neither"),
-        Option("-Z --ciphers", "SUITE", "TLS cipher suites", refused=BUILTIN_ONLY,
-            ab="not the suites of TLS 1.3: Python cannot choose among them; an error says so"),
-        Option("-E --certificate", "FILE", "client certificate and key (PEM)", refused=BUILTIN_ONLY,
-            ab="as in ab: certificate chain and key, PEM"),
-        Option("-I --no-sni", "", "do not send the server's name in the TLS handshake", refused=BUILTIN_ONLY,
-            ab="as in ab: no SNI; the certificate's name is not verified then"),
+        Option("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",), refused=BUILTIN_ONLY),
+        Option("-P --proxy-auth", "USER:PASSWORD", "use Basic authentication at the proxy"),
+        Option("-b --buffer", "BYTES", "size of the socket buffers", COUNT, refused=BUILTIN_ONLY),
+        Option("-B --bind", "ADDRESS", "connect from this local address", refused=BUILTIN_ONLY),
+        Option("-f --protocol", "PROTOCOL", "TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL", refused=BUILTIN_ONLY),
+        Option("-Z --ciphers", "SUITE", "TLS cipher suites", refused=BUILTIN_ONLY),
+        Option("-E --certificate", "FILE", "client certificate and key (PEM)", refused=BUILTIN_ONLY),
+        Option("-I --no-sni", "", "do not send the server's name in the TLS handshake", refused=BUILTIN_ONLY),
         Option("--insecure", "", "accept any TLS certificate"),
     ),
     Group(
@@ -187,8 +163,7 @@ GROUPS = (
             commands=(*MEASURES, "replay", "experiment"),
             help_for={"experiment": "print lines of progress instead of the cockpit"}),
         Option("-q --quiet", "", "do not print a line per interval", commands=(*MEASURES, "experiment"),
-            help_for={"experiment": "print the table alone"},
-            ab="no line per interval (ab: none per tenth of the requests)"),
+            help_for={"experiment": "print the table alone"}),
         Option("--text", "", "print the report (default)", commands=("report", "compare"), conflict="report",
             help_for={"compare": "print text, on a terminal too"}),
         Option("--markdown", "", "print the report in Markdown", commands=("report",), conflict="report"),
@@ -237,8 +212,8 @@ GROUPS = (
         Option("--theme", "NAME", "colours: terminal (its own 16), dark, light, safe (for the colour-blind)",
             choices=THEMES),
         Option("--ascii", "", "draw with ASCII only"),
-        Option("-h --help", "", "show this help and exit", ab="as in ab; exit code 0, where ab's `-h` ends with 22"),
-        Option("-V --version", "", "show the version and exit", commands=("run",), ab="as in ab"),
+        Option("-h --help", "", "show this help and exit"),
+        Option("-V --version", "", "show the version and exit", commands=("run",)),
     ),
 )  # fmt: skip
 
@@ -257,14 +232,3 @@ def refusal(word: str, command: str) -> str | None:
                 advice = option.refused.get(command) or group.refused.get(command) or "leave it out"
                 return f"{name} is not for {command}: {advice}"
     return None
-
-
-def ab_table() -> str:
-    """The table "Every option of ab" of ``docs/ab.md``."""
-    rows = [
-        f"| `{option.name}{f' {option.metavar}' if option.metavar else ''}` | {option.ab} |"
-        for group in GROUPS
-        for option in group.options
-        if option.ab
-    ]
-    return "\n".join(["| ab | in loadtop |", "|---|---|", *rows, ""])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.cli.exit_codes import UnreadableError
+from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options import load as load_options
 from loadtop.cli.options.command_line import parse
 from loadtop.generator.connection import Connection
@@ -68,5 +68,5 @@ def test_a_body_that_fills_the_memory_is_refused(tmp_path: Path, monkeypatch: py
     body = tmp_path / "body"
     body.write_bytes(bytes(1 << 20))
     assert parse(["-p", str(body), "http://127.0.0.1:1/"]).plan is not None
-    with pytest.raises(UnreadableError, match="no end, or more than 1 MB"):
+    with pytest.raises(FileError, match="no end, or more than 1 MB"):
         parse(["-p", "/dev/zero", "http://127.0.0.1:1/"])
