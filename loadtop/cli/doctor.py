@@ -95,10 +95,10 @@ def _own_limits() -> tuple[int | None, int | None]:
     """How many open files a process may have here, and how many local ports there are."""
     import resource
 
-    from loadtop.generator.limits import LocalPorts
+    from loadtop.generator.limits import local_ports
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return (None if hard == resource.RLIM_INFINITY else hard), LocalPorts(loopback=False).limit
+    return (None if hard == resource.RLIM_INFINITY else hard), local_ports()
 
 
 def _is_pending(sample: HostSample) -> bool:

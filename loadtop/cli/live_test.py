@@ -15,7 +15,7 @@ from loadtop.cli.load import Load, safe_words
 from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import write_json, write_page
 from loadtop.cli.recordings import start_recorder, tell_recording
-from loadtop.generator.target import Target
+from loadtop.generator.plan import Target
 from loadtop.i18n import rendered
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Mark

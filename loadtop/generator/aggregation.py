@@ -1,17 +1,18 @@
-"""One sample of the whole load from the reports of all workers."""
+"""What worker processes report, and one sample of the whole load from the reports of all."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 from loadtop.generator.limits import QuotaPeriods
-from loadtop.generator.measurements import Counters
 from loadtop.generator.plan import Plan, total
-from loadtop.generator.protocol import Report
-from loadtop.i18n.message import Message
+from loadtop.i18n.message import Message, Text
 from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
 from loadtop.model.histogram import merge
 
+_COUNTERS = ("requests", "non_2xx", "keepalive_requests", "received_bytes", "body_bytes", "sent_bytes")
+"""The counters of a sample, besides those of its failures."""
 _PRECEDENCE = [
     LoadState.FAILED,
     LoadState.STARTING,
@@ -23,189 +24,180 @@ _PRECEDENCE = [
 """If workers are in different states, the whole load is in the first of these."""
 
 
-@dataclass(slots=True)
-class WorkerStatus:
-    """A worker's newest report, and what it measured since the last sample. ``problem``: its process failed."""
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Where a worker stands that gives a part of its load to a new one. ``finishing``: it sends no more requests.
 
-    report: Report | None = None
-    latencies: list[Latencies] = field(default_factory=list[Latencies])
-    loop_delay_s: float = 0.0
-    problem: Message | None = None
+    ``step`` counts from 0; ``requests`` are those given away to it (None: the step has no limit of requests). Times are
+    seconds of the monotonic clock: when counting started, when the step ends and when the warm-up ends, where they do.
+    """
 
-    @property
-    def ended(self) -> bool:
-        return self.problem is not None or (self.report is not None and self.report.state.ended)
+    finishing: bool
+    step: int
+    requests: int | None
+    started: float
+    ends: float | None
+    warmup_ends: float | None
+    concurrency: int
+    rate: float | None
 
-    @property
-    def failed(self) -> bool:
-        return self.problem is not None or (self.report is not None and self.report.state is LoadState.FAILED)
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One worker at one moment, several times a second: a line of JSON on its standard output.
+
+    ``load`` is its part of the load, with the latencies since the last report, and ``generator`` belongs to it; its
+    ``ports_used`` are those of the whole machine in TIME_WAIT. ``waits_after`` is the step after which the worker waits
+    for the others, or 0. ``handover`` answers the command ``hand_over``.
+    ``verbose_text`` (-v) is that since the last report.
+    """
+
+    load: LoadSample
+    generator: GeneratorSample
+    waits_after: int = 0
+    handover: Handover | None = None
+    verbose_text: str = ""
 
 
 class WorkerProgress:
-    """A worker's current status, and its status at the end of each step that no sample has included yet."""
+    """A worker's newest report, and what it measured since the last sample. ``problem``: its process failed."""
 
     def __init__(self) -> None:
-        self.current = WorkerStatus()
-        self._finished: dict[int, WorkerStatus] = {}
+        self.report: Report | None = None
+        self.problem: Message | None = None
+        self._new: list[Report] = []
+        self._taken: list[Report] = []
+
+    @property
+    def ended(self) -> bool:
+        return self.problem is not None or (self.report is not None and self.report.load.state.ended)
+
+    @property
+    def failed(self) -> bool:
+        return self.problem is not None or (self.report is not None and self.report.load.state is LoadState.FAILED)
 
     def add(self, report: Report) -> None:
         """Take a new report. A worker reports at the end of each step, before it begins the next."""
-        current = self.current
-        before = current.report
-        if before is not None and 0 < before.step < report.step:
-            self._finished[before.step] = WorkerStatus(before, current.latencies)
-            current.latencies = []
-        if report.latencies is not None:
-            current.latencies.append(report.latencies)
-        current.loop_delay_s = max(current.loop_delay_s, report.loop_delay_s)
-        current.report = replace(report, latencies=None, verbose_text="")
+        self.report = report
+        self._new.append(report)
 
-    def at_end_of(self, step: int) -> WorkerStatus | None:
-        """Return the status at the end of ``step``, or of the last step before it that the worker had."""
-        return self._finished.get(max((number for number in self._finished if number <= step), default=0))
-
-    def take(self, step: int) -> WorkerStatus | None:
-        """Return the status at the end of ``step`` with all latencies until then, each of them once."""
-        last = self.at_end_of(step)
-        if last is None:
-            return None
-        taken = [self._finished.pop(number) for number in sorted(self._finished) if number <= step]
-        # The report stays, for later steps that the worker skips.
-        self._finished[step] = WorkerStatus(last.report)
-        return WorkerStatus(last.report, [part for status in taken for part in status.latencies], last.loop_delay_s)
+    def take(self, step: int) -> list[Report]:
+        """Return the new reports until the end of ``step``, or the last one again without what it measured."""
+        taken = [report for report in self._new if report.load.step <= step]
+        self._new = [report for report in self._new if report.load.step > step]
+        if taken:
+            last = taken[-1]
+            generator = replace(last.generator, loop_delay_s=0.0)
+            self._taken = [replace(last, load=replace(last.load, latencies=None), generator=generator)]
+        return taken or self._taken
 
 
-class StepSequence:
-    """Chooses what to add up for a sample, so that there is one sample at the very end of each step.
+class Aggregator:
+    """Adds the workers' parts of a load up, so that there is one sample at the very end of each step.
 
     Each worker goes from step to step by itself. A step ends when the last worker has left it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self._step = 1
+        self._latencies: list[Latencies] = []
 
-    def take(self, workers: Sequence[WorkerProgress]) -> tuple[list[WorkerStatus], bool]:
-        """Return each worker's status for the next sample, and whether another sample should be taken at once."""
-        current = [worker.current for worker in workers]
-        last = min((status.report.step for status in current if status.report is not None), default=0)
-        over = all(status.ended for status in current) or any(status.failed for status in current)
-        if last > self._step:
-            ends = [worker.take(self._step) for worker in workers]
+    def sample(
+        self, workers: Sequence[WorkerProgress], problem: Message | None = None, quota: QuotaPeriods | None = None
+    ) -> LoadSample:
+        """Return the next sample of the whole load; ``problem`` keeps it from running."""
+        last = min((worker.report.load.step for worker in workers if worker.report is not None), default=0)
+        over = all(worker.ended for worker in workers) or any(worker.failed for worker in workers)
+        step, more = self._step, False
+        if last > step:
             self._step += 1
-            return [end for end in ends if end is not None], over or last > self._step
-        if not over:
-            return [self._status(worker) for worker in workers], False
-        for worker in workers:
-            report = worker.current.report
-            left = None if report is None else worker.take(report.step)
-            worker.current.latencies[:0] = [] if left is None else left.latencies
-        return current, False
+            more = over or last > self._step
+        elif over:
+            step = len(self._plan.steps)
+        taken = [reports for worker in workers if (reports := worker.take(step))]
+        newest = [reports[-1].load for reports in taken]
+        number = max((each.step for each in newest), default=1) or 1
+        planned = self._plan.steps[number - 1]
+        concurrency = planned.concurrency
+        if newest and concurrency is not None:
+            concurrency = total(each.concurrency for each in newest)
+        message: Text = ""
+        problem = problem or next((worker.problem for worker in workers if worker.problem is not None), None)
+        if problem is not None:
+            state, message = LoadState.FAILED, problem
+        elif any(worker.report is None for worker in workers):
+            state = LoadState.STARTING
+        else:
+            state, message = overall_state(newest)
+        loads = [report.load for reports in taken for report in reports]
+        self._latencies += [each.latencies for each in loads if each.latencies is not None]
+        return LoadSample(
+            at=sum(each.at for each in newest) / len(newest) if newest else time.monotonic(),
+            engine="builtin",
+            state=state,
+            model="closed" if planned.rate is None else "open",
+            elapsed_s=max((each.elapsed_s for each in newest), default=0.0),
+            concurrency=concurrency,
+            rate=None if planned.rate is None else sum(each.rate or 0.0 for each in newest) or planned.rate,
+            step=number,
+            steps=len(self._plan.steps),
+            in_flight=total(each.in_flight for each in newest),
+            connections=total(each.connections for each in newest),
+            # A worker whose warm-up ended first has counted already: its latencies wait for the end of all warm-ups.
+            latencies=None if state is LoadState.WARMUP else self._take_latencies(),
+            generator=_generator(taken, quota) if taken else None,
+            server=next((each.server for each in newest if each.server is not None), None),
+            message=message,
+            target_requests=total(each.requests for each in self._plan.steps),
+            target_s=total(each.duration_s for each in self._plan.steps),
+            keepalive=self._plan.keepalive,
+            with_body=any(target.body is not None for target in self._plan.targets),
+            more=more,
+            **counters(newest),
+        )
 
-    def _status(self, worker: WorkerProgress) -> WorkerStatus:
-        """The current status; for a worker that is ahead, how it left the step, so that counters do not go back."""
-        report = worker.current.report
-        ahead = report is not None and report.step > self._step
-        return (worker.at_end_of(self._step) if ahead else None) or worker.current
-
-
-def aggregate(
-    plan: Plan,
-    workers: Sequence[WorkerStatus],
-    problem: Message | None,
-    *,
-    more: bool = False,
-    quota: QuotaPeriods | None = None,
-) -> LoadSample:
-    """Return the sample of the whole load, and clear the workers' latencies. ``problem`` keeps the load from running;
-    ``more``: another sample follows at once."""
-    reports = [worker.report for worker in workers if worker.report is not None]
-    number = max((report.step for report in reports), default=1) or 1
-    step = plan.steps[min(number, len(plan.steps)) - 1]
-    state, message = overall_state(workers, problem)
-    counters = Counters(*map(sum, zip(*(astuple(report.counters) for report in reports), strict=True)))
-    concurrency = sum(report.concurrency for report in reports)
-    return LoadSample(
-        at=sum(report.at for report in reports) / len(reports) if reports else time.monotonic(),
-        engine="builtin",
-        state=state,
-        model="closed" if step.rate is None else "open",
-        elapsed_s=max((report.elapsed_s for report in reports), default=0.0),
-        concurrency=concurrency if reports and step.concurrency is not None else step.concurrency,
-        rate=None if step.rate is None else sum(report.rate or 0.0 for report in reports) or step.rate,
-        step=number,
-        steps=len(plan.steps),
-        in_flight=sum(report.in_flight for report in reports),
-        connections=sum(report.connections for report in reports),
-        requests=counters.requests,
-        failures=Failures(counters.connect, counters.receive, counters.length, counters.exceptions, counters.timeout),
-        non_2xx=counters.non_2xx,
-        keepalive_requests=counters.keepalive,
-        received_bytes=counters.received,
-        body_bytes=counters.body,
-        sent_bytes=counters.sent,
-        # A worker whose warm-up ended first has counted already: its latencies wait until the warm-up of all is over.
-        latencies=None if state is LoadState.WARMUP else _take_latencies(workers),
-        generator=_generator(workers, reports, counters, quota),
-        server=next((report.server for report in reports if report.server is not None), None),
-        message=message or "",
-        target_requests=total(each.requests for each in plan.steps),
-        target_s=total(each.duration_s for each in plan.steps),
-        keepalive=plan.keepalive,
-        with_body=any(target.body is not None for target in plan.targets),
-        more=more,
-    )
+    def _take_latencies(self) -> Latencies | None:
+        parts, self._latencies = self._latencies, []
+        if not parts:
+            return None
+        return Latencies(
+            total=merge(part.total for part in parts),
+            connect=merge(part.connect for part in parts),
+            processing=merge(part.processing for part in parts),
+            waiting=merge(part.waiting for part in parts),
+            corrected=merge(part.corrected for part in parts) if any(part.corrected for part in parts) else None,
+        )
 
 
-def overall_state(workers: Sequence[WorkerStatus], problem: Message | None) -> tuple[LoadState, Message | None]:
+def overall_state(loads: Sequence[LoadSample]) -> tuple[LoadState, Text]:
     """Return the state of all workers together, and what is wrong."""
-    reports = [worker.report for worker in workers if worker.report is not None]
-    problem = problem or next((worker.problem for worker in workers if worker.problem is not None), None)
-    if problem is not None:
-        return LoadState.FAILED, problem
-    if len(reports) < len(workers):
-        return LoadState.STARTING, None
-    state = min((report.state for report in reports), key=_PRECEDENCE.index)
-    messages = sorted(
-        (report for report in reports if report.message is not None), key=lambda each: each.state != state
-    )
-    return state, messages[0].message if messages else None
+    state = min((each.state for each in loads), key=_PRECEDENCE.index)
+    messages = sorted((each for each in loads if each.message), key=lambda each: each.state != state)
+    return state, messages[0].message if messages else ""
 
 
-def _take_latencies(workers: Sequence[WorkerStatus]) -> Latencies | None:
-    parts = [part for worker in workers for part in worker.latencies]
-    for worker in workers:
-        worker.latencies.clear()
-    if not parts:
-        return None
-    return Latencies(
-        total=merge(part.total for part in parts),
-        connect=merge(part.connect for part in parts),
-        processing=merge(part.processing for part in parts),
-        waiting=merge(part.waiting for part in parts),
-        corrected=merge(part.corrected for part in parts) if any(part.corrected for part in parts) else None,
-    )
+def counters(samples: Sequence[LoadSample]) -> dict[str, Any]:
+    """Return the counters of the samples added up; None for those that one of them lacks."""
+    failures = [astuple(each.failures) for each in samples if each.failures is not None]
+    classes: Iterable[Any] = map(total, zip(*failures, strict=True))
+    return {
+        **{name: total(getattr(each, name) for each in samples) for name in _COUNTERS},
+        "failures": Failures(*classes) if len(failures) == len(samples) else None,
+    }
 
 
-def _generator(
-    workers: Sequence[WorkerStatus], reports: Sequence[Report], counters: Counters, quota: QuotaPeriods | None
-) -> GeneratorSample | None:
-    if not reports:
-        return None
-    # Each worker reports its own connections and all ports of the machine that are in TIME_WAIT.
-    one = reports[0]
-    connections = sum(report.connections for report in reports)
-    delay = max(worker.loop_delay_s for worker in workers)
-    for worker in workers:
-        worker.loop_delay_s = 0.0
+def _generator(taken: Sequence[Sequence[Report]], quota: QuotaPeriods | None) -> GeneratorSample:
+    parts = [reports[-1].generator for reports in taken]
     return GeneratorSample(
-        worker_cpu_s=tuple(report.cpu_s for report in reports),
-        loop_delay_s=delay,
-        late=counters.late,
-        unsent=counters.unsent,
-        ports_used=None if one.ports_used is None else one.ports_used - one.connections + connections,
-        ports_limit=one.ports_limit,
-        files_used=max(report.files_used for report in reports),
-        files_limit=min(report.files_limit for report in reports),
+        worker_cpu_s=tuple(each.worker_cpu_s[0] for each in parts),
+        loop_delay_s=max(report.generator.loop_delay_s or 0.0 for reports in taken for report in reports),
+        late=total(each.late for each in parts),
+        unsent=total(each.unsent for each in parts),
+        ports_used=total([parts[0].ports_used, *(reports[-1].load.connections for reports in taken)]),
+        ports_limit=parts[0].ports_limit,
+        files_used=max(each.files_used or 0 for each in parts),
+        files_limit=min(each.files_limit or 0 for each in parts),
         quota_periods=None if quota is None else quota.all,
         quota_stops=None if quota is None else quota.throttled,
     )

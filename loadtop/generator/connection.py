@@ -7,8 +7,8 @@ from time import perf_counter_ns
 from typing import Protocol, cast
 
 from loadtop.generator.exchange import NO_HEAD, Exchange, Head, InvalidResponseError, ResponseParser
-from loadtop.generator.measurements import FailureKind, Measurements
-from loadtop.generator.target import Origin
+from loadtop.generator.plan import Origin
+from loadtop.generator.results import FailureKind, Results
 from loadtop.i18n.message import Message
 
 DISCONNECTED = 0
@@ -63,41 +63,21 @@ class RequestSource(Protocol):
         ...
 
 
-class ConnectionListener(Protocol):
-    """Is notified of what happens to requests and connections."""
-
-    notify_connected: bool
-    """Whether :meth:`connected` is to be called."""
-
-    @property
-    def measurements(self) -> Measurements: ...
-
-    def connected(self, connection: "Connection") -> None: ...
-
-    def responded(
-        self, connection: "Connection", head: Head, parser: ResponseParser | None, *, extra: bool
-    ) -> None: ...
-
-    def failed(self, connection: "Connection", kind: FailureKind, reason: Message) -> None: ...
-
-    def closed(self, connection: "Connection", *, retry: bool) -> None:
-        """The transport is closed; with ``retry`` the same request needs a new one."""
-        ...
-
-
 @dataclass(slots=True, eq=False)
 class Connection(asyncio.Protocol):
     """A slot for one connection at a time; it outlives its transports. Times are nanoseconds of ``perf_counter_ns``.
 
     ``started``: when the request began; a new connection counts as part of it. ``intended``: when the open model wanted
     it to begin (0 in the closed model). ``connect_time``: how long connecting took (0 on a reused connection).
-    ``surplus``: close the connection after its response.
-    ``reusable_transport`` is what the connector keeps from one transport to the next.
+    ``surplus``: close the connection after its response. ``closed`` is called when the transport is closed, with
+    whether the same request needs a new one. ``reusable_transport`` is what the connector keeps from one transport to
+    the next.
     """
 
     source: RequestSource
-    listener: ConnectionListener
+    results: Results
     exchange: Exchange
+    closed: "Callable[[Connection, bool], None]"
     keepalive: bool = field(kw_only=True)
     origin: Origin = field(init=False)
     transport: Transport | None = None
@@ -120,8 +100,8 @@ class Connection(asyncio.Protocol):
 
     def __post_init__(self) -> None:
         self.origin = self.exchange.origin
-        self._record = self.listener.measurements.totals.append
-        self._record_parts = self.listener.measurements.parts.append
+        self._record = self.results.totals.append
+        self._record_parts = self.results.parts.append
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast("asyncio.Transport", transport)
@@ -142,8 +122,8 @@ class Connection(asyncio.Protocol):
         self.connect_time = at - self.connect_started
         self.used = False
         self.parser = None
-        if self.listener.notify_connected:
-            self.listener.connected(self)
+        if self.results.notify_connected:
+            self.results.connected()
 
     def send(self, at: int) -> None:
         self.expect_response(at, fast=self.used and self.source.fast_path and not self.surplus)
@@ -219,7 +199,7 @@ class Connection(asyncio.Protocol):
             parser.feed(data)
         except InvalidResponseError as error:
             reason = Message("the response is not valid HTTP/1.1 ({reason})", reason=error.message)
-            self.listener.failed(self, "exceptions", reason)
+            self.fail("exceptions", reason)
             self.abort()
             return
         if parser.complete:
@@ -245,13 +225,13 @@ class Connection(asyncio.Protocol):
             self._record_parts(at - self.started)
             self._record_parts(self.connect_time)
             self._record_parts(self.first_byte - self.sent)
-        measurements = self.listener.measurements
+        results = self.results
         if self.intended:
-            measurements.corrected.append(at - self.intended)
-        request_log = measurements.request_log
-        if request_log is not None:
-            request_log.add(self.started, at - self.started, self.connect_time, self.first_byte - self.sent)
-        self.listener.responded(self, head, parser, extra=extra)
+            results.corrected.append(at - self.intended)
+        if results.request_log is not None:
+            results.request_log.add(self.started, at - self.started, self.connect_time, self.first_byte - self.sent)
+        results.responded(self.exchange, self.transport, head, parser, extra=extra)
+        self.source.allow_fast_path()
         self.used = True
         self.connect_time = 0
         if extra:
@@ -263,6 +243,11 @@ class Connection(asyncio.Protocol):
             self.sent = at
             if head.persistent and self.transport is not None:
                 self.transport.close()
+
+    def fail(self, kind: FailureKind, reason: Message) -> None:
+        """Count the request as failed."""
+        self.source.fast_path = False
+        self.results.failed(self.exchange, kind, reason)
 
     def abort(self) -> None:
         """Give the transport up; ``connection_lost`` follows."""
@@ -279,7 +264,7 @@ class Connection(asyncio.Protocol):
             self.state = DISCONNECTED
         elif state == SWITCHING or (state in (FAST, WAITING) and self.used):
             # A server may close a kept connection at any time (RFC 9112 section 9.3.1): that is not a failure.
-            self.listener.closed(self, retry=True)
+            self.closed(self, True)
             return
         elif state in BUSY:
             reason = None if exc is None else Message(" ({reason})", reason=str(exc))
@@ -287,5 +272,5 @@ class Connection(asyncio.Protocol):
                 message = Message("the server closed the connection without an answer{reason}", reason=reason)
             else:
                 message = Message("the server closed the connection in the middle of a response{reason}", reason=reason)
-            self.listener.failed(self, "receive", message)
-        self.listener.closed(self, retry=False)
+            self.fail("receive", message)
+        self.closed(self, False)

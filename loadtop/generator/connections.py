@@ -16,8 +16,7 @@ from loadtop.generator.connection import (
 )
 from loadtop.generator.connector import Connector
 from loadtop.generator.errors import connect_error
-from loadtop.generator.exchange import Exchange, Head, ResponseParser
-from loadtop.generator.measurements import FailureKind
+from loadtop.generator.exchange import Exchange
 from loadtop.generator.plan import Plan
 from loadtop.generator.results import Results
 from loadtop.i18n.message import Message
@@ -33,31 +32,20 @@ _SWEEP_SHARE = 20
 
 
 class Connections:
-    """The connection slots. ``idle_reached`` is called when no connection is busy any more, ``gave_up`` when the
-    results say why the load makes no sense, ``first_connected`` after the first successful connect of all."""
+    """The connection slots. ``idle_reached`` is called when no connection is busy any more."""
 
     def __init__(
-        self,
-        plan: Plan,
-        results: Results,
-        loop: asyncio.AbstractEventLoop,
-        idle_reached: Callable[[], None],
-        gave_up: Callable[[Message], None],
-        first_connected: Callable[[], None],
+        self, plan: Plan, results: Results, loop: asyncio.AbstractEventLoop, idle_reached: Callable[[], None]
     ) -> None:
         self.slots: set[Connection] = set()
         self.idle: set[Connection] = set()
         self.limit = 0
         self.closed_down = False
-        self.notify_connected = True
-        self.measurements = results.measurements
+        self.results = results
         self.connector = Connector(plan, loop, self.connect_failed)
         self._plan = plan
-        self._results = results
         self._loop = loop
         self._idle_reached = idle_reached
-        self._gave_up = gave_up
-        self._first_connected = first_connected
         self._source: RequestSource | None = None
         self._first_exchange: Exchange | None = None
 
@@ -98,10 +86,12 @@ class Connections:
         only one connection is tried."""
         if self.idle:
             return self.idle.pop()
-        limit = self.limit if self._results.ever_connected else min(1, self.limit)
+        limit = self.limit if self.results.ever_connected else min(1, self.limit)
         if len(self.slots) >= limit or self._source is None or self._first_exchange is None:
             return None
-        connection = Connection(self._source, self, self._first_exchange, keepalive=self._plan.keepalive)
+        connection = Connection(
+            self._source, self.results, self._first_exchange, self._closed, keepalive=self._plan.keepalive
+        )
         self.slots.add(connection)
         return connection
 
@@ -127,44 +117,26 @@ class Connections:
         if not self.busy:
             self._idle_reached()
 
-    def connected(self, connection: Connection) -> None:  # noqa: ARG002 - part of ConnectionListener
-        first = not self._results.ever_connected
-        self._results.connected()
-        self.notify_connected = False
-        if first:
-            self._loop.call_soon(self._first_connected)
-
-    def responded(self, connection: Connection, head: Head, parser: ResponseParser | None, *, extra: bool) -> None:
-        self._results.responded(connection.exchange, connection.transport, head, parser, extra=extra)
-        connection.source.allow_fast_path()
-
-    def failed(self, connection: Connection, kind: FailureKind, reason: Message) -> None:
-        self._results.failed(connection.exchange, kind, reason)
-        self.notify_connected = True
-        connection.source.fast_path = False
-        if self._results.fatal is not None:
-            self._gave_up(self._results.fatal)
-
     def connect_failed(self, connection: Connection, error: BaseException) -> None:
         connection.state = DISCONNECTED
         origin = connection.exchange.origin
-        if not self._results.ever_connected and not self.closed_down and self.connector.next_address(origin):
+        if not self.results.ever_connected and not self.closed_down and self.connector.next_address(origin):
             self._connect(connection)
             return
         proxy = self._plan.proxy
         via = "" if proxy is None else proxy.origin.address
-        self.failed(connection, "connect", connect_error(error, origin, via, self._plan.bind))
-        self.closed(connection, retry=False)
+        connection.fail("connect", connect_error(error, origin, via, self._plan.bind))
+        self._closed(connection, False)
 
-    def closed(self, connection: Connection, *, retry: bool) -> None:
+    def _closed(self, connection: Connection, retry: bool) -> None:
         if connection not in self.slots or connection in self.idle:
             return
         if retry and not self.closed_down:
             self._connect(connection)
             return
         if retry:
-            self.failed(connection, "receive", Message("the server closed the connection without an answer"))
-        failures = max(self._results.failed_connects, self._results.silent_closes)
+            connection.fail("receive", Message("the server closed the connection without an answer"))
+        failures = max(self.results.failed_connects, self.results.silent_closes)
         if failures and not self.closed_down:
             self.idle.add(connection)
             self._loop.call_later(BACK_OFF_S * min(failures, 20), self._resume, connection)
@@ -195,7 +167,7 @@ class Connections:
                 "no complete response within {timeout} s: is the server stuck? (-s)",
                 timeout=f"{self._plan.timeout_s:g}",
             )
-            self.failed(connection, "timeout", reason)
+            connection.fail("timeout", reason)
             connection.abort()
 
     def overdue(self, at: int, timeout_ns: int) -> tuple[list[Connection], int]:
@@ -216,6 +188,19 @@ class Connections:
                     connection.transport.abort()
         return late, min(earliest + timeout_ns, answered + CLOSING_NS)
 
+    async def give_up_late(self, timeout_s: float) -> None:
+        """Give up requests that take longer than ``timeout_s``, until cancelled."""
+        timeout_ns = round(timeout_s * 1e9)
+        pause = min(timeout_ns, CLOSING_NS)
+        while True:
+            await asyncio.sleep(pause / 1e9)
+            at = perf_counter_ns()
+            late, following = self.overdue(at, timeout_ns)
+            least = max(_TIMEOUT_PRECISION_NS, _SWEEP_SHARE * (perf_counter_ns() - at))
+            for connection in late:
+                self.time_out(connection)
+            pause = max(following - perf_counter_ns(), least)
+
     def close(self) -> None:
         """Close every connection; nothing is counted any more."""
         self.closed_down = True
@@ -223,34 +208,3 @@ class Connections:
             self.connector.cancel(connection)
             self._remove(connection)
         self.connector.close()
-
-
-class RequestTimeouts:
-    """Gives requests up that take longer than ``timeout_s`` seconds."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, connections: Connections, timeout_s: float) -> None:
-        self._loop = loop
-        self._connections = connections
-        self._timeout_ns = round(timeout_s * 1e9)
-        self._stopped = False
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self) -> None:
-        self._sweep_in(min(self._timeout_ns, CLOSING_NS))
-
-    def stop(self) -> None:
-        self._stopped = True
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _sweep(self) -> None:
-        at = perf_counter_ns()
-        late, following = self._connections.overdue(at, self._timeout_ns)
-        pause = max(_TIMEOUT_PRECISION_NS, _SWEEP_SHARE * (perf_counter_ns() - at))
-        for connection in late:
-            self._connections.time_out(connection)
-        self._sweep_in(max(following - perf_counter_ns(), pause))
-
-    def _sweep_in(self, nanoseconds: int) -> None:
-        if not self._stopped:  # giving up the last request can end the load
-            self._timer = self._loop.call_later(nanoseconds / 1e9, self._sweep)

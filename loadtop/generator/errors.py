@@ -4,7 +4,7 @@ import errno
 import socket
 import ssl
 
-from loadtop.generator.target import Origin
+from loadtop.generator.plan import Origin
 from loadtop.i18n.message import Message, MessageError
 from loadtop.model.load import NO_LOCAL_PORT
 

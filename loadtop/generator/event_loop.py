@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _Ts = TypeVarTuple("_Ts")
 
 READ_BYTES = 1 << 18
-DELAY_PERIOD_S = 0.05
 _MAX_EVENTS = 42
 """Events taken from the kernel at once: as many as Python's own allocator has room for (512 bytes)."""
 _TIMER_FD_MIN_S = 0.005
@@ -213,31 +212,6 @@ class PreciseTimer:
         except BlockingIOError:
             return
         self._callback()
-
-
-class LoopDelay:
-    """Measures how late the event loop runs its timers, every :data:`DELAY_PERIOD_S` seconds."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._longest_s = self._due = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self) -> None:
-        self._due = monotonic() + DELAY_PERIOD_S
-        self._timer = self._loop.call_later(DELAY_PERIOD_S, self._measure)
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def take_s(self) -> float:
-        longest, self._longest_s = self._longest_s, 0.0
-        return longest
-
-    def _measure(self) -> None:
-        self._longest_s = max(self._longest_s, monotonic() - self._due)
-        self.start()
 
 
 def _number(fileobj: "FileDescriptorLike") -> int:

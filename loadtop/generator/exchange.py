@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import httptools
 
-from loadtop.generator.target import Origin, Target
+from loadtop.generator.plan import Origin, Target
 from loadtop.i18n.message import MessageError, verbatim
 
 MAX_HEADS = 1024

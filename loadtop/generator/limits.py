@@ -36,33 +36,28 @@ def too_many_connections(connections: int, file_limit: int) -> Message | None:
     return Message(TOO_MANY_CONNECTIONS, connections=connections, limit=file_limit, needed=needed)
 
 
-class LocalPorts:
-    """Local ports in use and available (``limit``); None where the system does not say.
+def local_ports() -> int | None:
+    """Return how many local ports there are; None where the system does not say.
 
-    Each connection to one address and port needs its own local port, and keeps it for a minute after closing
-    (TIME_WAIT). Which connections in TIME_WAIT lead to the target is not known, so all count: the figure is an upper
-    bound. Over the loopback they do not count: Linux reuses them at once there (``net.ipv4.tcp_tw_reuse`` = 2, the
-    default, see the kernel's ip-sysctl documentation).
+    Each connection to one address and port needs its own, and keeps it for a minute after closing (TIME_WAIT).
     """
+    try:
+        first, last = map(int, _PORT_RANGE.read_text().split())
+    except (OSError, ValueError):
+        return None
+    return last - first + 1
 
-    def __init__(self, *, loopback: bool) -> None:
-        self._loopback = loopback
-        self.limit: int | None = None
-        with contextlib.suppress(OSError, ValueError):
-            first, last = map(int, _PORT_RANGE.read_text().split())
-            self.limit = last - first + 1
 
-    def used(self, connections: int) -> int | None:
-        """Return the ports in use, including this worker's open ``connections``."""
-        if self.limit is None:
-            return None
-        if self._loopback:
-            return connections
-        try:
-            found = re.search(r"^TCP:.* tw (\d+)", _SOCKETS.read_text(), re.MULTILINE)
-        except OSError:
-            return None
-        return None if found is None else connections + int(found[1])
+def ports_in_time_wait() -> int | None:
+    """Return how many connections of this machine are in TIME_WAIT; None where the system does not say.
+
+    Which of them lead to the target is not known, so this is an upper bound of its ports in use.
+    """
+    try:
+        found = re.search(r"^TCP:.* tw (\d+)", _SOCKETS.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return None if found is None else int(found[1])
 
 
 @dataclass(frozen=True, slots=True)

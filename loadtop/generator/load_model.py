@@ -42,6 +42,7 @@ class LoadModel:
         self.connections = connections
         self.left = left
         self.fast_path = False
+        self.rate: float | None = None
         self._mix = mix
 
     def allow_fast_path(self) -> None:
@@ -84,7 +85,7 @@ class ClosedModel(LoadModel):
     def __init__(self, connections: Connections, mix: TargetMix, left: int) -> None:
         super().__init__(connections, mix, left)
         # The fast path does not record single requests, so a request log needs the full path.
-        self._fast_path_possible = mix.only is not None and connections.measurements.request_log is None
+        self._fast_path_possible = mix.only is not None and connections.results.request_log is None
         self.fast_path = self._fast_path_possible
 
     def allow_fast_path(self) -> None:
@@ -124,7 +125,7 @@ class OpenModel(LoadModel):
         self.rate = rate
         self._interval = 1e9 / rate
         self._next = perf_counter_ns() + offset * self._interval
-        self._measurements = connections.measurements
+        self._results = connections.results
         self._caught_up = caught_up
         self._waiting = False
         """Whether arrivals wait for a connection."""
@@ -167,12 +168,12 @@ class OpenModel(LoadModel):
         intended = int(self._next)
         self._next += self._interval
         if at - intended > LATE_NS:
-            self._measurements.counters.late += 1
+            self._results.counters.late += 1
         self._send(connection, perf_counter_ns(), intended)
 
     def stop(self) -> None:
         """Send nothing more; overdue arrivals count as late and unsent."""
         unsent = self.overdue(perf_counter_ns())
-        self._measurements.counters.unsent += unsent
-        self._measurements.counters.late += unsent
+        self._results.counters.unsent += unsent
+        self._results.counters.late += unsent
         super().stop()

@@ -1,25 +1,131 @@
 """The built-in load as the monitor sees it: worker processes in step with each other, and their commands."""
 
 import asyncio
+import contextlib
+import json
+import os
+import pickle
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
 
-from loadtop.generator.aggregation import StepSequence, aggregate, overall_state
+import loadtop
+from loadtop.generator.aggregation import Aggregator, Handover, Report, WorkerProgress, overall_state
 from loadtop.generator.limits import CpuQuota
 from loadtop.generator.plan import Plan, Portion, total
-from loadtop.generator.protocol import Handover, Report
 from loadtop.generator.request_log import RequestLogFiles
 from loadtop.generator.scaling import ScalingPolicy, idle_cores, usable_cores
-from loadtop.generator.worker_process import WorkerProcess
-from loadtop.i18n.message import Message
+from loadtop.i18n.message import Message, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 
 _SCALING_PERIOD_S = 0.25
 """How often to check whether there should be more workers."""
 _HANDOVER_TIMEOUT_S = 5.0
+_STOP_TIMEOUT_S = 1.0
+"""How long a worker may take to stop before it is killed."""
+_MAX_LINE = 1 << 24
+
+
+class WorkerProcess(WorkerProgress):
+    """One worker process. Each report, and its end, set ``changed``. ``print_text`` is called with the text of -v.
+    ``handover`` is its newest answer to ``hand_over``."""
+
+    def __init__(self, number: int, print_text: Callable[[str], None], changed: asyncio.Event) -> None:
+        super().__init__()
+        self.number = number
+        self.handover: Handover | None = None
+        self._print_text = print_text
+        self._changed = changed
+        self._process: asyncio.subprocess.Process | None = None
+        self._last_error = ""
+        self._tasks: list[asyncio.Task[None]] = []
+        self._new_report = asyncio.Event()
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    async def start(self, plan: Plan, workers: int, request_log: int | None) -> None:
+        """Start the process and send it its plan, through a pipe: everyone can read arguments. It inherits the
+        descriptor ``request_log``. Raises OSError."""
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        package = str(Path(loadtop.__file__).parent.parent)
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [package, environment.get("PYTHONPATH", "")]))
+        self._process = process = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-P", "-m", "loadtop.generator.worker"],
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=_MAX_LINE,
+            env=environment,
+            pass_fds=() if request_log is None else (request_log,),
+            # Ctrl-C is for the parent, which decides what happens to the load. No session of its own: Linux shares the
+            # CPUs among sessions (autogroups, see sched(7)), so the load would get another share than ab.
+            process_group=0,
+        )
+        self._write(pickle.dumps((plan, Portion(self.number, workers), request_log)))
+        self._tasks = [asyncio.create_task(self._read_output(process)), asyncio.create_task(self._read_errors(process))]
+
+    async def wait_until(self, condition: "Callable[[WorkerProcess], bool]") -> None:
+        """Return when ``condition`` holds after a report, or when the worker has ended."""
+        while not self.ended and not condition(self):
+            self._new_report.clear()
+            await self._new_report.wait()
+
+    def send(self, command: str, *values: float | None) -> None:
+        """Send a command: the name of a method of :class:`loadtop.generator.runner.LoadRunner`, and its arguments."""
+        self._write(json.dumps([command, *values]).encode() + b"\n")
+
+    def _write(self, data: bytes) -> None:
+        if self._process is not None and self._process.stdin is not None and self._process.returncode is None:
+            with contextlib.suppress(OSError, RuntimeError):  # the process has just ended
+                self._process.stdin.write(data)
+
+    async def close(self) -> None:
+        """Let the process end; kill it after :data:`_STOP_TIMEOUT_S`."""
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), _STOP_TIMEOUT_S)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _read_output(self, process: asyncio.subprocess.Process) -> None:
+        import msgspec
+
+        while process.stdout is not None and (line := await process.stdout.readline()):
+            report = msgspec.json.decode(line, type=Report)
+            self.handover = report.handover or self.handover
+            if report.verbose_text:
+                self._print_text(report.verbose_text)
+            self.add(report)
+            self._notify()
+        if not self.ended:
+            code = await process.wait()
+            await asyncio.sleep(0)
+            self.problem = Message(
+                "a load worker ended unexpectedly (exit code {code}){error}",
+                code=code,
+                error=Message(": {text}", text=verbatim(self._last_error)) if self._last_error else None,
+            )
+        self._notify()
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._new_report.set()
+
+    async def _read_errors(self, process: asyncio.subprocess.Process) -> None:
+        while process.stderr is not None and (line := await process.stderr.readline()):
+            self._last_error = line.decode("utf-8", "replace").strip() or self._last_error
 
 
 class LoadPool:
@@ -42,20 +148,16 @@ class LoadPool:
         self._print_text = print_text
         self._scaling = scaling
         self._changed = asyncio.Event()
-        self._workers = [self._new_worker(number) for number in range(plan.workers)]
-        self._steps = StepSequence()
+        self._workers = [WorkerProcess(number, print_text, self._changed) for number in range(plan.workers)]
+        self._aggregator = Aggregator(plan)
         self._joining: WorkerProcess | None = None
-        self._coordinator: asyncio.Task[None] | None = None
-        self._scaler: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._started = self._handing_over = False
         self._level: Handover | None = None
         """The level of the whole load during a handover."""
         self._pending_commands: list[Command] = []
         self._problem: Message | None = None
         self._quota = CpuQuota()
-
-    def _new_worker(self, number: int) -> WorkerProcess:
-        return WorkerProcess(number, self._print_text, self._changed)
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -71,16 +173,15 @@ class LoadPool:
                 "no load worker can be started ({reason}): is the machine out of processes?", reason=error.strerror
             )
             return
-        self._coordinator = asyncio.create_task(self._coordinate())
+        self._tasks = [asyncio.create_task(self._coordinate())]
         if self._plan.more_workers:
-            policy = self._scaling or ScalingPolicy(usable_cores(), idle_cores)
-            self._scaler = asyncio.create_task(self._scale(policy))
+            self._tasks.append(asyncio.create_task(self._scale()))
 
     async def wait(self) -> None:
         """Return when every worker has ended its load."""
         # Without waiting if they have: the monitor also calls this at its end.
-        if self._coordinator is not None and not self._coordinator.done():
-            await asyncio.wait({self._coordinator})
+        if self._tasks and not self._tasks[0].done():
+            await asyncio.wait(self._tasks[:1])
 
     async def _start(self, worker: WorkerProcess, workers: int) -> None:
         await worker.start(self._plan, workers, None if self._request_logs is None else self._request_logs.add())
@@ -90,42 +191,45 @@ class LoadPool:
         while self._handing_over or not all(worker.ended for worker in self._workers):
             await self._changed.wait()
             self._changed.clear()
-            if self._problem is not None or any(worker.progress.current.failed for worker in self._workers):
-                self._send_all({"stop": True})
+            if self._problem is not None or any(worker.failed for worker in self._workers):
+                self._send_all("stop")
                 return
             reports = self._reports()
             if len(reports) < len(self._workers):
                 continue
             if not self._started:
                 self._started = True
-                self._send_all({"start": True})
+                self._send_all("start")
                 self._run_pending_commands()
             finished = min(report.waits_after for report in reports)
             if finished and not self._handing_over:
-                self._send_all({"step": finished})
+                self._send_all("start_step", finished)
 
-    async def _scale(self, policy: ScalingPolicy) -> None:
+    async def _scale(self) -> None:
         """Add workers, one after the other, while they are needed and there is load to share."""
-        while True:
+        policy = self._scaling or ScalingPolicy(usable_cores(), idle_cores)
+        usable = True
+        while usable:
             await asyncio.sleep(_SCALING_PERIOD_S)
             reports = self._reports()
             if not self._started or any(worker.ended for worker in self._workers):
                 continue
-            divisible = reports[0].rate is not None or sum(report.concurrency for report in reports) > len(reports)
-            usage = [(report.at, report.cpu_s) for report in reports]
-            if policy.wants_worker(usage) and divisible and not await self._add_worker():
-                return
+            connections = sum(report.load.concurrency or 0 for report in reports)
+            divisible = reports[0].load.rate is not None or connections > len(reports)
+            usage = [(report.load.at, report.generator.worker_cpu_s[0]) for report in reports]
+            if policy.wants_worker(usage) and divisible:
+                usable = await self._add_worker()
 
     async def _add_worker(self) -> bool:
         """Start a worker and give it its part of the load. Return whether more workers can be started."""
-        joining = self._joining = self._new_worker(len(self._workers))
+        joining = self._joining = WorkerProcess(len(self._workers), self._print_text, self._changed)
         try:
             await self._start(joining, joining.number + 1)
         except OSError:
             return False
-        await joining.wait_until(lambda _: True)
+        await joining.wait_until(lambda worker: worker.report is not None)
         usable = not joining.ended
-        steps = {report.step - 1 for report in self._reports() if not report.waits_after}
+        steps = {report.load.step - 1 for report in self._reports() if not report.waits_after}
         if usable and len(steps) == 1 and not any(worker.ended for worker in self._workers):
             self._handing_over = True
             try:
@@ -144,21 +248,37 @@ class LoadPool:
 
     async def _hand_over(self, joining: WorkerProcess, step: int) -> None:
         count = joining.number + 1
-        answers = await asyncio.gather(*(worker.hand_over(count, step, 1 / count) for worker in self._workers))
-        handovers = [answer for answer in answers if answer is not None]
-        if not handovers or any(answer.finishing for answer in handovers):
+        for worker in self._workers:
+            worker.handover = None
+            worker.send("hand_over", worker.number, count, step, 1 / count)
+        for worker in self._workers:
+            await worker.wait_until(lambda each: each.handover is not None)
+        handovers = [worker.handover for worker in self._workers if worker.handover is not None]
+        if not handovers or any(each.finishing for each in handovers):
             return
-        level = self._level = _combined(handovers, step)
+        in_step = [each for each in handovers if each.step == step] or handovers
+        self._level = level = replace(
+            in_step[0],
+            step=step,
+            requests=total(each.requests for each in in_step),
+            concurrency=sum(each.concurrency for each in handovers),
+            rate=total(each.rate for each in in_step),
+        )
+        joining.send("join", step, level.requests, level.started, level.ends, level.warmup_ends)
         everyone = [*self._workers, joining]
-        joining.send({"join": asdict(level)})
         for worker in everyone:
             if self._plan.steps[step].concurrency is not None:
-                worker.send({"concurrency": Portion(worker.number, count).of(level.concurrency)})
+                worker.send("set_concurrency", Portion(worker.number, count).of(level.concurrency))
             if level.rate is not None:
-                worker.send({"rate": level.rate / count})
+                worker.send("set_rate", level.rate / count)
         sent_at = time.monotonic()
+
+        def works(worker: WorkerProcess) -> bool:
+            load = None if worker.report is None else worker.report.load
+            return load is not None and load.at > sent_at and load.state is not LoadState.STARTING
+
         for worker in everyone:
-            await worker.wait_until(lambda report: report.at > sent_at and report.state is not LoadState.STARTING)
+            await worker.wait_until(works)
         self._workers.append(joining)
 
     def command(self, command: Command) -> None:
@@ -169,24 +289,24 @@ class LoadPool:
         match command:
             case SetConcurrency(connections):
                 for worker in self._workers:
-                    worker.send({"concurrency": Portion(worker.number, count).of(connections)})
+                    worker.send("set_concurrency", Portion(worker.number, count).of(connections))
             case SetRate(per_second):
-                self._send_all({"rate": per_second / count})
+                self._send_all("set_rate", per_second / count)
             case StopLoad():
-                self._send_all({"stop": True})
+                self._send_all("stop")
             case NextStep():
-                number = max((report.step for report in self._reports()), default=0)
-                statuses = [worker.progress.current for worker in self._workers]
-                running = overall_state(statuses, self._problem)[0] is LoadState.RUNNING
+                loads = [report.load for report in self._reports()]
+                number = max(load.step for load in loads)
+                running = self._problem is None and overall_state(loads)[0] is LoadState.RUNNING
                 if running and number < len(self._plan.steps):
-                    self._send_all({"step": number})  # workers count steps from 0, reports from 1: this is the next one
+                    # Workers count steps from 0, reports from 1: this is the next one.
+                    self._send_all("start_step", number)
             case RestartLoad() | Mark():
                 pass
 
     def take(self) -> LoadSample | None:
         """Return the load now, or at the end of a step. Latencies are those since the last call."""
-        statuses, more = self._steps.take([worker.progress for worker in self._workers])
-        sample = aggregate(self._plan, statuses, self._problem, more=more, quota=self._quota.periods())
+        sample = self._aggregator.sample(self._workers, self._problem, self._quota.periods())
         if self._level is None:
             return sample
         # During a handover the reports are of different moments, while the level of the whole load does not change.
@@ -194,10 +314,9 @@ class LoadPool:
         return replace(sample, concurrency=concurrency, rate=self._level.rate)
 
     async def close(self) -> None:
-        for task in (self._scaler, self._coordinator):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        for task in reversed(self._tasks):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
         joining = [] if self._joining is None or self._joining in self._workers else [self._joining]
         await asyncio.gather(*(worker.close() for worker in [*self._workers, *joining]))
 
@@ -209,18 +328,6 @@ class LoadPool:
         for command in pending:
             self.command(command)
 
-    def _send_all(self, command: dict[str, Any]) -> None:
+    def _send_all(self, command: str, *values: float) -> None:
         for worker in self._workers:
-            worker.send(command)
-
-
-def _combined(handovers: list[Handover], step: int) -> Handover:
-    """Where a new worker starts: in ``step``, with all requests of it that the others gave away."""
-    in_step = [each for each in handovers if each.step == step] or handovers
-    return replace(
-        in_step[0],
-        step=step,
-        requests=total(each.requests for each in in_step),
-        concurrency=sum(each.concurrency for each in handovers),
-        rate=total(each.rate for each in in_step),
-    )
+            worker.send(command, *values)

@@ -2,11 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import astuple, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from loadtop.model import Failures, GeneratorSample, LoadSample, LoadState
+from loadtop.generator.aggregation import counters
+from loadtop.generator.plan import total
+from loadtop.model import GeneratorSample, LoadSample, LoadState
 from loadtop.pipeline.commands import Command, RestartLoad, StopLoad
 
 if TYPE_CHECKING:
@@ -14,7 +17,6 @@ if TYPE_CHECKING:
 
 STOP_TIMEOUT_S = 2.0
 """How long a load may take to stop before the next one starts without its last figures."""
-_COUNTERS = ("requests", "non_2xx", "keepalive_requests", "received_bytes", "body_bytes", "sent_bytes")
 
 
 class RestartableLoad:
@@ -87,41 +89,25 @@ def added(before: LoadSample, sample: LoadSample) -> LoadSample:
     """Return a sample of a run with the counters of the runs ``before`` it; None for what one of them lacks."""
     warm_up = sample.state is LoadState.WARMUP  # its counts are dropped when it ends
     goal = sample.target_requests
-    counters: dict[str, Any] = {
-        name: getattr(before, name) if warm_up else _sum(getattr(before, name), getattr(sample, name))
-        for name in _COUNTERS
-    }
     return replace(
         sample,
         elapsed_s=before.elapsed_s + (0.0 if warm_up else sample.elapsed_s),
         step=before.step + sample.step,
         steps=before.step + sample.steps,
-        failures=before.failures if warm_up else _failures(before.failures, sample.failures),
         generator=_generator(before.generator, sample.generator),
-        target_requests=None if goal is None else _sum(before.requests, goal),
+        target_requests=None if goal is None else total((before.requests, goal)),
         target_s=None if sample.target_s is None else before.elapsed_s + sample.target_s,
-        **counters,
+        **counters([before] if warm_up else [before, sample]),
     )
-
-
-def _sum(before: int | None, now: int | None) -> int | None:
-    return None if before is None or now is None else before + now
-
-
-def _failures(before: Failures | None, now: Failures | None) -> Failures | None:
-    if before is None or now is None:
-        return None
-    classes: Iterable[Any] = map(_sum, astuple(before), astuple(now))
-    return Failures(*classes)
 
 
 def _generator(before: GeneratorSample | None, now: GeneratorSample | None) -> GeneratorSample | None:
     if before is None or now is None:
         return now
-    known = before.worker_cpu_s
+    spent = zip_longest(now.worker_cpu_s, before.worker_cpu_s[: len(now.worker_cpu_s)], fillvalue=0.0)
     return replace(
         now,
-        worker_cpu_s=tuple(s + (known[i] if i < len(known) else 0.0) for i, s in enumerate(now.worker_cpu_s)),
-        late=_sum(before.late, now.late),
-        unsent=_sum(before.unsent, now.unsent),
+        worker_cpu_s=tuple(map(sum, spent)),
+        late=total((before.late, now.late)),
+        unsent=total((before.unsent, now.unsent)),
     )

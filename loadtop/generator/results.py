@@ -1,43 +1,92 @@
-"""The results of a worker's requests: counts them, describes the server, and decides when to give up."""
+"""The results of a worker's requests: counts and times, what is seen of the server, and when to give up."""
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from operator import sub
+from typing import Literal
 
 from loadtop.generator.errors import status_error
 from loadtop.generator.exchange import MAX_HEADS, Exchange, Head, ResponseParser
-from loadtop.generator.measurements import FailureKind, Measurements
 from loadtop.generator.plan import Plan
-from loadtop.generator.request_log import VERBOSE_HEADS, VerboseLog
+from loadtop.generator.request_log import VERBOSE_HEADS, RequestLog, VerboseLog
 from loadtop.generator.tls import tls_seen
 from loadtop.i18n.message import Message
-from loadtop.model import ServerSeen
+from loadtop.model import Latencies, ServerSeen
+from loadtop.model.histogram import EMPTY, distribution, merge
 
+FailureKind = Literal["connect", "receive", "length", "exceptions", "timeout"]
+"""The classes of failed requests, named like the fields of :class:`Counters`."""
 MAX_FAILED_CONNECTS = 10
 """Failed connects in a row after which a server counts as down (ab's limit)."""
 MAX_SILENT_CLOSES = 100
 """Connections in a row, from the first one on, closed without a response, after which this is not an HTTP server."""
 
 
-class Results:
-    """Counts each ended request once. ``fatal`` says why it makes no sense to go on.
+@dataclass(slots=True)
+class Counters:
+    """Counters since the start of the load or the end of the warm-up. Bytes are those on the wire."""
 
-    ``failed_connects`` and ``silent_closes`` count failed connects and connections without a response, in a row.
+    requests: int = 0
+    connect: int = 0
+    receive: int = 0
+    length: int = 0
+    exceptions: int = 0
+    timeout: int = 0
+    non_2xx: int = 0
+    keepalive: int = 0
+    received: int = 0
+    body: int = 0
+    sent: int = 0
+    late: int = 0
+    unsent: int = 0
+
+
+class Results:
+    """Counts each ended request once, and keeps the nanoseconds of every response since the last :meth:`take`.
+
+    A response in one piece on a reused connection has one number in ``totals``: connect is 0, and processing and
+    waiting are the total. Any other has three in a row in ``parts``: total, connect, waiting. ``corrected`` has one
+    per response in the open model. ``request_log`` gets a row for each response.
+
+    ``failed_connects`` and ``silent_closes`` count failed connects and connections without a response, in a row. While
+    ``notify_connected`` is set, connections call :meth:`connected`. ``first_connected`` is called after the first
+    successful connect of all, ``gave_up`` when it makes no sense to go on, with the reason.
     """
 
-    def __init__(self, plan: Plan, exchanges: tuple[Exchange, ...]) -> None:
-        self.measurements = Measurements()
+    def __init__(
+        self,
+        plan: Plan,
+        exchanges: tuple[Exchange, ...],
+        first_connected: Callable[[], object],
+        gave_up: Callable[[Message], object],
+        request_log: RequestLog | None = None,
+    ) -> None:
+        self.counters = Counters()
+        self.totals = array("q")
+        self.parts = array("q")
+        self.corrected = array("q")
+        self.request_log = request_log
         self.server: ServerSeen | None = None
-        self.fatal: Message | None = None
         self.failed_connects = self.silent_closes = 0
         self.ever_connected = False
+        self.notify_connected = True
         self.verbose_log = VerboseLog(plan.verbosity) if plan.verbosity >= VERBOSE_HEADS else None
         self._plan = plan
         self._exchanges = exchanges
+        self._first_connected = first_connected
+        self._gave_up = gave_up
         self._server_from_2xx = False
         self._any_response = False
         self._last_failure: Message | None = None
         self._statuses: set[int] = set()
 
     def connected(self) -> None:
-        self.ever_connected = True
+        self.notify_connected = False
         self.failed_connects = 0
+        if not self.ever_connected:
+            self.ever_connected = True
+            self._first_connected()
 
     def responded(
         self, exchange: Exchange, transport: object, head: Head, parser: ResponseParser | None, *, extra: bool
@@ -78,10 +127,11 @@ class Results:
 
     def failed(self, exchange: Exchange, kind: FailureKind, reason: Message) -> None:
         """Count a request that ended without a whole, valid response."""
-        counters = self.measurements.counters
+        counters = self.counters
         counters.requests += 1
         setattr(counters, kind, getattr(counters, kind) + 1)
         self._last_failure = reason
+        self.notify_connected = True
         if kind == "connect":
             self.failed_connects += 1
         else:
@@ -91,14 +141,16 @@ class Results:
         if self._plan.keep_going:
             return
         if not self.ever_connected:
-            self.fatal = reason
+            self._gave_up(reason)
         elif self.failed_connects >= MAX_FAILED_CONNECTS:
-            self.fatal = Message("the server stopped answering: {reason}", reason=reason)
+            self._gave_up(Message("the server stopped answering: {reason}", reason=reason))
         elif not self._any_response and self.silent_closes >= MAX_SILENT_CLOSES:
-            self.fatal = Message(
-                "{reason}, {times} times and never otherwise: is this an HTTP server?",
-                reason=reason,
-                times=self.silent_closes,
+            self._gave_up(
+                Message(
+                    "{reason}, {times} times and never otherwise: is this an HTTP server?",
+                    reason=reason,
+                    times=self.silent_closes,
+                )
             )
 
     def count_hits(self) -> None:
@@ -110,7 +162,7 @@ class Results:
                     head.hits = 0
 
     def _count(self, exchange: Exchange, head: Head, times: int, *, extra: bool = False) -> None:
-        counters = self.measurements.counters
+        counters = self.counters
         counters.requests += times
         right_length = self._plan.any_length or exchange.expected_body in (None, head.body)
         if extra or not right_length:
@@ -123,14 +175,44 @@ class Results:
         counters.body += times * head.body
         counters.sent += times * exchange.size
 
+    def take(self, *, corrected: bool) -> Latencies | None:
+        """Return the distributions since the last call; None where no request ended since then."""
+        # The arrays stay the same objects: connections hold their append methods.
+        reused = distribution(_take_microseconds(self.totals))
+        parts = _take_microseconds(self.parts)
+        intended = _take_microseconds(self.corrected)
+        if self.request_log is not None:
+            self.request_log.flush()
+        total, connect = parts[::3], parts[1::3]
+        if not reused.count and not total:
+            return None
+        zeros = replace(EMPTY, count=reused.count, buckets=(0,), counts=(reused.count,)) if reused.count else EMPTY
+        return Latencies(
+            total=merge((reused, distribution(total))),
+            connect=merge((zeros, distribution(connect))),
+            processing=merge((reused, distribution(list(map(sub, total, connect))))),
+            waiting=merge((reused, distribution(parts[2::3]))),
+            corrected=distribution(intended) if corrected else None,
+        )
+
     def restart(self) -> None:
+        """Forget everything: the warm-up is over."""
         self.count_hits()
-        self.measurements.restart()
+        self.take(corrected=False)
+        if self.request_log is not None:
+            self.request_log.restart()
+        self.counters = Counters()
 
     @property
     def message(self) -> Message | None:
-        if self.fatal is not None:
-            return self.fatal
+        """What is wrong, if something is."""
         if len(self._statuses) == 1 and not 200 <= (status := min(self._statuses)) < 300:
             return status_error(status)
-        return self._last_failure if self.measurements.counters.requests else None
+        return self._last_failure if self.counters.requests else None
+
+
+def _take_microseconds(times: "array[int]") -> list[int]:
+    """Return the nanoseconds as microseconds and empty the array."""
+    values = [nanoseconds // 1000 for nanoseconds in times]
+    del times[:]
+    return values

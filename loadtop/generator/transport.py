@@ -52,8 +52,8 @@ class SocketTransport:
         self._starts_with = loop.selector.buffer.startswith
         self._connection = connection
         self._failed = failed
-        self._record = connection.listener.measurements.totals.append
-        self._record_parts = connection.listener.measurements.parts.append
+        self._record = connection.results.totals.append
+        self._record_parts = connection.results.parts.append
         self._sock: _socket.socket | None = None
         self._number = -1
         self._phase = _UNCONNECTED

@@ -1,11 +1,8 @@
 """A process that makes load: ``python -m loadtop.generator.worker``, started by :mod:`loadtop.generator.pool`.
 
-Standard input: one line of JSON ``{"plan": "...", "bodies": [], "worker": 0, "workers": 1, "request_log": null}`` (the
-plan's JSON, the lengths of its bodies in bytes, a descriptor for :class:`RequestLog`), then the bodies one after the
-other, then commands, a line each: ``{"start": true}`` or ``{"join": HANDOVER}`` (after the first report),
-``{"hand_over": {"worker", "workers", "step", "fraction"}}`` (answered with a :class:`Handover`),
-``{"concurrency": n}``, ``{"rate": r}``, ``{"step": n}`` (from 0), ``{"stop": true}``. When standard input ends, the
-process exits at once. Standard output: lines of :class:`loadtop.generator.protocol.Output`.
+Standard input: pickled, the plan, the worker's :class:`Portion` of it and a descriptor for :class:`RequestLog` or None;
+then commands, each a line of JSON with the name of a method of :class:`LoadRunner` and its arguments: ``["stop"]``.
+When standard input ends, the process exits at once. Standard output: lines of JSON, each a :class:`Report`.
 """
 
 import asyncio
@@ -13,16 +10,14 @@ import contextlib
 import gc
 import json
 import os
+import pickle
 import select
 import signal
-import sys
-from typing import Any, cast
 
 import msgspec
 
 from loadtop.generator.event_loop import EpollLoop
-from loadtop.generator.plan import Plan, PlanError, Portion
-from loadtop.generator.protocol import Handover, Output
+from loadtop.generator.plan import Plan, Portion
 from loadtop.generator.request_log import RequestLog
 from loadtop.generator.runner import LoadRunner
 
@@ -30,127 +25,78 @@ REPORT_PERIOD_S = 0.2
 _LAST_REPORT_TIMEOUT_S = 2.0
 
 
-class Worker(asyncio.Protocol):
-    """Reads commands from standard input and writes reports to standard output."""
+class Commands(asyncio.Protocol):
+    """Executes the commands of standard input."""
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, output: asyncio.StreamWriter, plan: Plan, start: dict[str, Any]
-    ) -> None:
-        self._loop = loop
-        self._output = output
-        self._pending = bytearray()
-        request_log = None if start["request_log"] is None else RequestLog(start["request_log"])
-        portion = Portion(start["worker"], start["workers"])
-        self._runner = LoadRunner(plan, loop, portion, self._report, request_log)
-        self._reporting: asyncio.Task[None] | None = None
-        self._done = asyncio.Event()
-
-    async def run(self) -> None:
-        """Work until the load has ended and its last report has been read."""
-        if await self._runner.prepare():
-            # The modules and the plan stay: only new objects are collected from now on, and they are few.
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(50_000, 20, 100)
-            self._report()
-        await self._done.wait()
-        self._output.close()
-        with contextlib.suppress(OSError):
-            await asyncio.wait_for(self._output.wait_closed(), _LAST_REPORT_TIMEOUT_S)
+    def __init__(self, runner: LoadRunner) -> None:
+        self._runner = runner
+        self._pending = b""
 
     def data_received(self, data: bytes) -> None:
-        self._pending += data
-        while (end := self._pending.find(b"\n")) >= 0:
-            line = bytes(self._pending[:end])
-            del self._pending[: end + 1]
-            self._execute(cast("dict[str, Any]", json.loads(line)))
+        *lines, self._pending = (self._pending + data).split(b"\n")
+        for line in lines:
+            command, *values = json.loads(line)
+            getattr(self._runner, command)(*values)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - part of asyncio.Protocol
         """The parent has ended."""
         os._exit(0)
 
-    def _execute(self, command: dict[str, Any]) -> None:
-        runner = self._runner
-        match command:
-            case {"start": True}:
-                runner.start()
-                self._reporting = self._loop.create_task(self._report_periodically())
-            case {"join": handover}:
-                runner.join(Handover(**handover))
-                self._report()
-                self._reporting = self._loop.create_task(self._report_periodically())
-            case {"hand_over": {"worker": worker, "workers": workers, "step": step, "fraction": fraction}}:
-                if not runner.state.ended:
-                    self._write(Output(handover=runner.hand_over(Portion(worker, workers), step, fraction)))
-            case {"concurrency": int(connections)}:
-                runner.set_concurrency(connections)
-            case {"rate": int(rate) | float(rate)}:
-                runner.set_rate(rate)
-            case {"step": int(number)}:
-                runner.start_step(number)
-            case {"stop": True}:
-                runner.stop()
-            case _:
-                raise ValueError(f"no such command: {command}")
 
-    async def _report_periodically(self) -> None:
-        while not self._done.is_set():
-            await asyncio.sleep(REPORT_PERIOD_S)
-            # If the parent reads slowly, the measurements go with a later report.
-            if not self._done.is_set() and not self._output.transport.get_write_buffer_size():
-                self._report()
-
-    def _report(self) -> None:
-        self._write(Output(report=self._runner.report()))
-        if self._runner.state.ended:
-            self._done.set()
-
-    def _write(self, output: Output) -> None:
-        self._output.write(msgspec.json.encode(output) + b"\n")
-
-
-def _read_start() -> tuple[dict[str, Any], list[bytes], bytes]:
-    """Return the first line of standard input, the bodies, and what came after them. Exits where the input ends."""
-    reader = os.fdopen(0, "rb", closefd=False)
-    line = reader.readline()
-    if not line:
-        os._exit(0)
-    start: dict[str, Any] = json.loads(line)
-    bodies = [reader.read(size) for size in start["bodies"]]
-    if [len(body) for body in bodies] != start["bodies"]:
-        os._exit(0)
-    os.set_blocking(0, False)
-    return start, bodies, reader.read() or b""
-
-
-async def _work(plan: Plan, start: dict[str, Any], pending: bytes) -> None:
+async def _work(plan: Plan, portion: Portion, request_log: int | None, commands: bytes) -> None:
+    """Work until the load has ended and its last report has been read. ``commands`` have been read already."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, lambda: os._exit(0))
     transport, protocol = await loop.connect_write_pipe(
         lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(1, "wb", buffering=0)
     )
-    worker = Worker(loop, asyncio.StreamWriter(transport, protocol, None, loop), plan, start)
-    await loop.connect_read_pipe(lambda: worker, os.fdopen(0, "rb", buffering=0))
-    worker.data_received(pending)
-    await worker.run()
+    output = asyncio.StreamWriter(transport, protocol, None, loop)
+    ended = asyncio.Event()
+
+    def report() -> None:
+        output.write(msgspec.json.encode(runner.report()) + b"\n")
+        if runner.state.ended:
+            ended.set()
+
+    log = None if request_log is None else RequestLog(request_log)
+    runner = LoadRunner(plan, loop, portion, report, log)
+    executor = Commands(runner)
+    await loop.connect_read_pipe(lambda: executor, os.fdopen(0, "rb", buffering=0))
+    executor.data_received(commands)
+    if await runner.prepare():
+        # The modules and the plan stay: only new objects are collected from now on, and they are few.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
+        report()
+    while not ended.is_set():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), REPORT_PERIOD_S)
+        # If the parent reads slowly, the measurements go with a later report.
+        if not ended.is_set() and not transport.get_write_buffer_size():
+            report()
+    output.close()
+    with contextlib.suppress(OSError):
+        await asyncio.wait_for(output.wait_closed(), _LAST_REPORT_TIMEOUT_S)
 
 
 def main() -> None:
     """Run one worker. Ctrl-C reaches every process of the terminal; the parent decides what happens then."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    start, bodies, pending = _read_start()
+    reader = os.fdopen(0, "rb", closefd=False)
     try:
-        plan = Plan.from_json(start["plan"], bodies)
-        del bodies
-        if hasattr(select, "epoll") and all(target.scheme == "http" for target in plan.targets):
-            with asyncio.Runner(loop_factory=EpollLoop) as runner:
-                runner.run(_work(plan, start, pending))
-        else:
-            import uvloop
+        plan, portion, request_log = pickle.load(reader)  # noqa: S301 - written by the pool that started this process
+    except (EOFError, pickle.UnpicklingError):  # the parent has ended
+        os._exit(0)
+    os.set_blocking(0, False)
+    work = _work(plan, portion, request_log, reader.read() or b"")
+    if hasattr(select, "epoll") and all(target.scheme == "http" for target in plan.targets):
+        with asyncio.Runner(loop_factory=EpollLoop) as runner:
+            runner.run(work)
+    else:
+        import uvloop
 
-            uvloop.run(_work(plan, start, pending))
-    except PlanError as error:
-        sys.exit(str(error))
+        uvloop.run(work)
 
 
 if __name__ == "__main__":

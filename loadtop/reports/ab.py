@@ -12,8 +12,8 @@ from typing import TextIO
 
 from loadtop import __version__
 from loadtop.analysis.totals.totals import RunResult
+from loadtop.generator.plan import PlanError, Target
 from loadtop.generator.request_log import ROW
-from loadtop.generator.target import PlanError, Target
 from loadtop.i18n import plain
 from loadtop.model import Distribution, Failures, LoadSample, ServerSeen
 from loadtop.model.histogram import mean, median, percentile, sd

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 
 from loadtop.generator.connection import CONNECTING, IDLE, Connection
 from loadtop.generator.exchange import MAX_HEAD, Exchange, Head, ResponseParser
-from loadtop.generator.measurements import FailureKind, Measurements
-from loadtop.generator.plan import Target
-from loadtop.generator.target import request_bytes
+from loadtop.generator.plan import Plan, Step, Target, request_bytes
+from loadtop.generator.results import FailureKind, Results
 from loadtop.i18n import Message
 
 Outcome = list[tuple[str, int, int]]
@@ -51,22 +50,23 @@ class FakeTransport:
     abort = close
 
 
-class Recorder:
-    """Watch and pace of a connection: hears what becomes of its requests, and has none left to send."""
+class Recorder(Results):
+    """Results and request source of a connection: hears what becomes of its requests, and has none left to send."""
 
-    def __init__(self) -> None:
+    def __init__(self, exchange: Exchange) -> None:
+        plan = Plan((exchange.target,), (Step(concurrency=1),))
+        super().__init__(plan, (exchange,), first_connected=lambda: None, gave_up=lambda _: None)
         self.left = 0
         self.fast_path = True
         self.notify_connected = False
-        self.measurements = Measurements()
         self.outcome: Outcome = []
         self.rests = 0
 
-    def connected(self, connection: Connection) -> None:
-        assert connection.transport is not None
-
-    def responded(self, connection: Connection, head: Head, parser: ResponseParser | None, *, extra: bool) -> None:
-        assert connection.exchange.size
+    def responded(
+        self, exchange: Exchange, transport: object, head: Head, parser: ResponseParser | None, *, extra: bool
+    ) -> None:
+        assert exchange.size
+        assert transport is not None or parser is not None
         assert parser is None or len(parser.start) <= 2 * MAX_HEAD
         assert head.body >= 0
         assert head.length >= 0
@@ -76,11 +76,11 @@ class Recorder:
     def allow_fast_path(self) -> None:
         self.fast_path = True
 
-    def failed(self, connection: Connection, kind: FailureKind, reason: Message) -> None:
-        assert str(reason).isprintable() or connection.exchange.size
+    def failed(self, exchange: Exchange, kind: FailureKind, reason: Message) -> None:
+        assert str(reason).isprintable() or exchange.size
         self.outcome.append((kind, 0, 0))
 
-    def closed(self, connection: Connection, *, retry: bool) -> None:
+    def closed(self, connection: Connection, retry: bool) -> None:
         assert connection.transport is None
         if retry and not self.outcome:
             self.outcome.append(("retry", 0, 0))
@@ -115,8 +115,8 @@ def _pieces(data: bytes, sizes: bytes) -> Iterator[bytes]:
 def _feed(pieces: "Iterator[bytes] | list[bytes]", method: str, *, keepalive: bool) -> Outcome:
     target = Target.parse("http://server/", method=method)
     exchange = Exchange(target, request_bytes(target, keepalive=keepalive, user_agent="fuzz"))
-    recorder, transport = Recorder(), FakeTransport()
-    connection = Connection(recorder, recorder, exchange, keepalive=keepalive)
+    recorder, transport = Recorder(exchange), FakeTransport()
+    connection = Connection(recorder, recorder, exchange, recorder.closed, keepalive=keepalive)
     connection.state = CONNECTING
     connection.started = connection.connect_started = 1
     connection.use_transport(transport, 2)
@@ -127,7 +127,7 @@ def _feed(pieces: "Iterator[bytes] | list[bytes]", method: str, *, keepalive: bo
             break
     connection.connection_lost(None)
     assert len(recorder.outcome) <= 1, f"counted twice: {recorder.outcome}"
-    assert len(recorder.measurements.totals) + len(recorder.measurements.parts) // 3 <= 1
+    assert len(recorder.totals) + len(recorder.parts) // 3 <= 1
     return recorder.outcome
 
 

@@ -133,10 +133,10 @@ async def test_a_worker_that_dies_is_a_failed_load() -> None:
 
 async def test_a_worker_that_cannot_begin_says_why() -> None:
     what = plan("http://127.0.0.1:1/", seconds=60)
-    object.__setattr__(what, "timeout_s", -1.0)
+    object.__setattr__(what, "targets", ())
     run = await run_load(what)
     assert run.last.state is LoadState.FAILED
-    assert "-s -1 is not possible" in str(run.last.message)
+    assert "ended unexpectedly (exit code 1): IndexError: tuple index out of range" in str(run.last.message)
 
 
 PARENT = """

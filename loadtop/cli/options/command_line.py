@@ -9,7 +9,7 @@ from loadtop.cli.options.option import Options
 from loadtop.cli.options.parser import read
 from loadtop.cli.options.table import AB_REPORTS, TUNE_CONNECTIONS, TUNE_STEP_S, TUNE_TOTAL_S, options_of
 from loadtop.cli.options.values import HERE
-from loadtop.generator.target import PlanError
+from loadtop.generator.plan import PlanError
 from loadtop.i18n import Message, Translatable
 from loadtop.servers.kind import AnyKind
 from loadtop.servers.registry import KINDS

@@ -12,8 +12,7 @@ from msgspec import Meta, ValidationError, convert
 
 from loadtop.analysis.experiment.plan import COMMAND_S, READY_S, ExperimentPlan, Level, Variant, line_of
 from loadtop.cli.exit_codes import FileError, UsageError
-from loadtop.generator.plan import PlanError
-from loadtop.generator.target import Target
+from loadtop.generator.plan import PlanError, Target
 
 TOP = (
     "title", "options", "time", "requests", "warmup", "repeats", "shuffle", "seed", "concurrencies", "rates", "finish",

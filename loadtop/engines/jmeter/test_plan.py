@@ -3,8 +3,7 @@
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from loadtop.engines.jmeter.settings import runs_in_turn, samplers, threads_of
-from loadtop.generator.plan import Plan, Step
-from loadtop.generator.target import Target
+from loadtop.generator.plan import Plan, Step, Target
 
 
 def jmx(plan: Plan) -> str:

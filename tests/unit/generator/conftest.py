@@ -7,9 +7,8 @@ import pytest
 
 from loadtop.generator.connection import CONNECTING, IDLE, Connection
 from loadtop.generator.exchange import Exchange, Head, ResponseParser
-from loadtop.generator.measurements import FailureKind, Measurements
-from loadtop.generator.plan import Target
-from loadtop.generator.target import request_bytes
+from loadtop.generator.plan import Plan, Step, Target, request_bytes
+from loadtop.generator.results import FailureKind, Results
 from loadtop.i18n import Message
 
 
@@ -31,25 +30,28 @@ class FakeTransport:
         self.aborted = True
 
 
-class Recorder:
-    """Listener and request source of a connection: records what it reports, and sends while ``left`` is above 0."""
+class Recorder(Results):
+    """Results and request source of a connection: records what it reports, and sends while ``left`` is above 0."""
 
-    def __init__(self, left: int = 0, *, fast_path: bool = True) -> None:
+    def __init__(self, exchange: Exchange, left: int = 0, *, fast_path: bool = True) -> None:
+        plan = Plan((exchange.target,), (Step(concurrency=1),))
+        super().__init__(plan, (exchange,), first_connected=lambda: None, gave_up=lambda _: None)
         self.left = left
-        self.fast_path = fast_path
-        self.notify_connected = True
-        self.measurements = Measurements()
+        self.fast_path = self.fast_path_possible = fast_path
         self.responses: list[tuple[int, int, bool]] = []
         self.servers: list[str] = []
         self.failures: list[tuple[FailureKind, str]] = []
         self.retries: list[bool] = []
         self.times_idle = 0
 
-    def connected(self, connection: Connection) -> None:
-        assert connection.transport is not None
+    def connected(self) -> None:
+        """Not counted."""
 
-    def responded(self, connection: Connection, head: Head, parser: ResponseParser | None, *, extra: bool) -> None:
-        assert connection.exchange.size
+    def responded(
+        self, exchange: Exchange, transport: object, head: Head, parser: ResponseParser | None, *, extra: bool
+    ) -> None:
+        assert exchange.size
+        assert parser is not None or transport is not None
         self.responses.append((head.status, head.body, extra))
         if parser is not None:
             self.servers.append(parser.server)
@@ -57,13 +59,13 @@ class Recorder:
             head.hits += 1
 
     def allow_fast_path(self) -> None:
-        self.fast_path = True
+        self.fast_path = self.fast_path_possible
 
-    def failed(self, connection: Connection, kind: FailureKind, reason: Message) -> None:
-        assert connection.exchange.size
+    def failed(self, exchange: Exchange, kind: FailureKind, reason: Message) -> None:
+        assert exchange.size
         self.failures.append((kind, str(reason)))
 
-    def closed(self, connection: Connection, *, retry: bool) -> None:
+    def closed(self, connection: Connection, retry: bool) -> None:
         assert connection.transport is None
         self.retries.append(retry)
 
@@ -81,10 +83,12 @@ class RecordedConnection:
     """A connection over a fake transport, with its first request sent."""
 
     def __init__(self, *, method: str = "GET", keepalive: bool = True, left: int = 0, fast_path: bool = True) -> None:
-        self.recorder = Recorder(left, fast_path=fast_path)
         target = Target.parse("http://server/", method=method)
         self.exchange = Exchange(target, request_bytes(target, keepalive=keepalive, user_agent="test"))
-        self.connection = Connection(self.recorder, self.recorder, self.exchange, keepalive=keepalive)
+        self.recorder = Recorder(self.exchange, left, fast_path=fast_path)
+        self.connection = Connection(
+            self.recorder, self.recorder, self.exchange, self.recorder.closed, keepalive=keepalive
+        )
         self.transport = FakeTransport()
         self.open()
 

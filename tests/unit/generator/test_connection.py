@@ -65,12 +65,7 @@ def test_is_understood_again_and_again(make: Make, name: str, size: int) -> None
         made.feed(data, size)
         if made.connection.state == CLOSING:
             made.open()
-    assert (
-        len(made.recorder.responses)
-        + len(made.recorder.measurements.totals)
-        + len(made.recorder.measurements.parts) // 3
-        >= 4
-    )
+    assert len(made.recorder.responses) + len(made.recorder.totals) + len(made.recorder.parts) // 3 >= 4
     assert set(made.recorder.responses) == {expected}
     assert not made.recorder.failures
 
@@ -93,8 +88,8 @@ def test_a_known_response_takes_the_short_way(make: Make) -> None:
     assert len(made.recorder.responses) == 1
     assert made.hits == 4
     assert made.connection.state == FAST
-    assert len(made.recorder.measurements.totals) == 4
-    assert len(made.recorder.measurements.parts) == 3
+    assert len(made.recorder.totals) == 4
+    assert len(made.recorder.parts) == 3
     assert made.recorder.left == 5
     assert made.transport.written == [made.exchange.request] * 6
 
@@ -192,7 +187,7 @@ def test_a_head_request_ends_with_the_head(make: Make, size: int, status: bytes)
     made = make(method="HEAD", left=2)
     for _ in range(3):
         made.feed(answer, size)
-    assert len(made.recorder.measurements.totals) + len(made.recorder.measurements.parts) // 3 == 3
+    assert len(made.recorder.totals) + len(made.recorder.parts) // 3 == 3
     assert made.recorder.times_idle == 1
 
 
@@ -297,7 +292,7 @@ def test_without_keepalive_every_response_ends_its_connection(make: Make) -> Non
 def test_times_are_in_order(make: Make) -> None:
     made = make()
     made.feed(PLAIN, 7)
-    total, connect, waiting = made.recorder.measurements.parts
+    total, connect, waiting = made.recorder.parts
     assert 0 <= connect <= total
     assert 0 <= waiting <= total - connect
 

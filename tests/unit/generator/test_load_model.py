@@ -8,7 +8,7 @@ import pytest
 
 from loadtop.generator import load_model
 from loadtop.generator.load_model import MAX_BURST, OpenModel, TargetMix
-from loadtop.generator.measurements import Measurements
+from loadtop.generator.results import Counters
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def overloaded(connections: Any, left: int) -> OpenModel:
 
 @pytest.mark.usefixtures("slow_clock")
 def test_answers_have_their_turn_also_where_arrivals_never_catch_up() -> None:
-    connections = Mock(measurements=Measurements())
+    connections = Mock(results=Mock(counters=Counters()))
     model = overloaded(connections, left=1000)
     back_at = model.send_due()
     assert connections.send.call_count == MAX_BURST
@@ -34,7 +34,7 @@ def test_answers_have_their_turn_also_where_arrivals_never_catch_up() -> None:
 
 @pytest.mark.usefixtures("slow_clock")
 def test_what_is_left_ends_it() -> None:
-    connections = Mock(measurements=Measurements())
+    connections = Mock(results=Mock(counters=Counters()))
     model = overloaded(connections, left=MAX_BURST + 10)
     while model.send_due() is not None:
         pass

@@ -1,46 +1,42 @@
 """When requests that take too long are given up, on a made-up clock."""
 
 import asyncio
-from collections.abc import Callable
+import types
+from collections.abc import Coroutine, Generator
 from typing import Any, cast
 
 import pytest
 
 from loadtop.generator import connections
 from loadtop.generator.connection import CLOSING, WAITING, Connection
-from loadtop.generator.connections import Connections, RequestTimeouts
+from loadtop.generator.connections import Connections
 
 MS = 1_000_000
 
 
-class Timer:
-    def __init__(self, at: int, callback: Callable[[], None]) -> None:
-        self.at = at
-        self.callback = callback
-        self.cancelled = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
-
-
 class Clock:
-    """An event loop of timers alone: time passes where it is told to. Sweeping takes ``cost`` ns of it."""
+    """Time passes where it is told to, and one coroutine sleeps in it. Sweeping takes ``cost`` ns of it."""
 
     def __init__(self) -> None:
         self.now = 10**12
-        self.due: list[Timer] = []
+        self.due = 0
+        self.sleeper: Coroutine[None, None, None] | None = None
 
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        self.due.append(Timer(self.now + round(seconds * 1e9), callback))
-        return self.due[-1]
+    @types.coroutine
+    def sleep(self, seconds: float) -> Generator[None]:
+        self.due = self.now + round(seconds * 1e9)
+        yield
+
+    def start(self, sleeper: Coroutine[None, None, None]) -> None:
+        self.sleeper = sleeper
+        sleeper.send(None)
 
     def pass_ms(self, span: float) -> None:
+        assert self.sleeper is not None
         until = self.now + round(span * MS)
-        while ready := [each for each in self.due if each.at <= until and not each.cancelled]:
-            first = min(ready, key=lambda each: each.at)
-            self.due.remove(first)
-            self.now = max(self.now, first.at)
-            first.callback()
+        while self.due <= until:
+            self.now = max(self.now, self.due)
+            self.sleeper.send(None)
         self.now = until
 
 
@@ -60,14 +56,13 @@ class Slot:
 
 
 class Slots:
-    """Connections of such slots, which finds late ones as the real one does. ``given_up`` is called for each."""
+    """Connections of such slots, which finds late ones as the real one does."""
 
     def __init__(self, clock: Clock, slots: list[Slot], cost: int = 0) -> None:
         self.clock = clock
         self.slots = slots
         self.cost = cost
         self.sweeps = 0
-        self.given_up: Callable[[], None] = lambda: None
         for slot in slots:
             slot.clock = clock
 
@@ -80,20 +75,18 @@ class Slots:
         """Given up; the next request starts at once."""
         connection.ended = connection.ended or self.clock.now
         connection.started = self.clock.now
-        self.given_up()
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(connections, "perf_counter_ns", lambda: found.now)
+    monkeypatch.setattr(asyncio, "sleep", found.sleep)
     return found
 
 
-def begin(clock: Clock, slots: Slots, timeout_s: float) -> RequestTimeouts:
-    found = RequestTimeouts(cast("asyncio.AbstractEventLoop", clock), cast("Connections", slots), timeout_s)
-    found.start()
-    return found
+def begin(clock: Clock, slots: Slots, timeout_s: float) -> None:
+    clock.start(Connections.give_up_late(cast("Connections", slots), timeout_s))
 
 
 @pytest.mark.parametrize("timeout_ms", [1, 7, 20, 130, 2500])
@@ -126,11 +119,3 @@ def test_a_server_that_does_not_close_is_helped_after_a_second(clock: Clock) -> 
     begin(clock, Slots(clock, [slow]), 30.0)
     clock.pass_ms(2000)
     assert 0 <= slow.ended - closes <= MS
-
-
-def test_nothing_is_looked_for_once_it_is_stopped(clock: Clock) -> None:
-    slots = Slots(clock, [Slot(WAITING, clock.now)])
-    found = begin(clock, slots, 0.01)
-    slots.given_up = found.stop
-    clock.pass_ms(500)
-    assert slots.sweeps == 1

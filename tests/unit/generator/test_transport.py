@@ -140,7 +140,7 @@ def test_a_connection_that_stays_takes_the_short_way(loop: EpollLoop, listener: 
         assert tested.received() == tested.exchange.request
         tested.feed(OK)
     assert tested.recorder.responses == [(200, 2, False)]
-    assert (tested.hits, len(tested.recorder.measurements.totals), len(tested.recorder.measurements.parts)) == (3, 3, 3)
+    assert (tested.hits, len(tested.recorder.totals), len(tested.recorder.parts)) == (3, 3, 3)
     assert tested.recorder.times_idle == 1
     tested.end()
 
@@ -168,7 +168,7 @@ def test_a_connection_for_each_request_takes_the_short_way_too(loop: EpollLoop, 
         tested.end()
     assert tested.recorder.responses == [(200, 2, False)]
     assert tested.hits == 3
-    assert len(tested.recorder.measurements.parts) == 12
+    assert len(tested.recorder.parts) == 12
     assert tested.recorder.retries == [False, False]
     assert tested.recorder.failures == []
 
