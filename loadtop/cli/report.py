@@ -22,7 +22,7 @@ def main(options: Options) -> int:
         write_json(result.summary if tuned is None else tuned.into(result.summary), options.json)
     write_page(result, options)
     if options.markdown:
-        from loadtop.reports.markdown import markdown
+        from loadtop.reports.tables import markdown
 
         print(markdown(result), end="", file=out)
     elsewhere = options.json is not None or options.html is not None or options.markdown

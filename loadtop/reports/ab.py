@@ -19,8 +19,17 @@ from loadtop.model import Distribution, Failures, LoadSample, ServerSeen
 from loadtop.model.histogram import mean, median, percentile, sd
 
 PERCENTS = (50, 66, 75, 80, 90, 95, 98, 99)
-ROWS = {"Connect:": "connect", "Processing:": "processing", "Waiting:": "waiting", "Total:": "total"}
-TIMES = {"initial connection": "connect", "processing": "processing", "waiting": "waiting", "total": "total"}
+TIMES = {
+    "connect": ("Connect:", "initial connection"),
+    "processing": ("Processing:", "processing"),
+    "waiting": ("Waiting:", "waiting"),
+    "total": ("Total:", "total"),
+}
+"""Parts of a response time: ab's label, and what its warnings call them."""
+
+TITLE = f"This is loadtop, Version {__version__}, reporting in the format of ApacheBench 2.3"
+Rows = list[tuple[str | None, object]]
+"""Labels and values. ``None`` for a value: not known, without a line; for a label: the line is the value alone."""
 
 
 def ab_report(result: RunResult, *, percentiles: bool = True, spread: bool = True) -> str:
@@ -31,25 +40,24 @@ def ab_report(result: RunResult, *, percentiles: bool = True, spread: bool = Tru
     last = result.last_load
     if last is None:
         return ""
-    seen = server_of(result)
+    seen, total = _server_of(result), result.distributions["total"]
     through = f"[through {plain(seen.proxy)}] " if seen is not None and seen.proxy else ""
     lines = [
-        f"This is loadtop, Version {__version__}, reporting in the format of ApacheBench 2.3",
+        TITLE,
         "",
         f"Benchmarking {'' if seen is None else plain(seen.hostname)} {through}(be patient).....done",
         "",
         "",
-        *_lines(*_server(seen), *_tls(seen)),
+        *_lines(_server(seen) + _tls(seen)),
         "",
-        *_lines(*_document(seen, result)),
+        *_lines(_document(seen, last)),
         "",
-        *_totals(last, concurrency_level(result)),
+        *_lines(_counters(result, last, ("Connect", "Receive", "Length", "Exceptions")) + _speed(result, last)),
     ]
-    if last.requests and result.distributions["total"].count:
-        lines += ["", "Connection Times (ms)"]
-        lines += _spread(result) if spread else _short(result)
+    if last.requests and total.count:
+        lines += ["", "Connection Times (ms)", *(_spread(result) if spread else _short(result))]
         if percentiles and last.requests > 1:
-            lines += ["", *_percentiles(result.distributions["total"])]
+            lines += ["", *_percentiles(total)]
     return "\n".join(lines) + "\n"
 
 
@@ -62,7 +70,7 @@ def percentiles_csv(result: RunResult) -> str:
     return "\n".join(["Percentage served,Time in ms", *rows]) + "\n"
 
 
-def server_of(result: RunResult) -> ServerSeen | None:
+def _server_of(result: RunResult) -> ServerSeen | None:
     """The server as its answers showed it; where there was none, or the engine does not show them, as ``url`` names
     it. ``None`` where nothing is known."""
     seen = None if result.last_load is None else result.last_load.server
@@ -75,15 +83,7 @@ def server_of(result: RunResult) -> ServerSeen | None:
     return ServerSeen("", target.host, target.port, target.path)
 
 
-def document_length(result: RunResult) -> str | None:
-    """The length of the first good answer, ``Variable`` with -l; ``None`` where no answer was shown."""
-    seen = None if result.last_load is None else result.last_load.server
-    if seen is None:
-        return None
-    return "Variable" if seen.document_bytes is None else f"{seen.document_bytes} bytes"
-
-
-def _server(seen: ServerSeen | None) -> list[tuple[str, object]]:
+def _server(seen: ServerSeen | None) -> Rows:
     return [
         ("Server Software:", "" if seen is None else plain(seen.software.partition(" ")[0])),
         ("Server Hostname:", "" if seen is None else plain(seen.hostname)),
@@ -91,56 +91,45 @@ def _server(seen: ServerSeen | None) -> list[tuple[str, object]]:
     ]
 
 
-def _document(seen: ServerSeen | None, result: RunResult) -> list[tuple[str, object]]:
-    return [
-        ("Document Path:", "" if seen is None else plain(seen.path)),
-        ("Document Length:", document_length(result)),
-    ]
-
-
-def _tls(seen: ServerSeen | None) -> list[tuple[str, object]]:
+def _tls(seen: ServerSeen | None) -> Rows:
     if seen is None or not seen.tls:
         return []
     values = {"SSL/TLS Protocol:": seen.tls, "Server Temp Key:": seen.tls_key, "TLS Server Name:": seen.tls_name}
-    return [(label, plain(value)) for label, value in values.items() if value]
+    return [(label, plain(value) or None) for label, value in values.items()]
 
 
-def concurrency_level(result: RunResult) -> int | None:
+def _document(seen: ServerSeen | None, last: LoadSample) -> Rows:
+    """The length is that of the first good answer, ``Variable`` with -l."""
+    length = None
+    if last.server is not None:
+        length = "Variable" if last.server.document_bytes is None else f"{last.server.document_bytes} bytes"
+    return [("Document Path:", "" if seen is None else plain(seen.path)), ("Document Length:", length)]
+
+
+def _level(result: RunResult, last: LoadSample) -> int | None:
     """The connections that were asked for; without a number of them (open model), how many requests were under way on
     average (Little's law), at least 1."""
-    last, total = result.last_load, result.distributions["total"]
-    if last is None or last.concurrency is not None or not total.count or last.elapsed_s <= 0:
-        return None if last is None else last.concurrency
+    total = result.distributions["total"]
+    if last.concurrency is not None or not total.count or last.elapsed_s <= 0:
+        return last.concurrency
     return max(1, round(total.sum_us / 1e6 / last.elapsed_s))
 
 
-def _counted(last: LoadSample, level: int | None) -> list[tuple[str, object]]:
+def _counters(result: RunResult, last: LoadSample, classes: Sequence[str]) -> Rows:
+    """Counters; ``classes`` are those of failed requests that are told apart."""
+    received, body = last.received_bytes, last.body_bytes
     return [
-        ("Concurrency Level:", level),
+        ("Concurrency Level:", _level(result, last)),
         ("Time taken for tests:", f"{last.elapsed_s:.3f} seconds"),
         ("Complete requests:", last.requests),
         ("Failed requests:", last.failed),
-    ]
-
-
-def _transferred(last: LoadSample) -> list[tuple[str, object]]:
-    received, body = last.received_bytes, last.body_bytes
-    return [
+        (None, _classes(last.failures, classes)),
         ("Non-2xx responses:", last.non_2xx or None),
         ("Keep-Alive requests:", last.keepalive_requests if last.keepalive else None),
         ("Total transferred:", None if received is None else f"{received} bytes"),
         ("Total body sent:", last.sent_bytes if last.with_body else None),
         ("HTML transferred:", None if body is None else f"{body} bytes"),
     ]
-
-
-def _totals(last: LoadSample, level: int | None) -> list[str]:
-    """Counters. What the engine did not measure has no line."""
-    lines = _lines(*_counted(last, level))
-    if (classes := _classes(last.failures, ("Connect", "Receive", "Length", "Exceptions"))) is not None:
-        lines.append(f"   {classes}")
-    lines += _lines(*_transferred(last))
-    return lines + (_speed(last, level, last.requests, last.elapsed_s) if last.elapsed_s > 0 and last.requests else [])
 
 
 def _classes(failures: Failures | None, names: Sequence[str]) -> str | None:
@@ -162,68 +151,56 @@ def _classes(failures: Failures | None, names: Sequence[str]) -> str | None:
     return f"({', '.join(f'{name}: {shown[name]}' for name in names)})"
 
 
-def _rps(last: LoadSample, done: int) -> float:
-    return done / last.elapsed_s if last.stated_rps is None else last.stated_rps
-
-
-def _speed(last: LoadSample, level: int | None, done: int, seconds: float) -> list[str]:
-    lines = _lines(
-        ("Requests per second:", f"{_rps(last, done):.2f} [#/sec] (mean)"),
-        ("Time per request:", None if level is None else f"{level * seconds * 1000 / done:.3f} [ms] (mean)"),
-        ("Time per request:", f"{seconds * 1000 / done:.3f} [ms] (mean, across all concurrent requests)"),
-    )
+def _speed(result: RunResult, last: LoadSample, *, table: bool = False) -> Rows:
+    """Requests and bytes per second, in the words of ab's text or of its table."""
+    done, seconds = last.requests, last.elapsed_s
+    if not done or seconds <= 0:
+        return []
+    rps = done / seconds if last.stated_rps is None else last.stated_rps
+    rows: Rows = [("Requests per second:", f"{rps:.2f}" if table else f"{rps:.2f} [#/sec] (mean)")]
+    if not table:
+        level, each = _level(result, last), seconds * 1000 / done
+        rows += [
+            ("Time per request:", None if level is None else f"{level * seconds * 1000 / done:.3f} [ms] (mean)"),
+            ("Time per request:", f"{each:.3f} [ms] (mean, across all concurrent requests)"),
+        ]
     received, sent = last.received_bytes, last.sent_bytes
     if received is not None:
-        lines += _lines(("Transfer rate:", f"{received / 1024 / seconds:.2f} [Kbytes/sec] received"))
+        unit = "kb/s" if table else "[Kbytes/sec]"
+        rows.append(("Transfer rate:", f"{received / 1024 / seconds:.2f} {unit} received"))
         if last.with_body and sent is not None:
-            lines += _lines(
-                ("", f"{sent / 1024 / seconds:.2f} kb/s sent"),
-                ("", f"{(received + sent) / 1024 / seconds:.2f} kb/s total"),
-            )
-    return lines
+            rows.append(("", f"{sent / 1024 / seconds:.2f} kb/s sent"))
+            rows.append(("", f"{(received + sent) / 1024 / seconds:.2f} kb/s total"))
+    return rows
 
 
-def _rows(result: RunResult) -> list[tuple[str, str]]:
-    """The rows of the table of times, without those that the engine did not measure."""
-    return [(label, part) for label, part in ROWS.items() if result.distributions[part].count]
+def _times(result: RunResult) -> Iterator[tuple[str, Distribution]]:
+    """The parts of a response time that the engine measured."""
+    return ((part, result.distributions[part]) for part in TIMES if result.distributions[part].count)
 
 
-def _spread(result: RunResult) -> list[str]:
-    lines = ["              min  mean[+/-sd] median   max"]
-    for label, part in _rows(result):
-        times = result.distributions[part]
-        lines.append(
-            f"{label:<12}{_ms(times.min_us):5d} {_ms(mean(times)):4d} {sd(times) / 1000:5.1f} "
+def _spread(result: RunResult) -> Iterator[str]:
+    yield "              min  mean[+/-sd] median   max"
+    for part, times in _times(result):
+        yield (
+            f"{TIMES[part][0]:<12}{_ms(times.min_us):5d} {_ms(mean(times)):4d} {sd(times) / 1000:5.1f} "
             f"{_ms(median(times)):6d} {_ms(times.max_us):7d}"
         )
-    measured = {part for _, part in _rows(result)}
-    for name, part in TIMES.items():
-        lines += _warning(name, result.distributions[part]) if part in measured else []
-    return lines
+    # What ab says where mean and median are far apart.
+    for part, times in _times(result):
+        distance, deviation = abs(_ms(mean(times)) - _ms(median(times))), sd(times) / 1000
+        if distance > 2 * deviation:
+            yield f"ERROR: The median and mean for the {TIMES[part][1]} time are more than twice the standard"
+            yield "       deviation apart. These results are NOT reliable."
+        elif distance > deviation:
+            yield f"WARNING: The median and mean for the {TIMES[part][1]} time are not within a normal deviation"
+            yield "        These results are probably not that reliable."
 
 
-def _short(result: RunResult) -> list[str]:
-    lines = ["              min   avg   max"]
-    for label, part in _rows(result):
-        times = result.distributions[part]
-        lines.append(f"{label:<12}{_ms(times.min_us):5d} {_ms(mean(times)):5d}{_ms(times.max_us):5d}")
-    return lines
-
-
-def _warning(name: str, times: Distribution) -> list[str]:
-    """What ab says where mean and median are far apart."""
-    distance = abs(_ms(mean(times)) - _ms(median(times)))
-    if distance > 2 * sd(times) / 1000:
-        return [
-            f"ERROR: The median and mean for the {name} time are more than twice the standard",
-            "       deviation apart. These results are NOT reliable.",
-        ]
-    if distance > sd(times) / 1000:
-        return [
-            f"WARNING: The median and mean for the {name} time are not within a normal deviation",
-            "        These results are probably not that reliable.",
-        ]
-    return []
+def _short(result: RunResult) -> Iterator[str]:
+    yield "              min   avg   max"
+    for part, times in _times(result):
+        yield f"{TIMES[part][0]:<12}{_ms(times.min_us):5d} {_ms(mean(times)):5d}{_ms(times.max_us):5d}"
 
 
 def _percentiles(total: Distribution) -> list[str]:
@@ -232,9 +209,8 @@ def _percentiles(total: Distribution) -> list[str]:
     return [*lines, f" 100%  {_ms(total.max_us):5d} (longest request)"]
 
 
-def _lines(*rows: tuple[str, object]) -> list[str]:
-    """Labels and values; what is not known has no line."""
-    return [f"{label:<24}{value}" for label, value in rows if value is not None]
+def _lines(rows: Rows) -> list[str]:
+    return [f"   {value}" if label is None else f"{label:<24}{value}" for label, value in rows if value is not None]
 
 
 def _ms(microseconds: float) -> int:
@@ -250,62 +226,32 @@ def ab_table(result: RunResult, table: str, row: str, cell: str) -> str:
     last = result.last_load
     if last is None:
         return ""
-    lines = [
-        "<p>",
-        f" This is loadtop, Version {__version__}, reporting in the format of ApacheBench 2.3<br>",
-        "</p>",
-        "<p>",
-        "..done",
-        "",
-        "",
-        f"<table {table}>",
-        *_html_figures(result, last, row, cell),
-        *_html_times(result, row, cell),
-        "</table>",
-    ]
-    return "\n".join(lines) + "\n"
+    seen = _server_of(result)
+    figures = _server(seen) + _document(seen, last) + _counters(result, last, ("Connect", "Length", "Exceptions"))
+    figures += _speed(result, last, table=True)
+    lines = ["<p>", f" {TITLE}<br>", "</p>", "<p>", "..done", "", "", f"<table {table}>"]
+    lines += [_html_row(label, value, row, cell) for label, value in figures if value is not None]
+    return "\n".join([*lines, *_html_times(result, row, cell), "</table>"]) + "\n"
 
 
-def _html_figures(result: RunResult, last: LoadSample, row: str, cell: str) -> Iterator[str]:
-    """Counters; what the engine did not measure has no row."""
-    seen, seconds, received = server_of(result), last.elapsed_s, last.received_bytes
-
-    def rows(*values: tuple[str, object]) -> Iterator[str]:
-        for label, value in values:
-            if value is not None:
-                shown = escape(str(value))
-                yield f"<tr {row}><th colspan=2 {cell}>{label}</th><td colspan=2 {cell}>{shown}</td></tr>"
-
-    yield from rows(*_server(seen), *_document(seen, result), *_counted(last, concurrency_level(result)))
-    if (classes := _classes(last.failures, ("Connect", "Length", "Exceptions"))) is not None:
-        yield f"<tr {row}><td colspan=4 {cell} >   {classes}</td></tr>"
-    yield from rows(*_transferred(last))
-    if not last.requests or seconds <= 0:
-        return
-    yield from rows(("Requests per second:", f"{_rps(last, last.requests):.2f}"))
-    if received is None:
-        return
-    yield from rows(("Transfer rate:", f"{received / 1024 / seconds:.2f} kb/s received"))
-    if last.with_body and last.sent_bytes is not None:
-        sent, total = last.sent_bytes / 1024 / seconds, (received + last.sent_bytes) / 1024 / seconds
-        for value in (f"{sent:.2f} kb/s sent", f"{total:.2f} kb/s total"):
-            yield f"<tr {row}><td colspan=2 {cell}>&nbsp;</td><td colspan=2 {cell}>{value}</td></tr>"
+def _html_row(label: str | None, value: object, row: str, cell: str) -> str:
+    shown = escape(str(value))
+    if label is None:
+        return f"<tr {row}><td colspan=4 {cell} >   {shown}</td></tr>"
+    head = f"<th colspan=2 {cell}>{label}</th>" if label else f"<td colspan=2 {cell}>&nbsp;</td>"
+    return f"<tr {row}>{head}<td colspan=2 {cell}>{shown}</td></tr>"
 
 
-def _html_times(result: RunResult, row: str, cell: str) -> list[str]:
+def _html_times(result: RunResult, row: str, cell: str) -> Iterator[str]:
     if not result.distributions["total"].count:
-        return []
+        return
     titles = "   ".join(f"<th {cell}>{title}</th>" for title in ("min", "avg", "max"))
-    lines = [
-        f"<tr {row}><th {cell} colspan=4>Connection Times (ms)</th></tr>",
-        f"<tr {row}><th {cell}>&nbsp;</th> {titles}</tr>",
-    ]
-    for label, part in _rows(result):
+    yield f"<tr {row}><th {cell} colspan=4>Connection Times (ms)</th></tr>"
+    yield f"<tr {row}><th {cell}>&nbsp;</th> {titles}</tr>"
+    for part, times in _times(result):
         if part != "waiting":
-            times = result.distributions[part]
             values = "".join(f"<td {cell}>{_ms(each):5d}</td>" for each in (times.min_us, mean(times), times.max_us))
-            lines.append(f"<tr {row}><th {cell}>{label}</th>{values}</tr>")
-    return lines
+            yield f"<tr {row}><th {cell}>{TIMES[part][0]}</th>{values}</tr>"
 
 
 GNUPLOT_HEADER = "starttime\tseconds\tctime\tdtime\tttime\twait\n"

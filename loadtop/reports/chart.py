@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 from loadtop.i18n import clock, plain, tr
+from loadtop.reports.tables import stretch
 
 WIDTH, LEFT, RIGHT = 1000.0, 62.0, 992.0
 HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0
@@ -53,14 +55,6 @@ class Axis:
         """Where a time is drawn."""
         return LEFT + (at / self.end if self.end > 0 else 0.0) * (RIGHT - LEFT)
 
-    def labels(self) -> Iterator[tuple[float, str]]:
-        """Times with a label: eight to sixteen of them."""
-        step = next((step for step in _STEPS if self.end / step <= 12), 86400)
-        at = 0
-        while at <= self.end:
-            yield float(at), clock(at)
-            at += step
-
 
 def drawn(chart: Chart, axis: Axis) -> str:
     """A chart as a figure."""
@@ -84,7 +78,7 @@ def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
     for start, end, name in spans:
         x, width = axis.x(start), max(0.0, axis.x(end) - axis.x(start))
         kind = "calm" if name == "none" else "limit"
-        title = escape(f"{tr('{start} to {end}', start=clock(start), end=clock(end))}: {name}")
+        title = escape(f"{stretch(start, end)}: {name}")
         place = f'x="{x:.1f}" y="0" width="{width:.1f}" height="{STRIP:.0f}"'
         shapes.append(f'<rect class="{kind}" {place}><title>{title}</title></rect>')
         if width > 7.5 * len(name) + 8:
@@ -127,11 +121,12 @@ def _grid(axis: Axis, top: float) -> Iterator[str]:
         y = _y(share * top, top)
         yield f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield f'<text x="{LEFT - 6:.0f}" y="{y + 4:.1f}" text-anchor="end">{share * top:g}</text>'
-    for at, label in axis.labels():
+    step = next((step for step in _STEPS if axis.end / step <= 12), 86400)
+    for at in range(0, int(axis.end) + 1, step):  # eight to sixteen of them
         x = axis.x(at)
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{BOTTOM}" y2="{BOTTOM + 4}"/>'
         anchor = "middle" if x < RIGHT - 25 else "end"
-        yield f'<text x="{x:.1f}" y="{BOTTOM + 16:.0f}" text-anchor="{anchor}">{label}</text>'
+        yield f'<text x="{x:.1f}" y="{BOTTOM + 16:.0f}" text-anchor="{anchor}">{clock(at)}</text>'
 
 
 def _curves(chart: Chart, axis: Axis, top: float) -> Iterator[str]:
@@ -140,32 +135,26 @@ def _curves(chart: Chart, axis: Axis, top: float) -> Iterator[str]:
         style = f'style="--ink:var(--{ink.colour})"'
         if chart.stacked:
             above = [base + (value or 0.0) for base, value in zip(below, ink.values, strict=True)]
-            for first, last in _stretches(ink.values):
-                points = [(axis.x(axis.times[i]), _y(above[i], top)) for i in range(first, last)]
-                points += [(axis.x(axis.times[i]), _y(below[i], top)) for i in range(last - 1, first - 1, -1)]
+            for part in _stretches(ink.values):
+                points = [(axis.x(axis.times[i]), _y(above[i], top)) for i in part]
+                points += [(axis.x(axis.times[i]), _y(below[i], top)) for i in reversed(part)]
                 yield f'<path class="area" {style} d="{_path(points)}Z"/>'
             below = above
             continue
         kind = "line dashed" if ink.dashed else "line"
-        for first, last in _stretches(ink.values):
-            points = [(axis.x(axis.times[i]), _y(ink.values[i] or 0.0, top)) for i in range(first, last)]
+        for part in _stretches(ink.values):
+            points = [(axis.x(axis.times[i]), _y(ink.values[i] or 0.0, top)) for i in part]
             if len(points) == 1:
                 yield f'<circle class="dot" {style} cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="1.6"/>'
             else:
                 yield f'<path class="{kind}" {style} d="{_path(points)}"/>'
 
 
-def _stretches(values: Sequence[float | None]) -> Iterator[tuple[int, int]]:
-    """From and to (not included) of each run without a gap: what was not measured is not drawn."""
-    first: int | None = None
-    for i, value in enumerate(values):
-        if value is not None and first is None:
-            first = i
-        elif value is None and first is not None:
-            yield first, i
-            first = None
-    if first is not None:
-        yield first, len(values)
+def _stretches(values: Sequence[float | None]) -> Iterator[list[int]]:
+    """The points of each run without a gap: what was not measured is not drawn."""
+    for measured, points in groupby(range(len(values)), lambda i: values[i] is not None):
+        if measured:
+            yield list(points)
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:

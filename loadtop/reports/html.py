@@ -5,17 +5,15 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
-from typing import Any
 
+from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import Translatable, language, plain, rendered, tr
+from loadtop.i18n import Translatable, language, plain, tr
 from loadtop.rates.metrics import sum_known
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
-from loadtop.reports.tables import MODELS, Table, how_long, limit_of, shape, tables
-from loadtop.servers.registry import KINDS, verdict_named
-
-Json = dict[str, Any]
+from loadtop.reports.tables import MODELS, Table, limit_of, shape, tables, title, verdict
+from loadtop.servers.registry import KINDS
 
 HELP = (
     "Point at a chart, or choose them with the tab key: ← → move, v and m go to the next limit and mark, Esc ends it."
@@ -29,22 +27,25 @@ POLICY = (
 def html(result: RunResult) -> str:
     """The page."""
     figures = result.summary
-    title = text(tr("Load test of {url}", url=figures["url"]) if figures["url"] else tr("Machines watched"))
+    name = text(title(figures))
     charts = list(_charts(result))
+    times = result.series.at
+    axis = Axis(times, times[-1] if times else 0.0, [(mark["at_s"], mark["text"]) for mark in figures["marks"]])
+    spans = [(span["from_s"], span["to_s"], plain(limit_of(span))) for span in figures["timeline"]]
     return "\n".join(
         (
             f'<!doctype html>\n<html lang="{language()}">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title} (loadtop)</title>",
+            f"<title>{name} (loadtop)</title>",
             f"<style>\n{_file('report.css')}</style>\n</head>\n<body>",
-            f"<h1>{title}</h1>",
+            f"<h1>{name}</h1>",
             f'<div class="dim">{text(_subtitle(figures))}</div>',
             _verdict(result),
-            *_drawings(result, charts),
+            *_drawings(result, charts, axis, spans),
             *map(_table, tables(result)),
             _command(result.command_line),
-            f'<script type="application/json" id="data">{_data(result, charts)}</script>',
+            f'<script type="application/json" id="data">{_data(charts, axis, spans)}</script>',
             f"<script>\n{_file('report.js')}</script>\n</body>\n</html>\n",
         )
     )
@@ -68,19 +69,11 @@ def _subtitle(figures: Json) -> str:
 
 
 def _verdict(result: RunResult) -> str:
-    figures = result.summary
-    verdict, load = figures["verdict"], figures["load"]
-    if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
-        why = text(rendered(result.message))
-        return f'<div class="verdict"><strong>{tr("The load failed: no verdict")}</strong><p>{why}</p></div>'
-    where = tr(" on {host}", host=verdict["host"]) if verdict["host"] else ""
-    kind = " none" if verdict["bottleneck"] == "none" else ""
-    sentence = text(tr(verdict_named(verdict["bottleneck"]).sentence) + where)
-    return (
-        f'<div class="verdict{kind}"><strong>{sentence}</strong> '
-        f'<span class="dim">{text(verdict["bottleneck"])}, {text(how_long(figures))}</span>'
-        f"<p>{text(rendered(result.advice))}</p></div>"
-    )
+    name = result.summary["verdict"]["bottleneck"]
+    sentence, held, what_to_do = map(text, verdict(result))
+    note = f' <span class="dim">{text(name)}, {held}</span>' if held else ""
+    kind = " none" if held and name == "none" else ""
+    return f'<div class="verdict{kind}"><strong>{sentence}</strong>{note}<p>{what_to_do}</p></div>'
 
 
 def _charts(result: RunResult) -> Iterator[Chart]:
@@ -120,33 +113,25 @@ def _inks(
     """Curves by the names of their series (several joined by ``+`` are added up), titles and colours."""
     number = [LOAD, *result.roles].index(subject)
     found: list[Ink] = []
-    for names, title, colour in curves:
+    for names, called, colour in curves:
         parts = [result.series.of(subject, name) for name in names.split("+")]
         values = [sum_known(point) for point in zip(*parts, strict=True)]
         if any(value is not None for value in values):
-            found.append(Ink(f"{number}-{names}", tr(title), values, colour, dashed=names in dashed))
+            found.append(Ink(f"{number}-{names}", tr(called), values, colour, dashed=names in dashed))
     return found
 
 
-def _axis(result: RunResult) -> Axis:
-    times = result.series.at
-    marks = [(mark["at_s"], mark["text"]) for mark in result.summary["marks"]]
-    return Axis(times, times[-1] if times else 0.0, marks)
+Spans = Sequence[tuple[float, float, str]]
 
 
-def _spans(figures: Json) -> list[tuple[float, float, str]]:
-    return [(span["from_s"], span["to_s"], plain(limit_of(span))) for span in figures["timeline"]]
-
-
-def _drawings(result: RunResult, charts: Sequence[Chart]) -> Iterator[str]:
-    axis = _axis(result)
+def _drawings(result: RunResult, charts: Sequence[Chart], axis: Axis, spans: Spans) -> Iterator[str]:
     yield f"<h2>{tr('Over time')}</h2>"
     yield (
         f'<div id="charts" tabindex="0" role="slider" aria-label="{tr("Snapshot of the test")}" aria-valuemin="0" '
         f'aria-valuemax="{axis.end:.1f}" aria-valuenow="0">'
     )
     yield f'<div class="readout screen" id="said" aria-live="polite">{escape(tr(HELP))}</div>'
-    yield strip(_spans(result.summary), axis)
+    yield strip(spans, axis)
     yield from (drawn(chart, axis) for chart in charts)
     yield "</div>"
     if result.series.width > 1:
@@ -154,9 +139,8 @@ def _drawings(result: RunResult, charts: Sequence[Chart]) -> Iterator[str]:
         yield f'<p class="dim">{tr(each, number=result.series.width)}</p>'
 
 
-def _data(result: RunResult, charts: Sequence[Chart]) -> str:
+def _data(charts: Sequence[Chart], axis: Axis, spans: Spans) -> str:
     """What the cursor reads. No character in it can end the script element."""
-    axis = _axis(result)
     data = {
         "times": [round(at, 3) for at in axis.times],
         "end": axis.end or 1.0,
@@ -164,7 +148,7 @@ def _data(result: RunResult, charts: Sequence[Chart]) -> str:
         "left": LEFT,
         "right": RIGHT,
         "curves": {ink.curve: [_short(value) for value in ink.values] for chart in charts for ink in chart.inks},
-        "spans": [{"from": start, "to": end, "name": name} for start, end, name in _spans(result.summary)],
+        "spans": [{"from": start, "to": end, "name": name} for start, end, name in spans],
         "marks": [{"at": at, "text": plain(words)} for at, words in axis.marks],
     }
     return json.dumps(data, separators=(",", ":")).translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"})

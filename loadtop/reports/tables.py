@@ -1,21 +1,24 @@
-"""The tables of a report, as plain texts: how they are written down is another file's business."""
+"""The report as tables of plain texts, and in Markdown: for a wiki, a ticket or a pull request after a test."""
 
+import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
 
+from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import Translatable, clock, tr
+from loadtop.i18n import Translatable, clock, plain, rendered, tr
 from loadtop.i18n.numbers import figure
-from loadtop.reports.text import failure_classes
-from loadtop.servers.registry import KINDS
+from loadtop.servers.registry import KINDS, verdict_named
 
-Json = dict[str, Any]
 Row = Sequence[str]
 
 MODELS: dict[str, Translatable] = {"closed": "closed model", "open": "open model"}
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "p99_9")
+FAILURE_CLASSES: tuple[Translatable, ...] = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +34,86 @@ class Table:
     numbers: bool = True
 
 
+def markdown(result: RunResult) -> str:
+    """The whole report, with a line end. Tables are GitHub's."""
+    figures = result.summary
+    load = figures["load"]
+    how = "" if load is None else f", {tr(MODELS[load['model']])}, {shape(load, figures['steps'])}"
+    sentence, held, what_to_do = verdict(result)
+    lines = [
+        f"# {escaped(title(figures))}",
+        "",
+        f"{figures['started']}, {figures['duration_s']:.1f} s{how}, loadtop {escaped(figures['version'])}",
+        "",
+        f"**{escaped(sentence)}**" + (f" (`{figures['verdict']['bottleneck']}`, {held})" if held else ""),
+        "",
+        escaped(what_to_do),
+    ]
+    for table in tables(result):
+        rules = ["---"] + ["--:" if table.numbers else "---"] * (len(table.head) - 1)
+        lines += ["", f"## {tr(table.title)}", "", f"| {' | '.join(map(tr, table.head))} |", f"| {' | '.join(rules)} |"]
+        lines += [f"| {' | '.join(map(escaped, row))} |" for row in table.rows]
+    if result.command_line:
+        # Four blanks make it code, in which nothing is markup.
+        lines += ["", f"## {tr('Command')}", "", f"    {plain(shlex.join(['loadtop', *result.command_line]))}"]
+    return "\n".join(lines) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text that was not written here, so that nothing in it is markup, and none of it leaves its cell."""
+    return _SPECIAL.sub(r"\\\g<0>", plain(text))
+
+
+def title(figures: Json) -> str:
+    """What was tested."""
+    return tr("Load test of {url}", url=figures["url"]) if figures["url"] else tr("Machines watched")
+
+
+def verdict(result: RunResult) -> tuple[str, str, str]:
+    """The verdict as a sentence, how long it held, and what to do; how long is empty where the load failed."""
+    figures = result.summary
+    found, load = figures["verdict"], figures["load"]
+    if load is not None and load["state"] == "failed" and found["bottleneck"] == "none":
+        return tr("The load failed: no verdict"), "", rendered(result.message)
+    where = tr(" on {host}", host=plain(found["host"])) if found["host"] else ""
+    return tr(verdict_named(found["bottleneck"]).sentence) + where, how_long(figures), rendered(result.advice)
+
+
 def tables(result: RunResult) -> Iterator[Table]:
     """Every table that has rows."""
     figures = result.summary
+    settings = [
+        (tr("load") if each.subject == LOAD else each.subject, tr(each.name), tr(each.value))
+        for each in result.settings
+    ]
     every = (
         *_of_load(figures["load"]),
         _of_steps(figures["steps"]),
         _of_evidence(figures["verdict"]["evidence"]),
         _of_workers(figures["load"]),
         _of_machines(figures["hosts"]),
-        Table(
-            "Settings",
-            ("of", "setting", "value"),
-            [
-                (tr("load") if each.subject == LOAD else each.subject, tr(each.name), tr(each.value))
-                for each in result.settings
-            ],
-            numbers=False,
-        ),
+        Table("Settings", ("of", "setting", "value"), settings, numbers=False),
         _of_times(figures),
     )
     yield from (table for table in every if table.rows)
+
+
+def failure_classes(failures: Json) -> str:
+    """The classes that occurred with their counts, and ``-`` for those that the engine does not tell apart."""
+    if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
+        return tr("not told apart")
+    known = ((name, failures[name]) for name in FAILURE_CLASSES if name in failures)
+    return ", ".join(f"{tr(name)} {figure(count)}" for name, count in known if count != 0)
+
+
+def stretch(start: float, end: float) -> str:
+    """From when to when, in seconds of the session."""
+    return tr("{start} to {end}", start=clock(start), end=clock(end))
+
+
+def connections_of(step: Json) -> str:
+    """The connections of a step, or its rate."""
+    return figure(step["concurrency"]) if step["concurrency"] is not None else f"{figure(step['rate'])}/s"
 
 
 def shape(load: Json, steps: Sequence[Json] = ()) -> str:
@@ -106,53 +168,34 @@ def _of_load(load: Json | None) -> Iterator[Table]:
 
 def _of_steps(steps: Sequence[Json]) -> Table:
     head = ("connections", "requests/s", "p50 ms", "p99 ms", "failed", "% idle", "% iowait", "% swap used", "limit")
-    rows = [_step(step) for step in steps]
-    return Table("Steps", head, rows if len(rows) > 1 else [])
-
-
-def _step(step: Json) -> Row:
-    latency: Json = step["latency_ms"] or {}
-    return (
-        figure(step["concurrency"]) if step["concurrency"] is not None else f"{figure(step['rate'])}/s",
-        figure(step["rps"]),
-        figure(latency.get("p50")),
-        figure(latency.get("p99")),
-        figure(step["failed"]),
-        figure(step["idle_pct"]),
-        figure(step["iowait_pct"]),
-        figure(step["swap_used_pct"]),
-        step["bottleneck"] or "-",
-    )
+    rows: list[Row] = []
+    for step in steps if len(steps) > 1 else ():
+        latency: Json = step["latency_ms"] or {}
+        names = ("failed", "idle_pct", "iowait_pct", "swap_used_pct")
+        values = (step["rps"], latency.get("p50"), latency.get("p99"), *(step[name] for name in names))
+        rows.append((connections_of(step), *map(figure, values), step["bottleneck"] or "-"))
+    return Table("Steps", head, rows)
 
 
 def _of_evidence(evidence: Iterable[Json]) -> Table:
-    rows = [
-        (
-            item["metric"],
-            item["host"],
-            f"{figure(item['value'])} {item['unit']}".strip(),
-            tr(
-                "below {threshold}" if item["below"] else "above {threshold}",
-                threshold=f"{figure(item['threshold'])} {item['unit']}".strip(),
-            ),
-            item["source"],
-        )
-        for item in evidence
-    ]
+    rows: list[Row] = []
+    for item in evidence:
+        value, threshold = (f"{figure(item[name])} {item['unit']}".strip() for name in ("value", "threshold"))
+        counts = tr("below {threshold}" if item["below"] else "above {threshold}", threshold=threshold)
+        rows.append((item["metric"], item["host"], value, counts, item["source"]))
     return Table("Evidence", ("measured", "machine", "value", "counts", "source"), rows, numbers=False)
 
 
 def _of_workers(load: Json | None) -> Table:
     """Those of another engine, with their state at the end."""
-    workers: Sequence[Json] = () if load is None else load.get("workers") or ()
     rows = [
         (
-            f"{worker['name']} ({worker['state']})",
-            _cell(worker["users"]),
-            _cell(worker["cpu_pct"]),
-            _cell(worker["memory_kb"], 1024),
+            f"{each['name']} ({each['state']})",
+            _cell(each["users"]),
+            _cell(each["cpu_pct"]),
+            _cell(each["memory_kb"], 1024),
         )
-        for worker in workers
+        for each in (load or {}).get("workers") or ()
     ]
     return Table("Workers of the engine", ("mean (least to greatest)", "users", "% of a core", "MB"), rows)
 
@@ -167,7 +210,7 @@ def _of_machines(hosts: Iterable[Json]) -> Table:
             _cell(host["load1"]),
             _cell(host["memory"]["available_kb"], 1024),
             *(_cell(host["swap"][name]) for name in ("used_pct", "in_kb_s", "out_kb_s")),
-            *(_server_cell(*column.cell(host)) for column in columns),
+            *(_of_all(*column.cell(host)) for column in columns),
         )
         for host in hosts
     ]
@@ -185,7 +228,7 @@ def _cell(statistic: Json | None, scale: float = 1.0) -> str:
     return tr("{mean} ({low} to {high})", mean=_short(mean), low=_short(low), high=_short(high))
 
 
-def _server_cell(statistic: Json | None, of: int | None) -> str:
+def _of_all(statistic: Json | None, of: int | None) -> str:
     return _cell(statistic) if of is None else tr("{done} of {all}", done=_cell(statistic), all=of)
 
 
@@ -194,14 +237,7 @@ def _short(value: float) -> str:
 
 
 def _of_times(figures: Json) -> Table:
-    entries = [
-        (
-            span["from_s"],
-            tr("{start} to {end}", start=clock(span["from_s"]), end=clock(span["to_s"])),
-            limit_of(span),
-        )
-        for span in figures["timeline"]
-    ]
+    entries = [(span["from_s"], stretch(span["from_s"], span["to_s"]), limit_of(span)) for span in figures["timeline"]]
     entries += [(mark["at_s"], clock(mark["at_s"]), tr("mark: {text}", text=mark["text"])) for mark in figures["marks"]]
-    rows = [entry[1:] for entry in sorted(entries, key=lambda entry: entry[0])]
+    rows = [entry[1:] for entry in sorted(entries, key=itemgetter(0))]
     return Table("What happened", ("when", "limit or mark"), rows, numbers=False)

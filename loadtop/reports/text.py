@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
+from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import Translatable, pad, plain, rendered, tr, width
 from loadtop.i18n.numbers import figure, mean_figure
 from loadtop.rates.records import HostRates
-from loadtop.servers.registry import KINDS, verdict_named
+from loadtop.reports.tables import connections_of, failure_classes, verdict
+from loadtop.servers.registry import KINDS
 
-Json = dict[str, Any]
 WIDTH = 78
 TOLD_PCT = 1.0
 """Percent of the processors from which nice and interrupts are listed."""
@@ -18,7 +18,7 @@ MUCH_PCT = 10.0
 """Percent of a core, over the whole test, from which a process that belongs to no server is listed."""
 PARTS: tuple[Translatable, ...] = ("connect", "processing", "waiting")
 """Of a response time."""
-FAILURE_CLASSES: tuple[Translatable, ...] = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
+TIMES: tuple[Translatable, ...] = ("min", "mean", "sd", "median", "max")
 
 
 def report(result: RunResult) -> str:
@@ -37,25 +37,21 @@ def report(result: RunResult) -> str:
 
 
 def _verdict(result: RunResult) -> list[str]:
-    summary = result.summary
-    verdict = summary["verdict"]
-    where = tr(" on {host}", host=plain(verdict["host"])) if verdict["host"] else ""
-    seconds = summary["duration_s"]
-    held = ""
-    if verdict["held_s"] >= 1:
-        share = f"{min(verdict['held_s'], seconds):.0f}"
-        held = tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
-    load: Json | None = summary["load"]
-    if load is not None and load["state"] == "failed" and verdict["bottleneck"] == "none":
-        return [tr("The load failed: no verdict"), *wrapped(rendered(result.message), "  ")]
-    lines = [f"{tr(verdict_named(verdict['bottleneck']).sentence)}{where}{held}  [{verdict['bottleneck']}]"]
+    found, seconds = result.summary["verdict"], result.summary["duration_s"]
+    sentence, held, what_to_do = verdict(result)
+    if not held:
+        return [sentence, *wrapped(what_to_do, "  ")]
+    if found["held_s"] >= 1:
+        share = f"{min(found['held_s'], seconds):.0f}"
+        sentence += tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
+    lines = [f"{sentence}  [{found['bottleneck']}]"]
     lines.extend(
         f"  {plain(item['metric']):<24} {figure(item['value']):>7} {item['unit']:<5} "
         f"{against(item['value'], item['threshold'])} {figure(item['threshold']):<6} {item['source']}"
-        for item in verdict["evidence"]
+        for item in found["evidence"]
     )
-    lines += wrapped(rendered(result.advice), "  ")
-    if (following := summary["forecast"]) is not None:
+    lines += wrapped(what_to_do, "  ")
+    if (following := result.summary["forecast"]) is not None:
         lines += wrapped(next_limit(following), "  ")
     return lines
 
@@ -81,8 +77,9 @@ def _load(load: Json, seconds: float, message: str) -> list[str]:
     received = None if load["received_bytes"] is None else load["received_bytes"] / 1024
     got = f"{tr('received')} {figure(received)} kB"
     model = tr("open ").strip() if load["model"] == "open" else tr(load["model"])
+    ended = tr("{state} after {seconds} s", state=tr(load["state"]), seconds=f"{seconds:.2f}")
     lines = [
-        f"{tr('Load')}{by}  {model}{shape}  {_ended(load['state'], seconds)}",
+        f"{tr('Load')}{by}  {model}{shape}  {ended}",
         f"  {pad(tr('requests'), 8)} {figure(load['requests']):>10}   {figure(load['rps']):>10} /s   {got}",
     ]
     if load["failed"] is None:
@@ -97,7 +94,8 @@ def _load(load: Json, seconds: float, message: str) -> list[str]:
         lines += wrapped(message, "  ")
     lines += _workers(load.get("workers") or ())
     if load["latency_ms"] is not None:
-        lines += ["", f"{pad(tr('Times in ms'), 13)}{_heads()}"]
+        heads = "".join(pad(tr(name), 7 if name == "min" else 10, right=True) for name in TIMES)
+        lines += ["", f"{pad(tr('Times in ms'), 13)}{heads}"]
         if load.get("latency_source") == "stated":
             lines.append(tr("  (as {engine} states them)", engine=plain(load["engine"])))
         lines += [_times(tr(part), load[f"{part}_ms"]) for part in PARTS]
@@ -132,7 +130,7 @@ def _workers(workers: Sequence[Json]) -> list[str]:
 def _times(title: str, times: Json | None) -> str:
     if times is None:
         return f"  {pad(title, 11)}  {tr('not measured')}"
-    columns = "".join(f"{_decimal(times[name], 2):>10}" for name in ("mean", "sd", "median", "max"))
+    columns = "".join(f"{_decimal(times[name], 2):>10}" for name in TIMES[1:])
     return f"  {pad(title, 11)}{_decimal(times['min'], 2):>8}{columns}"
 
 
@@ -154,9 +152,8 @@ def _steps(steps: Iterable[Json]) -> list[str]:
     lines = [f"     c  req/s ms mean    p50    p99{failed} %idle %iowait %swpused {tr('limit')}"]
     for step in steps:
         latency: Json = step["latency_ms"] or {}
-        shape = step["concurrency"] if step["concurrency"] is not None else f"{figure(step['rate'])}/s"
         lines.append(
-            f"{shape:>6}{figure(step['rps']):>7}{figure(latency.get('mean')):>8}{figure(latency.get('p50')):>7}"
+            f"{connections_of(step):>6}{figure(step['rps']):>7}{figure(latency.get('mean')):>8}{figure(latency.get('p50')):>7}"
             f"{figure(latency.get('p99')):>7}{figure(step['failed']):>7}{figure(step['idle_pct']):>6}"
             f"{figure(step['iowait_pct']):>8}{figure(step['swap_used_pct']):>9} {step['bottleneck'] or '-'}"
         )
@@ -171,10 +168,10 @@ def _host(host: Json) -> list[str]:
         return lines
     cpu, swap, mean = host["cpu"], host["swap"], mean_figure
     names = ("user", "system", "iowait", "steal", "idle")
-    lines.append("  cpu %    " + "  ".join(f"{name} {mean(cpu[name]):>5}" for name in names))
     rare = [name for name in ("nice", "irq", "softirq") if cpu[name] is not None and cpu[name]["mean"] >= TOLD_PCT]
-    if rare:
-        lines.append("           " + "  ".join(f"{name} {mean(cpu[name]):>5}" for name in rare))
+    for title, some in (("  cpu %    ", names), ("           ", rare)):
+        if some:
+            lines.append(title + "  ".join(f"{name} {mean(cpu[name]):>5}" for name in some))
     lines.extend(
         f"    core {core['id']:<3} idle {mean(core['idle']):>5}  iowait {mean(core['iowait']):>5}  "
         f"steal {mean(core['steal']):>5}"
@@ -211,14 +208,6 @@ def _megabytes(statistic: Json | None) -> str:
     return "-" if statistic is None else f"{statistic['mean'] / 1024:.0f}"
 
 
-def failure_classes(failures: Json) -> str:
-    """The classes that occurred with their counts, and ``-`` for those that the engine does not tell apart."""
-    if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
-        return tr("not told apart")
-    known = ((name, failures[name]) for name in FAILURE_CLASSES if name in failures)
-    return ", ".join(f"{tr(name)} {figure(count)}" for name, count in known if count != 0)
-
-
 def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
     """The text in lines of at most so many columns; between Japanese characters a line may end anywhere. Names and
     options, which somebody may copy, stay whole."""
@@ -240,12 +229,3 @@ _PIECES = re.compile("[\uff08\u300c]?(?:[\x21-\x7e]+ ?|.)")
 
 _NEVER_FIRST = "\u3002\u3001\uff09\u300d"
 """Full stop, comma and closing brackets."""
-
-
-def _ended(state: str, seconds: float) -> str:
-    return tr("{state} after {seconds} s", state=tr(state), seconds=f"{seconds:.2f}")
-
-
-def _heads() -> str:
-    names: tuple[Translatable, ...] = ("min", "mean", "sd", "median", "max")
-    return "".join(pad(tr(name), 7 if name == "min" else 10, right=True) for name in names)

@@ -22,7 +22,7 @@ from loadtop.recording.recorder import Recorder
 from loadtop.recording.totals import program, result_of
 from loadtop.reports.ab import ab_report
 from loadtop.reports.html import html
-from loadtop.reports.markdown import markdown
+from loadtop.reports.tables import markdown
 from tests.lab.keeping import SUFFIX, unpack
 
 Make = Callable[[int], list[Snapshot]]

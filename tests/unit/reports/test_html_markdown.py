@@ -17,7 +17,7 @@ from loadtop.model import Latencies
 from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.html import html
-from loadtop.reports.markdown import markdown
+from loadtop.reports.tables import markdown
 
 HOSTILE = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x\u202e"
 
