@@ -13,6 +13,7 @@ from collectors.linux.machine import LinuxMachine
 from collectors.linux.networks import assumed
 from collectors.machine import Machine
 from collectors.reading import Transport
+from collectors.search import ended
 from collectors.servers import KINDS, Servers
 from collectors.transport.local import LocalTransport
 from loadtop.i18n import Message, Text
@@ -92,10 +93,8 @@ class HostCollector:
 
     async def close(self) -> None:
         try:
-            if self._task is not None:
-                self._task.cancel()
-                await asyncio.gather(self._task, return_exceptions=True)
-                self._task = None
+            task, self._task = self._task, None
+            await ended(task)
             await self._servers.close()
         finally:
             await self._machine.close()

@@ -1,6 +1,6 @@
 """One raw reading of a machine, near or far: texts of files and of processes, and the machine's own clock."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
@@ -144,6 +144,20 @@ def without_credentials(url: str) -> str:
     except ValueError:
         return "(not a URL)"
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def page_url(url: str, path: str, key: str = "", without: Collection[str] = ()) -> str:
+    """The URL of a status page: with the usual path where it has none, and with a key in its query in place of others.
+    Anything but a URL is given back: fetching it says so."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+    except ValueError:
+        return url
+    keys = [each for each in parts.query.split("&") if each and each not in without]
+    if key and key not in keys:
+        keys.append(key)
+    path = path if parts.path in ("", "/") else parts.path
+    return urlunsplit((parts.scheme, parts.netloc, path, "&".join(keys), ""))
 
 
 class Connection(Protocol):

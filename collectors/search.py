@@ -13,6 +13,13 @@ READ_AGAIN_S = 60.0
 """How often configuration is read again where all was found: a reload changes it and starts no new process."""
 
 
+async def ended(task: asyncio.Task[None] | None) -> None:
+    """Cancel a task, and wait for its end."""
+    if task is not None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 class Search:
     """Runs ``look`` with the first process of each server: at once where these changed, otherwise every so often.
     An error of this program in it is kept as ``problem`` until the next search."""
@@ -51,6 +58,4 @@ class Search:
             await asyncio.wait((self._task,))
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await ended(self._task)

@@ -6,8 +6,7 @@ answers.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from collectors.errors import AbsentError, FetchError, ReadError, TransportError
 from collectors.kind import Kind
@@ -22,25 +21,19 @@ from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, S
 R = TypeVar("R", bound=ServerReading)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Where the page of one server may be, and why it has none if there is no such place."""
-
-    urls: Sequence[str]
-    otherwise: ReadError | None = None
+Candidates: TypeAlias = tuple[Sequence[str], ReadError | None]
+"""Where the page of one server may be, and why it has none if there is no such place."""
 
 
 class ServerCollector(Generic[R]):
     """The servers of one kind on one machine. A subclass has at least :meth:`records` and :meth:`candidates`."""
 
+    kind: ClassVar[Kind]
     search_again_s: ClassVar[float] = READ_AGAIN_S
     """How often pages are looked for although there are some."""
 
-    def __init__(
-        self, kind: Kind, machine: Machine, urls: Sequence[str], under_test: UnderTest, *, find: bool = True
-    ) -> None:
+    def __init__(self, machine: Machine, urls: Sequence[str], under_test: UnderTest, *, find: bool = True) -> None:
         """``urls`` are the pages given; without any, and with ``find``, they are looked for."""
-        self.kind = kind
         self.machine = machine
         self.under_test = under_test
         self.timeout_s = 1.0
@@ -49,13 +42,14 @@ class ServerCollector(Generic[R]):
         self.find = find and not urls
         self.active = find or bool(urls)
         self.unfound: ReadError = AbsentError(
-            "no {program} process looked for yet", program=kind.group, cause=Cause.PENDING
+            "no {program} process looked for yet", program=self.kind.group, cause=Cause.PENDING
         )
-        self.search = Search(kind.name, self.running, self.search_pages, self.search_again_s)
+        self.search = Search(self.kind.name, self.running, self.search_pages, self.search_again_s)
         self._given = tuple(self.status_url(url) for url in urls)
         self._listeners: tuple[Listener, ...] = ()
 
-    def status_url(self, url: str) -> str:
+    @staticmethod
+    def status_url(url: str) -> str:
         """The URL that is asked for where the user gave this one."""
         return url
 
@@ -71,7 +65,8 @@ class ServerCollector(Generic[R]):
         """Where the pages of these servers may be. Raises ``TransportError``."""
         raise NotImplementedError
 
-    def lacks(self, record: R) -> Message | None:  # noqa: ARG002 - for subclasses
+    @staticmethod
+    def lacks(record: R) -> Message | None:  # noqa: ARG004 - for subclasses
         """What a page does not tell although it could."""
         return None
 
@@ -183,13 +178,14 @@ class ServerCollector(Generic[R]):
         return AbsentError("no {program} process here", program=self.kind.group, cause=Cause.NOTHING)
 
     async def _first(self, candidates: Candidates) -> tuple[str, ReadError | None]:
+        urls, otherwise = candidates
         first: ReadError | None = None
-        for url in candidates.urls:
+        for url in urls:
             problem = await self.problem_of(url)
             if problem is None:
                 return url, None
             first = first or problem
-        return "", first or candidates.otherwise
+        return "", first or otherwise
 
     async def problem_of(self, url: str) -> ReadError | None:
         """Why a page cannot be followed. If the accept queue of its port is full, it is not asked for: that would be
@@ -221,14 +217,14 @@ class WebServerCollector(ServerCollector[R]):
             [f"{origin}{path}" for origin in origins for path in self.status_paths()]
             for origins in await self.under_test.origins(self.kind)
         ]
-        otherwise = None if all(found) else await self._nowhere(servers)
-        return [Candidates(urls, otherwise) for urls in found]
+        otherwise = None if all(found) else self._nowhere(servers)
+        return [(urls, otherwise) for urls in found]
 
-    async def _nowhere(self, servers: tuple[int, ...]) -> ReadError | None:
+    def _nowhere(self, servers: tuple[int, ...]) -> ReadError | None:
         if not servers:
             return None
         option = f"--{self.kind.name} URL"
-        if all([await self.under_test.own_network(pid) for pid in servers]):
+        if all(self.under_test.own_network(pid) for pid in servers):
             return AbsentError(
                 "{program} runs in a container with a network of its own: name its status page, as this machine"
                 " reaches it, with {option}",

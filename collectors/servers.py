@@ -3,23 +3,27 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from collectors.apache.collector import KIND as APACHE
-from collectors.haproxy.collector import KIND as HAPROXY
-from collectors.kind import Collector, Kind
+from collectors.apache.collector import ApacheCollector
+from collectors.haproxy.collector import HaproxyCollector
+from collectors.kind import Kind
 from collectors.machine import Machine
-from collectors.nginx.collector import KIND as NGINX
-from collectors.php_fpm.collector import KIND as PHP_FPM
+from collectors.nginx.collector import NginxCollector
+from collectors.php_fpm.collector import FpmCollector
+from collectors.server_collector import ServerCollector
 from collectors.under_test import UnderTest
 from loadtop.model import HostSample, Role
 
-KINDS: tuple[Kind, ...] = (
-    APACHE,
-    NGINX,
-    PHP_FPM,
-    HAPROXY,
+COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (
+    ApacheCollector,
+    NginxCollector,
+    FpmCollector,
+    HaproxyCollector,
 )
 """Every kind of server: one line each."""
+
+KINDS: tuple[Kind, ...] = tuple(each.kind for each in COLLECTORS)
 
 
 class Servers:
@@ -36,29 +40,28 @@ class Servers:
         """The arguments are those of :class:`collectors.host.HostCollector`."""
         wanted = find or any(status_urls.get(kind.name) for kind in KINDS if kind.role is Role.WEB)
         self._under_test = UnderTest(machine, KINDS, target_urls, active=wanted)
-        self._collectors: dict[Kind, Collector] = {
-            kind: kind.collector(kind, machine, status_urls.get(kind.name, ()), self._under_test, find=find)
-            for kind in KINDS
-        }
+        self._collectors = [
+            each(machine, status_urls.get(each.kind.name, ()), self._under_test, find=find) for each in COLLECTORS
+        ]
 
     def start(self, interval_s: float) -> None:
-        for collector in self._collectors.values():
+        for collector in self._collectors:
             collector.start(interval_s)
 
     def ask(self) -> None:
-        for collector in self._collectors.values():
+        for collector in self._collectors:
             collector.ask()
 
     async def look(self, sample: HostSample, most_s: float) -> bool:
         """Look for servers where it is time to. Waits at most ``most_s``, once, until it is known which of several web
         servers is under test. Returns whether others were set aside just now."""
         self._under_test.look()
-        for kind, collector in self._collectors.items():
-            if kind.role is Role.WEB:
+        for collector in self._collectors:
+            if collector.kind.role is Role.WEB:
                 collector.look(sample)
         found = await self._under_test.settle(most_s)
-        for kind, collector in self._collectors.items():
-            if kind.role is not Role.WEB:
+        for collector in self._collectors:
+            if collector.kind.role is not Role.WEB:
                 collector.look(sample)
         return found
 
@@ -66,15 +69,13 @@ class Servers:
         """Wait at most ``grace_s`` for pages that usually come at once, and let a search end that has nothing to read:
         what it gives up belongs to no sample any more."""
         await asyncio.sleep(0)
-        awaited = [page for collector in self._collectors.values() for page in collector.pages if page.awaited]
+        awaited = [page for collector in self._collectors for page in collector.pages if page.awaited]
         if awaited:
             await asyncio.gather(*(page.settle(grace_s) for page in awaited))
 
     def complete(self, sample: HostSample, uptime_less_monotonic: float) -> HostSample:
         """The sample with what came of the pages. This program's clock and the number give the machine's uptime."""
-        read = {
-            kind.name: collector.collect(sample, uptime_less_monotonic) for kind, collector in self._collectors.items()
-        }
+        read = {each.kind.name: each.collect(sample, uptime_less_monotonic) for each in self._collectors}
         note = self._under_test.note
         noted = (
             replace(found, reason=note) if note and found.collector == "cgroup" and not found.reason else found
@@ -86,4 +87,4 @@ class Servers:
 
     async def close(self) -> None:
         await self._under_test.close()
-        await asyncio.gather(*(collector.close() for collector in self._collectors.values()))
+        await asyncio.gather(*(collector.close() for collector in self._collectors))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from collectors.errors import FetchError, SilentError
 from collectors.reading import Page, without_credentials
+from collectors.search import ended
 
 PATIENCE = 10
 
@@ -75,10 +76,8 @@ class StatusPage:
         return Answer(problem=silent, waited_s=waited)
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        task, self._task = self._task, None
+        await ended(task)
 
     async def _get(self) -> None:
         try:

@@ -85,7 +85,7 @@ class UnderTest:
         answers is to be followed. Only those of the servers under test, where these are known. Where the load comes
         through a proxy here, each server is asked directly: through the proxy, any could answer."""
         await self._search.finish()  # routes of other kinds lead to this one, and status paths are configured
-        places = {pid: await self._endpoints(each, pid) for each in self._web for pid in self._pids(each)}
+        places = {pid: self._servers[pid].endpoints if pid in self._servers else () for pid in self._running()}
         its = frozenset(self._pids(kind))
         try:
             chosen, direct = await self._chosen(places)
@@ -105,9 +105,9 @@ class UnderTest:
         rest = chosen or (pages.keys() if proxied or not direct else ())
         return found + [pages[pid] for pid in pages if pid in rest and pid not in known]
 
-    async def own_network(self, pid: int) -> bool:
-        """Whether a process has a network of its own, as in a container. Raises ``TransportError``."""
-        return (await namespaces_of(self._machine, pid)).own_network
+    def own_network(self, pid: int) -> bool:
+        """Whether a web server has a network of its own, as in a container."""
+        return pid in self._servers and self._servers[pid].own_network
 
     async def close(self) -> None:
         await self._search.close()
@@ -130,17 +130,6 @@ class UnderTest:
             return  # the machine's own samples say so
         finally:
             self._looked.set()
-
-    async def _endpoints(self, kind: Kind, pid: int) -> tuple[Endpoint, ...]:
-        """Where a server listens: as the kernel has it, or as it is configured where only root may see the former."""
-        try:
-            namespaces = await namespaces_of(self._machine, pid)
-            if namespaces.own_network:
-                return ()
-            found = await self._machine.listening(pid)
-            return found or kind.listening(await _configuration(self._machine, kind, pid, namespaces))
-        except TransportError:
-            return ()
 
     async def _chosen(
         self, places: Mapping[int, Collection[Endpoint]]
@@ -195,7 +184,7 @@ class UnderTest:
         pools = {
             pid: await kind.pool_addresses(self._machine, pid)
             for kind in self._kinds
-            if kind.role is Role.APPLICATION
+            if kind.pool_addresses is not None
             for pid in self._pids(kind)
         }
         if not pools:
@@ -213,12 +202,13 @@ async def configuration_of(machine: Machine, kind: Kind, pid: int) -> Config | N
 async def _read(machine: Machine, kind: Kind, pid: int) -> Server:
     namespaces = await namespaces_of(machine, pid)
     config = await _configuration(machine, kind, pid, namespaces)
-    if namespaces.own_network:
-        return Server(kind, (), config, own_network=True)
-    return Server(kind, await machine.listening(pid) or kind.listening(config), config)
+    endpoints = () if namespaces.own_network else await machine.listening(pid) or kind.listening(config)
+    return Server(kind, endpoints, config, namespaces.own_network)
 
 
 async def _configuration(machine: Machine, kind: Kind, pid: int, namespaces: Namespaces) -> Config:
+    if kind.configuration is None:
+        return Config(())
     return await kind.configuration(as_seen_by(machine, namespaces), await arguments(machine, pid))
 
 

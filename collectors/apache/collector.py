@@ -11,14 +11,23 @@ from collectors.kind import Kind
 from collectors.reading import Page
 from collectors.server_collector import WebServerCollector
 from collectors.under_test import Server
-from loadtop.i18n import Message
 from loadtop.model import Role
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 
+KIND = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.WEB,
+    processes=re.compile(r"(?:lt-)?(?:apache2|httpd2?)(?:[.-](?:prefork|worker|event|itk))?", re.ASCII),
+    configuration=configuration.read,
+    listening=configuration.listening,
+    fastcgi_addresses=configuration.fastcgi_addresses,
+)
+
 
 class ApacheCollector(WebServerCollector[ApacheStatus]):
-    def status_url(self, url: str) -> str:
-        return status.status_url(url)
+    kind = KIND
+    status_url = staticmethod(status.status_url)
 
     def status_paths(self) -> Sequence[str]:
         return (f"{status.STATUS_PATH}?auto",)
@@ -28,23 +37,10 @@ class ApacheCollector(WebServerCollector[ApacheStatus]):
         server = self.under_test.server_at(self.kind, found.url)
         return (found if server is None else replace(found, **asdict(_limits(server, found.mpm))),)
 
-    def lacks(self, record: ApacheStatus) -> Message | None:
-        return status.lacks(record)
+    lacks = staticmethod(status.lacks)
 
 
 @lru_cache(maxsize=64)
 def _limits(server: Server, mpm: str) -> Limits:
     """Worked out once for each time that the configuration is read: it can have thousands of lines."""
     return configuration.limits(server.config, mpm)
-
-
-KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.WEB,
-    processes=re.compile(r"(?:lt-)?(?:apache2|httpd2?)(?:[.-](?:prefork|worker|event|itk))?", re.ASCII),
-    collector=ApacheCollector,
-    configuration=configuration.read,
-    listening=configuration.listening,
-    fastcgi_addresses=configuration.fastcgi_addresses,
-)

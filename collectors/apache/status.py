@@ -5,11 +5,9 @@ and counters since restart, and never the averages since restart (ReqPerSec, CPU
 prints BusyWorkers and IdleWorkers twice in some versions: the letters are what counts, and of any key the first.
 """
 
-from urllib.parse import urlsplit, urlunsplit
-
 from collectors.errors import AbsentError, ParseError
 from collectors.parsing import complete_lines, count_or_none
-from collectors.reading import Page
+from collectors.reading import Page, page_url
 from loadtop.i18n import Message
 from loadtop.servers.apache.record import ApacheStatus
 
@@ -25,16 +23,8 @@ FIX = """\
 
 
 def status_url(url: str) -> str:
-    """The URL of the page for programs: ``?auto`` is added, and the usual path where the URL has none. Anything but a
-    URL is given back: fetching it says so."""
-    try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-    except ValueError:
-        return url
-    path = parts.path if parts.path not in ("", "/") else STATUS_PATH
-    keys = [pair for pair in parts.query.split("&") if pair]
-    query = "&".join(keys if "auto" in keys else [*keys, "auto"])
-    return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
+    """The URL of the page for programs."""
+    return page_url(url, STATUS_PATH, "auto")
 
 
 def parse(text: str, url: str = "", fetch_s: float | None = None) -> ApacheStatus:
@@ -101,9 +91,9 @@ def parse_page(page: Page) -> ApacheStatus:
         ) from None
 
 
-def lacks(status: ApacheStatus) -> Message | None:
-    if status.accesses is None:
+def lacks(record: ApacheStatus) -> Message | None:
+    if record.accesses is None:
         return Message(
-            "{url}: ExtendedStatus is off, so there are no request rates. Add `ExtendedStatus On`", url=status.url
+            "{url}: ExtendedStatus is off, so there are no request rates. Add `ExtendedStatus On`", url=record.url
         )
     return None

@@ -21,9 +21,19 @@ _CANDIDATES = 12
 _USUAL = ("/stats", status.STATS_URI, "/haproxy_stats", "/")
 
 
+KIND = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.PROXY,
+    processes=re.compile("haproxy"),
+    configuration=configuration.read,
+    routes=configuration.routes,
+)
+
+
 class HaproxyCollector(ServerCollector[HaproxyProxy]):
-    def status_url(self, url: str) -> str:
-        return status.stats_url(url)
+    kind = KIND
+    status_url = staticmethod(status.stats_url)
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         return await status.fetch(self.machine, url, timeout_s)
@@ -46,14 +56,14 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
             hidden = AbsentError(
                 "haproxy runs in a container with a network of its own: name its statistics with --haproxy URL"
             )
-            return Candidates((), hidden)
+            return (), hidden
         if config.found:
             lacking = AbsentError(
                 "HAProxy runs here without statistics: add this to the section `global` of {file}, and reload it",
                 file=config.first[0],
                 fix=status.FIX,
             )
-            return Candidates(configuration.parse(config.lines())[:_CANDIDATES], lacking)
+            return configuration.parse(config.lines())[:_CANDIDATES], lacking
         ports = [endpoint.port for endpoint in await self.machine.listening(pid)]
         pages = [status.stats_url(f"http://127.0.0.1:{port}{path}") for port in ports for path in _USUAL]
         refused = config.problem()
@@ -68,15 +78,4 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
             cause=Cause.ROOT if refused else None,
         )
         urls = [*(f"unix:{path}" for path in configuration.SOCKETS), *pages]
-        return Candidates(urls[:_CANDIDATES], unknown)
-
-
-KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.PROXY,
-    processes=re.compile("haproxy"),
-    collector=HaproxyCollector,
-    configuration=configuration.read,
-    routes=configuration.routes,
-)
+        return urls[:_CANDIDATES], unknown

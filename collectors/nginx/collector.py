@@ -20,9 +20,21 @@ RETRY_S, PAUSE_S = 0.4, 0.02
 """How long a page that fails is asked for anew, and how often; our own."""
 
 
+KIND = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.WEB,
+    processes=re.compile(r"nginx|openresty|angie", re.ASCII),
+    configuration=configuration.read,
+    listening=configuration.listening,
+    routes=configuration.routes,
+    fastcgi_addresses=configuration.fastcgi_addresses,
+)
+
+
 class NginxCollector(WebServerCollector[NginxStatus]):
-    def status_url(self, url: str) -> str:
-        return status.status_url(url)
+    kind = KIND
+    status_url = staticmethod(status.status_url)
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         """Ask anew for a page that fails: an nginx without a free connection closes new ones, also that of its page."""
@@ -73,7 +85,8 @@ class NginxCollector(WebServerCollector[NginxStatus]):
             for each in records
         ), outcome
 
-    def lacks(self, record: NginxStatus) -> Message | None:
+    @staticmethod
+    def lacks(record: NginxStatus) -> Message | None:
         if record.worker_connections is None:
             return Message("{url}: worker_connections unknown: its configuration may not be read", url=record.url)
         return None
@@ -87,16 +100,3 @@ def _settings(server: Server) -> configuration.Settings:
 
 def _status_paths(server: Server) -> list[str]:
     return [path for each in _settings(server).servers for path in each.status_paths]
-
-
-KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.WEB,
-    processes=re.compile(r"nginx|openresty|angie", re.ASCII),
-    collector=NginxCollector,
-    configuration=configuration.read,
-    listening=configuration.listening,
-    routes=configuration.routes,
-    fastcgi_addresses=configuration.fastcgi_addresses,
-)

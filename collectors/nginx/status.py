@@ -5,11 +5,10 @@ of accepted connections, handled connections and requests since nginx started.
 """
 
 import re
-from urllib.parse import urlsplit, urlunsplit
 
 from collectors.errors import AbsentError, ParseError
 from collectors.parsing import count
-from collectors.reading import Page
+from collectors.reading import Page, page_url
 from loadtop.servers.nginx.record import NginxStatus
 
 STATUS_PATHS = ("/nginx_status", "/stub_status", "/basic_status", "/status")
@@ -33,13 +32,7 @@ _PAGE = re.compile(
 
 
 def status_url(url: str) -> str:
-    """The URL of the page: the usual path is added where the URL has none. What is no URL is given back as it is."""
-    try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-    except ValueError:
-        return url
-    path = parts.path if parts.path not in ("", "/") else STATUS_PATHS[0]
-    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+    return page_url(url, STATUS_PATHS[0])
 
 
 def parse(text: str, url: str = "") -> NginxStatus:

@@ -8,18 +8,18 @@ configuration and the queue from the kernel.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from collectors.errors import AbsentError, FetchError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
 from collectors.linux import unix_sockets
 from collectors.linux.namespaces import namespaces_of
+from collectors.machine import Machine
 from collectors.php_fpm import configuration, status
 from collectors.php_fpm.configuration import PoolConfig
 from collectors.reading import Page
 from collectors.server_collector import ServerCollector
 from collectors.status_page import StatusPage
-from collectors.under_test import origin_of
+from collectors.under_test import UnderTest, origin_of
 from loadtop.i18n import Message
 from loadtop.model import Cause, HostSample, Role
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
@@ -42,14 +42,23 @@ class _Pool:
     problem: ReadError | None = None
 
 
+KIND = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.APPLICATION,
+    processes=re.compile(r"php\d*(?:\.\d+)?-fpm.*", re.ASCII | re.DOTALL),
+    pool_addresses=configuration.pool_addresses,
+)
+
+
 class FpmCollector(ServerCollector[FpmPool]):
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    kind = KIND
+    status_url = staticmethod(status.status_url)
+
+    def __init__(self, machine: Machine, urls: Sequence[str], under_test: UnderTest, *, find: bool = True) -> None:
+        super().__init__(machine, urls, under_test, find=find)
         self._pools: list[_Pool] = []
         self._configs: tuple[PoolConfig, ...] = ()
-
-    def status_url(self, url: str) -> str:
-        return status.status_url(url)
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         place = status.place_of(url)
@@ -245,13 +254,3 @@ def _completed(pool: FpmPool, config: PoolConfig | None, queues: dict[str, int])
         max_children=config.max_children,
         address=config.address,
     )
-
-
-KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.APPLICATION,
-    processes=re.compile(r"php\d*(?:\.\d+)?-fpm.*", re.ASCII | re.DOTALL),
-    collector=FpmCollector,
-    pool_addresses=configuration.pool_addresses,
-)

@@ -11,13 +11,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine
 from collectors.parsing import complete_lines, count_or_none
 from collectors.php_fpm import fastcgi
-from collectors.reading import Page
+from collectors.reading import Page, page_url
 from loadtop.i18n import verbatim
 from loadtop.servers.php_fpm.record import FpmPool
 
@@ -53,16 +52,10 @@ def place_of(url: str) -> Place | None:
 
 
 def status_url(url: str) -> str:
-    """The URL of the page as JSON; one over FastCGI, and what is no URL, is given back as it is."""
+    """The URL of the page as JSON; one over FastCGI is given back as it is."""
     if place_of(url) is not None:
         return url
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    keys = [pair for pair in parts.query.split("&") if pair and pair not in ("html", "xml", "openmetrics", "full")]
-    query = "&".join(keys if "json" in keys else [*keys, "json"])
-    return urlunsplit((parts.scheme, parts.netloc, parts.path or STATUS_PATHS[0], query, ""))
+    return page_url(url, STATUS_PATHS[0], "json", without=("html", "xml", "openmetrics", "full"))
 
 
 async def fetch(machine: Machine, url: str, timeout_s: float, paths: Sequence[str] = STATUS_PATHS) -> Page:

@@ -26,7 +26,7 @@ def _groups(mounts: tuple[Mount, ...]) -> dict[str, Path]:
     for mount in mounts:
         for name in ("cpu", "memory"):
             top = Path(mount.point)
-            if mount.controllers is None:
+            if "" in mount.controllers:
                 has = name in (top / "cgroup.subtree_control").read_text().split()
             else:
                 has = name in mount.controllers

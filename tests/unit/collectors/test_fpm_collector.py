@@ -88,7 +88,7 @@ def after(
 
     async def run() -> tuple[tuple[FpmPool, ...], Outcome]:
         tested = UnderTest(machine, KINDS, target_urls)
-        watch = FpmCollector(PHP_FPM, machine, urls, tested, find=find)
+        watch = FpmCollector(machine, urls, tested, find=find)
         watch.start(1.0)
         sample = HostSample("", 1.0, HostFacts("a", "local", "Linux", "6", 1))
         found: tuple[tuple[FpmPool, ...] | None, Outcome] = (None, Outcome("", State.OK))

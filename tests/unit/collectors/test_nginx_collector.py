@@ -7,7 +7,7 @@ import pytest
 
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Machine
-from collectors.nginx.collector import KIND, NginxCollector
+from collectors.nginx.collector import NginxCollector
 from collectors.reading import Page
 from collectors.servers import KINDS
 from collectors.under_test import UnderTest
@@ -36,7 +36,7 @@ class Dropping(FakeMachine):
 
 def collector_of(machine: FakeMachine) -> NginxCollector:
     known = cast("Machine", machine)
-    return NginxCollector(KIND, known, (), UnderTest(known, KINDS, ["http://web1/"]))
+    return NginxCollector(known, (), UnderTest(known, KINDS, ["http://web1/"]))
 
 
 def test_a_page_whose_connection_is_dropped_is_asked_for_anew(instantly: Instantly) -> None:

@@ -11,7 +11,6 @@ from collectors.machine import Endpoint
 from collectors.php_fpm.collector import KIND as PHP_FPM
 from collectors.reading import Texts
 from collectors.routing import Place, Route, Routes
-from collectors.server_collector import WebServerCollector
 from collectors.under_test import UnderTest
 from loadtop.model import Role
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -38,7 +37,6 @@ KIND = Kind(
     group="front",
     role=Role.WEB,
     processes=re.compile("front"),
-    collector=WebServerCollector,
     configuration=configuration,
     routes=routes,
     fastcgi_addresses=fastcgi_addresses,
