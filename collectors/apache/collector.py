@@ -1,16 +1,24 @@
-"""The Apache servers of one machine: their pages of mod_status, with the limits that their configuration gives."""
+"""The Apache servers of one machine: mod_status in its form for programs (``?auto``), and the limits configured.
+
+Source: httpd 2.4, modules/generators/mod_status.c: lines of ``Key: value``, the first without a key. What is read are
+the scoreboard's letters (the truth about slots) and counters since restart, and never the averages since restart
+(ReqPerSec, CPULoad) that the page also prints. Event prints BusyWorkers and IdleWorkers twice in some versions: the
+letters are what counts, and of any key the first.
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 
-from collectors.apache import configuration, status
-from collectors.apache.configuration import Limits
+from collectors.apache import configuration
+from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
-from collectors.reading import Page
+from collectors.parsing import complete_lines, count_or_none
+from collectors.reading import Page, page_url
 from collectors.server_collector import WebServerCollector
 from collectors.under_test import Server
+from loadtop.i18n import Message
 from loadtop.model import Role
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 
@@ -24,23 +32,106 @@ KIND = Kind(
     fastcgi_addresses=configuration.fastcgi_addresses,
 )
 
+LETTERS = "_SRWKDCLGI."
+STATUS_PATH = "/server-status"
+
+FIX = """\
+<Location "/server-status">
+    SetHandler server-status
+    Require local
+</Location>"""
+"""The block that switches the page on, for Apache's configuration."""
+
 
 class ApacheCollector(WebServerCollector[ApacheStatus]):
     kind = KIND
-    status_url = staticmethod(status.status_url)
+
+    @staticmethod
+    def status_url(url: str) -> str:
+        return page_url(url, STATUS_PATH, "auto")
 
     def status_paths(self) -> Sequence[str]:
-        return (f"{status.STATUS_PATH}?auto",)
+        return (f"{STATUS_PATH}?auto",)
 
     def records(self, page: Page, at: float) -> Sequence[ApacheStatus]:
-        found = replace(status.parse_page(page), at=at)
+        found = replace(parse_page(page), at=at)
         server = self.under_test.server_at(self.kind, found.url)
         return (found if server is None else replace(found, **asdict(_limits(server, found.mpm))),)
 
-    lacks = staticmethod(status.lacks)
+    @staticmethod
+    def lacks(record: ApacheStatus) -> Message | None:
+        if record.accesses is not None:
+            return None
+        return Message(
+            "{url}: ExtendedStatus is off, so there are no request rates. Add `ExtendedStatus On`", url=record.url
+        )
 
 
 @lru_cache(maxsize=64)
-def _limits(server: Server, mpm: str) -> Limits:
+def _limits(server: Server, mpm: str) -> configuration.Limits:
     """Worked out once for each time that the configuration is read: it can have thousands of lines."""
     return configuration.limits(server.config, mpm)
+
+
+def parse(text: str, url: str = "", fetch_s: float | None = None) -> ApacheStatus:
+    """One status page. ``mpm`` is derived where the page does not name it (before 2.4.7)."""
+    if text.lstrip()[:1] == "<":
+        raise ParseError("an HTML page, not the text of mod_status")
+    table: dict[str, str] = {}
+    for line in complete_lines(text):
+        key, colon, value = line.partition(":")
+        if colon:
+            table.setdefault(key.strip(), value.strip())
+    board = table.get("Scoreboard")
+    if board is None:
+        raise ParseError("no line Scoreboard: this is not the text of mod_status, or it is cut off")
+    if not board or not set(board) <= set(LETTERS):
+        raise ParseError(f"letters that no scoreboard has: {board[:40]!a}")
+    connections = count_or_none(table.get("ConnsTotal"))
+    return ApacheStatus(
+        url=url,
+        mpm=table.get("ServerMPM", "").lower() or ("event" if connections is not None else ""),
+        version=table.get("ServerVersion", ""),
+        scoreboard=board,
+        uptime_s=count_or_none(table.get("ServerUptimeSeconds", table.get("Uptime"))),
+        accesses=count_or_none(table.get("Total Accesses")),
+        kbytes=count_or_none(table.get("Total kBytes")),
+        duration_ms=count_or_none(table.get("Total Duration")),
+        processes=count_or_none(table.get("Processes")),
+        stopping=count_or_none(table.get("Stopping")),
+        connections=connections,
+        connections_writing=count_or_none(table.get("ConnsAsyncWriting")),
+        connections_keepalive=count_or_none(table.get("ConnsAsyncKeepAlive")),
+        connections_closing=count_or_none(table.get("ConnsAsyncClosing")),
+        fetch_s=fetch_s,
+    )
+
+
+def parse_page(page: Page) -> ApacheStatus:
+    """The status on a page; raises :class:`AbsentError` with what to do where the server gives another page."""
+    if page.status in (401, 403):
+        raise AbsentError(
+            "not permitted ({status}). Allow this machine in Apache's configuration, for example with"
+            " `Require local` or `Require ip ADDRESS`",
+            status=page.status,
+            fix=FIX,
+        )
+    if 300 <= page.status < 400:
+        raise AbsentError("leads elsewhere ({status}). Name the page itself with --apache URL", status=page.status)
+    if page.status == 404:
+        raise AbsentError(
+            "no such page (404). If this is Apache, switch mod_status on (`a2enmod status`), add this to its"
+            " configuration, and reload it",
+            fix=FIX,
+        )
+    if page.status != 200:
+        raise AbsentError("the server answers with status {status}", status=page.status)
+    try:
+        return parse(page.text, page.url, page.took_s)
+    except ParseError as error:
+        raise AbsentError(
+            "{error}. A rewrite or an application may answer in place of mod_status; add this to Apache's"
+            " configuration or name the page with --apache URL",
+            error=str(error),
+            fix=FIX,
+        ) from None

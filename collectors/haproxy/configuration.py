@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from collectors.config_files import Config, read_config
-from collectors.haproxy.status import STATS_URI
 from collectors.reading import Texts
 from collectors.routing import Place, Route, Routes
+
+STATS_URI = "/haproxy?stats"
+"""Where the page is where ``stats uri`` is not given."""
 
 LAYOUT = "/etc/haproxy/haproxy.cfg"
 """Debian's, Red Hat's and Alpine's."""
@@ -70,7 +72,7 @@ def files_of(command: Sequence[str]) -> list[str]:
 
 
 def parse(lines: Iterable[str]) -> tuple[str, ...]:
-    """The stats sockets and then the pages, as URLs that :mod:`collectors.haproxy.status` understands."""
+    """The stats sockets and then the pages, as URLs that :mod:`collectors.haproxy.collector` understands."""
     found = list(sections(lines))
     sockets = [socket for section in found for socket in section.sockets]
     pages = [

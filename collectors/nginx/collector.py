@@ -1,4 +1,8 @@
-"""The nginx servers of one machine: their stub_status pages, with the limits that their configuration gives."""
+"""The nginx servers of one machine: their stub_status pages, with the limits that their configuration gives.
+
+Source: nginx, src/http/modules/ngx_http_stub_status_module.c: four lines of text, of which the third holds the counts
+of accepted connections, handled connections and requests since nginx started.
+"""
 
 import asyncio
 import re
@@ -6,19 +10,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from collectors.errors import FetchError, SilentError
+from collectors.errors import AbsentError, FetchError, ParseError, SilentError
 from collectors.kind import Kind
-from collectors.nginx import configuration, status
-from collectors.reading import Page
+from collectors.nginx import configuration
+from collectors.parsing import count
+from collectors.reading import Page, page_url
 from collectors.server_collector import WebServerCollector
 from collectors.under_test import Server
 from loadtop.i18n import Message
 from loadtop.model import HostSample, Outcome, Role
 from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
-
-RETRY_S, PAUSE_S = 0.4, 0.02
-"""How long a page that fails is asked for anew, and how often; our own."""
-
 
 KIND = Kind(
     name=NAME,
@@ -31,10 +32,35 @@ KIND = Kind(
     fastcgi_addresses=configuration.fastcgi_addresses,
 )
 
+RETRY_S, PAUSE_S = 0.4, 0.02
+"""How long a page that fails is asked for anew, and how often; our own."""
+
+STATUS_PATHS = ("/nginx_status", "/stub_status", "/basic_status", "/status")
+"""Where the page is in nginx's and its distributors' examples."""
+
+FIX = """\
+location = /nginx_status {
+    stub_status;
+    allow 127.0.0.1;
+    allow ::1;
+    deny all;
+}"""
+"""The block that enables the page, for a ``server`` of nginx's configuration."""
+
+_PAGE = re.compile(
+    r"\s{0,9}Active connections:\s{1,9}(\d{1,19})\s{1,9}server accepts handled requests(?: request_time)?\s{1,9}"
+    r"(\d{1,19}) (\d{1,19}) (\d{1,19})(?: \d{1,19})?\s{1,9}"
+    r"Reading: (\d{1,19}) Writing: (\d{1,19}) Waiting: (\d{1,19})\s",
+    re.ASCII,
+)
+
 
 class NginxCollector(WebServerCollector[NginxStatus]):
     kind = KIND
-    status_url = staticmethod(status.status_url)
+
+    @staticmethod
+    def status_url(url: str) -> str:
+        return page_url(url, STATUS_PATHS[0])
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         """Ask anew for a page that fails: an nginx without a free connection closes new ones, also that of its page."""
@@ -55,11 +81,12 @@ class NginxCollector(WebServerCollector[NginxStatus]):
         if not self.running():
             return ()
         servers = [self.under_test.server_at(self.kind, url) for url in self.under_test.target_urls]
-        known = [path for server in servers if server is not None for path in _status_paths(server)]
-        return tuple(dict.fromkeys((*known, *status.STATUS_PATHS)))
+        blocks = [each for server in servers if server is not None for each in _settings(server).servers]
+        known = [path for block in blocks for path in block.status_paths]
+        return tuple(dict.fromkeys((*known, *STATUS_PATHS)))
 
     def records(self, page: Page, at: float) -> Sequence[NginxStatus]:
-        found = replace(status.parse_page(page), at=at)
+        found = replace(parse_page(page), at=at)
         server = self.under_test.server_at(self.kind, found.url)
         if server is None or not server.config.found:
             return (found,)
@@ -98,5 +125,38 @@ def _settings(server: Server) -> configuration.Settings:
     return configuration.parse(server.config.lines())
 
 
-def _status_paths(server: Server) -> list[str]:
-    return [path for each in _settings(server).servers for path in each.status_paths]
+def parse(text: str, url: str = "") -> NginxStatus:
+    """One page. Raises :class:`ParseError` for any other text."""
+    match = _PAGE.match(text[:1000])
+    if match is None:
+        raise ParseError("not the text of stub_status")
+    active, accepts, handled, requests, reading, writing, waiting = (
+        count(each, "stub_status") for each in match.groups()
+    )
+    return NginxStatus(url, active, reading, writing, waiting, accepts, handled, requests)
+
+
+def parse_page(page: Page) -> NginxStatus:
+    """The status on a page; raises :class:`AbsentError` with what to do where the server gives another page."""
+    if page.status in (401, 403):
+        raise AbsentError(
+            "not permitted ({status}). Allow this machine in nginx's configuration (`allow ADDRESS;`)",
+            status=page.status,
+            fix=FIX,
+        )
+    if 300 <= page.status < 400:
+        raise AbsentError("leads elsewhere ({status}). Name the page itself with --nginx URL", status=page.status)
+    if page.status == 404:
+        raise AbsentError(
+            "no such page (404). If this is nginx, add this to a server of its configuration, and reload it", fix=FIX
+        )
+    if page.status != 200:
+        raise AbsentError("the server answers with status {status}", status=page.status)
+    try:
+        return parse(page.text, page.url)
+    except ParseError as error:
+        raise AbsentError(
+            "{error}. Add this to a server of nginx's configuration or name the page with --nginx URL",
+            error=str(error),
+            fix=FIX,
+        ) from None

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from collectors.apache import status as apache
+from collectors.apache import collector as apache
 from collectors.errors import AbsentError, ParseError
 from collectors.reading import Page, without_credentials
 from collectors.under_test import origin_of
@@ -106,8 +106,10 @@ def test_other_answers_say_what_to_do(code: int, words: str) -> None:
 
 
 def test_a_page_without_counters_says_what_is_missing(status: Status) -> None:
-    assert "ExtendedStatus On" in str(apache.lacks(apache.parse_page(page(status("2.4.71-event-not-extended.txt")))))
-    assert apache.lacks(apache.parse_page(page(status("2.4.71-event.txt")))) is None
+    assert "ExtendedStatus On" in str(
+        apache.ApacheCollector.lacks(apache.parse_page(page(status("2.4.71-event-not-extended.txt"))))
+    )
+    assert apache.ApacheCollector.lacks(apache.parse_page(page(status("2.4.71-event.txt")))) is None
 
 
 @pytest.mark.parametrize(
@@ -122,11 +124,11 @@ def test_a_page_without_counters_says_what_is_missing(status: Status) -> None:
     ],
 )
 def test_what_the_user_gives_becomes_the_page_for_programs(given: str, url: str) -> None:
-    assert apache.status_url(given) == url
+    assert apache.ApacheCollector.status_url(given) == url
 
 
 def test_what_is_no_url_is_kept_for_the_message_and_never_shown() -> None:
-    assert apache.status_url("http://u:secret@[::1/") == "http://u:secret@[::1/"
+    assert apache.ApacheCollector.status_url("http://u:secret@[::1/") == "http://u:secret@[::1/"
     assert without_credentials("http://u:secret@[::1/") == "(not a URL)"
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.apache import status as apache
+from collectors.apache import collector as apache
 from collectors.errors import ParseError
 from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
 from collectors.reading import without_credentials
@@ -103,7 +103,7 @@ def test_cut_off_anywhere(text_of: Callable[[str], str], parse: Parser, recorded
 
 @given(text=st.text(), scheme=st.sampled_from(["", "http://", "https://u:p@", "http://["]))
 def test_any_text_as_a_url(text: str, scheme: str) -> None:
-    url = apache.status_url(scheme + text)
+    url = apache.ApacheCollector.status_url(scheme + text)
     assert "auto" in url or url == scheme + text
     without_credentials(url)
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.apache import status as apache
+from collectors.apache import collector as apache
 from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
 from collectors.reading import ProcessStat
 from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.errors import AbsentError, ParseError
-from collectors.haproxy import status as haproxy
+from collectors.haproxy import collector as haproxy
 from collectors.reading import Page
 
 TABLE = """\
@@ -81,4 +81,4 @@ def test_another_page_says_what_to_do(status: int, text: str, said: str) -> None
 )
 def test_pages_and_sockets(url: str, asked: str, address: str | None) -> None:
     assert haproxy.stats_url(url) == asked
-    assert haproxy.address_of(url) == address
+    assert haproxy.socket_of(url) == address

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.errors import AbsentError, ParseError
-from collectors.nginx import status
+from collectors.nginx import collector
 from collectors.reading import Page
 from loadtop.servers.nginx.record import NginxStatus
 
@@ -32,23 +32,23 @@ def text_of(*counts: int) -> str:
 
 
 def test_a_page() -> None:
-    found = status.parse(NGINX_1_22, "http://web1/nginx_status")
+    found = collector.parse(NGINX_1_22, "http://web1/nginx_status")
     assert (found.active, found.reading, found.writing, found.waiting) == (291, 6, 179, 106)
     assert (found.accepts, found.handled, found.requests) == (16630948, 16630940, 31070465)
     assert (found.key, found.capacity, found.full) == ("http://web1/nginx_status", None, None)
 
 
 def test_a_page_with_times_of_requests() -> None:
-    assert status.parse(TENGINE) == NginxStatus("", 1, 0, 1, 0, 7, 7, 9)
+    assert collector.parse(TENGINE) == NginxStatus("", 1, 0, 1, 0, 7, 7, 9)
 
 
 def test_line_ends_of_another_system() -> None:
-    assert status.parse(NGINX_1_22.replace("\n", "\r\n")).requests == 31070465
+    assert collector.parse(NGINX_1_22.replace("\n", "\r\n")).requests == 31070465
 
 
 @given(st.tuples(COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT))
 def test_every_page_of_nginx_is_read(counts: tuple[int, int, int, int, int, int, int]) -> None:
-    found = status.parse(text_of(*counts))
+    found = collector.parse(text_of(*counts))
     assert counts == (
         found.active, found.accepts, found.handled, found.requests, found.reading, found.writing, found.waiting
     )  # fmt: skip
@@ -58,7 +58,7 @@ def test_every_page_of_nginx_is_read(counts: tuple[int, int, int, int, int, int,
 def test_anything_is_a_page_or_a_parse_error(text: str, at: int) -> None:
     for page in (text, NGINX_1_22[:at] + text, NGINX_1_22[:at] + text + NGINX_1_22[at:], text + NGINX_1_22):
         with contextlib.suppress(ParseError):
-            status.parse(page)
+            collector.parse(page)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_anything_is_a_page_or_a_parse_error(text: str, at: int) -> None:
 )
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(ParseError):
-        status.parse(text)
+        collector.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_other_texts_are_refused(text: str) -> None:
 )
 def test_another_page_says_what_to_do(code: int, text: str, said: str, block: bool) -> None:
     with pytest.raises(AbsentError) as raised:
-        status.parse_page(Page("http://web1/nginx_status", code, "text/plain", text, 0.1))
+        collector.parse_page(Page("http://web1/nginx_status", code, "text/plain", text, 0.1))
     assert said in str(raised.value)
-    assert (raised.value.fix == status.FIX) is block
+    assert (raised.value.fix == collector.FIX) is block
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_another_page_says_what_to_do(code: int, text: str, said: str, block: bo
     ],
 )
 def test_the_url_that_is_asked_for(url: str, asked: str) -> None:
-    assert status.status_url(url) == asked
+    assert collector.NginxCollector.status_url(url) == asked
