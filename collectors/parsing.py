@@ -16,11 +16,10 @@ def excerpt(text: str) -> str:
 
 def count(token: str, what: str) -> int:
     """A whole number that is not negative and fits 63 bits. ``what`` names it in the message."""
-    if token.isascii() and token.isdecimal() and len(token) <= 19:
-        value = int(token)
-        if value <= _LARGEST:
-            return value
-    raise ParseError(f"{what}: no count: {excerpt(token)}")
+    value = count_or_none(token)
+    if value is None:
+        raise ParseError(f"{what}: no count: {excerpt(token)}")
+    return value
 
 
 def count_or_none(token: str | None) -> int | None:

@@ -178,10 +178,8 @@ class Connection(Protocol):
 class Transport(Connection, Protocol):
     """One machine with /proc. Calls of :meth:`read` do not overlap; the others may run beside it."""
 
-    @property
-    def source(self) -> str:
-        """``local`` or ``ssh://...``, for people."""
-        ...
+    source: str
+    """``local`` or ``ssh://...``, for people."""
 
     async def read(self, request: Request) -> Reading:
         """One reading, on the machine's own clock. Raises :class:`~collectors.errors.TransportError`."""

@@ -35,7 +35,8 @@ _DIRECTIVE = re.compile(
     r"\s*(MaxRequestWorkers|MaxClients|ServerLimit|ThreadsPerChild|ListenBacklog)\s+(\d+)", re.IGNORECASE
 )
 _FASTCGI = re.compile(r"unix:([^|\"'\s]+)\||fcgi://[\w.\[\]:-]*:(\d{1,5})")
-_PREFORK_WORKERS, _SERVERS, _THREADS, _BACKLOG = 256, 16, 25, 511
+_PREFORK = {"maxrequestworkers": 256, "serverlimit": 256, "listenbacklog": 511}
+_THREADED = {"serverlimit": 16, "threadsperchild": 25, "listenbacklog": 511}
 _LISTEN = re.compile(r"\s*Listen\s+(?:\[([0-9a-f:.]+)\]:|([\w.-]+):)?(\d{1,5})(?:\s|$)", re.IGNORECASE | re.ASCII)
 
 
@@ -135,17 +136,13 @@ def limits(config: Config, mpm: str) -> Limits:
         return Limits()
     given = parse(config.lines(), mpm)
     refused = any(isinstance(text, Missing) and text.reason != NO_FILE for text in config.files.values())
-    servers, threads = given.get("serverlimit"), given.get("threadsperchild")
-    workers, backlog = given.get("maxrequestworkers"), given.get("listenbacklog")
-    if refused or not mpm:
-        return Limits(workers, servers, threads, backlog)
-    backlog = _BACKLOG if backlog is None else backlog
-    if mpm == "prefork":
-        workers = _PREFORK_WORKERS if workers is None else workers
-        return Limits(workers, _PREFORK_WORKERS if servers is None else servers, None, backlog)
-    servers = _SERVERS if servers is None else servers
-    threads = _THREADS if threads is None else threads
-    return Limits(servers * threads if workers is None else workers, servers, threads, backlog)
+    if not refused and mpm:
+        given = (_PREFORK if mpm == "prefork" else _THREADED) | given
+        if mpm == "prefork":
+            given.pop("threadsperchild", None)
+        else:
+            given.setdefault("maxrequestworkers", given["serverlimit"] * given["threadsperchild"])
+    return Limits(*map(given.get, ("maxrequestworkers", "serverlimit", "threadsperchild", "listenbacklog")))
 
 
 def _is_of_another(module: str, mpm: str) -> bool:

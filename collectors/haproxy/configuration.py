@@ -35,6 +35,7 @@ _SECTIONS = (
     *("global", "defaults", *_PROXIES, "peers", "resolvers", "userlist", "mailers", "program", "ring", "log-forward"),
     *("cache", "http-errors", "fcgi-app", "crt-store", "traces", "acme"),
 )
+_SWITCHES_ON = ("enable", "auth", "realm", "refresh", "show-legends", "admin", "hide-version")
 _WORDS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#]+)")
 _EVERYWHERE = ("", "*", "0.0.0.0", "::")  # noqa: S104 - as they are written there
 _TCP = ("", "ipv4", "ipv6", "tcp", "tcp4", "tcp6")
@@ -99,34 +100,37 @@ def sections(lines: Iterable[str]) -> Iterator[Section]:
             else:
                 section = Section(words[0], words[1] if len(words) > 1 else "", default=defaults.default)
                 section.uri = defaults.uri if words[0] in _PROXIES else ""
-        elif words[0] == "bind" and len(words) > 1:
-            section.binds += [(place_of(bind), "ssl" in words[2:]) for bind in words[1].split(",")]
-        elif words[0] == "default_backend" and len(words) > 1:
-            section.default = words[1]
-        elif words[0] == "use_backend" and len(words) > 1:
-            section.backends.append(words[1])
-        elif words[0] == "server" and len(words) > 2:
-            section.servers.append(place_of(words[2], chroot))
-        elif words[0] == "server-template" and len(words) > 3:
-            section.servers.append(place_of(words[3], chroot))
-        elif words[0] == "chroot" and len(words) > 1:
-            chroot = words[1].rstrip("/")
-        elif words[0] == "stats" and len(words) > 1:
-            _note_stats(section, words[1:])
+            continue
+        match words:
+            case ["bind", addresses, *rest]:
+                section.binds += [(place_of(bind), "ssl" in rest) for bind in addresses.split(",")]
+            case ["default_backend", name, *_]:
+                section.default = name
+            case ["use_backend", name, *_]:
+                section.backends.append(name)
+            case ["server", _, address, *_] | ["server-template", _, _, address, *_]:
+                section.servers.append(place_of(address, chroot))
+            case ["chroot", directory, *_]:
+                chroot = directory.rstrip("/")
+            case ["stats", *rest]:
+                _note_stats(section, rest)
+            case _:
+                pass
     yield section
 
 
 def _note_stats(section: Section, words: Sequence[str]) -> None:
-    if words[0] == "socket" and len(words) > 1:
-        place = words[1]
-        if place.startswith(("/", "unix@/")):
+    match words:
+        case ["socket", place, *_] if place.startswith(("/", "unix@/")):
             section.sockets.append(f"unix:{place.removeprefix('unix@')}")
-        elif address := address_of(place_of(place)):
+        case ["socket", place, *_] if address := address_of(place_of(place)):
             section.sockets.append(f"tcp://{address}")
-    elif words[0] == "uri" and len(words) > 1:
-        section.uri = words[1]
-    elif words[0] in ("enable", "auth", "realm", "refresh", "show-legends", "admin", "hide-version"):
-        section.uri = section.uri or STATS_URI  # each of them switches the page on
+        case ["uri", uri, *_]:
+            section.uri = uri
+        case [word, *_] if word in _SWITCHES_ON:
+            section.uri = section.uri or STATS_URI
+        case _:
+            pass
 
 
 def address_of(place: Place) -> str:

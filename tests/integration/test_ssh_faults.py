@@ -17,7 +17,7 @@ import pytest
 from collectors.errors import TransportError
 from collectors.host import far_host
 from collectors.reading import Request, Wanted
-from collectors.transport.ssh.socket_directory import SocketDirectory
+from collectors.transport.ssh.connection import SocketDirectory
 from collectors.transport.ssh.transport import SshTransport
 from tests.servers.program import Program, find_program, free_port
 from tests.servers.sshd import Sshd, SshdFactory
@@ -317,7 +317,7 @@ async def test_a_connection_of_the_users_own_is_used(sshd: SshdFactory, tmp_path
 
 KILLED = """
 import os, signal
-from collectors.transport.ssh.socket_directory import SocketDirectory
+from collectors.transport.ssh.connection import SocketDirectory
 sockets = SocketDirectory()
 (sockets.path / "page0").touch()
 print(sockets.path, flush=True)

@@ -6,19 +6,20 @@ them. A text that is the same as in the frame before is not sent again.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.tcp import LISTENERS, TABLES
-from collectors.reading import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Request, Wanted
+from collectors.reading import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 
 UPTIME = "/proc/uptime"
 NO_QUEUES = "accept queues cannot be asked for there"
 _TABLES = frozenset(wanted.path for wanted in TABLES)
 _PATH = re.compile(r"/[\w./:@%+,=~\\-]*", re.ASCII)
+"""Paths that can be named to the shell; control groups and interfaces can have any name."""
 _HEAD = re.compile(r"(?:\A|\n)==> ([^\n]+) <==\n")
 _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d+/)[^\n':]*)'?(?: for reading)?: ([^\n]+)(?:\n|\Z)"
@@ -68,18 +69,6 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """What a frame holds: the uptime at its beginning, files by path, the processes that were read, and all pids that
-    exist. ``unexplained`` are files that cannot be read for a reason not known yet."""
-
-    at: float
-    files: Mapping[str, str | Missing]
-    processes: Mapping[int, str]
-    pids: frozenset[int]
-    unexplained: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _Sorted:
     """The files of a request, by how they are asked for: ``plain`` ones by name, those of which some lines are wanted,
     directories of links, names to resolve, and tables of sockets. What cannot be named to a shell is in none."""
@@ -93,12 +82,12 @@ class _Sorted:
 
     @classmethod
     def of(cls, files: tuple[Wanted, ...]) -> "_Sorted":
-        readable = [wanted for wanted in files if _asked(wanted.path) and not wanted.path.endswith("/")]
+        readable = [wanted for wanted in files if _PATH.fullmatch(wanted.path) and not wanted.path.endswith("/")]
         return cls(
             files,
             tuple(wanted.path for wanted in readable if wanted.path not in _TABLES),
             tuple(wanted for wanted in readable if wanted.lines),
-            tuple(wanted.path for wanted in files if wanted.path.endswith("/") and _asked(wanted.path)),
+            tuple(wanted.path for wanted in files if wanted.path.endswith("/") and _PATH.fullmatch(wanted.path)),
             tuple(name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))),
             tuple(wanted for wanted in files if wanted.path in _TABLES),
         )
@@ -175,8 +164,9 @@ def parse_far(answer: str) -> Far:
     return Far(int(words[0]), max(1, bytes_of_page // 1024), queues)
 
 
-def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
-    """The texts in what stands between the marks. Raises :class:`TransportError` where it is no frame."""
+def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Reading, list[str]]:
+    """The reading in what stands between the marks, at the uptime at its beginning, and files that cannot be read for a
+    reason not known yet. Raises :class:`TransportError` where it is no frame."""
     first, *parts = frame.split(f"\n#{mark}")
     found = parse_looked(first)
     read: set[int] = set()
@@ -209,12 +199,13 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> Texts:
     if dated is None:
         raise TransportError("its answer cannot be understood: {text}", text=ascii(first.strip()[:60]))
     files = {
-        path: found[path] if path in found else Missing(NO_FILE if _asked(path) else "not made there")
+        path: found[path] if path in found else Missing(NO_FILE if _PATH.fullmatch(path) else "not made there")
         for path in (wanted.path for wanted in request.files)
     }
     processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
-    unexplained = tuple(path for path in lost if path in files and path not in kept.instead)
-    return Texts(float(dated[1]), files, processes, kept.pids if request.processes else frozenset(), unexplained)
+    unexplained = [path for path in lost if path in files and path not in kept.instead]
+    pids = kept.pids if request.processes else frozenset[int]()
+    return Reading(float(dated[1]), files, processes=processes, pids=pids), unexplained
 
 
 def _pids(text: str) -> frozenset[int]:
@@ -281,11 +272,6 @@ def cut_out(chunk: bytes, mark: str) -> str:
         text = ascii(before.decode("utf-8", "replace")[:60])
         raise TransportError("its answer has no beginning: {text}", text=text)
     return frame.decode("utf-8", "replace")
-
-
-def _asked(path: str) -> bool:
-    """Whether a path can be named to the shell; control groups and interfaces can have any name."""
-    return _PATH.fullmatch(path) is not None
 
 
 def _links(listing: str, directory: str) -> str | Missing:

@@ -12,7 +12,7 @@ _METHODS = re.compile(r"Permission denied \(([\w,@.-]+)\)")
 _JUMP = "UNKNOWN port 65535"
 """How ssh names the other end where a ProxyJump leads there."""
 
-_NETWORK = (
+_PLAIN = (
     (
         "Could not resolve hostname",
         Message("its name is not known here: check it, or give it a HostName in ~/.ssh/config"),
@@ -25,7 +25,13 @@ _NETWORK = (
     ("No route to host", Message("there is no route to it: check the address, and firewalls between")),
     ("Network is unreachable", Message("there is no route to it: check the address and this machine's network")),
     ("not responding", Message("the connection is dead: no answer for 15 s")),
+    ("awk.*not found", Message("there is no awk, which reads everything: install mawk, gawk or busybox there")),
+    (
+        "what reads here was ended",
+        Message("its awk or perl, which reads everything there, was killed, or there was no memory for it"),
+    ),
 )
+"""What ssh or the far shell says, as regular expressions, and what that means."""
 
 
 def command_for(place: str) -> str:
@@ -53,15 +59,9 @@ def explain(place: str, messages: Sequence[str], status: int | None, printed: st
         return TransportError(reason, fix=ssh)
     if "Permission denied" in said:
         return _denied(said, ssh)
-    for words, reason in _NETWORK:
-        if words in said:
+    for pattern, reason in _PLAIN:
+        if re.search(pattern, said, re.DOTALL):
             return TransportError(reason)
-    if "awk" in said and "not found" in said:
-        return TransportError("there is no awk, which reads everything: install mawk, gawk or busybox there")
-    if "what reads here was ended" in said:
-        return TransportError(
-            "its awk or perl, which reads everything there, was killed, or there was no memory for it"
-        )
     if status is not None and 128 < status < 160:
         return TransportError(
             "its shell, or what that started there, was ended by signal {signal}", signal=status - 128

@@ -10,7 +10,7 @@ import os
 import signal
 import termios
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 ASK_S = 120.0
 """So long is waited for an answer."""
@@ -38,25 +38,22 @@ class Prompt:
 @contextlib.contextmanager
 def prompt() -> Generator[Prompt | None]:
     """The terminal that this process was started from; ``None`` where there is none, or it is another program's now."""
+    with contextlib.ExitStack() as afterwards:
+        yield _taken(afterwards)
+
+
+def _taken(afterwards: contextlib.ExitStack) -> Prompt | None:
     if threading.current_thread() is not threading.main_thread():
-        yield None
-        return
+        return None
     try:
         descriptor = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
-        yield None
-        return
-    before: Callable[..., object] | int | None = signal.getsignal(signal.SIGTTOU)
-    try:
-        if os.tcgetpgrp(descriptor) != os.getpgrp():
-            yield None
-            return
-        signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # or taking the terminal back would stop this process
-        found = Prompt(descriptor)
-        try:
-            yield found
-        finally:
-            found.take_back()
-    finally:
-        signal.signal(signal.SIGTTOU, before)
-        os.close(descriptor)
+        return None
+    afterwards.callback(os.close, descriptor)
+    if os.tcgetpgrp(descriptor) != os.getpgrp():
+        return None
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # or taking the terminal back would stop this process
+    afterwards.callback(signal.signal, signal.SIGTTOU, before)
+    found = Prompt(descriptor)
+    afterwards.callback(found.take_back)
+    return found

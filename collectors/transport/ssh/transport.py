@@ -14,7 +14,7 @@ from collectors.errors import FetchError, TransportError
 from collectors.linux.tcp import LISTENERS, TABLES
 from collectors.reading import Missing, Page, Reading, Request
 from collectors.transport.shell import frames
-from collectors.transport.shell.frames import Far, Kept, Orders, Texts
+from collectors.transport.shell.frames import Far, Kept, Orders
 from collectors.transport.ssh.connection import CONNECT_S, SshLine
 from collectors.transport.ssh.forwarding import FarPages
 from collectors.transport.ssh.prompt import ASK_S, ASKING, Prompt, prompt
@@ -82,20 +82,19 @@ class SshTransport:
         line = self._line or await self._reopen()
         sockets = self._sockets_due(request)
         try:
-            texts = await self._exchange(line, request, sockets=sockets)
-            files = dict(texts.files)
-            if texts.unexplained:
-                files |= await self._explain(line, texts.unexplained)
+            reading, unexplained = await self._exchange(line, request, sockets=sockets)
+            files = dict(reading.files)
+            if unexplained:
+                files |= await self._explain(line, unexplained)
         except TransportError as error:
             raise await self._lose(error.message) from None
         self._failures = 0
         self._keep_sockets(request, files, fresh=sockets)
-        own = frozenset((self._far.pid,))
+        own, page_kb = frozenset((self._far.pid,)), self._far.page_kb
         if not request.processes:
-            return Reading(texts.at, files, self._far.page_kb, own=own)
+            return replace(reading, files=files, page_kb=page_kb, own=own)
         self._ask_pss(line, request)
-        pss = line.take_pss()
-        return Reading(texts.at, files, self._far.page_kb, texts.processes, texts.pids, pss, own)
+        return replace(reading, files=files, page_kb=page_kb, own=own, pss=line.take_pss())
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         if self._pages is None:
@@ -116,7 +115,7 @@ class SshTransport:
         if line is not None:
             await asyncio.shield(line.close())
 
-    async def _exchange(self, line: SshLine, request: Request, *, sockets: bool) -> Texts:
+    async def _exchange(self, line: SshLine, request: Request, *, sockets: bool) -> tuple[Reading, list[str]]:
         """One frame. After one that was not read to its end (a cancelled reading), everything is sent anew."""
         mark = line.next_mark()
         orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=self._far.queues)
@@ -124,9 +123,9 @@ class SshTransport:
             orders = f"n\n{orders}"
         self._heard = False
         frame = await line.exchange(orders, mark, SILENCE_S)
-        texts = frames.parse_frame(frame, mark, request, self._kept)
+        found = frames.parse_frame(frame, mark, request, self._kept)
         self._heard = True
-        return texts
+        return found
 
     async def _explain(self, line: SshLine, paths: Sequence[str]) -> dict[str, str | Missing]:
         """Look again at files that awk could not read, because it does not tell why."""
