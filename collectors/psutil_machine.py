@@ -18,8 +18,7 @@ from collectors.kind import Kind
 from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Outcomes
 from collectors.reading import Missing, ProcessStat, Reading, Wanted
-from collectors.transport import sockets
-from collectors.transport.http import StatusClient
+from collectors.transport.exchange import StatusClient, exchange
 from collectors.transport.local import text_of
 from loadtop.i18n import Message
 from loadtop.model import (
@@ -60,7 +59,7 @@ class PsutilMachine:
     ) -> None:
         self._own = own
         self._client = StatusClient(verify=verify)
-        self.fetch, self.ask = self._client.get, sockets.exchange
+        self.fetch, self.ask = self._client.get, exchange
         self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
         self._table = ProcessTable(kinds)
         self.servers, self.tested, self.set_aside = self._table.roots, self._table.tested, self._table.set_aside

@@ -8,12 +8,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
+from collectors.background import READ_AGAIN_S, Answer, Search, StatusPage
 from collectors.errors import AbsentError, FetchError, ReadError, TransportError
 from collectors.kind import Kind
 from collectors.machine import Machine
 from collectors.reading import Page
-from collectors.search import READ_AGAIN_S, Search
-from collectors.status_page import Answer, StatusPage
 from collectors.under_test import UnderTest, port_of
 from loadtop.i18n import Message
 from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, State

@@ -10,14 +10,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from collectors.config_files import Config, arguments
+from collectors.background import Search
+from collectors.config_files import Config, Namespaces, arguments, as_seen_by, namespaces_of
 from collectors.errors import TransportError
 from collectors.kind import Kind
-from collectors.linux.namespaces import Namespaces, as_seen_by, namespaces_of
 from collectors.machine import Endpoint, Machine
 from collectors.parsing import excerpt
 from collectors.routing import Backends, Router, Routes
-from collectors.search import Search
 from loadtop.i18n import Message
 from loadtop.model import Role
 

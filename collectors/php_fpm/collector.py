@@ -9,16 +9,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from collectors.background import StatusPage
+from collectors.config_files import namespaces_of
 from collectors.errors import AbsentError, FetchError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
 from collectors.linux import unix_sockets
-from collectors.linux.namespaces import namespaces_of
 from collectors.machine import Machine
 from collectors.php_fpm import configuration, status
 from collectors.php_fpm.configuration import PoolConfig
 from collectors.reading import Page
 from collectors.server_collector import ServerCollector
-from collectors.status_page import StatusPage
 from collectors.under_test import UnderTest, origin_of
 from loadtop.i18n import Message
 from loadtop.model import Cause, HostSample, Role

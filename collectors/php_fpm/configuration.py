@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from collectors.config_files import IncludeOf, arguments, read_config
-from collectors.linux.namespaces import Namespaces, as_seen_by, namespaces_of
+from collectors.config_files import IncludeOf, Namespaces, arguments, as_seen_by, namespaces_of, read_config
 from collectors.machine import Machine
 from collectors.parsing import count_or_none
 from loadtop.i18n import Message

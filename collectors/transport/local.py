@@ -15,8 +15,8 @@ from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.tcp import LISTENERS
 from collectors.reading import IDLE_EVERY, Missing, Reading, Request, Wanted
-from collectors.transport import sock_diag, sockets
-from collectors.transport.http import StatusClient
+from collectors.transport import sock_diag
+from collectors.transport.exchange import StatusClient, exchange
 
 _CHUNK = 65536
 _STAT_BYTES = 4096
@@ -36,7 +36,7 @@ class LocalTransport:
         self._pss: Future[dict[int, str | Missing]] | None = None
         self._turn = 0
         self._client = StatusClient(verify=verify)
-        self.fetch, self.ask = self._client.get, sockets.exchange
+        self.fetch, self.ask = self._client.get, exchange
 
     async def read(self, request: Request) -> Reading:
         own = frozenset((os.getpid(), *(self._own() if self._own else ())))

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from collectors.errors import FetchError
-from collectors.transport.http import StatusClient
+from collectors.transport.exchange import StatusClient
 from loadtop.model import HostSample, State
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import ApacheStatus

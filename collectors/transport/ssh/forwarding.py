@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from collectors.errors import FetchError
 from collectors.reading import Page
-from collectors.transport import sockets
-from collectors.transport.http import StatusClient
+from collectors.transport.exchange import StatusClient, exchange, host_and_port
 from collectors.transport.ssh.connection import SshLine, run_ssh
 from collectors.transport.ssh.failures import clean
 from loadtop.i18n import Message
@@ -52,12 +51,12 @@ class FarPages:
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """Raises :class:`FetchError`."""
-        if _SOCKET.fullmatch(address) is None and sockets.host_and_port(address) is None:
+        if _SOCKET.fullmatch(address) is None and host_and_port(address) is None:
             raise FetchError("not an address: HOST:PORT or the path of a socket")
         socket = await self._socket(address)
         self._line.refusal = ""
         try:
-            return await sockets.exchange(socket, question, timeout_s)
+            return await exchange(socket, question, timeout_s)
         except FetchError:
             self._say_refusal()
             if address.startswith("/") and self._line.refusal:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from collectors.background import READ_AGAIN_S
 from collectors.host import HostCollector, next_deadline
 from collectors.machine import Endpoint
-from collectors.search import READ_AGAIN_S
 from loadtop.model import HostSample, Listener, State
 from loadtop.servers.apache.kind import APACHE
 from tests.unit.collectors.fake_machine import PAGE, FakeMachine

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from collectors.background import PATIENCE, Answer, StatusPage
 from collectors.errors import FetchError, SilentError
 from collectors.reading import Page
-from collectors.status_page import PATIENCE, Answer, StatusPage
 from loadtop.i18n import verbatim
 
 Instantly = Callable[[Any], Any]

@@ -1,22 +1,77 @@
-"""One status page, asked for once per sample in a task of its own, so that a silent server delays nothing else.
+"""What is looked for and asked for beside samples, each in a task of its own: servers, and their status pages.
 
-A page that has not come within the time-out is reported as silence and waited for until :data:`PATIENCE` times that:
-where every worker is busy it comes when one is free. Asking anew each second would add a request a second to a queue
-that is too long already.
+A silent server delays nothing else. A page that has not come within the time-out is reported as silence and waited for
+until :data:`PATIENCE` times that: where every worker is busy it comes when one is free. Asking anew each second would
+add a request a second to a queue that is too long already.
 """
 
 import asyncio
+import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 
 from collectors.errors import FetchError, SilentError
 from collectors.reading import Page, without_credentials
-from collectors.search import ended
+from loadtop.i18n import Message
+
+LOOK_AGAIN_S = 5.0
+"""How long after a search that did not find everything the next one begins."""
+
+READ_AGAIN_S = 60.0
+"""How often configuration is read again where all was found: a reload changes it and starts no new process."""
 
 PATIENCE = 10
 
 Fetch = Callable[[str, float], Awaitable[Page]]
+
+
+async def ended(task: asyncio.Task[None] | None) -> None:
+    """Cancel a task, and wait for its end."""
+    if task is not None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+class Search:
+    """Runs ``look`` with the first process of each server: at once where these changed, otherwise every so often.
+    An error of this program in it is kept as ``problem`` until the next search."""
+
+    def __init__(
+        self,
+        name: str,
+        servers: Callable[[], tuple[int, ...]],
+        look: Callable[[tuple[int, ...]], Coroutine[None, None, None]],
+        again_s: float = READ_AGAIN_S,
+    ) -> None:
+        """``again_s`` is the time between searches while everything is found."""
+        self._name = name
+        self._running = servers
+        self._look = look
+        self._again_s = again_s
+        self._task: asyncio.Task[None] | None = None
+        self._started = -math.inf
+        self._servers: tuple[int, ...] = ()
+        self.problem: Message | None = None
+
+    def go_on(self, *, found: bool) -> None:
+        """Start a search if it is time to; ``found`` says whether the last one found everything."""
+        if self._task is not None and not self._task.done():
+            return
+        if self._task is not None and not self._task.cancelled():
+            error = self._task.exception()
+            self.problem = Message("the search for it failed: {error}", error=repr(error)) if error else None
+        now, servers = asyncio.get_running_loop().time(), self._running()
+        if servers != self._servers or now - self._started >= (self._again_s if found else LOOK_AGAIN_S):
+            self._servers, self._started = servers, now
+            self._task = asyncio.create_task(self._look(servers), name=f"search for {self._name}")
+
+    async def finish(self) -> None:
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+
+    async def close(self) -> None:
+        await ended(self._task)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,31 @@
-"""Fetches status pages with aiohttp, which is imported when the first page is wanted, in a thread.
+"""One question to a server and its answer: a status page by HTTP, or all that a stream socket says.
 
-Every request closes its connection. A kept-alive one would hold a worker of Apache's prefork and worker MPMs in K
-between two pages, and would be served past a full pool, which shows in its silence.
+aiohttp is imported when the first page is wanted, in a thread. Every request closes its connection. A kept-alive one
+would hold a worker of Apache's prefork and worker MPMs in K between two pages, and would be served past a full pool,
+which shows in its silence.
 """
 
 import asyncio
+import contextlib
 import importlib
+import re
 import ssl
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from collectors.errors import FetchError, SilentError
 from collectors.reading import Page, without_credentials
 from loadtop import __version__
 from loadtop.i18n import Message, verbatim
+from loadtop.model import Cause
 
 if TYPE_CHECKING:
     import aiohttp
 
 _LIMIT_BYTES = 1 << 20
+_CHUNK = 65536
+_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+)):(\d{1,5})", re.ASCII)
 _HEADERS = {"User-Agent": f"loadtop/{__version__} (status)", "Accept": "text/plain, */*", "Connection": "close"}
 
 
@@ -54,7 +61,7 @@ class StatusClient:
             reason = Message("the certificate cannot be trusted ({error})", error=str(error.certificate_error))
             raise FetchError(reason) from None
         except aiohttp.ClientConnectorError as error:
-            raise FetchError(_connect_reason(error.os_error)) from None
+            raise _refused(error.os_error) from None
         except aiohttp.ServerDisconnectedError:
             raise FetchError("the server closed the connection without an answer") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError, ValueError) as error:
@@ -105,8 +112,6 @@ def _text(body: bytes, charset: str) -> str:
 
 
 def _is_loopback(url: str) -> bool:
-    from urllib.parse import urlsplit
-
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
@@ -114,7 +119,54 @@ def _is_loopback(url: str) -> bool:
     return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
-def _connect_reason(error: OSError) -> Message:
+def _refused(error: OSError) -> FetchError:
     if isinstance(error, ConnectionRefusedError):
-        return Message("connection refused: nothing listens there")
-    return verbatim(error.strerror or str(error) or type(error).__name__)
+        return FetchError("connection refused: nothing listens there")
+    return FetchError(verbatim(error.strerror or str(error) or type(error).__name__))
+
+
+def host_and_port(address: str) -> tuple[str, int] | None:
+    """The parts of ``HOST:PORT`` or ``[ADDRESS]:PORT``; ``None`` where it is neither."""
+    match = _ADDRESS.fullmatch(address)
+    if match is None or not 0 < int(match[3]) < 65536:
+        return None
+    return match[1] or match[2], int(match[3])
+
+
+async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:
+    """Ask ``HOST:PORT`` or the unix socket of that path, and read to the end (at most 1 MiB). Raises
+    :class:`FetchError`."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await _exchange(address, question)
+    except TimeoutError:
+        raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
+    except FileNotFoundError:
+        raise FetchError("no such socket") from None
+    except PermissionError:
+        raise FetchError("not permitted: this user may not use that socket", cause=Cause.SOCKET) from None
+    except OSError as error:
+        raise _refused(error) from None
+
+
+async def _exchange(address: str, question: bytes) -> bytes:
+    if address.startswith("/"):
+        reader, writer = await asyncio.open_unix_connection(address)
+    else:
+        place = host_and_port(address)
+        if place is None:
+            raise FetchError("not an address: HOST:PORT or the path of a socket")
+        reader, writer = await asyncio.open_connection(*place)
+    try:
+        writer.write(question)
+        await writer.drain()
+        answer = bytearray()
+        while len(answer) < _LIMIT_BYTES and (chunk := await reader.read(_CHUNK)):
+            answer += chunk
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+    if not answer:
+        raise FetchError("the server closed the connection without an answer")
+    return bytes(answer[:_LIMIT_BYTES])
