@@ -1,6 +1,7 @@
 """``loadtop doctor``: check access to each host and suggest fixes."""
 
 import asyncio
+import resource
 import shutil
 from collections.abc import Iterator
 from copy import copy
@@ -12,13 +13,13 @@ from loadtop.cli.options.command_line import checked
 from loadtop.cli.options.option import Options
 from loadtop.cli.options.values import HERE
 from loadtop.cli.outputs import check_writable, write_json
+from loadtop.generator.limits import local_ports
 from loadtop.i18n import Message, Text, Translatable, pad, plain, rendered, tr, width
 from loadtop.model import Cause, HostSample
 from loadtop.reports.doctor import PANELS, SCHEMA, Health, Report, examine, generator
 from loadtop.reports.text import wrapped
 
 if TYPE_CHECKING:
-    from collectors.errors import TransportError
     from collectors.transport.ssh.transport import SshTransport
 
 INTERVAL_S = 0.5
@@ -48,29 +49,25 @@ async def _examine_all(options: Options) -> list[Report]:
     """Connect one after another, because ssh may ask for something; then examine all hosts at once."""
     from collectors.errors import TransportError
 
-    connected: list[tuple[Options, dict[str, SshTransport], TransportError | None]] = []
-    for name, _ in options.hosts:
-        alone = _alone(options, name)
+    async def unreachable(name: str, place: str, error: TransportError) -> Report:
+        return Report(name, place, problem=error.message, fix=error.fix)
+
+    examinations = []
+    for name, place in options.hosts:
+        alone = copy(options)
+        alone.hosts = [(name, place)]
+        alone.status_urls = {kind: [(name, url) for url in urls] for kind, urls in options.urls_on(name).items()}
         try:
-            connected.append((alone, await connect_far(alone), None))
+            examinations.append(_examine(alone, await connect_far(alone)))
         except UnreachableError as error:
             if not isinstance(error.__cause__, TransportError):
                 raise
-            connected.append((alone, {}, error.__cause__))
-    return list(await asyncio.gather(*(_examine(*each) for each in connected)))
+            examinations.append(unreachable(name, place, error.__cause__))
+    return await asyncio.gather(*examinations)
 
 
-def _alone(options: Options, name: str) -> Options:
-    alone = copy(options)
-    alone.hosts = [host for host in options.hosts if host[0] == name]
-    alone.status_urls = {kind: [(name, url) for url in urls] for kind, urls in options.urls_on(name).items()}
-    return alone
-
-
-async def _examine(options: Options, far: "dict[str, SshTransport]", unreachable: "TransportError | None") -> Report:
+async def _examine(options: Options, far: "dict[str, SshTransport]") -> Report:
     ((name, place),) = options.hosts
-    if unreachable is not None:
-        return Report(name, place, problem=unreachable.message, fix=unreachable.fix)
     (host,) = await asyncio.to_thread(watched_hosts, options, None, None, far)
     await host.start(INTERVAL_S)
     try:
@@ -85,20 +82,12 @@ async def _examine(options: Options, far: "dict[str, SshTransport]", unreachable
         await host.close()
     if sample is None:
         return Report(name, place, problem=problem or Message("no sample was received"))
+    checks = list(examine(sample))
+    if place in HERE:
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        checks.append(generator(None if files == resource.RLIM_INFINITY else files, local_ports()))
     facts = sample.facts
-    system = f"{facts.hostname}, {facts.system}, {facts.kernel}"
-    own = (generator(*_own_limits()),) if place in HERE else ()
-    return Report(name, place, system, checks=(*examine(sample), *own))
-
-
-def _own_limits() -> tuple[int | None, int | None]:
-    """How many open files a process may have here, and how many local ports there are."""
-    import resource
-
-    from loadtop.generator.limits import local_ports
-
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return (None if hard == resource.RLIM_INFINITY else hard), local_ports()
+    return Report(name, place, f"{facts.hostname}, {facts.system}, {facts.kernel}", checks=tuple(checks))
 
 
 def _is_pending(sample: HostSample) -> bool:

@@ -17,7 +17,7 @@ from loadtop.cli.load import Load, load_maker
 from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.experiment_plan import read_plan
 from loadtop.cli.options.option import Options
-from loadtop.i18n import Message, duration, plain, rendered, tr
+from loadtop.i18n import Message, duration, plain, plural, rendered, tr
 from loadtop.model import LoadState
 from loadtop.pipeline.feed import Feed
 from loadtop.reports import experiment as table
@@ -51,11 +51,13 @@ def _outline(plan: ExperimentPlan) -> str:
 
 
 async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: bool) -> int:
-    progress = _Progress(plan, quiet=quiet or screen)
+    def say(text: str) -> None:
+        if not quiet and not screen:
+            print(plain(text), file=sys.stderr, flush=True)
 
-    def tell(now: Progress) -> None:
-        feed.progress = now
-        progress.begins(now)
+    def begin(progress: Progress) -> None:
+        feed.progress = progress
+        say(_beginning(plan, progress))
 
     async def on_screen(cell: Feed, _: Options) -> bool:
         await feed.show_cell(cell)
@@ -63,22 +65,23 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
 
     async def measure(cell: Cell) -> CellResult | None:
         result = await _measure(cell, file, on_screen if screen else show)
-        progress.ended(result)
+        if result is not None:
+            say(_outcome(result))
         return result
 
-    runner = Runner(plan, file, measure, tell)
+    runner = Runner(plan, file, measure, begin)
     feed = ExperimentFeed(plan.title, runner.run)
-    progress.known(sum(cell.key in runner.results for cell in plan.cells()))
+    known = sum(cell.key in runner.results for cell in plan.cells())
+    if known:
+        one = "1 cell is measured already (--again measures it again)"
+        several = "{count} cells are measured already (--again measures them again)"
+        say(plural(known, one, several, count=known).render())
     try:
-        if screen:
-            await _on_screen(plan, feed, runner)
-        else:
-            await runner.run()
+        await (_on_screen(plan, feed, runner) if screen else runner.run())
     except VariantError as error:
-        print(f"loadtop: {rendered(error.message)}", file=sys.stderr)
-        for line in error.output.splitlines():
-            print(f"    {plain(line)}", file=sys.stderr)
-        print(f"loadtop: {rendered(error.restored)}", file=sys.stderr)
+        output = [f"    {plain(line)}" for line in error.output.splitlines()]
+        said = [f"loadtop: {rendered(error.message)}", *output, f"loadtop: {rendered(error.restored)}"]
+        print("\n".join(said), file=sys.stderr)
         _write(plan, file, runner.results)
         return UNREACHABLE
     except CommandError as error:
@@ -109,35 +112,18 @@ async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner)
     await run_cockpit(app)
 
 
-class _Progress:
-    """Prints the progress on standard error."""
+def _beginning(plan: ExperimentPlan, progress: Progress) -> str:
+    left = "" if progress.left_s is None else tr(", about {time} left", time=duration(progress.left_s))
+    place = {"number": progress.number, "of": progress.of}
+    text = tr("cell {number} of {of}{left}: {cell}", **place, left=left, cell=progress.cell.label)
+    times = {"number": progress.cell.repeat, "of": plan.repeats}
+    return text + (tr(" ({number} of {of})", **times) if plan.repeats > 1 else "")
 
-    def __init__(self, plan: ExperimentPlan, *, quiet: bool) -> None:
-        self._plan = plan
-        self._quiet = quiet
 
-    def known(self, count: int) -> None:
-        if count == 1:
-            self._say(tr("1 cell is measured already (--again measures it again)"))
-        elif count:
-            self._say(tr("{count} cells are measured already (--again measures them again)", count=count))
-
-    def begins(self, progress: Progress) -> None:
-        left = "" if progress.left_s is None else tr(", about {time} left", time=duration(progress.left_s))
-        times = {"number": progress.cell.repeat, "of": self._plan.repeats}
-        repeat = tr(" ({number} of {of})", **times) if self._plan.repeats > 1 else ""
-        place = {"number": progress.number, "of": progress.of}
-        self._say(tr("cell {number} of {of}{left}: {cell}", **place, left=left, cell=progress.cell.label) + repeat)
-
-    def ended(self, result: CellResult | None) -> None:
-        if result is not None:
-            rps = "-" if result.rps is None else f"{result.rps:.1f}"
-            failed = tr(", {number} failed", number=result.failed) if result.failed else ""
-            self._say(tr("    {rps} requests/s, {limit}{failed}", rps=rps, limit=result.bottleneck, failed=failed))
-
-    def _say(self, text: str) -> None:
-        if not self._quiet:
-            print(plain(text), file=sys.stderr, flush=True)
+def _outcome(result: CellResult) -> str:
+    rps = "-" if result.rps is None else f"{result.rps:.1f}"
+    failed = tr(", {number} failed", number=result.failed) if result.failed else ""
+    return tr("    {rps} requests/s, {limit}{failed}", rps=rps, limit=result.bottleneck, failed=failed)
 
 
 async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | None:

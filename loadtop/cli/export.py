@@ -11,11 +11,12 @@ from pathlib import Path
 from loadtop.cli.exit_codes import DONE, FileError, UsageError
 from loadtop.cli.options.option import Options
 from loadtop.cli.recordings import opened
-from loadtop.cli.standard_streams import reader_is_gone
 from loadtop.i18n import plain
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.container import SessionError
 from loadtop.recording.reader import Session
+from loadtop.reports.export.files import json_lines, write_csv, write_sqlite
+from loadtop.reports.export.sar import sar
 
 SMALLEST, GREATEST = (60, 20), (400, 200)
 """Columns and rows of a film."""
@@ -29,16 +30,7 @@ def main(options: Options) -> int:
     size = _size(options.size)
     with opened(options.session) as session:
         try:
-            if options.csv is not None:
-                _csv(session, options.csv)
-            if options.jsonl is not None:
-                _jsonl(session, options.jsonl)
-            if options.sqlite is not None:
-                _sqlite(session, options.sqlite)
-            if options.sar:
-                _sar(session, options.host)
-            if options.cast is not None:
-                asyncio.run(_cast(session, options.cast, size))
+            _export(session, options, size)
         except SessionError as error:
             raise FileError(str(error)) from None
         except OSError as error:
@@ -56,53 +48,38 @@ def _size(text: str) -> tuple[int, int]:
     return size
 
 
-def _csv(session: Session, folder: Path) -> None:
-    from loadtop.reports.export.files import write_csv
-
-    written = write_csv(snapshots(session.frames()), folder)
-    print(f"{len(written)} files in {plain(str(folder))}", file=sys.stderr)
-
-
-def _jsonl(session: Session, name: str) -> None:
-    from loadtop.reports.export.files import json_lines
-
-    lines = json_lines(snapshots(session.frames()), session.meta)
-    if name == "-":
-        _print(lines)
-        return
-    with Path(name).open("w", encoding="utf-8") as file:
-        file.writelines(lines)
-
-
-def _sqlite(session: Session, path: Path) -> None:
-    from loadtop.reports.export.files import write_sqlite
-
-    try:
-        write_sqlite(snapshots(session.frames()), session.meta, path)
-    except FileExistsError:
-        raise FileError(f"{path} exists already: move it away, or name another file") from None
-    except sqlite3.Error as error:
-        raise FileError(f"cannot write the export to {path}: {error}") from None
-
-
-def _sar(session: Session, host: str | None) -> None:
-    from loadtop.reports.export.sar import sar
-
-    lines = list(sar(snapshots(session.frames()), host))
-    if host is not None and not lines:
-        raise UsageError(f"--host {host}: this machine is not in the recording; without --host all are shown")
-    _print(f"{plain_tabs(line)}\n" for line in lines)
-
-
-def plain_tabs(line: str) -> str:
-    """The line made safe for a terminal; the tabs in sar's first line stay."""
-    return "\t".join(map(plain, line.split("\t")))
+def _export(session: Session, options: Options, size: tuple[int, int]) -> None:
+    if options.csv is not None:
+        written = write_csv(snapshots(session.frames()), options.csv)
+        print(f"{len(written)} files in {plain(str(options.csv))}", file=sys.stderr)
+    if options.jsonl == "-":
+        _print(json_lines(snapshots(session.frames()), session.meta))
+    elif options.jsonl is not None:
+        with Path(options.jsonl).open("w", encoding="utf-8") as file:
+            file.writelines(json_lines(snapshots(session.frames()), session.meta))
+    if options.sqlite is not None:
+        try:
+            write_sqlite(snapshots(session.frames()), session.meta, options.sqlite)
+        except FileExistsError:
+            raise FileError(f"{options.sqlite} exists already: move it away, or name another file") from None
+        except sqlite3.Error as error:
+            raise FileError(f"cannot write the export to {options.sqlite}: {error}") from None
+    if options.sar:
+        lines = list(sar(snapshots(session.frames()), options.host))
+        if options.host is not None and not lines:
+            raise UsageError(
+                f"--host {options.host}: this machine is not in the recording; without --host all are shown"
+            )
+        # Tabs in sar's first line stay.
+        _print("\t".join(map(plain, line.split("\t"))) + "\n" for line in lines)
+    if options.cast is not None:
+        asyncio.run(_cast(session, options.cast, size))
 
 
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
         sys.stdout.write(line)
-        if reader_is_gone():
+        if getattr(sys.stdout, "gone", False):  # the reader has ended
             return
     sys.stdout.flush()
 

@@ -1,6 +1,7 @@
 """The hosts that are watched: connections to remote ones, and the role of each in the test."""
 
 import asyncio
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,14 @@ from loadtop.i18n import Message
 if TYPE_CHECKING:
     from collectors.transport.ssh.transport import SshTransport
     from loadtop.generator.plan import Plan
+
+_ROLES = {
+    (True, True): "target+generator",
+    (True, False): "target",
+    (False, True): "generator",
+    (False, False): "other",
+}
+"""The role of a host in the test: by whether it serves what is requested, and whether it generates the load."""
 
 
 async def connect_far(options: Options) -> "dict[str, SshTransport]":
@@ -52,30 +61,23 @@ def watched_hosts(
 
     near, served = _served(plan, far)
     from_here = options.engine == "builtin" or any(place == "local" for _, place in options.generators)
-    here = {(True, True): "target+generator", (False, True): "generator", (True, False): "target"}.get(
-        (bool(near), from_here), "other"
-    )
+    here = _ROLES[plan is None or bool(near), plan is not None and from_here]
     hosts: list[Any] = []
     for name, place in options.hosts:
         urls = options.urls_on(name)
-        transport = far.get(name)
-        if transport is not None:
-            role = "target" if plan is None or name in served else "other"
-            if name in options.load_hosts:
-                role = "target+generator" if name in served else "generator"
-            target_urls = served.get(name, [])
-            hosts.append(far_host(name, role, transport, status_urls=urls, target_urls=target_urls))
+        if name in far:
+            role = _ROLES[plan is None or name in served, name in options.load_hosts]
+            hosts.append(far_host(name, role, far[name], status_urls=urls, target_urls=served.get(name, [])))
             continue
         if status is not None:
             urls["apache"].append(status)
-        role = here if plan is not None else "target"
         hosts.append(
             local_host(
                 name=name,
-                role=role,
+                role=here,
                 status_urls=urls,
                 # If the target is elsewhere, a web server that happens to run here is not part of the test.
-                find_servers=role != "generator",
+                find_servers=here != "generator",
                 target_urls=near,
                 through_psutil=place == "psutil",
             )
@@ -90,12 +92,10 @@ def _served(plan: "Plan | None", far: "dict[str, SshTransport]") -> tuple[list[s
     leads to a remote host belongs to it, even if this machine has the same address."""
     near: list[str] = []
     served: dict[str, list[str]] = {}
-    if plan is None:
-        return near, served
-    addresses = {name: _addresses(transport.address) for name, transport in far.items()}
     urls: dict[str, dict[int, str]] = {}
-    for target in plan.targets:
+    for target in () if plan is None else plan.targets:
         urls.setdefault(target.host, {}).setdefault(target.port, target.url)
+    addresses = {name: _addresses(transport.address) for name, transport in far.items()} if urls else {}
     for host, its in urls.items():
         known = _addresses(host)
         names = [name for name, found in addresses.items() if known & found]
@@ -109,8 +109,6 @@ def _served(plan: "Plan | None", far: "dict[str, SshTransport]") -> tuple[list[s
 def _addresses(host: str) -> frozenset[str]:
     """The addresses of a host as known here; names with one in common are the same host. A name without addresses
     stands for itself."""
-    import socket
-
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
@@ -120,8 +118,6 @@ def _addresses(host: str) -> frozenset[str]:
 
 def _is_here(host: str) -> bool:
     """Whether the name leads to this machine, so that the load shares it with the server."""
-    import socket
-
     try:
         found = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)
     except OSError:

@@ -1,11 +1,11 @@
 """A line per interval, for tests without a screen."""
 
 import sys
-from typing import TextIO
 
 from loadtop.i18n import Text, language, plain, rendered, tr
 from loadtop.i18n.numbers import figure
 from loadtop.model import LoadState
+from loadtop.model.histogram import percentile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import swap_used
@@ -14,22 +14,21 @@ from loadtop.servers.registry import verdict_named
 
 
 class Printer:
-    """Prints each snapshot as one line to ``out``: standard error, because standard output is for the report."""
+    """Prints each snapshot as one line on standard error, because standard output is for the report."""
 
-    def __init__(self, out: TextIO | None = None) -> None:
-        self._out = out or sys.stderr
+    def __init__(self) -> None:
         self._message: Text = ""
 
     def show(self, snapshot: Snapshot) -> None:
         """Print the snapshot's line, marks, and the load's message when it changes."""
-        if snapshot.measured.frame.number > 1:
-            print(line(snapshot), file=self._out, flush=True)
-        for text in snapshot.measured.frame.marks:
-            print(f"        {tr('mark: {text}', text=plain(text))}", file=self._out, flush=True)
-        load = snapshot.measured.load
+        frame, load = snapshot.measured.frame, snapshot.measured.load
+        lines = [line(snapshot)] if frame.number > 1 else []
+        lines += [f"        {tr('mark: {text}', text=plain(text))}" for text in frame.marks]
         if load is not None and load.message and load.message != self._message:
             self._message = load.message
-            print(f"        {rendered(load.message)}", file=self._out, flush=True)
+            lines.append(f"        {rendered(load.message)}")
+        for text in lines:
+            print(text, file=sys.stderr, flush=True)
 
 
 def line(snapshot: Snapshot) -> str:
@@ -47,8 +46,6 @@ def line(snapshot: Snapshot) -> str:
 
 
 def _load(snapshot: Snapshot) -> str:
-    from loadtop.model.histogram import percentile
-
     load, rates = snapshot.measured.load, snapshot.measured.load_rates
     if load is None:
         return ""

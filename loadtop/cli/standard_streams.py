@@ -41,23 +41,16 @@ class RobustStream:
         return getattr(self._stream, name)
 
 
-def reader_is_gone() -> bool:
-    """Whether the reader of standard output has ended."""
-    return bool(getattr(sys.stdout, "gone", False))
-
-
 def robust_streams() -> RobustStream:
     """Open standard streams that are closed and replace output and error; returns the new standard output."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
     # Python sets a closed stream to None, whatever its type says.
-    given: tuple[TextIO | None, ...] = (sys.stdin, sys.stdout, sys.stderr)
-    if given[0] is None:
-        sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for as long as the program runs
+    sys.stdin = cast("TextIO | None", sys.stdin) or open(0, closefd=False)  # noqa: SIM115 - for as long as it runs
     out, told = (
         RobustStream(stream or open(number, "w", closefd=False))  # noqa: SIM115
-        for number, stream in enumerate(given[1:], 1)
+        for number, stream in ((1, cast("TextIO | None", sys.stdout)), (2, cast("TextIO | None", sys.stderr)))
     )
     sys.stdout, sys.stderr = cast("TextIO", out), cast("TextIO", told)
     return out
