@@ -34,9 +34,11 @@ def main(options: Options) -> int:
         write_json(as_json(comparison), options.json, "the comparison")
     if options.json is None or options.text:
         if not options.text and can_draw() and sys.stdin.isatty():
-            from tui.apps.comparison import ComparisonApp
+            from tui.apps.page import PageApp
+            from tui.drawing.appearance import Appearance
+            from tui.screens.comparison import ComparisonPage
 
-            ComparisonApp(comparison).run()
+            PageApp[None](ComparisonPage(Appearance.of_terminal(), comparison)).run()
         out = sys.stderr if options.json == "-" else sys.stdout
         print(text(comparison, everything=options.all), end="", file=out)
     return DONE

@@ -25,11 +25,13 @@ def main(options: Options) -> int:
 
 
 def _choose() -> int:
-    from tui.apps.sessions import SessionsApp
+    from tui.apps.page import PageApp
+    from tui.drawing.appearance import Appearance
+    from tui.screens.sessions import Chosen, SessionsPage
 
     at: Path | None = None
     while found := list(recordings()):
-        chosen = SessionsApp(found, at=at).run()
+        chosen = PageApp[Chosen](SessionsPage(Appearance.of_terminal(), found, at=at)).run()
         if chosen is None:
             return DONE
         at = chosen.paths[0]

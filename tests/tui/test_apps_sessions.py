@@ -9,15 +9,16 @@ from textual.pilot import Pilot
 from loadtop.cli import sessions
 from loadtop.cli.options.parser import read
 from loadtop.recording.library import Recording
-from tui.apps.sessions import Chosen, SessionsApp
+from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import text_of
+from tui.screens.sessions import Chosen, SessionsPage
 
 FOUND = [Recording(Path(f"/state/{i}.loadtop"), float(i), 10.0, "http://web1/", "cpu") for i in range(40)]
 DAMAGED = Recording(Path("/state/damaged.loadtop"), problem="it is no recording")
 
 
-async def left_with(app: SessionsApp, *keys: str, click: int | None = None) -> Chosen | None:
+async def left_with(app: PageApp[Chosen], *keys: str, click: int | None = None) -> Chosen | None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.press(*keys)
@@ -43,25 +44,25 @@ async def settle(pilot: "Pilot[Chosen]") -> None:
     ],
 )
 async def test_chosen_by_keys(keys: tuple[str, ...], chosen: Chosen | None, appearance: Appearance) -> None:
-    assert await left_with(SessionsApp(FOUND, appearance=appearance), *keys) == chosen
+    assert await left_with(PageApp[Chosen](SessionsPage(appearance, FOUND)), *keys) == chosen
 
 
 async def test_chosen_by_mouse(appearance: Appearance) -> None:
-    app = SessionsApp(FOUND, at=Path("/state/36.loadtop"), appearance=appearance)
+    app = PageApp[Chosen](SessionsPage(appearance, FOUND, at=Path("/state/36.loadtop")))
     assert await left_with(app, click=5) == Chosen("replay", (Path("/state/36.loadtop"),))
-    assert await left_with(SessionsApp(FOUND, appearance=appearance), "q", click=None) is None
+    assert await left_with(PageApp[Chosen](SessionsPage(appearance, FOUND)), "q", click=None) is None
 
 
 async def test_what_cannot_be_done_is_said(appearance: Appearance) -> None:
-    app = SessionsApp([*FOUND[:2], DAMAGED], appearance=appearance)
+    app = PageApp[Chosen](SessionsPage(appearance, [*FOUND[:2], DAMAGED]))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.press("c")
-        assert "mark two or more" in text_of(app.page.lines[-1])
+        assert "mark two or more" in text_of(app.shown.page.lines[-1])
         await pilot.press("end", "enter")
-        assert "it is no recording" in text_of(app.page.lines[-1])
+        assert "it is no recording" in text_of(app.shown.page.lines[-1])
         await pilot.press("space", "space", "home")
-        assert "enter replay" in text_of(app.page.lines[-1])
+        assert "enter replay" in text_of(app.shown.page.lines[-1])
         await pilot.press("q")
     assert app.return_value is None
 
@@ -70,7 +71,7 @@ def test_a_window_that_is_closed_during_a_replay_ends_it_all(monkeypatch: pytest
     """Else a page that nobody sees would follow, and wait for keys for ever."""
     shown: list[str] = []
 
-    def run(_: SessionsApp) -> Chosen:
+    def run(_: PageApp[Chosen]) -> Chosen:
         shown.append("page")
         return Chosen("replay", (Path("a.loadtop"),))
 
@@ -81,7 +82,7 @@ def test_a_window_that_is_closed_during_a_replay_ends_it_all(monkeypatch: pytest
     on_terminal = iter([True, False])
     monkeypatch.setattr(sessions, "recordings", lambda: [Recording(Path("a.loadtop"))])
     monkeypatch.setattr(sessions, "_on_terminal", lambda: next(on_terminal))
-    monkeypatch.setattr(SessionsApp, "run", run)
+    monkeypatch.setattr(PageApp, "run", run)
     monkeypatch.setattr(sessions, "run_command", replay)
     assert sessions.main(read(["sessions"])) == 0
     assert shown == ["page", "replay"]

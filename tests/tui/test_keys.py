@@ -131,7 +131,7 @@ async def test_pause_holds_the_picture_and_data_goes_on(appearance: Appearance, 
         held = screen_text(app)
         assert "paused" in held[0]
         for snapshot in snapshots[12:]:
-            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader.receive(snapshot)
         await settle(pilot)
         assert screen_text(app) == held
         await pilot.press("space")

@@ -77,7 +77,7 @@ class Recorded:
         found = list(dict.fromkeys(self.happened))
         if self.app.screen is not cockpit:
             found.append(f"opens {type(self.app.screen).__name__}")
-        if cockpit.is_asking:
+        if cockpit.question is not None:
             found.append(f"asks {next(iter(self.app.screen.query(Question))).purpose}")
         if cockpit.palette is not None:
             found.append("offers")

@@ -13,8 +13,7 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.line import text_of
 from tui.panels.load import LoadPanel
 from tui.panels.verdict import VerdictPanel
-from tui.state.history import History
-from tui.state.view import Phase, View
+from tui.state.view import History, Phase, View
 
 BROKEN = Failures(length=8270, timeout=12)
 

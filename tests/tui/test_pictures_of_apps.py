@@ -22,11 +22,12 @@ from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES, run_of
 from tui.apps.cockpit import Cockpit
-from tui.apps.comparison import ComparisonApp
+from tui.apps.page import PageApp
 from tui.apps.replay import ReplayCockpit
-from tui.apps.sessions import SessionsApp
 from tui.drawing.appearance import Appearance
+from tui.screens.comparison import ComparisonPage
 from tui.screens.experiment import ExperimentScreen
+from tui.screens.sessions import Chosen, SessionsPage
 from tui.screens.tune import TuneScreen
 
 AnyAppearance = tuple[str, Appearance]
@@ -81,7 +82,7 @@ async def test_compare(keys: tuple[str, ...], any_appearance: AnyAppearance, pic
     suffix, appearance = any_appearance
     runs = [run_of(name, SCENES[name]()) for name in ("headroom", "swap")]
     name = "-".join(("compare", *keys))
-    await pictures(ComparisonApp(compare(runs, 10), appearance=appearance), f"{name}{suffix}", appearance, *keys)
+    await pictures(PageApp[None](ComparisonPage(appearance, compare(runs, 10))), f"{name}{suffix}", appearance, *keys)
 
 
 @pytest.mark.parametrize("key", ["v", "question_mark", "t", "T"])
@@ -109,4 +110,4 @@ async def test_sessions(keys: tuple[str, ...], any_appearance: AnyAppearance, pi
         for i in range(30)
     ]
     found.append(Recording(Path("/state/漢字.loadtop"), problem="it was written by a newer loadtop"))
-    await pictures(SessionsApp(found, appearance=appearance), f"sessions-{keys[0]}{suffix}", appearance, *keys)
+    await pictures(PageApp[Chosen](SessionsPage(appearance, found)), f"sessions-{keys[0]}{suffix}", appearance, *keys)

@@ -44,7 +44,7 @@ async def test_only_the_newest_is_drawn_and_every_moment_is_kept(appearance: App
 
         app.screen.show_view = show  # type: ignore[attr-defined]
         for snapshot in snapshots:
-            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader.receive(snapshot)
         await pilot.pause()
         await pilot.pause()
     assert drawn == [snapshots[-1].at]

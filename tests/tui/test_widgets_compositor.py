@@ -25,7 +25,7 @@ async def updates(
 
     async with app.run_test(size=(80, 24)) as pilot:
         for snapshot in story.play(scene, 40):
-            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader.receive(snapshot)
         for _ in range(3):
             await pilot.pause()
         app._display = display  # type: ignore[method-assign,assignment]
@@ -40,7 +40,7 @@ async def test_few_changed_numbers_redraw_few_cells(appearance: Appearance) -> N
 
     def change(story: Story) -> None:
         for snapshot in story.play(replace(HEADROOM, rps=213.0, available_kb=300_000)):
-            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader.receive(snapshot)
 
     (update,) = await updates(app, Story(), change)
     spans = update.spans
@@ -56,7 +56,7 @@ async def test_the_same_again_moves_only_the_clocks_and_graphs(appearance: Appea
 
     def change(story: Story) -> None:
         for snapshot in story.play(HEADROOM):
-            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader.receive(snapshot)
 
     (update,) = await updates(app, Story(), change)
     cells = sum(last - first for _, first, last in update.spans)
@@ -80,7 +80,7 @@ async def test_what_is_sent_is_what_changed(appearance: Appearance) -> None:
 
     def change(story: Story) -> None:
         for snapshot in story.play(replace(HEADROOM, rps=400.0, busy=31, user=60.0)):
-            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader.receive(snapshot)
 
     (update,) = await updates(app, Story(), change)
     sent = update.render_segments(app.console)
@@ -96,7 +96,7 @@ async def test_what_is_typed_is_shown_though_panels_change_with_it(appearance: A
 
     async with app.run_test(size=(80, 24)) as pilot:
         for snapshot in Story().play(HEADROOM, 5):
-            app.reader._receive(snapshot)  # pyright: ignore[reportPrivateUsage]
+            app.reader.receive(snapshot)
         await pilot.press("slash")
         for _ in range(3):
             await pilot.pause()

@@ -5,14 +5,14 @@ https://docs.asciinema.org/manual/asciicast/v2/
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 
 from rich.color import ColorSystem
 from rich.style import Style
 from textual.strip import Strip
 
-from loadtop.pipeline.commands import Command
+from loadtop.pipeline.feed import PreparedFeed
 from loadtop.pipeline.snapshot import Snapshot
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import TERMINAL, UNICODE, Appearance
@@ -24,24 +24,6 @@ BEGIN = "\x1b[?25l\x1b[2J"
 END = "\x1b[?25h\x1b[0m\r\n"
 
 
-class _PreparedSnapshots:
-    """A feed without a source: :func:`asciicast` calls ``show``."""
-
-    def __init__(self, title: str, interval_s: float) -> None:
-        self.title = title
-        self.url: str | None = None
-        self.interval_s = interval_s
-        self.recording = ""
-        self.show: Callable[[Snapshot], None] = lambda _: None
-
-    async def run(self, show: Callable[[Snapshot], None]) -> None:
-        self.show = show
-        await asyncio.get_running_loop().create_future()
-
-    def command(self, command: Command) -> None:
-        """Recorded load cannot be changed."""
-
-
 async def asciicast(
     snapshots: Iterable[Snapshot], title: str, interval_s: float, started: float, size: tuple[int, int]
 ) -> AsyncGenerator[str, None]:
@@ -50,7 +32,7 @@ async def asciicast(
     yield json.dumps({**header, "env": {"TERM": "xterm-256color"}})
     before: list[Strip] = []
     at = 0.0
-    async with aclosing(_screens(snapshots, _PreparedSnapshots(title, interval_s), size)) as screens:
+    async with aclosing(_screens(snapshots, title, interval_s, size)) as screens:
         async for snapshot, strips in screens:
             text = "" if before else BEGIN
             for y, row in enumerate(strips):
@@ -63,14 +45,15 @@ async def asciicast(
 
 
 async def _screens(
-    snapshots: Iterable[Snapshot], feed: _PreparedSnapshots, size: tuple[int, int]
+    snapshots: Iterable[Snapshot], title: str, interval_s: float, size: tuple[int, int]
 ) -> AsyncGenerator[tuple[Snapshot, list[Strip]], None]:
-    app = Cockpit(feed, appearance=APPEARANCE)
+    never = asyncio.get_running_loop().create_future  # the snapshots are not those of a feed
+    app = Cockpit(PreparedFeed(title, interval_s, "", never), appearance=APPEARANCE)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.pause()
         for snapshot in snapshots:
-            feed.show(snapshot)
+            app.reader.receive(snapshot)
             app.live_screen.show_view(app.reader.view)
             yield snapshot, strips_of(app.screen)
             if not app.is_running:

@@ -198,7 +198,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
             self.screen.action_choose(step)
 
     def action_step_back(self) -> None:
-        if self._cockpit.is_asking:
+        if self._cockpit.question is not None:
             self._cockpit.stop_asking()
         elif self._cockpit.zoomed:
             self._cockpit.action_zoom()

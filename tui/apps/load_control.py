@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.model import LoadSample
 from loadtop.pipeline.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 
@@ -34,12 +34,26 @@ LoadOwner = Literal["hand", "command", "tune", "plan"]
 """Who changes the load: a person, the command that makes it, ``loadtop tune``, the PLAN of an experiment."""
 
 
+_FIXED: dict[LoadOwner, Translatable] = {
+    "command": "this load cannot be changed while it runs",
+    "tune": "tune steers the load: s stops it",
+    "plan": "an experiment keeps to its PLAN: q ends it",
+}
+"""Why a person cannot change the load."""
+
+
+def _now(load: LoadSample) -> float:
+    """Connections, or requests per second."""
+    return load.rate if load.rate is not None else load.concurrency or 0
+
+
 class LoadControl:
     """Turns keys into commands; each method returns what to say. Key presses add up while the load has not followed."""
 
-    def __init__(self, command: Callable[[Command], None], load_owner: LoadOwner = "hand") -> None:
+    def __init__(self, command: Callable[[Command], None], owner: LoadOwner = "hand") -> None:
         self._command = command
-        self._steered: LoadOwner = load_owner
+        self._owner = owner
+        self._not_by_hand = tr(_FIXED[owner]) if owner in _FIXED else ""
         self._wanted: int | None = None
         self._seen: float | None = None
 
@@ -47,29 +61,17 @@ class LoadControl:
         """Say why the load cannot be changed now; empty where it can."""
         if load is None:
             return tr("there is no load to change")
+        if self._not_by_hand:
+            return self._not_by_hand
         if load.state.ended:
-            return self._why_not_by_hand() or tr("the load has ended: r begins it again")
-        if self._steered == "hand" and load.rate is None and load.concurrency is None:
-            return tr("this load cannot be changed while it runs")
-        return self._why_not_by_hand()
-
-    def _why_not_by_hand(self) -> str:
-        """Say who changes the load, and what can be done; empty where a person may change it."""
-        match self._steered:
-            case "command":
-                return tr("this load cannot be changed while it runs")
-            case "tune":
-                return tr("tune steers the load: s stops it")
-            case "plan":
-                return tr("an experiment keeps to its PLAN: q ends it")
-            case "hand":
-                return ""
+            return tr("the load has ended: r begins it again")
+        return tr(_FIXED["command"]) if load.rate is None and load.concurrency is None else ""
 
     def turn(self, load: LoadSample | None, *, up: bool) -> str:
         problem = self.why_fixed(load)
         if load is None or problem:
             return problem
-        now = load.rate if load.rate is not None else load.concurrency or 0
+        now = _now(load)
         if self._wanted is None or now != self._seen:
             self._wanted = round(now)
         self._seen = now
@@ -85,8 +87,8 @@ class LoadControl:
             return tr("a number is wanted")
         if not 1 <= wanted <= MOST:
             return tr("between 1 and {most} can be set", most=MOST)
-        self._seen = now = load.rate if load.rate is not None else load.concurrency or 0
-        return self._ask_for(load, round(now), wanted)
+        self._seen = _now(load)
+        return self._ask_for(load, round(self._seen), wanted)
 
     def _ask_for(self, load: LoadSample, before: int, wanted: int) -> str:
         self._wanted = wanted
@@ -99,8 +101,8 @@ class LoadControl:
     def restart(self, load: LoadSample | None) -> str:
         if load is None:
             return tr("there is no load to begin again")
-        if reason := self._why_not_by_hand():
-            return reason
+        if self._not_by_hand:
+            return self._not_by_hand
         self._wanted = None
         self._command(RestartLoad())
         return tr("beginning the load again")
@@ -108,8 +110,8 @@ class LoadControl:
     def next_step(self, load: LoadSample | None) -> str:
         if load is None or load.state.ended:
             return tr("no load is running")
-        if self._steered != "command" and (reason := self._why_not_by_hand()):
-            return reason
+        if self._owner != "command" and self._not_by_hand:
+            return self._not_by_hand
         if load.step >= load.steps:
             if load.steps > 1:
                 return tr("this is the last step")
@@ -120,7 +122,7 @@ class LoadControl:
     def stop(self, load: LoadSample | None) -> str:
         if load is None or load.state.ended:
             return tr("no load is running")
-        if self._steered == "plan":
-            return self._why_not_by_hand()
+        if self._owner == "plan":
+            return self._not_by_hand
         self._command(StopLoad())
         return tr("stopping the load; watching goes on")

@@ -1,31 +1,19 @@
-"""An app that shows one page: text in a frame that can be scrolled and saved as a picture."""
+"""An app that shows one page."""
 
-from collections.abc import Callable
 from typing import ClassVar, Generic, TypeVar
 
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from tui.apps.terminal import TerminalDriver
-from tui.drawing.appearance import Appearance
-from tui.widgets.lines import RedrawScreen
-from tui.widgets.page import SCROLL_KEYS, Page, ScrolledPage
+from tui.widgets.page import PageScreen
 
 Answer = TypeVar("Answer")
 
 
-class _PageScreen(RedrawScreen):
-    def __init__(self, draw: Callable[[], None]) -> None:
-        super().__init__()
-        self._draw = draw
-
-    def fill(self) -> None:
-        self._draw()
-
-
-class PageApp(ScrolledPage, App[Answer], Generic[Answer], inherit_bindings=False):
-    """An app that is a page. ``Answer`` is what the page is left with."""
+class PageApp(App[Answer], Generic[Answer], inherit_bindings=False):
+    """``Answer`` is what the page is left with."""
 
     ALLOW_SELECT = False
     ENABLE_COMMAND_PALETTE = False
@@ -33,31 +21,22 @@ class PageApp(ScrolledPage, App[Answer], Generic[Answer], inherit_bindings=False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,escape,ctrl+c,ctrl+q", "leave", "quit", priority=True),
         Binding("p,ctrl+s", "picture", "picture"),
-        *SCROLL_KEYS,
     ]
 
-    def __init__(self, *, appearance: Appearance | None = None) -> None:
+    def __init__(self, page: PageScreen) -> None:
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self.animation_level = "none"
-        self.appearance = appearance or Appearance.of_terminal()
-        self.glyphs = self.appearance.glyphs
-        self.page = Page(self.appearance)
+        self.shown = page
 
     def get_default_screen(self) -> Screen[None]:
-        return _PageScreen(self.draw)
-
-    def compose(self) -> ComposeResult:
-        yield self.page
-
-    def say(self, text: str) -> None:
-        self.message = text
-        self.draw()
+        return self.shown
 
     def hang_up(self) -> None:
         self.exit()
 
     def on_key(self) -> None:
-        self.message = ""
+        """A message stays until the next key."""
+        self.shown.message = ""
 
     def action_leave(self) -> None:
         self.exit()
@@ -65,4 +44,4 @@ class PageApp(ScrolledPage, App[Answer], Generic[Answer], inherit_bindings=False
     def action_picture(self) -> None:
         from tui.widgets.picture import save_picture
 
-        self.say(save_picture(self.screen, self.appearance, self.HEADING)[0])
+        self.shown.say(save_picture(self.screen, self.shown.appearance, self.shown.HEADING)[0])

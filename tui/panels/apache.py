@@ -8,11 +8,12 @@ from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import APACHE, mean_duration_ms
 from loadtop.servers.apache.record import GROUP, ApacheStatus
-from tui.drawing.graph import gauge, utilisation
+from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, length, line, safe
 from tui.drawing.numbers import milliseconds, per_second
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
+from tui.widgets.panel import Curve
 
 _SLOTS: dict[str, tuple[Translatable, Role]] = {
     "W": ("sending", Role.USER),
@@ -96,7 +97,7 @@ def _fullest(host: HostView) -> float | None:
 class ApachePanel(ServerPanel[ApacheStatus]):
     KIND = APACHE
     KEY = APACHE.name
-    CURVES = (("full", _fullest),)
+    CURVES = (Curve("apache.full", _fullest, "slots taken, 0 to {most}"),)
 
     def wanted(self, view: View) -> bool:
         """Also where no web server is seen: the panel says how to enable a status page."""
@@ -126,10 +127,8 @@ class ApachePanel(ServerPanel[ApacheStatus]):
         return lines + legend(page.scoreboard, cells, max(1, min(2, rows - len(lines))))
 
     def graph(self, view: View, records: Sequence[ServerRates[ApacheStatus]], cells: int, rows: int) -> list[Line]:
-        if not (most := records[0].reading.capacity):
-            return []
-        words = tr("slots taken, 0 to {most}", most=most)
-        return self.captioned(words, self.ring(view, "full"), cells, rows, role=utilisation)
+        most = records[0].reading.capacity
+        return self.past(self.CURVES[0], view, cells, rows, most=most) if most else []
 
     def _busy(self, page: ApacheStatus, cells: int) -> Line:
         taken, digits = page.busy + page.graceful, len(str(page.capacity))

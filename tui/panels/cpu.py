@@ -7,8 +7,7 @@ from loadtop.rates.records import CoreShares, CpuShares
 from tui.drawing.graph import layers, level, stacked
 from tui.drawing.line import Line, Role, Span, fit, length, line, width
 from tui.drawing.numbers import percent
-from tui.state.history import cpu_parts
-from tui.state.view import View
+from tui.state.view import View, cpu_parts
 from tui.widgets.panel import Panel
 
 CORE = 17  # cells that a core's bar wants at least, its number and its share included

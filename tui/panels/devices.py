@@ -6,11 +6,11 @@ from typing import TypeVar
 from loadtop.i18n import Translatable, pad, tr
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import DiskRates, NetworkRates, TcpRates
-from tui.drawing.graph import ceiling_of_size, utilisation
+from tui.drawing.graph import ceiling_of_size
 from tui.drawing.line import Line, Role, Span, clip, line, safe
 from tui.drawing.numbers import count, milliseconds, per_second, percent, speed
 from tui.state.view import View
-from tui.widgets.panel import Panel
+from tui.widgets.panel import Curve, Panel
 
 FULL_PCT = 80.0  # percent in use from which a disk or a line is shown as nearly full
 BUCKET_PCT = 5.0  # disks are ordered by their use in steps of this many percent
@@ -29,15 +29,17 @@ def _traffic(host: HostView) -> float | None:
     return None if networks is None else sum(network.rx_kb + network.tx_kb for network in networks)
 
 
+DISK = Curve("devices.disk", _busiest_disk, "busiest disk, 0 to 100 %")
+NETWORK = Curve("devices.network", _traffic, "network, 0 to {top}", 10.0, ceiling_of_size, speed)
+
+
 class DevicePanel(Panel):
     """The busiest devices where there is no room for all, in the order of their names."""
 
     KEY = "devices"
     TAB: Translatable = "disk"
-    CURVES = (("disk", _busiest_disk), ("network", _traffic))
-
-    def title(self, view: View) -> Line:  # noqa: ARG002 (the same whatever is shown)
-        return line(Span(tr("disk, network"), Role.TITLE))
+    TITLE: Translatable = "disk, network"
+    CURVES = (DISK, NETWORK)
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         rates = view.rates
@@ -58,14 +60,10 @@ class DevicePanel(Panel):
     def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
         if rows < 6:
             return []
-        disk, network, lower = self.ring(view, "disk"), self.ring(view, "network"), rows // 2
-        lines: list[Line] = []
-        if any(disk):
-            lines += self.captioned(tr("busiest disk, 0 to 100 %"), disk, cells, rows - lower, role=utilisation)
-        if any(network):
-            top = self.top(network, cells, 10.0, ceiling_of_size)
-            lines += self.captioned(tr("network, 0 to {top}", top=speed(top)), network, cells, lower, top)
-        return lines
+        rooms = ((DISK, rows - rows // 2), (NETWORK, rows // 2))
+        return [
+            each for curve, room in rooms if any(self.ring(view, curve)) for each in self.past(curve, view, cells, room)
+        ]
 
 
 def _busiest(devices: Sequence[Device], room: int, use: Callable[[Device], float]) -> list[Device]:

@@ -11,6 +11,7 @@ from tui.drawing.line import Line, Role, Span, clip_middle, line, safe, width
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import ServerPanel, is_full
 from tui.state.view import View
+from tui.widgets.panel import Curve
 
 _MIN_NAME, _MAX_NAME = 10, 30
 _FIGURES = 6 + 6 + 6 + 7
@@ -24,7 +25,7 @@ def _queued(host: HostView) -> float | None:
 class HaproxyPanel(ServerPanel[HaproxyProxy]):
     KIND = HAPROXY
     KEY = HAPROXY.name
-    CURVES = (("queued", _queued),)
+    CURVES = (Curve("haproxy.queued", _queued, "queue, 0 to {top}", 10.0),)
 
     def records(self, view: View) -> Sequence[ServerRates[HaproxyProxy]]:
         """Those with a queue first; then backends, full servers, frontends, servers, and unused frontends."""
@@ -39,13 +40,6 @@ class HaproxyPanel(ServerPanel[HaproxyProxy]):
         name = max(_MIN_NAME, min(_MAX_NAME, cells - _FIGURES))
         lines = [line(Span(f"{'':<{name}} queue  sess    of     /s"[:cells], Role.DIM))]
         return lines + [self._row(each, name) for each in records[: max(1, rows - 1)]]
-
-    def graph(self, view: View, records: Sequence[ServerRates[HaproxyProxy]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
-        queued = self.ring(view, "queued")
-        if not any(queued):
-            return []
-        top = self.top(queued, cells, 10.0)
-        return self.captioned(tr("queue, 0 to {top}", top=f"{top:.0f}"), queued, cells, rows, top)
 
     def _row(self, rates: ServerRates[HaproxyProxy], room: int) -> Line:
         entry = rates.reading

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from loadtop.diagnosis.errors import ERRORS
 from loadtop.i18n import Translatable, tr
 from loadtop.model import Failures, LoadSample, LoadState
+from tui.drawing.graph import graph
 from tui.drawing.line import Line, Role, Span, beside, length, line, message_text, safe, width
 from tui.drawing.numbers import count, milliseconds, per_second, speed
-from tui.state.history import latency_ms
-from tui.state.view import Phase, View
+from tui.state.view import Phase, View, latency_ms
 from tui.widgets.panel import Panel
 
 LEFT = 20  # cells of the figures at the left of the graphs
@@ -53,7 +53,7 @@ class LoadPanel(Panel):
         ]
         if cells <= LEFT:
             return figures[:rows]
-        curve = self.curve(view.history.rps, cells - LEFT, rows, self._top(view, cells))
+        curve = graph(view.history.rps, cells - LEFT, rows, self._top(view, cells), self.glyphs)
         return beside(figures, curve, LEFT, rows)
 
     def _times(self, view: View, cells: int, rows: int) -> list[Line]:
@@ -63,7 +63,7 @@ class LoadPanel(Panel):
         ]
         room = cells - LEFT
         top = self.top(view.history.p99, room, 10.0)
-        curve = self.curve(view.history.p99, room, rows - 1, top)
+        curve = graph(view.history.p99, room, rows - 1, top, self.glyphs)
         head = self.caption(tr("p99, 0 to {top} ms", top=milliseconds(top)), cells)
         return [head, *beside(figures, curve, LEFT, rows - 1)]
 

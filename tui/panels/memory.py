@@ -8,7 +8,7 @@ from tui.drawing.graph import ceiling_of_size, gauge, utilisation
 from tui.drawing.line import Line, Role, Span, fit, line
 from tui.drawing.numbers import per_second, percent, size, speed
 from tui.state.view import View
-from tui.widgets.panel import Panel
+from tui.widgets.panel import Curve, Panel
 
 TRAFFIC_KB_S = 40.0  # kB/s of swap traffic from which it is shown as bad: the threshold of the verdict
 
@@ -34,9 +34,15 @@ def _swap_traffic(host: HostView) -> float | None:
     return paging.swap_in_kb + paging.swap_out_kb
 
 
+USED = Curve("memory.used", _used, "memory in use, 0 to 100 %")
+MOVED = Curve(
+    "memory.moved", _swap_traffic, "swap traffic, 0 to {top}", 100.0, ceiling_of_size, speed, lambda _: Role.SWAP
+)
+
+
 class MemoryPanel(Panel):
     KEY = "memory"
-    CURVES = (("used", _used), ("swap_traffic", _swap_traffic))
+    CURVES = (USED, MOVED)
 
     def title(self, view: View) -> Line:
         return line(Span(self.machine(view), Role.ACCENT), Span(tr("memory, swap"), Role.TITLE))
@@ -65,18 +71,12 @@ class MemoryPanel(Panel):
     def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
         if rows < 2:
             return []
-        used, moved = self.ring(view, "used"), self.ring(view, "swap_traffic")
-        has_used, has_moved = any(used), any(moved)
-        both = has_used and has_moved and rows >= 6
-        upper = rows - rows // 2 if both else rows if has_used and not has_moved else 0
-        lines: list[Line] = []
-        if upper:
-            lines += self.captioned(tr("memory in use, 0 to 100 %"), used, cells, upper, role=utilisation)
-        if has_moved:
-            top = self.top(moved, cells, 100.0, ceiling_of_size)
-            words = tr("swap traffic, 0 to {top}", top=speed(top))
-            lines += self.captioned(words, moved, cells, rows - upper, top, lambda _: Role.SWAP)
-        return lines
+        used, moved = any(self.ring(view, USED)), any(self.ring(view, MOVED))
+        if not moved:
+            return self.past(USED, view, cells, rows) if used else []
+        upper = rows - rows // 2 if used and rows >= 6 else 0
+        above = self.past(USED, view, cells, upper) if upper else []
+        return [*above, *self.past(MOVED, view, cells, rows - upper)]
 
 
 def _swap(view: View, cells: int) -> list[Line]:

@@ -13,6 +13,7 @@ from tui.drawing.line import Line, Role, Span, length, line
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
+from tui.widgets.panel import Curve
 
 
 def _active(host: HostView) -> float | None:
@@ -23,7 +24,7 @@ def _active(host: HostView) -> float | None:
 class NginxPanel(ServerPanel[NginxStatus]):
     KIND = NGINX
     KEY = NGINX.name
-    CURVES = (("active", _active),)
+    CURVES = (Curve("nginx.active", _active, "connections, 0 to {top}", 10.0),)
 
     def records(self, view: View) -> Sequence[ServerRates[NginxStatus]]:
         return sorted(NGINX.rates(view.rates), key=lambda each: (-(dropped(each) or 0.0), -(each.reading.full or 0.0)))
@@ -46,10 +47,3 @@ class NginxPanel(ServerPanel[NginxStatus]):
         lines = [(*head, *gauge(status.full, cells - length(head), fullness(status.full), self.glyphs))]
         lines += [line(text + " " * (name - length(line(text))), Span(value, look)) for text, value, look in figures]
         return lines[:rows]
-
-    def graph(self, view: View, records: Sequence[ServerRates[NginxStatus]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
-        active = self.ring(view, "active")
-        if not any(active):
-            return []
-        top = self.top(active, cells, 10.0)
-        return self.captioned(tr("connections, 0 to {top}", top=f"{top:.0f}"), active, cells, rows, top)

@@ -7,11 +7,12 @@ from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
-from tui.drawing.graph import gauge, utilisation
+from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, clip, line, safe, width
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
+from tui.widgets.panel import Curve
 
 _FIGURES = 5 + 5 + 6
 _GAUGE = 8
@@ -29,7 +30,7 @@ class FpmPanel(ServerPanel[FpmPool]):
     KIND = PHP_FPM
     KEY = PHP_FPM.name
     TAB: Translatable = "php-fpm"
-    CURVES = (("full", _fullest),)
+    CURVES = (Curve("fpm.full", _fullest, "children busy, 0 to 100 %"),)
 
     def records(self, view: View) -> Sequence[ServerRates[FpmPool]]:
         return sorted(PHP_FPM.rates(view.rates), key=lambda found: _order(found.reading))
@@ -53,10 +54,6 @@ class FpmPanel(ServerPanel[FpmPool]):
             why = _silence(records) or view.why_nothing(self.KEY)
             lines += self.words(why, cells, max(0, min(3, rows - len(lines))))
         return lines
-
-    def graph(self, view: View, records: Sequence[ServerRates[FpmPool]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
-        words = tr("children busy, 0 to 100 %")
-        return self.captioned(words, self.ring(view, "full"), cells, rows, role=utilisation)
 
     def _row(self, rates: ServerRates[FpmPool], room: int, cells: int) -> Line:
         pool, full = rates.reading, rates.reading.full

@@ -12,7 +12,7 @@ from tui.panels.processes import ProcessPanel
 from tui.panels.timeline import TimePanel
 from tui.panels.verdict import VerdictPanel
 from tui.panels.workers import WorkersPanel
-from tui.state.history import Curves
+from tui.state.view import Curves
 from tui.widgets.panel import Panel
 
 SERVERS: tuple[type[Panel], ...] = (
@@ -38,5 +38,5 @@ PANELS: tuple[type[Panel], ...] = (
 
 
 def curves() -> Curves:
-    """What the history keeps for the panels, by ``panel.curve``."""
-    return [(f"{panel.KEY}.{name}", value_of) for panel in PANELS for name, value_of in panel.CURVES]
+    """What the history keeps for the panels."""
+    return [(curve.name, curve.value_of) for panel in PANELS for curve in panel.CURVES]

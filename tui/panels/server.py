@@ -7,7 +7,7 @@ from loadtop.model import State
 from loadtop.model.server import ServerReading
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import AnyKind
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.line import Line, Role
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
@@ -46,9 +46,6 @@ class ServerPanel(Panel, Generic[R]):
         outcomes = () if sample is None else sample.outcomes
         return any(found.collector == self.KEY and found.state is State.FAILED for found in outcomes)
 
-    def title(self, view: View) -> Line:  # noqa: ARG002 (some show what they know)
-        return line(Span(self.TAB or self.KEY, Role.TITLE))
-
     def records(self, view: View) -> Sequence[ServerRates[R]]:
         """What is known of these servers on the chosen machine, in the order in which it is shown."""
         return self.KIND.rates(view.rates)
@@ -56,8 +53,11 @@ class ServerPanel(Panel, Generic[R]):
     def table(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:
         raise NotImplementedError
 
-    def graph(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:
-        raise NotImplementedError
+    def graph(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+        """The past of these servers in exactly ``rows`` lines, or nothing."""
+        (curve,) = self.CURVES
+        shown = curve.least is None or any(self.ring(view, curve))
+        return self.past(curve, view, cells, rows) if shown else []
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         records = self.records(view)

@@ -10,19 +10,19 @@ from textual.widget import Widget
 from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.layout import Band, bands_for, boxes, chosen_panels, framed, tabs
-from tui.drawing.line import Role
+from tui.drawing.line import Role, width
 from tui.panels.header import Header
 from tui.panels.processes import ProcessPanel
 from tui.panels.registry import PANELS, SERVERS
 from tui.state.view import View
 from tui.widgets.keybar import KeyBar
 from tui.widgets.lines import LiveScreen
+from tui.widgets.palette import Entry, Palette
 from tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
-    from tui.widgets.palette import Entry, Palette
-    from tui.widgets.question import QuestionLine
+    from tui.widgets.question import Question
 
 
 LEAST = (16, 6)  # columns and rows below which there is no panel, only the first and the last line
@@ -65,10 +65,10 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.chosen = ""
         self.zoomed = False
         self.palette: Palette | None = None
+        self.question: Question | None = None
         self._recent: list[str] = []
         self._wanted: frozenset[str] = frozenset(self.panels)
         self._boxes = PanelLayout(self)
-        self._asking: QuestionLine | None = None
         self._view: View | None = None
 
     @property
@@ -80,25 +80,27 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         yield from self.panels.values()
         yield self.keys
 
-    def places(self, width: int, height: int) -> list[tuple[Widget, Region]]:
-        shared = bands_for(width, height, [panel.KEY for panel in SERVERS], command="command" in self.panels)
+    def places(self, cells: int, rows: int) -> list[tuple[Widget, Region]]:
+        shared = bands_for(cells, rows, [panel.KEY for panel in SERVERS], command="command" in self.panels)
         bands = (
             [Band((self.chosen,), 1, weight=1)] if self.zoomed else chosen_panels(shared, self._wanted, self._recent)
         )
         sharing = {} if self.zoomed else tabs(shared, self._wanted)
-        found: list[tuple[Widget, Region]] = [(self.header, Region(0, 0, width, 1))]
+        found: list[tuple[Widget, Region]] = [(self.header, Region(0, 0, cells, 1))]
         for panel in self.panels.values():
             panel.placement = None
             panel.tabs = tuple((name, self.panels[name].TAB or name) for name in sharing.get(panel.KEY, ()))
-        room = boxes(bands, width, 1, height - 2) if width >= LEAST[0] and height >= LEAST[1] else []
+        room = boxes(bands, cells, 1, rows - 2) if cells >= LEAST[0] and rows >= LEAST[1] else []
         for placement in framed(room, self.glyphs):
             panel = self.panels[placement.panel]
             panel.placement = placement
             found.append((panel, Region(placement.x, placement.y, placement.width, placement.height)))
-        last = Region(0, height - 1, width, 1)
-        found += [(self.keys, last)] if self._asking is None else self._asking.places(last)
+        asked = cells if self.question is None else min(width(self.keys.question), max(0, cells - 10))
+        found.append((self.keys, Region(0, rows - 1, asked, 1)))
+        if self.question is not None:
+            found.append((self.question, Region(asked, rows - 1, cells - asked, 1)))
         if self.palette is not None:
-            found.append((self.palette, self.palette.place(width, height)))
+            found.append((self.palette, self.palette.place(cells, rows)))
         return found
 
     def show_view(self, view: View) -> None:
@@ -179,28 +181,26 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         else:
             self.choose(event.panel)
 
-    @property
-    def is_asking(self) -> bool:
-        return self._asking is not None
-
     async def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
         """Ask in the place of the keys; the answer comes as :class:`~tui.widgets.question.Question.Answered`."""
-        from tui.widgets.question import QuestionLine
+        from tui.widgets.question import Question
 
-        if self._asking is None and self.palette is None:
-            self._asking = QuestionLine(self, self.appearance, purpose, words, text, number=number)
-            await self._asking.begin()
+        if self.question is None and self.palette is None:
+            self.keys.question = f" {words}: "
+            self.question = Question(purpose, text, number=number)
+            await self.mount(self.question)
+            self.question.cursor_position = len(self.question.value)
+            self.set_focus(self.question)
 
     def stop_asking(self) -> None:
-        if self._asking is not None:
-            self._asking.remove()
-            self._asking = None
+        if self.question is not None:
+            self.question.remove()
+            self.question = None
+            self.keys.question = ""
             self._arrange_anew()
 
-    async def show_palette(self, entries: "list[Entry]") -> None:
-        from tui.widgets.palette import Palette
-
-        if self.palette is None and self._asking is None:
+    async def show_palette(self, entries: list[Entry]) -> None:
+        if self.palette is None and self.question is None:
             self.palette = Palette(self.appearance, entries)
             await self.mount(self.palette)
             self.set_focus(self.palette)

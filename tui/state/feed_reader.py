@@ -10,8 +10,7 @@ from loadtop.analysis.totals.timeline import Span
 from loadtop.model import LoadSample
 from loadtop.pipeline.feed import Feed
 from loadtop.pipeline.snapshot import Snapshot
-from tui.state.history import Curves, History
-from tui.state.view import Phase, View
+from tui.state.view import Curves, History, Phase, View
 
 if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import Totals
@@ -68,7 +67,7 @@ class FeedReader:
         )
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self.feed.run(self._receive), name="feed")
+        self._task = asyncio.create_task(self.feed.run(self.receive), name="feed")
         self._task.add_done_callback(self._ended)
 
     async def close(self) -> None:
@@ -118,7 +117,7 @@ class FeedReader:
 
         return report(self._totals.result())
 
-    def _receive(self, snapshot: Snapshot) -> None:
+    def receive(self, snapshot: Snapshot) -> None:
         self._history.add(snapshot)
         self._added_up().add(snapshot)
         self._snapshot = snapshot

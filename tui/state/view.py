@@ -1,15 +1,123 @@
-"""What a screen shows: one snapshot, the chosen machine and the past. Panels are functions of it."""
+"""What a screen shows: one snapshot, the chosen machine and the past. Panels are functions of it.
 
-from dataclasses import dataclass
+The past is kept for graphs: one bounded ring per number, fed with every snapshot, also with those that are not drawn.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import TypeAlias
 
+from loadtop.analysis.totals.timeline import Timeline
+from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import duration, tr
 from loadtop.model import HostSample, LoadSample, State
+from loadtop.model.histogram import percentile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
-from loadtop.rates.records import HostRates
+from loadtop.rates.records import CpuShares, HostRates
+from tui.drawing.graph import Ring
 from tui.drawing.line import message_text
-from tui.state.history import STALE_INTERVALS, History, HostHistory
+
+STALE_INTERVALS = 2.5
+"""Intervals without a sample after which a machine is shown stale; one late sample is normal."""
+
+MAX_MARKS = 500  # marks, steps and evidence curves kept
+
+Curves: TypeAlias = Sequence[tuple[str, Callable[[HostView], float | None]]]
+"""Names, and what gives the value of a graph from one snapshot of a machine; ``None`` is a gap."""
+
+
+@dataclass(slots=True)
+class HostHistory:
+    """The past of one machine, and its newest rates.
+
+    ``cpu`` holds :func:`cpu_parts` in whole percent. ``servers`` holds, for each kind of server, the newest rates with
+    records of it and their time: a server under load does not answer every time.
+    """
+
+    cpu: Ring[tuple[int, ...]] = field(default_factory=Ring[tuple[int, ...]])
+    curves: dict[str, Ring[float]] = field(default_factory=dict[str, Ring[float]])
+    rates: HostRates | None = None
+    servers: dict[str, tuple[float, HostRates]] = field(default_factory=dict[str, tuple[float, HostRates]])
+
+    def add(self, host: HostView, at: float, curves: Curves) -> None:
+        rates = host.rates
+        self.cpu.append(None if rates is None or rates.cpu is None else tuple(map(round, cpu_parts(rates.cpu))))
+        for name, value_of in curves:
+            self.curves.setdefault(name, Ring[float]()).append(value_of(host))
+        if rates is not None:
+            self.rates = rates
+            self.servers |= {kind: (at, rates) for kind, records in rates.servers.items() if records}
+
+    def curve(self, name: str) -> Ring[float]:
+        return self.curves.get(name) or Ring[float]()
+
+
+class History:
+    def __init__(self, interval_s: float = 1.0, start: float = 0.0, *, curves: Curves = ()) -> None:
+        self.rps = Ring[float]()
+        self.p99 = Ring[float]()
+        self.hosts: dict[str, HostHistory] = {}
+        self.evidence: dict[tuple[str, str], Ring[float]] = {}
+        self.timeline = Timeline(start)
+        self.unseen: list[tuple[float, float]] = []
+        """Stretches of time with the verdict ``none`` although a machine gave no figures."""
+        self.marks: deque[tuple[float, str]] = deque(maxlen=MAX_MARKS)
+        self.steps: deque[tuple[float, int]] = deque(maxlen=MAX_MARKS)
+        self._curves = curves
+        self._interval_s = interval_s
+
+    def add(self, snapshot: Snapshot) -> None:
+        measured = snapshot.measured
+        rates, load = measured.load_rates, measured.load
+        self.rps.append(None if rates is None else rates.rps)
+        self.p99.append(latency_ms(snapshot, 99.0))
+        for host in measured.hosts:
+            self.hosts.setdefault(host.name, HostHistory()).add(host, snapshot.at, self._curves)
+        self._add_evidence(snapshot)
+        self.timeline.add(snapshot, load is not None and not load.state.ended)
+        self._add_unseen_time(snapshot)
+        self.marks.extend((snapshot.at, text) for text in measured.frame.marks)
+        if load is not None and (not self.steps or self.steps[-1][1] != load.step):
+            self.steps.append((snapshot.at, load.step))
+
+    def _add_evidence(self, snapshot: Snapshot) -> None:
+        """Keep the values that spoke for or against a finding, by machine and metric."""
+        diagnosis = snapshot.diagnosis
+        items = [item for finding in (diagnosis.verdict, *diagnosis.findings) for item in finding.evidence]
+        values = {(item.host, item.metric): item.value for item in items}
+        for key in values.keys() - self.evidence.keys():
+            if len(self.evidence) < MAX_MARKS:
+                self.evidence[key] = Ring[float](total=self.rps.total - 1)
+        for key, ring in self.evidence.items():
+            ring.append(values.get(key))
+
+    def _add_unseen_time(self, snapshot: Snapshot) -> None:
+        missing_s = max((host.stale_s for host in snapshot.hosts), default=0.0)
+        limited = snapshot.diagnosis.verdict.bottleneck != NONE
+        if limited or missing_s <= STALE_INTERVALS * self._interval_s:
+            return
+        start = snapshot.at - missing_s
+        if self.unseen and self.unseen[-1][1] >= start:
+            self.unseen[-1] = (self.unseen[-1][0], snapshot.at)
+        else:
+            self.unseen.append((start, snapshot.at))
+
+
+def latency_ms(snapshot: Snapshot | None, percent: float) -> float | None:
+    """A percentile of the interval's response times in ms; ``None`` where no request ended in it."""
+    load = None if snapshot is None else snapshot.load
+    if load is None or load.latencies is None or load.latencies.total.count == 0:
+        return None
+    return percentile(load.latencies.total, percent) / 1000.0
+
+
+def cpu_parts(cpu: CpuShares) -> tuple[float, float, float, float]:
+    """User, kernel, iowait and steal in percent: the layers of a bar or a graph."""
+    return cpu.user + cpu.nice, cpu.kernel, cpu.iowait or 0.0, cpu.steal or 0.0
+
 
 _NOTHING = HostHistory()
 

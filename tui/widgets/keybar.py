@@ -87,7 +87,7 @@ def _size(key: Key) -> int:
 
 
 class KeyBar(Lines):
-    """Shows what ``before`` says and the keys that fit; a message takes their place."""
+    """Shows what ``before`` says and the keys that fit; a message or a question takes their place."""
 
     @dataclass
     class Pressed(Message):
@@ -97,6 +97,7 @@ class KeyBar(Lines):
         super().__init__(appearance, "keys")
         self._keys = keys
         self._message: tuple[str, Role] | None = None
+        self.question = ""
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
         self._message = (safe(text), role) if text else None
@@ -106,6 +107,9 @@ class KeyBar(Lines):
         return (Span(" "),)
 
     def draw(self) -> None:
+        if self.question:
+            self.show([(Span(self.question, Role.KEY),)])
+            return
         if self._message is not None:
             self.show([(Span(" "), Span(*self._message))])
             return
@@ -119,7 +123,7 @@ class KeyBar(Lines):
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
-        if self._message is None:
+        if self._message is None and not self.question:
             for key, start, end in arrange(self.size.width, self._keys, length(self.before())):
                 if start <= event.x < end:
                     self.post_message(self.Pressed(key.action))

@@ -104,8 +104,8 @@ def _cut(strip: Iterable[Segment], first: int, last: int, system: ColorSystem) -
         yield part if style is None else Strip.render_style(style, part, color_system=system)
 
 
-class RedrawScreen(Screen[None]):
-    """Sends only what changed, and has the app's size.
+class LiveScreen(Screen[None]):
+    """A screen that is given each new view. It sends only what changed, and has the app's size.
 
     With each update, Textual forgets which of its own widgets (the answer to a question) have something to show: they
     are painted with it.
@@ -123,6 +123,13 @@ class RedrawScreen(Screen[None]):
         self._compositor = self._spans
         self._together = False
         self._laid_out: bool = False
+
+    def show_view(self, view: View) -> None:
+        raise NotImplementedError
+
+    def say(self, text: str, role: Role = Role.VALUE) -> None:
+        """Show a message in the last line; an empty one removes it."""
+        raise NotImplementedError
 
     def fill(self) -> None:
         """Draw everything: called when the widgets have new sizes, before they are painted."""
@@ -170,16 +177,6 @@ class RedrawScreen(Screen[None]):
                 self._together = False
         self._spans.update_widgets(self._dirty_widgets)
         super()._compositor_refresh()
-
-
-class LiveScreen(RedrawScreen):
-    """A screen that is given each new view, and can show a message in its last line."""
-
-    def show_view(self, view: View) -> None:
-        raise NotImplementedError
-
-    def say(self, text: str, role: Role = Role.VALUE) -> None:
-        raise NotImplementedError
 
 
 class WheelScrolled:
@@ -251,7 +248,7 @@ class Lines(Widget, inherit_bindings=False):
 
     def _paint(self, regions: Sequence[Region]) -> None:
         screen = self.screen
-        if not (isinstance(screen, RedrawScreen) and screen.takes(self, regions)):
+        if not (isinstance(screen, LiveScreen) and screen.takes(self, regions)):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:

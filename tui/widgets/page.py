@@ -40,12 +40,21 @@ class Page(Lines):
         self.show([*self.framed(content, Role.FRAME, title, below=more), (Span(f" {footer}", Role.DIM),)])
 
 
-class ScrolledPage(WheelScrolled):
-    """What screens and apps that show a page have in common. Subclasses define ``HEADING`` and ``text``."""
+class PageScreen(WheelScrolled, LiveScreen, inherit_bindings=False):
+    """Shows a page. Subclasses define ``HEADING`` and ``text``; those over the cockpit are given its view."""
 
     HEADING: Translatable = ""
-    page: Page
-    message = ""
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "close"), *SCROLL_KEYS]
+    view: View
+
+    def __init__(self, appearance: Appearance, view: View | None = None) -> None:
+        super().__init__()
+        self.appearance = appearance
+        self.glyphs = appearance.glyphs
+        self.page = Page(appearance)
+        self.message = ""
+        if view is not None:
+            self.view = view
 
     def text(self, cells: int) -> Sequence[Line]:
         raise NotImplementedError
@@ -53,41 +62,24 @@ class ScrolledPage(WheelScrolled):
     def footer(self) -> str:
         return tr("escape back   up, down scroll")
 
-    def draw(self) -> None:
-        self.page.draw(tr(self.HEADING), self.text(self.page.size.width - 4), self.message or self.footer())
-
-    def action_scroll_by(self, lines: int) -> None:
-        self.page.top += lines
-        self.draw()
-
-
-class PageScreen(ScrolledPage, LiveScreen, inherit_bindings=False):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "close"), *SCROLL_KEYS]
-
-    def __init__(self, appearance: Appearance, view: View) -> None:
-        super().__init__()
-        self.glyphs = appearance.glyphs
-        self.page = Page(appearance)
-        self.view = view
-
     def compose(self) -> ComposeResult:
         yield self.page
 
     def show_view(self, view: View) -> None:
         self.view = view
-        with self.together():
-            self.draw()
+        self.fill()
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:  # noqa: ARG002 (a page's last line has one role)
         self.message = text
         self.fill()
 
     def fill(self) -> None:
-        self.show_view(self.view)
+        with self.together():
+            self.page.draw(tr(self.HEADING), self.text(self.page.size.width - 4), self.message or self.footer())
 
     def action_scroll_by(self, lines: int) -> None:
-        with self.together():
-            super().action_scroll_by(lines)
+        self.page.top += lines
+        self.fill()
 
     def action_close(self) -> None:
         self.dismiss()

@@ -8,15 +8,32 @@ from textual import events
 from textual.message import Message
 
 from loadtop.i18n import Translatable, pad, tr
+from loadtop.rates.measured import HostView
 from tui.drawing.appearance import Appearance
-from tui.drawing.graph import Ring, RoleAt, ceiling, graph, plain, span_of, top_of
+from tui.drawing.graph import Ring, RoleAt, ceiling, graph, plain, span_of, top_of, utilisation
 from tui.drawing.layout import Placement
 from tui.drawing.line import Line, Role, Span, clip_middle, fit, length, line, safe, width, wrap
-from tui.state.history import Curves
 from tui.state.view import View
 from tui.widgets.lines import Lines
 
 MOST_NAME = 16  # cells of a machine's name in a title
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A past value of a machine that the history keeps, and how it is drawn.
+
+    ``least`` is the least top of the axis; the axis of a utilisation, in percent, has none. ``caption`` gets the top,
+    as ``show`` writes it.
+    """
+
+    name: str
+    value_of: Callable[[HostView], float | None]
+    caption: Translatable
+    least: float | None = None
+    round_up: Callable[[float], float] = ceiling
+    show: Callable[[float], str] = "{:.0f}".format
+    role: RoleAt = plain
 
 
 class Panel(Lines):
@@ -35,8 +52,10 @@ class Panel(Lines):
     TAB: Translatable = ""
     """Its title where it shares its place with others; ``KEY`` where this is empty."""
 
-    CURVES: ClassVar[Curves] = ()
-    """The names and values that the history keeps for this panel's graphs."""
+    TITLE: Translatable = ""
+    """Its title, where that is another one and always the same."""
+
+    CURVES: ClassVar[Sequence[Curve]] = ()
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance, self.KEY)
@@ -48,8 +67,8 @@ class Panel(Lines):
     def wanted(self, view: View) -> bool:  # noqa: ARG002 (most are always wanted)
         return True
 
-    def title(self, view: View) -> Line:
-        raise NotImplementedError
+    def title(self, view: View) -> Line:  # noqa: ARG002 (many are always the same)
+        return line(Span(tr(self.TITLE or self.TAB or self.KEY), Role.TITLE))
 
     def tag(self, view: View) -> Line:  # noqa: ARG002 (few panels want it)
         return ()
@@ -90,17 +109,17 @@ class Panel(Lines):
         if self.size == (placement.width, placement.height):
             self.show_fitted(drawn)
 
-    def curve(self, ring: Ring[float], cells: int, rows: int, top: float = 100.0, role: RoleAt = plain) -> list[Line]:
-        return graph(ring, cells, rows, top, self.glyphs, role)
-
-    def ring(self, view: View, name: str) -> Ring[float]:
+    def ring(self, view: View, curve: Curve) -> Ring[float]:
         """The past of one of the panel's ``CURVES`` on the chosen machine."""
-        return view.past.curve(f"{self.KEY}.{name}")
+        return view.past.curve(curve.name)
 
-    def captioned(
-        self, words: str, ring: Ring[float], cells: int, rows: int, top: float = 100.0, role: RoleAt = plain
-    ) -> list[Line]:
-        return [self.caption(words, cells), *self.curve(ring, cells, rows - 1, top, role)]
+    def past(self, curve: Curve, view: View, cells: int, rows: int, **figures: object) -> list[Line]:
+        """The graph of a curve below its caption."""
+        ring = self.ring(view, curve)
+        top = 100.0 if curve.least is None else self.top(ring, cells, curve.least, curve.round_up)
+        role = utilisation if curve.least is None else curve.role
+        words = tr(curve.caption, top=curve.show(top), **figures)
+        return [self.caption(words, cells), *graph(ring, cells, rows - 1, top, self.glyphs, role)]
 
     def top(self, ring: Ring[float], cells: int, least: float, round_up: Callable[[float], float] = ceiling) -> float:
         return top_of(ring, span_of(cells, self.glyphs), least, round_up)

@@ -13,13 +13,13 @@ from loadtop.analysis.totals.settings import LOAD
 from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import Translatable, tr
 from loadtop.reports.compare import body, head, letter
-from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
 from tui.drawing.line import Line, Role, Span, clip, line, safe, width
 from tui.drawing.numbers import milliseconds, per_second
 from tui.drawing.verdicts import letter_of
 from tui.panels.timeline import Stretch, axis, cell_seconds, names_in, notes, strip
+from tui.widgets.page import SCROLL_KEYS, PageScreen
 
 _ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
 _ROWS = 3  # of each graph
@@ -27,18 +27,18 @@ INDENT = " " * 6  # indent of all but the first line of a wrapped one
 FINE = (0.1, 0.2, 0.5)  # seconds that a cell stands for in a comparison of short runs
 
 
-class ComparisonApp(PageApp[None]):
+class ComparisonPage(PageScreen, inherit_bindings=False):
     HEADING: Translatable = "compare"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "everything", "all numbers")]
+    BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_KEYS, Binding("a", "everything", "all numbers")]
 
-    def __init__(self, comparison: Comparison, *, appearance: Appearance | None = None) -> None:
-        super().__init__(appearance=appearance)
+    def __init__(self, appearance: Appearance, comparison: Comparison) -> None:
+        super().__init__(appearance)
         self._comparison = comparison
         self._everything = False
 
     def action_everything(self) -> None:
         self._everything = not self._everything
-        self.draw()
+        self.fill()
 
     def text(self, cells: int) -> Sequence[Line]:
         lines = _coloured(head(self._comparison), cells)

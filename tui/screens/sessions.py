@@ -10,9 +10,9 @@ from textual.binding import Binding, BindingType
 
 from loadtop.i18n import Translatable, duration, pad, tr
 from loadtop.recording.library import Recording
-from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, clip_middle, fit, line, message_text, safe
+from tui.widgets.page import SCROLL_KEYS, PageScreen
 
 STARTED, LASTED, LIMIT = 18, 14, 16  # cells of the columns; the target has the rest
 ROOMY = 70  # cells from which on there is room for how long a test lasted
@@ -26,7 +26,7 @@ class Chosen(NamedTuple):
     paths: tuple[Path, ...]
 
 
-class SessionsApp(PageApp[Chosen]):
+class SessionsPage(PageScreen, inherit_bindings=False):
     """Recordings, newest first. ``at`` is the one chosen at first."""
 
     HEADING: Translatable = "sessions"
@@ -36,12 +36,11 @@ class SessionsApp(PageApp[Chosen]):
         Binding("c", "compare", "compare"),
         Binding("pagedown", "scroll_by(10)", "down"),
         Binding("pageup", "scroll_by(-10)", "up"),
+        *SCROLL_KEYS,
     ]
 
-    def __init__(
-        self, found: Sequence[Recording], *, at: Path | None = None, appearance: Appearance | None = None
-    ) -> None:
-        super().__init__(appearance=appearance)
+    def __init__(self, appearance: Appearance, found: Sequence[Recording], *, at: Path | None = None) -> None:
+        super().__init__(appearance)
         self._found = sorted(found, key=lambda entry: entry.started, reverse=True)
         self._at = next((index for index, entry in enumerate(self._found) if entry.path == at), 0)
         self._top = 0
@@ -81,14 +80,14 @@ class SessionsApp(PageApp[Chosen]):
 
     def action_scroll_by(self, lines: int) -> None:
         self._at = max(0, min(self._at + lines, len(self._found) - 1))
-        self.draw()
+        self.fill()
 
     def action_replay(self) -> None:
         entry = self._found[self._at]
         if entry.problem:
             self.say(message_text(entry.problem))
         else:
-            self.exit(Chosen("replay", (entry.path,)))
+            self.app.exit(Chosen("replay", (entry.path,)))
 
     def action_mark(self) -> None:
         entry = self._found[self._at]
@@ -102,7 +101,7 @@ class SessionsApp(PageApp[Chosen]):
         if len(self._marked) < 2:
             self.say(tr("mark two or more with space: the others are compared with the first"))
         else:
-            self.exit(Chosen("compare", tuple(self._marked)))
+            self.app.exit(Chosen("compare", tuple(self._marked)))
 
     def on_click(self, event: events.Click) -> None:
         """A click chooses, a click on the chosen one replays it."""
@@ -112,4 +111,4 @@ class SessionsApp(PageApp[Chosen]):
         if index == self._at:
             self.action_replay()
         self._at = index
-        self.draw()
+        self.fill()
