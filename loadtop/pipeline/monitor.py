@@ -68,18 +68,8 @@ class HostSource(Protocol):
     async def close(self) -> None: ...
 
 
-class Clock(Protocol):
-    """Time as the Monitor sees it; tests bring their own."""
-
-    def monotonic(self) -> float: ...
-
-    def wall(self) -> float: ...
-
-    async def sleep(self, seconds: float) -> None: ...
-
-
-class SystemClock:
-    """This machine's time."""
+class Clock:
+    """This machine's time; tests bring their own."""
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -119,7 +109,7 @@ class Monitor:
         self._hosts = hosts
         self._sinks = sinks
         self._until_load_ends = until_load_ends
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._pipeline = Pipeline()
         self._marks: list[str] = []
         self._restarted = False
@@ -163,23 +153,20 @@ class Monitor:
                 task.cancel()
 
     async def _end(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
-        """Stop the load if it still runs; ``ended`` waits for its end."""
+        """Stop the load if it still runs, and show its last counters: every request that was sent counts. ``ended``
+        waits for its end."""
         try:
             if self._restarted:
                 ended.cancel()
                 ended = asyncio.create_task(load.wait())
                 await asyncio.wait({ended}, timeout=ENDED_S)
             if not ended.done():
-                await self._cut_short(load, ended)
+                load.command(StopLoad())
+                await asyncio.wait({ended}, timeout=PATIENCE_S)
+                await self._refresh(later=True)
+                self._show(lambda _: None)
         finally:
             ended.cancel()
-
-    async def _cut_short(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
-        """Stop the load, and show its last counters: every request that was sent counts."""
-        load.command(StopLoad())
-        await asyncio.wait({ended}, timeout=PATIENCE_S)
-        await self._refresh(later=True)
-        self._show(lambda _: None)
 
     async def _tick_until(self, ended: asyncio.Task[None] | None, show: Callable[[Snapshot], None]) -> None:
         while True:

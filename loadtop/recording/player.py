@@ -12,7 +12,7 @@ from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.i18n import tr, verbatim
 from loadtop.model import Frame
 from loadtop.pipeline.commands import Command
-from loadtop.pipeline.monitor import Clock, SystemClock
+from loadtop.pipeline.monitor import Clock
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 from loadtop.recording.reader import Session, Verdict
 
@@ -107,30 +107,6 @@ def _since(snapshot: Snapshot, live: Verdict) -> Snapshot:
     return Snapshot(snapshot.measured, replace(snapshot.diagnosis, verdict=corrected, findings=findings))
 
 
-class Pause:
-    """Waits on a clock until the time is up or :meth:`end` is called."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._ended = asyncio.Event()
-
-    def end(self) -> None:
-        self._ended.set()
-
-    async def wait(self, seconds: float | None) -> bool:
-        """Wait so many seconds (``None``: until it is cut short); True when the time is up."""
-        self._ended.clear()
-        waiting: set[asyncio.Future[Any]] = {asyncio.ensure_future(self._ended.wait())}
-        if seconds is not None:
-            waiting.add(asyncio.ensure_future(self._clock.sleep(max(0.0, seconds))))
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waiting:
-                each.cancel()
-        return not self._ended.is_set()
-
-
 class SessionPlayer:
     """A feed (:class:`loadtop.pipeline.feed.Feed`). With ``stay``, it waits at the end of the recording; without, it
     ends there unless the recording is still being written."""
@@ -148,7 +124,7 @@ class SessionPlayer:
         self.changed: Callable[[], None] = lambda: None
         self._session = session
         self._stay = stay
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._show: Callable[[Snapshot], None] = lambda _: None
         self._recomputation = Recomputation(session, 1)
         self._buffer: list[Recomputed] = []
@@ -156,7 +132,7 @@ class SessionPlayer:
         self._shown_at = 0.0
         self._wanted: float | None = None
         self._target: float | None = None
-        self._pause = Pause(self._clock)
+        self._disturbed = asyncio.Event()
 
     @property
     def at(self) -> float:
@@ -196,15 +172,28 @@ class SessionPlayer:
                 wanted, self._wanted = self._wanted, None
                 await self._go_to(wanted)
             elif not self.playing:
-                await self._pause.wait(None)
+                await self._wait(None)
             elif not self._there_is_more():
                 if not self._stay and not self.growing:
                     return
-                await self._pause.wait(self.interval_s)
+                await self._wait(self.interval_s)
             else:
                 due = self._shown_at + (self._buffer[self._place + 1].at - self._shown) / self.speed
-                if await self._pause.wait(due - self._clock.monotonic()):
+                if await self._wait(due - self._clock.monotonic()):
                     self._advance()
+
+    async def _wait(self, seconds: float | None) -> bool:
+        """Wait so many seconds (``None``: for ever) or until a key changes something; True when the time is up."""
+        self._disturbed.clear()
+        waiting: set[asyncio.Future[Any]] = {asyncio.ensure_future(self._disturbed.wait())}
+        if seconds is not None:
+            waiting.add(asyncio.ensure_future(self._clock.sleep(max(0.0, seconds))))
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+        return not self._disturbed.is_set()
 
     def toggle(self) -> None:
         self.playing = not self.playing
@@ -245,7 +234,7 @@ class SessionPlayer:
 
     def _changed(self) -> None:
         self._shown_at = self._clock.monotonic()
-        self._pause.end()
+        self._disturbed.set()
         self.changed()
 
     def _there_is_more(self) -> bool:

@@ -5,9 +5,12 @@ import sqlite3
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
+from math import inf
+from operator import attrgetter
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -97,22 +100,27 @@ class Session:
         """Seconds from the start of the session to its last frame so far."""
         last = self.count
         times = (self._at(number) for number in range(last, max(0, last - 2 * codec.BLOCK_FRAMES), -1))
-        return next((at for at in times if at is not None), 0.0)
+        return next((at for at in times if at < inf), 0.0)
 
     @property
     def count(self) -> int:
         """The number of frames so far, or of those that can be reached in a file that is damaged at its end."""
-        last = 0
-        try:
-            for query in (
-                "SELECT CAST(first + count - 1 AS INTEGER) FROM block ORDER BY first DESC LIMIT 1",
-                "SELECT max(number) FROM frame",
-            ):
-                row = self._connection.execute(query).fetchone()
-                last = max(last, min(row[0] or 0, MAX_FRAMES) if row else 0)
-        except UNREADABLE as error:
-            last = self._readable()
-            self._note(f"everything after interval {last}", error)
+        last, damage = 0, None
+        for query in (
+            "SELECT CAST(first + count - 1 AS INTEGER) FROM block ORDER BY first",
+            "SELECT number FROM frame ORDER BY number",
+        ):
+            try:
+                for (number,) in self._connection.execute(f"{query} DESC LIMIT 1"):
+                    last = max(last, number or 0)
+            except UNREADABLE as error:
+                damage = error
+                with suppress(*UNREADABLE):
+                    for (number,) in self._connection.execute(query):
+                        last = max(last, number or 0)
+        last = min(last, MAX_FRAMES)
+        if damage is not None:
+            self._note(f"everything after interval {last}", damage)
         return last
 
     def frames(self, start: float | None = None) -> Iterator[Frame]:
@@ -141,11 +149,12 @@ class Session:
     def index(self, at: float) -> int:
         """Return the number of the first frame at or after ``at`` seconds (one more than the last where there is
         none)."""
-        return bisect_left(range(1, self.count + 1), at, key=self._time_or_before) + 1
+        return bisect_left(range(1, self.count + 1), at, key=self._at) + 1
 
     def time_of(self, number: int) -> float:
         """Return the time of a frame in seconds, of the first or last one where there are not so many."""
-        return self._at(max(1, min(number, self.count))) or 0.0
+        at = self._at(max(1, min(number, self.count)))
+        return at if at < inf else 0.0
 
     def verdicts(self) -> list[Verdict]:
         """Return every change of the verdict that was shown live, or of whether load ran."""
@@ -156,23 +165,20 @@ class Session:
 
     def verdict_changes(self) -> list[tuple[float, str, str | None]]:
         """Return when another verdict began to be shown, in seconds, and which: its name and host."""
-        found: list[tuple[float, str, str | None]] = []
-        for verdict in self.verdicts():
-            if not found or found[-1][1:] != (verdict.bottleneck, verdict.host):
-                found.append((verdict.at, verdict.bottleneck, verdict.host))
-        return found
+        same = groupby(self.verdicts(), key=attrgetter("bottleneck", "host"))
+        return [(next(verdicts).at, name, host) for (name, host), verdicts in same]
 
     def longest_verdict(self) -> str:
         """Return the bottleneck that was shown in most intervals with load (of all, where there was none), or an empty
         string."""
         verdicts = self.verdicts()
-        ends = [verdict.frame for verdict in verdicts[1:]] + [self.count + 1]
+        ends = [*(verdict.frame for verdict in verdicts[1:]), self.count + 1]
         loaded = any(verdict.loaded for verdict in verdicts)
         shown: Counter[str] = Counter()
-        for verdict, end in zip(verdicts, ends[: len(verdicts)], strict=True):
+        for verdict, end in zip(verdicts, ends, strict=False):
             if verdict.loaded or not loaded:
                 shown[verdict.bottleneck] += end - verdict.frame
-        return shown.most_common(1)[0][0] if shown else ""
+        return max(shown, key=shown.__getitem__, default="")
 
     def marks(self) -> list[tuple[float, str]]:
         return [(at, text) for _, at, texts in self._events("mark", tuple[str, ...]) for text in texts]
@@ -257,36 +263,18 @@ class Session:
                 found = min(found, first)
         return found
 
-    def _readable(self) -> int:
-        """Return the number of the last frame that can be reached where the end of the file is damaged."""
-        last = 0
-        for query in (
-            "SELECT CAST(first + count - 1 AS INTEGER) FROM block ORDER BY first",
-            "SELECT number FROM frame ORDER BY number",
-        ):
-            try:
-                for (number,) in self._connection.execute(query):
-                    last = max(last, number or 0)
-            except UNREADABLE:
-                continue
-        return min(last, MAX_FRAMES)
-
     def _note(self, which: str, error: Exception) -> None:
         problem = f"{which} left out: {error}"
         if problem not in self.damage:
             self.damage.append(problem)
 
-    def _at(self, number: int) -> float | None:
-        """Return the time of a frame; ``None`` where it is missing or damaged."""
+    def _at(self, number: int) -> float:
+        """Return the time of a frame; infinite where it is missing or damaged."""
         try:
             block = self._fetch(number)
         except UNREADABLE:
-            return None
+            return inf
         return block.times[number - block.first]
-
-    def _time_or_before(self, number: int) -> float:
-        at = self._at(number)
-        return float("inf") if at is None else at
 
     def _meta(self) -> SessionMeta:
         row = self._connection.execute("SELECT meta, crc FROM session").fetchone()

@@ -10,11 +10,11 @@ import pytest
 from loadtop.analysis.totals.totals import Totals
 from loadtop.model import HostSample, LoadSample, LoadState
 from loadtop.pipeline.commands import Command, Mark, SetConcurrency, StopLoad
-from loadtop.pipeline.monitor import Monitor
+from loadtop.pipeline.monitor import Clock, Monitor
 from loadtop.pipeline.snapshot import Snapshot
 
 
-class FakeClock:
+class FakeClock(Clock):
     """Time passes only in sleep."""
 
     def __init__(self) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from loadtop.analysis.totals.timeline import Span
 from loadtop.diagnosis.finding import Diagnosis
+from loadtop.pipeline.monitor import Clock
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording import player as player_file
 from loadtop.recording.container import SessionMeta
@@ -19,7 +20,7 @@ from loadtop.recording.recorder import Writer
 Record = Callable[[Path, Sequence[Snapshot]], None]
 
 
-class FakeClock:
+class FakeClock(Clock):
     """Time passes only in sleep; at a wall clock years after the recording, unless told otherwise."""
 
     def __init__(self, wall: float = 2e9) -> None:
@@ -76,7 +77,7 @@ async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], met
     waiting = iter(snapshots[5:])
     shown: list[Snapshot] = []
 
-    class Clock(FakeClock):
+    class BusyClock(FakeClock):
         """While the player waits, the test goes on."""
 
         def wall(self) -> float:
@@ -90,7 +91,7 @@ async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], met
                 writer.write()
 
     with Session(path) as session:
-        await SessionPlayer(session, clock=Clock()).run(shown.append)
+        await SessionPlayer(session, clock=BusyClock()).run(shown.append)
     writer.close()
     assert shown == snapshots
 
