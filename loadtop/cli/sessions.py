@@ -11,7 +11,7 @@ from loadtop.cli.options.option import Options
 from loadtop.cli.recordings import find
 from loadtop.i18n import language, pad, plain, rendered, tr
 from loadtop.recording.container import SessionError
-from loadtop.recording.library import HousekeepingError, age, chosen, recordings, remove, rename
+from loadtop.recording.library import age, chosen, recordings, remove, rename
 
 
 def main(options: Options) -> int:
@@ -63,7 +63,7 @@ def _rename(session: Path, name: str) -> int:
     path = find(session)
     try:
         print(f"renamed to {plain(str(rename(path, name)))}")
-    except (HousekeepingError, SessionError) as error:
+    except SessionError as error:
         raise FileError(f"{path.name} is not renamed: {error}") from None
     return DONE
 
@@ -80,7 +80,7 @@ def _prune(older_than: str | None, keep: int | None, *, dry_run: bool) -> int:
     for entry in chosen(list(recordings()), time.time(), older_s=older_s, keep=keep):
         try:
             freed = remove(entry.path, dry_run=dry_run)
-        except HousekeepingError as error:
+        except SessionError as error:
             print(f"loadtop: {plain(entry.path.name)} stays: {error}", file=sys.stderr)
             kept = True
             continue

@@ -70,21 +70,8 @@ def distribution(values: Sequence[int]) -> Distribution:
 
 def distribution_of_milliseconds(counts: Mapping[int, int]) -> Distribution:
     """The distribution of values in whole milliseconds, each as often as ``counts`` says."""
-    found = sorted((value_ms * 1000, count) for value_ms, count in counts.items() if count > 0)
-    if not found:
-        return EMPTY
-    buckets: Counter[int] = Counter()
-    for value, count in found:
-        buckets[bucket_of(value)] += count
-    return Distribution(
-        count=buckets.total(),
-        sum_us=sum(value * count for value, count in found),
-        sum_squares_us2=sum(value**2 * count for value, count in found),
-        min_us=found[0][0],
-        max_us=found[-1][0],
-        buckets=tuple(buckets),
-        counts=tuple(buckets.values()),
-    )
+    known = ((value_ms * 1000, count) for value_ms, count in counts.items() if count > 0)
+    return merge(Distribution(n, n * us, n * us**2, us, us, (bucket_of(us),), (n,)) for us, n in known)
 
 
 class Merger:

@@ -5,17 +5,16 @@ from collections.abc import Sequence
 
 BLANK = "***"
 
-_FLAGS = frozenset("kilrdSqwIVh")
-_SECRETS = frozenset("APC")
-_VALUES = frozenset("ncstpTmXgexyzvbBZfE")
-"""ab's letters: those without a value, those whose value is a secret (authentication, proxy authentication, cookie),
-and the others with a value, which is the rest of the word or the next one."""
+_FLAGS = "kilrdSqwIVh"
+"""ab's letters without a value. The value of any other letter is the rest of the word or the next word."""
 
-_USERS = frozenset("uU")
-"""A file to ab and loadtop (-u), ``user:password`` to curl."""
-
-_USER_OPTIONS = frozenset({"--user", "--proxy-user"})
-_HEADER_OPTIONS = frozenset({"--header", "--headers"})
+_LETTERS = {
+    **dict.fromkeys("APC", "secret"),  # authentication, proxy authentication, cookie
+    **dict.fromkeys("uU", "user"),  # a file to ab and loadtop (-u), user:password to curl
+    **dict.fromkeys("ncstpTmXgexyzvbBZfE", "text"),
+    "H": "header",
+}
+_OPTIONS = {"--header": "header", "--headers": "header", "--user": "user", "--proxy-user": "user"}
 _SECRET_NAME = re.compile(r"auth|cookie|pass|pwd|secret|token|credential|session|signature|api[-_]?key", re.IGNORECASE)
 """Options, headers and query parameters with one of these in their name have their value blanked."""
 
@@ -35,16 +34,11 @@ def without_secrets(argv: Sequence[str]) -> list[str]:
     ``--auth u:p``, ``-H 'Cookie: a=b'``, ``http://u:p@host/``, ``?token=x``. In doubt a value is blanked.
     """
     out: list[str] = []
-    expected = ""
+    expected = "text"
     for word in argv:
-        cleaned, following = _option(word) if word.startswith("-") and len(word) > 1 else (_text(word), "")
-        if expected == "secret":
-            cleaned = BLANK
-        elif expected == "header":
-            cleaned = _header(cleaned if word.startswith("-") else word)
-        elif expected == "user":
-            cleaned = _user(cleaned if word.startswith("-") else word)
-        out.append(cleaned)
+        is_option = word.startswith("-") and len(word) > 1
+        cleaned, following = _option(word) if is_option else (word, "text")
+        out.append(_clean(expected, cleaned))
         expected = following
     return out
 
@@ -55,36 +49,26 @@ def url_without_secrets(url: str) -> str:
 
 
 def _option(word: str) -> tuple[str, str]:
-    """The cleaned word, and what the next one is: ``secret``, ``header``, ``user`` or nothing special."""
+    """The cleaned word, and what the next one is: see :func:`_clean`."""
     if word.startswith("--"):
-        return _long_option(word)
-    for position, letter in enumerate(word[1:], start=1):
-        head, tail = word[: position + 1], word[position + 1 :]
-        if letter in _FLAGS:
-            continue
-        if letter in _SECRETS:
-            return (head + BLANK, "") if tail else (word, "secret")
-        if letter == "H":
-            return (head + _header(tail), "") if tail else (word, "header")
-        if letter in _USERS:
-            return (head + _user(tail), "") if tail else (word, "user")
-        return (head + _text(tail) if letter in _VALUES else _text(word)), ""
-    return word, ""
+        name, given, value = word.partition("=")
+        head = name + given
+        kind = _OPTIONS.get(name) or ("secret" if _SECRET_NAME.search(name) else "text")
+    else:
+        place = len(word) - len(word[1:].lstrip(_FLAGS))
+        head, value = word[: place + 1], word[place + 1 :]
+        given = value
+        kind = _LETTERS.get(word[place : place + 1], "")
+    if not kind:
+        return _text(word), "text"
+    return (head + _clean(kind, value), "text") if given else (word, kind)
 
 
-def _long_option(word: str) -> tuple[str, str]:
-    name, equals, value = word.partition("=")
-    if name in _HEADER_OPTIONS:
-        return (f"{name}={_header(value)}", "") if equals else (word, "header")
-    if name in _USER_OPTIONS:
-        return (f"{name}={_user(value)}", "") if equals else (word, "user")
-    if _SECRET_NAME.search(name):
-        return (f"{name}={BLANK}", "") if equals else (word, "secret")
-    return (f"{name}={_text(value)}" if equals else _text(word)), ""
-
-
-def _user(text: str) -> str:
-    return BLANK if ":" in text else _text(text)
+def _clean(kind: str, value: str) -> str:
+    """A value without secrets; ``kind`` is ``secret``, ``header``, ``user`` (with a password) or ``text``."""
+    if kind == "secret" or (kind == "user" and ":" in value):
+        return BLANK
+    return _header(value) if kind == "header" else _text(value)
 
 
 def _header(line: str) -> str:

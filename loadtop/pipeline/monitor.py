@@ -25,24 +25,19 @@ class LoadSource(Protocol):
 
     async def start(self) -> None:
         """Begin. Problems with the target raise nothing: they show in the samples."""
-        ...
 
     async def wait(self) -> None:
         """Return when the load has ended or was stopped."""
-        ...
 
     def take(self) -> LoadSample | None:
         """The newest sample; its latencies cover all that came since the last call (so there is one taker). Where
         it says ``more``, the next is to be taken at once."""
-        ...
 
     def command(self, command: Command) -> None:
         """Change the load while it runs."""
-        ...
 
     async def close(self) -> None:
         """Stop everything that runs and wait for its end."""
-        ...
 
 
 class HostSource(Protocol):
@@ -58,12 +53,10 @@ class HostSource(Protocol):
 
     def latest(self) -> tuple[HostSample | None, Text]:
         """The newest sample (a new one replaces an unread one) and, where samples are missing, why."""
-        ...
 
     async def refresh(self, *, later: bool = False) -> None:
         """Take a sample now, beside the regular ones, where the newest is too old to stand for this moment; with
         ``later`` in any case, and late enough for rates."""
-        ...
 
     async def close(self) -> None: ...
 

@@ -102,18 +102,9 @@ def _percentile(percent: float) -> Callable[[Measured], float | None]:
     return value
 
 
-PERCENTILES = {
-    "p50": 50.0,
-    "p66": 66.0,
-    "p75": 75.0,
-    "p80": 80.0,
-    "p90": 90.0,
-    "p95": 95.0,
-    "p98": 98.0,
-    "p99": 99.0,
-    "p99_9": 99.9,
-    "p99_99": 99.99,
-}
+_PERCENTAGES = (50.0, 66.0, 75.0, 80.0, 90.0, 95.0, 98.0, 99.0, 99.9, 99.99)
+PERCENTILES = {f"p{percent:g}".replace(".", "_"): percent for percent in _PERCENTAGES}
+"""The percentage by the name in JSON: ``p50``, ``p99_9``."""
 
 LOAD_METRICS = (
     Metric("rps", "requests", "/s", 1, "higher", _rate("rps")),

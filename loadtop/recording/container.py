@@ -66,7 +66,7 @@ class CreationError(OSError):
 
 
 class SessionError(Exception):
-    """The file cannot be read as a recording; the message says why in one line."""
+    """The file cannot be read as a recording, or not be renamed or removed; the message says why in one line."""
 
 
 class NoSessionError(SessionError):

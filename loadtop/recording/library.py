@@ -64,18 +64,14 @@ def recordings(folder: Path | None = None) -> Iterator[Recording]:
             yield Recording(path, problem=str(error))
 
 
-class HousekeepingError(Exception):
-    """It cannot be done; the message says why."""
-
-
 def _check_closed(path: Path) -> None:
-    """Raise HousekeepingError where another process has the recording open. Not to be called while it is open here: its
+    """Raise SessionError where another process has the recording open. Not to be called while it is open here: its
     locks would be lost."""
     with path.open("r+b") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, SHARED_SIZE, SHARED_FIRST)
         except (BlockingIOError, PermissionError):
-            raise HousekeepingError("it is open: a test writes it, or somebody looks at it") from None
+            raise SessionError("it is open: a test writes it, or somebody looks at it") from None
 
 
 def age(text: str) -> float:
@@ -95,7 +91,7 @@ def chosen(found: Sequence[Recording], now: float, *, older_s: float | None, kee
 
 def remove(path: Path, *, dry_run: bool = False) -> int:
     """Remove a recording and what SQLite left beside it; returns the bytes that are free then. Raises
-    HousekeepingError, with ``dry_run`` too, which removes nothing."""
+    SessionError, with ``dry_run`` too, which removes nothing."""
     try:
         _check_closed(path)
         beside = [path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm")]
@@ -104,21 +100,21 @@ def remove(path: Path, *, dry_run: bool = False) -> int:
         for each in there if not dry_run else ():
             each.unlink()
     except OSError as error:
-        raise HousekeepingError(error.strerror or str(error)) from None
+        raise SessionError(error.strerror or str(error)) from None
     return size
 
 
 def rename(path: Path, name: str) -> Path:
-    """Give a recording another name in its directory; where it is then. Raises HousekeepingError and SessionError."""
+    """Give a recording another name in its directory; where it is then. Raises SessionError."""
     if not name or name != Path(name).name or name.startswith("."):
-        raise HousekeepingError(f"'{name}' is not a file name: give a name without a directory")
+        raise SessionError(f"'{name}' is not a file name: give a name without a directory")
     target = path.with_name(name if name.endswith(SUFFIX) else f"{name}{SUFFIX}")
     from loadtop.recording.reader import Session
 
     Session(path).close()
     try:
         if target.exists():
-            raise HousekeepingError(f"{target.name} exists already")
+            raise SessionError(f"{target.name} exists already")
         _check_closed(path)
         # What a test that was killed left in the journal goes into the file first: a journal is found by its name.
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
@@ -126,5 +122,5 @@ def rename(path: Path, name: str) -> Path:
         target.hardlink_to(path)  # which, unlike a rename, never replaces a file that came just now
         path.unlink()
     except (OSError, sqlite3.Error) as error:
-        raise HousekeepingError(getattr(error, "strerror", None) or str(error)) from None
+        raise SessionError(getattr(error, "strerror", None) or str(error)) from None
     return target

@@ -27,22 +27,19 @@ def called(name: str) -> str:
 
 
 class MarkPipe:
-    """Made for the time of a test and removed after it. ``path`` is empty where none could be made: a test does not
-    fail for that."""
+    """Made for the time of a test and removed after it. A test does not fail where none can be made."""
 
     def __init__(self, name: str) -> None:
         """``name`` tells tests apart: the file name of the recording, or what is watched."""
-        self.path: Path | None = None
+        self._path = folder() / f"{os.getpid()}-{called(name)}{SUFFIX}"
         self._fd = -1
         self._rest = b""
-        path = folder() / f"{os.getpid()}-{called(name)}{SUFFIX}"
         with contextlib.suppress(OSError):
             folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.unlink(missing_ok=True)
-            os.mkfifo(path, 0o600)
+            self._path.unlink(missing_ok=True)
+            os.mkfifo(self._path, 0o600)
             # Opened for writing as well: it then never ends when the last writer goes.
-            self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
-            self.path = path
+            self._fd = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
 
     def listen(self, mark: Callable[[str], None]) -> None:
         """From now on call ``mark`` with each line, in the running loop."""
@@ -57,11 +54,10 @@ class MarkPipe:
             asyncio.get_running_loop().remove_reader(self._fd)
         os.close(self._fd)
         self._fd = -1
-        if self.path is not None:
-            with contextlib.suppress(OSError):
-                self.path.unlink()
-                folder().rmdir()  # unless another test runs
-                directory().rmdir()  # unless there are recordings
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+            folder().rmdir()  # unless another test runs
+            directory().rmdir()  # unless there are recordings
 
     def _read(self, mark: Callable[[str], None]) -> None:
         try:
@@ -84,17 +80,15 @@ def running() -> list[Path]:
     """The pipes of tests that run, the one that began last at the end. Those of tests that were killed are removed."""
     found: list[tuple[int, Path]] = []
     for path in folder().glob(f"*{SUFFIX}"):
-        with contextlib.suppress(OSError):
+        try:
             status = path.lstat()
-            if not stat.S_ISFIFO(status.st_mode) or status.st_uid != os.getuid():
-                continue
-            try:
+            if stat.S_ISFIFO(status.st_mode) and status.st_uid == os.getuid():
                 os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
-            except OSError as error:
-                if error.errno == errno.ENXIO:  # nobody listens
+                found.append((status.st_ctime_ns, path))
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nobody listens
+                with contextlib.suppress(OSError):
                     path.unlink()
-                continue
-            found.append((status.st_ctime_ns, path))
     return [path for _, path in sorted(found)]
 
 

@@ -5,6 +5,7 @@ import os
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -195,8 +196,8 @@ class Recorder:
 
     def flush(self) -> None:
         """Wait until all that was handed over is in the file, or cannot be."""
-        if self._thread is not None and self._thread.is_alive():
-            self._queue.join()
+        while self._thread is not None and self._thread.is_alive() and self._queue.unfinished_tasks:
+            time.sleep(0.001)
 
     def close(self, result: Callable[[], RunResult] | None = None) -> None:
         """Write what waits, and what all of it adds up to; let go of the file. It can be called again."""
@@ -214,11 +215,9 @@ class Recorder:
         try:
             while (snapshot := self._queue.get()) is not None:
                 writer.take(snapshot)
-                going_on = self._write(writer)
-                self._queue.task_done()
-                if not going_on:
+                if not self._write(writer):
                     return
-            self._queue.task_done()
+                self._queue.task_done()
             if writer.waiting:
                 self._write(writer, last=True)
             if self._result is not None and not self._dropped:
@@ -227,14 +226,8 @@ class Recorder:
         except Exception as error:
             # A mistake of this program: the test goes on, and says so at its end.
             self.problem = f"the recording to {self.path} broke off: {error!r}"
-            with suppress(ValueError):
-                self._queue.task_done()
         finally:
             writer.close()
-            with suppress(queue.Empty):
-                while True:  # a flush would wait for these for ever
-                    self._queue.get_nowait()
-                    self._queue.task_done()
 
     def _write(self, writer: Writer, *, last: bool = False) -> bool:
         """Write what waits; the result says whether it makes sense to go on."""
