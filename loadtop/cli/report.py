@@ -2,7 +2,7 @@
 
 import sys
 
-from loadtop.analysis.tune.result import TuneResult
+from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.cli.exit_codes import DONE, UsageError
 from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import print_report, write_json, write_page

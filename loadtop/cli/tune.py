@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from loadtop.analysis.tune.controller import SteppedLoad, SweepController
-from loadtop.analysis.tune.result import TuneResult
+from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import INTERRUPTED

@@ -1,16 +1,14 @@
 """The end of a sweep as text: the table, the curve, the limit, and what to set."""
 
-import textwrap
 from typing import NamedTuple
 
-from loadtop.analysis.tune.knee import Knee, Point, points
-from loadtop.analysis.tune.result import TuneResult
-from loadtop.analysis.tune.sizing import BoundName, Sizing
+from loadtop.analysis.tune.knee import Knee, points
+from loadtop.analysis.tune.sizing import BoundName, Sizing, TuneResult
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.finding import NONE
 from loadtop.diagnosis.verdict import Family
-from loadtop.i18n import Translatable, plain, rendered, tr, width
+from loadtop.i18n import Translatable, plain, rendered, tr
 from loadtop.i18n.numbers import figure
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.text import against
@@ -58,12 +56,14 @@ class ConclusionLine(NamedTuple):
 def conclusion(tuned: TuneResult) -> list[ConclusionLine]:
     """What follows from the table: the limit, the knee, and what to set."""
     sizing = tuned.sizing
-    found = wrapped(_no_sizing(tuned), "") if sizing is None else _sizing(sizing)
-    parts = ((_limit(tuned), False), ([""], False), (_knee(tuned), tuned.knee is not None), ([""], False))
+    first, *knee = _knee(tuned)
+    setting, *rest = wrapped(_no_sizing(tuned), "") if sizing is None else _sizing(sizing)
     return [
-        ConclusionLine(text, has_main and number == 0)
-        for lines, has_main in (*parts, (found, sizing is not None))
-        for number, text in enumerate(lines)
+        *map(ConclusionLine, (*_limit(tuned), "")),
+        ConclusionLine(first, main=tuned.knee is not None),
+        *map(ConclusionLine, (*knee, "")),
+        ConclusionLine(setting, main=sizing is not None),
+        *map(ConclusionLine, rest),
     ]
 
 
@@ -95,18 +95,13 @@ def curve(tuned: TuneResult) -> list[str]:
         cells = list(("#" * max(1, round(BAR * point.rps / top))).ljust(BAR + 2))
         if usl is not None:
             cells[min(BAR + 1, round(BAR * usl.throughput(point.concurrency) / top))] = "|"
-        lines.append(
-            f"{point.concurrency:>4}{figure(point.rps):>9}  {''.join(cells)}{_remark(point, tuned.knee)}".rstrip()
-        )
+        remark = ""
+        if tuned.knee is not None and point.concurrency == tuned.knee.concurrency:
+            remark = tr("knee")
+        elif not point.good:
+            remark = tr("swaps" if any(result.swaps for result in point.results) else "fails")
+        lines.append(f"{point.concurrency:>4}{figure(point.rps):>9}  {''.join(cells)} {remark}".rstrip())
     return lines
-
-
-def _remark(point: Point, knee: Knee | None) -> str:
-    if knee is not None and point.concurrency == knee.concurrency:
-        return f" {tr('knee')}"
-    if not point.good:
-        return f" {tr('swaps' if any(result.swaps for result in point.results) else 'fails')}"
-    return ""
 
 
 def _limit(tuned: TuneResult) -> list[str]:
@@ -217,6 +212,4 @@ def _no_sizing(tuned: TuneResult) -> str:
 
 def wrapped(text: str, indent: str) -> list[str]:
     """The text in lines of at most WIDTH columns."""
-    if width(text) != len(text):
-        return wrapped_wide(text, indent, WIDTH)
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return wrapped_wide(text, indent, WIDTH)

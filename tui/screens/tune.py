@@ -6,9 +6,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from loadtop.analysis.tune.knee import Knee, find_knee
-from loadtop.analysis.tune.result import TuneResult
-from loadtop.analysis.tune.steady_state import LEAST_INTERVALS, SKIPPED
-from loadtop.analysis.tune.step import StepResult, Sweep
+from loadtop.analysis.tune.sizing import TuneResult
+from loadtop.analysis.tune.step import LEAST_INTERVALS, SKIPPED, StepResult, Sweep
 from loadtop.i18n import Message, Translatable, duration, pad, tr
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.tune import conclusion

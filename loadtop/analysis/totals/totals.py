@@ -184,7 +184,7 @@ class Totals:
         """``knee`` and ``sizing``, where connections were stepped and each step was long enough to be measured."""
         if len({step.concurrency for step in self.sweep.results}) < 2:
             return {"knee": None, "sizing": None}
-        from loadtop.analysis.tune.result import TuneResult  # what a test without steps need not load
+        from loadtop.analysis.tune.sizing import TuneResult  # what a test without steps need not load
 
         return TuneResult.of(self.sweep.results).as_json()
 

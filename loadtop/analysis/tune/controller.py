@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from loadtop.analysis.tune.knee import KNEE_SHARE, WORSE_SHARE, Knee, Point, find_knee, points
 from loadtop.analysis.tune.step import StepResult, Sweep, window
@@ -19,27 +18,18 @@ FLAT_STEPS = 2
 """Doublings in a row without a gain after which no more are made."""
 
 
-class Phase(StrEnum):
-    """What a step is for."""
-
-    DOUBLE = "double"
-    REFINE = "refine"
-    CONFIRM = "confirm"
-
-
 @dataclass(slots=True)
 class StepSearch:
     """Chooses the next step from the results so far: doubles up to where more connections give no more, then takes at
     most ``finer`` steps around the knee, then up to ``confirming`` steps at the knee.
 
-    ``first`` and ``most`` are connections. ``reason`` says why doubling ended.
+    ``first`` and ``most`` are connections. ``reason`` says why doubling ended, once it did.
     """
 
     first: int = 1
     most: int = 256
     finer: int = 5
     confirming: int = 2
-    phase: Phase = Phase.DOUBLE
     reason: Message | None = None
     _refined: int = field(default=0, init=False)
     _confirmed: list[int] = field(default_factory=list[int], init=False)
@@ -48,20 +38,18 @@ class StepSearch:
         """The connections of the next step; ``None`` when the search is over."""
         if not results:
             return self.first
-        if self.phase is Phase.DOUBLE:
+        if self.reason is None:
             self.reason = self._end_of_doubling(results)
             if self.reason is None:
                 return min(self.most, results[-1].concurrency * 2)
-            self.phase = Phase.REFINE
         knee = find_knee(results)
         if knee is None:
             return None
-        if self.phase is Phase.REFINE:
-            finer = _between(points(results), knee) if self._refined < self.finer else None
+        if self._refined < self.finer and not self._confirmed:
+            finer = _between(points(results), knee)
             if finer is not None:
                 self._refined += 1
                 return finer
-            self.phase = Phase.CONFIRM
         if knee.concurrency in self._confirmed or len(self._confirmed) >= self.confirming:
             return None
         self._confirmed.append(knee.concurrency)

@@ -1,11 +1,13 @@
-"""The worker limit to set: the smallest of what memory allows, what the knee shows and what the scoreboard shows."""
+"""What a sweep found, and the worker limit to set: the smallest of what memory, the knee and the scoreboard allow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import fmean, linear_regression
 from typing import Any
 
-from loadtop.analysis.tune.knee import Knee
+from loadtop.analysis.statistic import Json
+from loadtop.analysis.tune.knee import Knee, find_knee, limit_of
 from loadtop.analysis.tune.step import StepResult
 from loadtop.i18n import Message
 from loadtop.servers.registry import WORKERS
@@ -74,7 +76,7 @@ class Sizing:
     def workers(self) -> Workers[Any]:
         return WORKERS[self.pool.kind]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         """``sizing`` of the JSON summary. ``per_process_kb`` is for one process, with all its threads."""
         threads = self.pool.threads_per_child or 1
         each = None if self.memory is None else round(self.memory.worker_kb * threads)
@@ -90,6 +92,36 @@ class Sizing:
             "pool_was_full": self.pool_was_full,
             "bounds": {str(bound.name): bound.workers for bound in self.bounds},
             "configuration": self.configuration,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TuneResult:
+    """``steps`` in the order in which they were measured. ``limit`` is the step whose verdict is the limit; ``reason``
+    says why the sweep went no further, where that is known."""
+
+    steps: tuple[StepResult, ...]
+    knee: Knee | None
+    limit: StepResult | None
+    sizing: Sizing | None
+    reason: Message | None = None
+
+    @classmethod
+    def of(cls, steps: Sequence[StepResult], reason: Message | None = None) -> "TuneResult":
+        """Everything that follows from the steps."""
+        knee = find_knee(steps)
+        limit = limit_of(steps, knee)
+        return cls(tuple(steps), knee, limit, size(steps, knee, limit), reason)
+
+    def into(self, summary: Json) -> Json:
+        """The JSON summary with these steps, as far as they were steady, ``knee`` and ``sizing``."""
+        return {**summary, "steps": [step.as_json() for step in self.steps], **self.as_json()}
+
+    def as_json(self) -> Json:
+        """``knee`` and ``sizing`` of the JSON summary."""
+        return {
+            "knee": None if self.knee is None else self.knee.as_json(),
+            "sizing": None if self.sizing is None else self.sizing.as_json(),
         }
 
 
@@ -141,17 +173,12 @@ def worker_memory(results: Sequence[StepResult], pool: WorkerPool) -> WorkerMemo
 
 def _per_worker(known: Sequence[tuple[WorkerPool, float]]) -> float:
     """What an idle worker takes, plus by how much it grows while it is busy; least squares over the steps."""
-    started = max(1.0, sum(pool.started for pool, _ in known) / len(known))
-    whole = max(memory / max(1, pool.started) for pool, memory in known)
-    busy = [float(pool.busy) for pool, _ in known]
+    started = max(1.0, fmean(pool.started for pool, _ in known))
+    busy, memory = [float(pool.busy) for pool, _ in known], [kilobytes for _, kilobytes in known]
     if len(set(busy)) < LEAST_STEPS:
-        return whole
-    mean_busy = sum(busy) / len(busy)
-    mean_memory = sum(memory for _, memory in known) / len(known)
-    spread = sum((each - mean_busy) ** 2 for each in busy)
-    growth = sum((each - mean_busy) * (memory - mean_memory) for each, (_, memory) in zip(busy, known, strict=True))
-    slope = max(0.0, growth / spread)
-    idle = max(0.0, mean_memory - slope * mean_busy)
+        return max(kilobytes / max(1, pool.started) for pool, kilobytes in known)
+    slope = max(0.0, linear_regression(busy, memory).slope)
+    idle = max(0.0, fmean(memory) - slope * fmean(busy))
     return max(idle / started + slope, 1.0)
 
 

@@ -1,12 +1,13 @@
 """The steps of a sweep over concurrencies: what the load and the machines under test did while each was steady."""
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import NamedTuple
 
 from loadtop.analysis.statistic import Json, TargetMeans, TargetValues, latency_json, target_values, targets
-from loadtop.analysis.tune.steady_state import Window, steady_window
 from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import Message
 from loadtop.model import Distribution, HostSample, LoadSample, LoadState
@@ -22,6 +23,28 @@ SWAP_KB_S = 40.0
 
 FAILING = 0.10
 """Share of requests that failed or got no 2xx from which a step fails; our own, well below the ``errors`` verdict."""
+
+SKIPPED = 1
+"""Intervals at the start of a step that never count: the change of the load falls into the first."""
+
+DRIFT = 0.10
+"""Relative difference of the mean throughput of both halves of a window below which it is steady; our own."""
+
+MOST_DRIFT = 0.5
+"""The greatest drift that counting whole requests can explain; our own."""
+
+LEAST_INTERVALS = 4
+"""Intervals in a window: two in each half."""
+
+PER_CONNECTION = 2
+"""Requests that must have ended per connection, so that each connection has served this load at least once."""
+
+
+class Window(NamedTuple):
+    """The intervals of a step that count: from index ``first`` on."""
+
+    first: int
+    steady: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +118,6 @@ class StepResult:
     failed: int
     non_2xx: int
     steady: bool
-    drift: float
     latency: Distribution
     idle: float | None
     iowait: float | None
@@ -198,7 +220,7 @@ class Sweep:
         return bool(self.results) and self.results[-1].swaps
 
 
-def window(intervals: Sequence[Interval], *, after_swapping: bool = False) -> Window | None:
+def window(intervals: Sequence[Interval], *, after_swapping: bool) -> Window | None:
     """The intervals that count; ``None`` while there are too few.
 
     After a step that swapped, what was swapped out must come back first: that traffic is not this step's, unless it
@@ -207,17 +229,51 @@ def window(intervals: Sequence[Interval], *, after_swapping: bool = False) -> Wi
     if not intervals:
         return None
     connections = intervals[-1].concurrency or 1
-    swapping = [index for index, interval in enumerate(intervals) if interval.swaps]
-    settled = swapping[-1] if after_swapping and swapping else 0
-    never_ends = settled == len(intervals) - 1
-    found = steady_window(intervals if never_ends else intervals[settled:], connections)
+    served = [(interval.requests, interval.seconds) for interval in intervals]
+    swapping = [index for index, interval in enumerate(intervals) if interval.swaps] if after_swapping else []
+    settled = swapping[-1] if swapping and swapping[-1] < len(intervals) - 1 else 0
+    found = steady_window(served[settled:], connections)
     if found is not None:
-        return found if never_ends else replace(found, first=found.first + settled)
-    found = steady_window(intervals, connections)
-    return None if found is None else replace(found, steady=False)
+        return found._replace(first=found.first + settled)
+    found = steady_window(served, connections)
+    return None if found is None else found._replace(steady=False)
 
 
-def measure(intervals: Sequence[Interval], *, after_swapping: bool = False) -> StepResult | None:
+def steady_window(served: Sequence[tuple[int, float]], connections: int) -> Window | None:
+    """The longest stretch at the end of a step over which throughput does not drift; ``served`` are the requests that
+    ended in each interval, and its length in seconds.
+
+    Where there is none, the later half of the step, as not steady; ``None`` before there is enough to judge.
+    """
+    last = len(served) - LEAST_INTERVALS
+    if last < SKIPPED:
+        return None
+    for first in range(SKIPPED, last + 1):
+        if _is_steady(served[first:], connections):
+            return Window(first, steady=True)
+    return Window(min(last, max(SKIPPED, len(served) // 2)), steady=False)
+
+
+def _is_steady(part: Sequence[tuple[int, float]], connections: int) -> bool:
+    """Whether both halves have the same mean throughput; the odd interval in the middle belongs to none.
+
+    A drift up to ``DRIFT`` counts as none, or one that counting whole requests alone can cause: connections answered
+    together end in one interval or in the next, and where few requests end, each of them weighs.
+    """
+    if sum(requests for requests, _ in part) < PER_CONNECTION * connections:
+        return False
+    half = len(part) // 2
+    halves = [[sum(column) for column in zip(*each, strict=True)] for each in (part[:half], part[-half:])]
+    slow, fast = sorted(requests / seconds if seconds > 0 else 0.0 for requests, seconds in halves)
+    drift = (fast - slow) / fast if fast > 0 else 0.0
+    fewest = min(requests for requests, _ in halves)
+    if fewest <= 0:
+        return drift <= DRIFT
+    together = min(1.0, connections / fewest) if fewest < 8 * connections else 0.0
+    return drift <= max(DRIFT, min(MOST_DRIFT, max(together, 1 / math.sqrt(fewest))))
+
+
+def measure(intervals: Sequence[Interval], *, after_swapping: bool) -> StepResult | None:
     """The result of a step from all its intervals; ``None`` where it was too short to measure anything."""
     found = window(intervals, after_swapping=after_swapping)
     if found is None:
@@ -235,7 +291,6 @@ def measure(intervals: Sequence[Interval], *, after_swapping: bool = False) -> S
         failed=sum(interval.failed for interval in part),
         non_2xx=sum(interval.non_2xx for interval in part),
         steady=found.steady,
-        drift=found.drift,
         latency=merge(interval.latency for interval in part if interval.latency is not None),
         idle=worst.idle,
         iowait=worst.iowait,
@@ -270,21 +325,20 @@ def worker_pools(host: HostView) -> tuple[WorkerPool, ...]:
 
 
 def _room(sample: HostSample, found: Iterable[WorkerPool]) -> float | None:
+    """The memory that servers can have, in kB; see :class:`StepResult`."""
     taken = sum(pool.memory_kb for pool in found if pool.memory_kb is not None)
     available = None if sample.memory is None else sample.memory.available_kb
     free = None if available is None or not taken else available + taken
     limit = None if sample.cgroup is None else sample.cgroup.memory_limit_kb
-    if limit is None or (free is not None and free <= limit):
-        return free
-    return float(limit)
+    return min((float(each) for each in (free, limit) if each is not None), default=None)
 
 
 def _mean_pools(seen: Iterable[tuple[WorkerPool, ...]]) -> tuple[WorkerPool, ...]:
     """Each pool with the means of what changes, and the newest of what does not."""
-    found: dict[tuple[str, str], list[WorkerPool]] = {}
-    for each in seen:
-        for pool in each:
-            found.setdefault((pool.kind, pool.name), []).append(pool)
+    found = defaultdict[tuple[str, str], list[WorkerPool]](list)
+    for pools in seen:
+        for pool in pools:
+            found[pool.kind, pool.name].append(pool)
     return tuple(map(_mean_pool, found.values()))
 
 

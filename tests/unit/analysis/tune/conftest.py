@@ -29,7 +29,7 @@ def result(concurrency: int, rps: float, **changes: Any) -> StepResult:
     advice = MORE_CPU if bottleneck == "cpu" else Message("Advice.")
     fields: dict[str, Any] = {
         "concurrency": concurrency, "at_s": 10.0 * concurrency, "seconds": 10.0, "requests": round(10 * rps),
-        "failed": 0, "non_2xx": 0, "steady": True, "drift": 0.01,
+        "failed": 0, "non_2xx": 0, "steady": True,
         "latency": distribution([round(1e6 * concurrency / rps)] * 10 if rps else []),
         "idle": 60.0, "iowait": 0.0, "swap_used": 0.0, "swap_kb_s": 0.0,
         "verdict": Finding(bottleneck, None, 0.0, 5.0, 1.0, (), advice),

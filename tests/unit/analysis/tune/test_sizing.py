@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.analysis.tune.result import TuneResult
-from loadtop.analysis.tune.sizing import BoundName, Sizing, worker_memory
+from loadtop.analysis.tune.sizing import BoundName, Sizing, TuneResult, worker_memory
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.analysis.tune.usl import Usl, fit
+from loadtop.analysis.tune.knee import Usl, fit
 
 CONCURRENCIES = (1, 2, 4, 8, 16, 32, 64)
 
