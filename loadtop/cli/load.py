@@ -19,7 +19,7 @@ from loadtop.pipeline.monitor import LoadSource
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
-    from loadtop.engines.settings import Machine
+    from loadtop.engines.engine_process import Machine
     from loadtop.generator.plan import Plan
     from loadtop.generator.request_log import RequestLogFiles
 
@@ -129,21 +129,19 @@ def _without_credentials(word: str) -> str:
 
 
 def _locust(options: Options) -> Callable[[], LoadSource]:
-    from loadtop.engines.locust.load import LocustLoad
-    from loadtop.engines.locust.settings import LocustSettings, check
+    from loadtop.engines.locust.load import LocustLoad, check
 
     program = shutil.which("locust", path=str(Path(sys.executable).parent)) or shutil.which("locust")
     if program is None:
         raise UsageError("locust is not installed here: pip install 'loadtop[locust]' (or: pipx inject loadtop locust)")
     check(options.plan)
-    return partial(LocustLoad, LocustSettings(options.plan, _machines(options), program, options.locustfile))
+    return partial(LocustLoad, options.plan, _machines(options), program, options.locustfile)
 
 
 def _jmeter(options: Options) -> Callable[[], LoadSource]:
+    from loadtop.engines.engine_process import LOCAL
     from loadtop.engines.jmeter.load import JmeterLoad
-    from loadtop.engines.jmeter.settings import JmeterSettings, check, check_even, share_of
-    from loadtop.engines.jmeter.user_plan import read_user_plan
-    from loadtop.engines.settings import LOCAL
+    from loadtop.engines.jmeter.plan import JmeterSettings, check, check_even, read_user_plan, share_of
 
     plan, servers, tuned = options.plan, options.servers, options.command == "tune"
     if tuned and servers:
@@ -180,6 +178,6 @@ def _jmeter(options: Options) -> Callable[[], LoadSource]:
 
 
 def _machines(options: Options) -> "tuple[Machine, ...]":
-    from loadtop.engines.settings import Machine
+    from loadtop.engines.engine_process import Machine
 
     return tuple(Machine(name, place) for name, place in options.generators)

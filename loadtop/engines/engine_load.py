@@ -1,15 +1,23 @@
-"""What loads by Locust and JMeter have in common while they run."""
+"""What loads by Locust and JMeter have in common."""
 
 import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from contextlib import suppress
+from math import ceil
+from typing import Any, ClassVar
 
 from loadtop.engines.engine_process import EngineError, EngineProcess
-from loadtop.generator.plan import Plan, total
+from loadtop.generator.plan import Plan, PlanError, total
 from loadtop.i18n.message import Message
 from loadtop.model import EngineWorker, LoadSample, LoadState
+from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
+
+USERS_PER_RATE = 2
+"""Simulated users for each request/s of an open model: the rate holds while responses take up to two seconds."""
+
+_ADVICE = Message("leave it out, or use the built-in engine")
 
 
 class EngineLoad(ABC):
@@ -25,6 +33,8 @@ class EngineLoad(ABC):
         self._state = LoadState.STARTING
         self._message: Message | None = None
         self._started_at = self._ended_at = 0.0
+        self._earlier_s = 0.0
+        """Seconds of load before the last restart."""
         self._workers: tuple[EngineWorker, ...] = ()
         self._processes: Sequence[EngineProcess] = ()
         self._runner: asyncio.Task[None] | None = None
@@ -38,6 +48,13 @@ class EngineLoad(ABC):
         if self._runner is not None:
             await asyncio.wait({self._runner})
 
+    def command(self, command: Command) -> None:
+        """Stop, or continue with another number of users."""
+        if isinstance(command, StopLoad):
+            self._stop.set()
+        elif isinstance(command, SetConcurrency) and not self._state.ended:
+            self._set_users(command.connections)
+
     async def close(self) -> None:
         """End everything on every machine."""
         if self._runner is not None:
@@ -48,6 +65,10 @@ class EngineLoad(ABC):
     @abstractmethod
     async def _run(self) -> None:
         """Make the load. Raises EngineError."""
+
+    @abstractmethod
+    def _set_users(self, users: int) -> None:
+        """Continue with this number of users, or say in the message why that is not possible."""
 
     async def _run_to_end(self) -> None:
         try:
@@ -62,25 +83,56 @@ class EngineLoad(ABC):
         self._message = message or self._message
         self._ended_at = self._ended_at or time.monotonic()
 
+    async def _pause(self, seconds: float) -> None:
+        """Wait this long, or until the load is to stop."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+
     async def _close_processes(self) -> None:
         await asyncio.gather(*(process.close() for process in self._processes))
 
-    def _sample_without_counts(self, step_number: int, now: float, elapsed_s: float) -> LoadSample:
+    def _elapsed(self, now: float) -> float:
+        """Return the seconds of load, without those of restarts."""
+        return self._earlier_s + (now - self._started_at if self._started_at else 0.0)
+
+    def _sample(self, step_number: int, **measured: Any) -> LoadSample:
+        """Return what is known without results, replaced and completed by ``measured``."""
         plan = self._plan
-        step = plan.steps[step_number - 1]
+        step = plan.steps[min(step_number, len(plan.steps)) - 1]
+        now = self._ended_at or time.monotonic()
+        known: dict[str, Any] = {
+            "concurrency": self._users,
+            "message": self._message or "",
+            "target_s": total(each.duration_s for each in plan.steps),
+            "workers": self._workers,
+        }
         return LoadSample(
             at=now,
             engine=self.engine,
             state=self._state,
             model="closed" if step.rate is None else "open",
-            elapsed_s=elapsed_s,
-            concurrency=self._users,
+            elapsed_s=self._elapsed(now),
             rate=step.rate,
             step=step_number,
             steps=len(plan.steps),
-            message=self._message or "",
-            target_s=total(each.duration_s for each in plan.steps),
             keepalive=None if self._user_plan else plan.keepalive,
             with_body=any(target.body is not None for target in plan.targets),
-            workers=self._workers,
+            **known | measured,
         )
+
+
+def users_for_rate(rate: float) -> int:
+    """Return how many simulated users an open model of ``rate`` requests/s needs."""
+    return max(1, ceil(rate * USERS_PER_RATE))
+
+
+def impossible(option: str | Message, engine: str, advice: Message = _ADVICE) -> PlanError:
+    return PlanError(
+        "{option} is not possible with --engine {engine}: {advice}", option=option, engine=engine, advice=advice
+    )
+
+
+def check_targets(plan: Plan, engine: str) -> None:
+    """Raise PlanError for a step with targets of its own. The table of options says which options an engine lacks."""
+    if any(step.targets is not None for step in plan.steps):
+        raise impossible(Message("a step with targets of its own"), engine)

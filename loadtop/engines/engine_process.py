@@ -8,13 +8,12 @@ import re
 import shlex
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import urlsplit
 
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.engines.output import LineSplitter
-from loadtop.engines.settings import Machine
 from loadtop.i18n.message import Message, MessageError, verbatim
 
 HEARTBEAT_S = 2.0
@@ -35,6 +34,21 @@ SSH = (
 
 class EngineError(MessageError):
     """The engine cannot make the load; the message is one line and names the fix if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine that makes load. ``place`` is ``local`` or ``ssh://[USER@]HOST[:PORT]``."""
+
+    name: str
+    place: str
+
+    @property
+    def remote(self) -> bool:
+        return self.place != "local"
+
+
+LOCAL = Machine("this machine", "local")
 
 
 class EngineProcess:
@@ -85,17 +99,13 @@ class EngineProcess:
         return self._process.pid
 
     @property
-    def title(self) -> Message:
-        """The engine, with the machine if that is remote."""
-        if self.machine.remote:
-            return Message("{engine} on {machine}", engine=self.engine, machine=self.machine.name)
-        return verbatim(self.engine)
-
-    @property
     def failure(self) -> Message:
         """Why it ended, in its own words if possible."""
+        process = verbatim(self.engine)
+        if self.machine.remote:
+            process = Message("{engine} on {machine}", engine=self.engine, machine=self.machine.name)
         if self._process.problem is not None:
-            return Message("{process} cannot be run: {reason}", process=self.title, reason=self._process.problem)
+            return Message("{process} cannot be run: {reason}", process=process, reason=self._process.problem)
         if self.missing:
             return Message(
                 "{program} is not installed on {machine}: {advice}",
@@ -103,20 +113,20 @@ class EngineProcess:
                 machine=self.machine.name,
                 advice=self.install.get(self.missing, Message("install it there, so that it is on PATH")),
             )
-        reason = self._reason()
-        if reason is None:
-            return Message("{process} ended", process=self.title)
-        return Message("{process} ended: {reason}", process=self.title, reason=reason)
+        if (reason := self._reason()) is None:
+            return Message("{process} ended", process=process)
+        return Message("{process} ended: {reason}", process=process, reason=reason)
 
     async def start(self, files: Mapping[str, str], port: int | None = None) -> None:
         """Start it with these files, by name. It can reach ``port`` of this machine."""
         command = ["sh", "-c", self._script + read_resource("run_process.sh"), "loadtop", *self._arguments]
         remote = self.machine.remote
-        argv = [*_ssh(self.machine.place, port), shlex.join(command)] if remote else command
+        if remote:
+            # sshd chooses a port there that leads to ours.
+            forward = [] if port is None else ["-R", f"127.0.0.1:0:127.0.0.1:{port}"]
+            command = [*SSH, *forward, "--", self.machine.place, shlex.join(command)]
         (stdin, commands), (output, stdout), (errors, stderr) = os.pipe(), os.pipe(), os.pipe()
-        await self._process.start(argv, (stdin, stdout, stderr), term_s=self._term_s)
-        for file in (stdin, stdout, stderr):
-            os.close(file)
+        await self._process.start(command, (stdin, stdout, stderr), term_s=self._term_s)
         self._tasks.append(asyncio.create_task(self._read(errors, output)))
         loop = asyncio.get_running_loop()
         self._input, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(commands, "wb", 0))
@@ -149,6 +159,19 @@ class EngineProcess:
         await self._process.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def take_line(self, line: str) -> None:
+        """Take a line of standard error: of ssh, of the script or of the tool."""
+        event, _, value = line.partition(" ")
+        if found := _PORT.search(line):
+            self._forwarded_port = int(found[1])
+            self._port_known.set()
+        elif event == "loadtop:ended":
+            self.tool_ended = True
+        elif event == "loadtop:missing":
+            self.missing = value
+        else:
+            self.lines.append(line)
+
     def _reason(self) -> Message | None:
         return verbatim(self.lines[-1]) if self.lines else None
 
@@ -170,19 +193,6 @@ class EngineProcess:
         for line in self._error_lines.feed(data):
             self.take_line(line.strip())
 
-    def take_line(self, line: str) -> None:
-        """Take a line of standard error: of ssh, of the script or of the tool."""
-        event, _, value = line.partition(" ")
-        if found := _PORT.search(line):
-            self._forwarded_port = int(found[1])
-            self._port_known.set()
-        elif event == "loadtop:ended":
-            self.tool_ended = True
-        elif event == "loadtop:missing":
-            self.missing = value
-        else:
-            self.lines.append(line)
-
 
 def read_resource(path: str) -> str:
     """Return the text of a script in this package, by its path within it."""
@@ -199,14 +209,3 @@ async def _read_pipe(file: int, on_data: Callable[[bytes], None]) -> None:
             on_data(data)
     finally:
         transport.close()
-
-
-def _ssh(place: str, port: int | None) -> list[str]:
-    """Return the ssh command; a port of the remote machine that sshd chooses leads to ``port`` of this one."""
-    parts = urlsplit(place)
-    user = [] if parts.username is None else ["-l", parts.username]
-    ssh_port = [] if parts.port is None else ["-p", str(parts.port)]
-    host = place.removeprefix("ssh://").rpartition("@")[2]  # parts.hostname would be in lower case
-    host = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
-    forward = [] if port is None else ["-R", f"127.0.0.1:0:127.0.0.1:{port}"]
-    return [*SSH, *user, *ssh_port, *forward, "--", host]

@@ -42,7 +42,7 @@ def remote_place(sshd: SshdFactory, tmp_path: Path, mark: str) -> str:
 
 def user_plan(tmp_path: Path, url: str, threads: str = "${__P(threads,2)}") -> Path:
     """Return a plan such as users have."""
-    from loadtop.engines.jmeter.test_plan import jmx
+    from loadtop.engines.jmeter.plan import jmx
     from loadtop.generator.plan import Plan, Step, Target
 
     text = jmx(Plan((Target.parse(f"{url}own.html"),), (Step(concurrency=77, duration_s=2),)))

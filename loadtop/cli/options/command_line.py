@@ -110,7 +110,7 @@ def _check_engine(options: Options) -> None:
 
 def _url_of_plan(options: Options, file: Path) -> str:
     """The server that a user's plan for JMeter names."""
-    from loadtop.engines.jmeter.user_plan import read_user_plan
+    from loadtop.engines.jmeter.plan import read_user_plan
 
     _read_plan(options, file)
     url = read_user_plan(file).url()

@@ -2,21 +2,19 @@
 
 import asyncio
 import contextlib
-import socket
 import time
 from dataclasses import replace
+from typing import Any
 
 from loadtop.engines.engine_load import EngineLoad
-from loadtop.engines.engine_process import EngineError, read_resource
+from loadtop.engines.engine_process import EngineError
+from loadtop.engines.jmeter.plan import JmeterSettings, share_of, threads_of
 from loadtop.engines.jmeter.process import JmeterProcess, stopped, workers_of
 from loadtop.engines.jmeter.remote_servers import RemoteServers
 from loadtop.engines.jmeter.result_file import Results
-from loadtop.engines.jmeter.settings import JmeterSettings, share_of, threads_of
-from loadtop.engines.jmeter.test_plan import jmx
 from loadtop.generator.plan import Plan, total
 from loadtop.i18n.message import Message
 from loadtop.model import GeneratorSample, LoadSample, LoadState
-from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
 
 READY_S = 60.0
 """How long JMeter may take to start on all machines."""
@@ -45,59 +43,45 @@ class JmeterLoad(EngineLoad):
         self._servers = RemoteServers(settings.servers)
         self._jmeters: list[JmeterProcess] = []
         self._wanted_users: int = self._users
-        self._earlier_s = 0.0
-        """Seconds of load before the last restart."""
         self._earlier_cpu_s: tuple[float, ...] = ()
         self._last_requests, self._last_result_at = 0, 0.0
         self._generator: GeneratorSample | None = None
 
-    def command(self, command: Command) -> None:
-        """Stop, or continue with another number of threads if that is possible."""
-        if isinstance(command, StopLoad):
-            self._stop.set()
-        elif isinstance(command, SetConcurrency) and not self._state.ended:
-            machines = self._settings.machine_count
-            if command.connections < machines:
-                self._message = Message("JMeter needs a thread on each machine")
-            elif self._settings.servers and command.connections % machines:
-                self._message = Message(
-                    "all remote servers run the same plan: give a multiple of {machines}", machines=machines
-                )
-            elif not self._settings.can_restart:
-                self._message = Message("JMeter cannot change the threads of such a plan while it runs")
-            else:
-                self._wanted_users = command.connections
-
     def take(self) -> LoadSample | None:
         """Return the results so far; response times are those of the interval, to the millisecond."""
-        now = self._ended_at or time.monotonic()
-        results, plan = self._results, self._plan
-        step_number = min(results.step, len(plan.steps))
-        sample = self._sample_without_counts(step_number, now, self._elapsed(now))
-        sample = replace(
-            sample,
-            concurrency=self._threads() if len(plan.steps) == 1 else threads_of(plan.steps[step_number - 1]),
-            step=results.step,
+        results, steps = self._results, self._plan.steps
+        known: dict[str, Any] = {}
+        if self._state is not LoadState.STARTING or results.requests:
+            known = {
+                "requests": results.requests,
+                "failures": results.failures,
+                "non_2xx": results.non_2xx,
+                "received_bytes": results.received_bytes,
+                "sent_bytes": results.sent_bytes,
+                "latencies": results.latencies(),
+            }
+        return self._sample(
+            results.step,
+            concurrency=self._threads() if len(steps) == 1 else threads_of(steps[min(results.step, len(steps)) - 1]),
             generator=self._generator,
-            message=sample.message or results.error,
-            target_requests=None if self._user_plan else total(step.requests for step in plan.steps),
+            message=self._message or results.error,
+            target_requests=None if self._user_plan else total(step.requests for step in steps),
             target_s=self._settings.duration_s,
-        )
-        if self._state is LoadState.STARTING and not results.requests:
-            return sample
-        return replace(
-            sample,
-            requests=results.requests,
-            failures=results.failures,
-            non_2xx=results.non_2xx,
-            received_bytes=results.received_bytes,
-            sent_bytes=results.sent_bytes,
-            latencies=results.latencies(),
+            **known,
         )
 
-    def _elapsed(self, now: float) -> float:
-        """Return the seconds of load, without those of restarts."""
-        return self._earlier_s + (now - self._started_at if self._started_at else 0.0)
+    def _set_users(self, users: int) -> None:
+        machines = self._settings.machine_count
+        if users < machines:
+            self._message = Message("JMeter needs a thread on each machine")
+        elif self._settings.servers and users % machines:
+            self._message = Message(
+                "all remote servers run the same plan: give a multiple of {machines}", machines=machines
+            )
+        elif not self._settings.can_restart:
+            self._message = Message("JMeter cannot change the threads of such a plan while it runs")
+        else:
+            self._wanted_users = users
 
     def _threads(self) -> int | None:
         """Return the threads that were set; with a user's plan that sets its own, those at the last results."""
@@ -130,16 +114,12 @@ class JmeterLoad(EngineLoad):
         settings = self._settings
         if problem := await self._servers.unreachable():
             raise EngineError(problem)
-        self._jmeters = []
-        files: list[dict[str, str]] = []
-        for number, machine in enumerate(settings.machines):
-            plan = self._share(number)
-            self._jmeters.append(JmeterProcess(machine, settings, plan, self._results))
-            text = jmx(plan) if settings.user_plan is None else settings.user_plan.text
-            files.append({"plan.jmx": text, "helper.bsh": read_resource("jmeter/helper.bsh")})
-        self._processes = self._jmeters
+        self._processes = self._jmeters = [
+            JmeterProcess(machine, settings, self._share(number), self._results)
+            for number, machine in enumerate(settings.machines)
+        ]
         self._workers = workers_of(self._jmeters, self._servers)
-        await asyncio.gather(*(jmeter.start(each) for jmeter, each in zip(self._jmeters, files, strict=True)))
+        await asyncio.gather(*(jmeter.run() for jmeter in self._jmeters))
         timeout_at = time.monotonic() + READY_S
         while not self._stop.is_set() and not all(jmeter.load_started for jmeter in self._jmeters):
             for jmeter in self._jmeters:
@@ -175,20 +155,17 @@ class JmeterLoad(EngineLoad):
             if self._time_is_over(now) or self._is_silent(now):
                 break
             if self._wanted_users != self._users:
-                await (self._stop_servers() if self._settings.servers else self._stop_processes())
+                await self._stop_processes()
                 return True
             if (refusing := next((jmeter for jmeter in self._jmeters if jmeter.refused_by), None)) is not None:
                 raise EngineError(refusing.failure)
             self._note_lost()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), POLL_S)
+            await self._pause(POLL_S)
         self._ended_at = time.monotonic()
         lost = [jmeter for jmeter in self._jmeters if jmeter.lost]
         self._note_lost()
-        if not self._settings.servers:
+        if self._servers.left or not self._settings.servers:
             await self._stop_processes()
-        elif self._servers.left:
-            await self._stop_servers()
         if not self._stop.is_set():
             self._check_results(lost)
         return False
@@ -211,15 +188,6 @@ class JmeterLoad(EngineLoad):
             jmeter.stop()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*(jmeter.wait() for jmeter in self._jmeters)), STOP_S)
-
-    async def _stop_servers(self) -> None:
-        """Ask the client to stop the remote servers. If it does not, they are stopped when it is closed."""
-        (client,) = self._jmeters
-        if client.stop_port is not None:
-            with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-                sender.sendto(b"StopTestNow", ("127.0.0.1", client.stop_port))
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(client.wait(), STOP_S)
 
     def _note_lost(self) -> None:
         """Note which machines are lost while the others go on."""

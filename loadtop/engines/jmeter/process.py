@@ -1,15 +1,16 @@
 """One process of JMeter: its arguments, and what its output means."""
 
 import re
+import socket
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar
 
-from loadtop.engines.engine_process import EngineProcess, read_resource
+from loadtop.engines.engine_process import EngineProcess, Machine, read_resource
+from loadtop.engines.jmeter.plan import JmeterSettings, jmx, threads_of
 from loadtop.engines.jmeter.remote_servers import RemoteServers, local_address
 from loadtop.engines.jmeter.result_file import ResultReader, Results
-from loadtop.engines.jmeter.settings import JmeterSettings, threads_of
-from loadtop.engines.settings import Machine
 from loadtop.generator.plan import Plan
 from loadtop.i18n.message import Message, sentences, verbatim
 from loadtop.model import MISSING, EngineWorker
@@ -57,6 +58,8 @@ class JmeterProcess(EngineProcess):
         """Remote servers that do not make the load."""
         self.stop_port: int | None = None
         """The UDP port here for requests to stop."""
+        self._settings = settings
+        self._plan = plan
         user_plan = settings.user_plan
         arguments = (
             "jmeter" if machine.remote else settings.program,
@@ -90,6 +93,20 @@ class JmeterProcess(EngineProcess):
                 "jmeter-server {server} does not make the load: {reason}", server=self.refused_by, reason=reason
             )
         return Message("jmeter-server {server} does not make the load", server=self.refused_by)
+
+    async def run(self) -> None:
+        """Start it with its test plan."""
+        user_plan = self._settings.user_plan
+        text = jmx(self._plan) if user_plan is None else user_plan.text
+        await self.start({"plan.jmx": text, "helper.bsh": read_resource("jmeter/helper.bsh")})
+
+    def stop(self) -> None:
+        """Ask it to end. A client stops its servers first; if it does not, they are stopped when it is closed."""
+        if not self._settings.servers:
+            super().stop()
+        elif self.stop_port is not None:
+            with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                sender.sendto(b"StopTestNow", ("127.0.0.1", self.stop_port))
 
     def take_line(self, line: str) -> None:
         super().take_line(line)

@@ -1,25 +1,23 @@
 """A load that Locust makes on one or more machines: a master here, workers here and over SSH."""
 
 import asyncio
+import json
 import re
 import socket
 import time
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from loadtop.engines.engine_load import EngineLoad
-from loadtop.engines.engine_process import EngineError, EngineProcess, read_resource
-from loadtop.engines.locust.settings import LocustSettings, plan_json, rate_per_user, users_of
-from loadtop.engines.locust.web_api import PERCENTILES, TIMEOUT_S, MasterApi, Status
-from loadtop.engines.locust.workers import Workers
-from loadtop.engines.settings import LOCAL, Machine
+from loadtop.engines.engine_load import EngineLoad, check_targets, impossible, users_for_rate
+from loadtop.engines.engine_process import LOCAL, EngineError, EngineProcess, Machine, read_resource
+from loadtop.engines.locust.master import PERCENTILES, TIMEOUT_S, MasterApi, Status, Workers
+from loadtop.generator.plan import Plan, Step
 from loadtop.i18n.message import Message, verbatim
 from loadtop.model import Failures, Latencies, LoadSample, LoadState, StatedTimes
 from loadtop.model.histogram import distribution_of_milliseconds
-from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
 
 POLL_S = 0.2
 READY_S = 30.0
@@ -63,23 +61,27 @@ class LocustProcess(EngineProcess):
 
 
 class LocustLoad(EngineLoad):
-    """A load by Locust."""
+    """A load by Locust, whose command here is ``program``; other machines look for it on PATH.
+
+    ``user_plan`` is the text of the user's locustfile; without one, the plan's targets are requested.
+    """
 
     engine = "locust"
 
-    def __init__(self, settings: LocustSettings) -> None:
-        plan = settings.plan
-        super().__init__(plan, users_of(plan.steps[0]), user_plan=settings.user_plan is not None)
-        self._settings = settings
+    def __init__(self, plan: Plan, machines: tuple[Machine, ...], program: str, user_plan: str | None = None) -> None:
+        super().__init__(plan, users_of(plan.steps[0]), user_plan=user_plan is not None)
+        self._files = {
+            "loadtop_locustfile.py": read_resource("locust/locustfile.txt"),
+            "plan.json": plan_json(plan, with_targets=user_plan is None),
+        }
+        if user_plan is not None:
+            self._files["user_plan.py"] = user_plan
         web_port, self._port = free_ports(2)
         self._api = MasterApi(web_port)
-        self._master = LocustProcess(LOCAL, ("master", settings.program, str(web_port)), TERM_S)
+        self._master = LocustProcess(LOCAL, ("master", program, str(web_port)), TERM_S)
         self._worker_processes = [
-            LocustProcess(
-                machine,
-                ("worker", "locust" if machine.remote else settings.program, str(plan.workers), machine.name),
-            )
-            for machine in settings.machines
+            LocustProcess(machine, ("worker", "locust" if machine.remote else program, str(plan.workers), machine.name))
+            for machine in machines
         ]
         self._processes = (self._master, *self._worker_processes)
         self._status: Status | None = None
@@ -89,34 +91,31 @@ class LocustLoad(EngineLoad):
         self._reported_ms = 0.0
         self._known_workers = Workers()
 
-    def command(self, command: Command) -> None:
-        if isinstance(command, StopLoad):
-            self._stop.set()
-        elif isinstance(command, SetConcurrency) and self._state is LoadState.RUNNING:
-            self._users = command.connections
-            self._change = asyncio.create_task(self._api.set_users(self._users))
-
     def take(self) -> LoadSample | None:
         """Return the results so far; response times are those of the interval, as rounded by Locust."""
-        now = self._ended_at or time.monotonic()
-        sample = replace(
-            self._sample_without_counts(self._step, now, now - self._started_at if self._started_at else 0.0),
-            generator=self._known_workers.cpu_time,
-            counted_at=self._counted_at or now,
-            workers=self._known_workers.all,
-        )
         status = self._status
-        if status is None or self._state is LoadState.STARTING:
-            return sample
-        return replace(
-            sample,
-            requests=status.requests,
-            failures=Failures.undivided(status.failures),
-            body_bytes=status.body_bytes,
-            latencies=self._latencies(status),
-            stated_rps=status.rps,
-            stated=_stated_times(status),
+        results: dict[str, Any] = {}
+        if status is not None and self._state is not LoadState.STARTING:
+            results = {
+                "requests": status.requests,
+                "failures": Failures.undivided(status.failures),
+                "body_bytes": status.body_bytes,
+                "latencies": self._latencies(status),
+                "stated_rps": status.rps,
+                "stated": _stated_times(status),
+            }
+        return self._sample(
+            self._step,
+            generator=self._known_workers.cpu_time,
+            counted_at=self._counted_at or None,
+            workers=self._known_workers.all,
+            **results,
         )
+
+    def _set_users(self, users: int) -> None:
+        if self._state is LoadState.RUNNING:
+            self._users = users
+            self._change = asyncio.create_task(self._api.order(f"start/{users}"))
 
     async def _run(self) -> None:
         try:
@@ -130,14 +129,9 @@ class LocustLoad(EngineLoad):
 
     async def _start_processes(self) -> bool:
         """Start master and workers and wait until all are ready; False if the load was stopped before."""
-        files = {
-            "loadtop_locustfile.py": read_resource("locust/locustfile.txt"),
-            "plan.json": plan_json(self._settings),
-        }
-        if self._settings.user_plan is not None:
-            files["user_plan.py"] = self._settings.user_plan
-        await self._master.start(files, self._port)
-        starting = asyncio.gather(*(process.start(files, self._port) for process in self._worker_processes))
+        await self._master.start(self._files, self._port)
+        starting = asyncio.gather(*(process.start(self._files, self._port) for process in self._worker_processes))
+        wanted = self._plan.workers * len(self._worker_processes)
         timeout_at = time.monotonic() + READY_S
         while not self._stop.is_set():
             ended = next((process for process in self._processes if process.ended), None)
@@ -149,7 +143,7 @@ class LocustLoad(EngineLoad):
             except EngineError:
                 if time.monotonic() > timeout_at:
                     raise
-            ready, wanted = len(self._known_workers), self._settings.processes
+            ready = len(self._known_workers.all)
             if starting.done() and ready >= wanted:
                 return True
             if time.monotonic() > timeout_at:
@@ -164,12 +158,12 @@ class LocustLoad(EngineLoad):
 
     async def _run_steps(self) -> None:
         plan = self._plan
-        await self._api.set_users(self._users)
+        await self._api.order(f"start/{self._users}")
         self._started_at = self._counted_at = time.monotonic()
         if plan.warmup_s:
             self._state = LoadState.WARMUP
             await self._watch_until(self._started_at + plan.warmup_s)
-            await self._api.reset()
+            await self._api.order("reset")
             self._reported_times.clear()
             self._reported_ms = 0.0
             await self._update()
@@ -180,12 +174,14 @@ class LocustLoad(EngineLoad):
             if self._stop.is_set():
                 break
             if number > 1:
-                self._step, self._users = number, self._users_of_step(number)
-                await self._api.set_users(self._users)
+                rate = rate_per_user(plan)
+                self._step = number
+                self._users = max(1, round(step.rate / rate)) if step.rate is not None and rate else users_of(step)
+                await self._api.order(f"start/{self._users}")
             end += step.duration_s or float("inf")
             await self._watch_until(end)
         stopped_at = time.monotonic()
-        await self._api.stop()
+        await self._api.order("stop")
         await self._wait_for_last_results()
         self._ended_at = stopped_at
 
@@ -194,10 +190,6 @@ class LocustLoad(EngineLoad):
         status = self._status
         if status is not None and status.exception and not status.requests and not self._stop.is_set():
             raise EngineError("no user made a request: {reason}", reason=status.exception)
-
-    def _users_of_step(self, number: int) -> int:
-        step, rate = self._plan.steps[number - 1], rate_per_user(self._plan)
-        return max(1, round(step.rate / rate)) if step.rate is not None and rate else users_of(step)
 
     async def _watch_until(self, end: float) -> None:
         """Follow the load until then or until it is stopped. Raises EngineError if master or workers are gone."""
@@ -215,8 +207,7 @@ class LocustLoad(EngineLoad):
                     raise
             if all(process.ended for process in self._worker_processes):
                 raise EngineError(self._worker_processes[0].failure)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), min(POLL_S, left))
+            await self._pause(min(POLL_S, left))
 
     async def _wait_for_last_results(self) -> None:
         """Wait until the workers have reported everything up to their end."""
@@ -244,7 +235,7 @@ class LocustLoad(EngineLoad):
     def _worst_problem(self) -> Message | None:
         """Return which worker is gone or full, or what fails."""
         status, workers = self._status, self._known_workers
-        left = len(workers) - len(workers.missing)
+        left = len(workers.all) - len(workers.missing)
         ended = next((process for process in self._worker_processes if process.ended), None)
         if ended is not None:
             return Message("{problem}; {left} workers go on", problem=ended.failure, left=left)
@@ -253,7 +244,7 @@ class LocustLoad(EngineLoad):
                 "worker {worker} is missing: {left} of {total} go on",
                 worker=workers.missing[0].name,
                 left=left,
-                total=len(workers),
+                total=len(workers.all),
             )
         if status is not None and status.exception:
             return Message("users give up: {reason}", reason=status.exception)
@@ -277,6 +268,49 @@ class LocustLoad(EngineLoad):
         # Locust's sum is exact, its single times are rounded: their squares are at least what the sum implies.
         least_squares = -(-(sum_us**2) // found.count)
         return Latencies(replace(found, sum_us=sum_us, sum_squares_us2=max(found.sum_squares_us2, least_squares)))
+
+
+def check(plan: Plan) -> None:
+    """Raise PlanError for what Locust cannot do."""
+    if plan.more_workers:
+        raise impossible("--workers auto", "locust", Message("give a number of workers"))
+    check_targets(plan, "locust")
+
+
+def users_of(step: Step) -> int:
+    """Return the simulated users of a step: one for each connection, or enough for the rate."""
+    return users_for_rate(step.rate or 0.0) if step.concurrency is None else step.concurrency
+
+
+def rate_per_user(plan: Plan) -> float | None:
+    """Return the requests/s of each user in the open model. The number of users follows the rate of each step."""
+    step = plan.steps[0]
+    return None if step.rate is None else step.rate / users_of(step)
+
+
+def plan_json(plan: Plan, *, with_targets: bool) -> str:
+    """Return what our locustfile reads. It may hold secrets: only for pipes and private files."""
+    targets = [
+        {
+            "url": target.url,
+            "path": target.path,
+            "method": target.method,
+            "headers": {"User-Agent": plan.user_agent, "Accept": "*/*", **dict(target.headers)},
+            "body": None if target.body is None else target.body.hex(),
+            "weight": target.weight,
+        }
+        for target in plan.targets
+    ]
+    return json.dumps(
+        {
+            "targets": targets if with_targets else [],
+            "host": f"{plan.targets[0].scheme}://{plan.targets[0].origin.authority}",
+            "rate_per_user": rate_per_user(plan),
+            "keepalive": plan.keepalive,
+            "insecure": not plan.verify_tls,
+            "timeout_s": plan.timeout_s,
+        }
+    )
 
 
 def _stated_times(status: Status) -> tuple[StatedTimes, ...]:

@@ -7,8 +7,8 @@ import pytest
 
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
+from loadtop.engines.jmeter.plan import check_even
 from loadtop.engines.jmeter.remote_servers import RemoteServers, local_address
-from loadtop.engines.jmeter.settings import check_even
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 
 URL = "http://127.0.0.1:9/"

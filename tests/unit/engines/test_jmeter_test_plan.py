@@ -8,10 +8,8 @@ import pytest
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.load import load_maker
 from loadtop.cli.options.command_line import parse
-from loadtop.engines.jmeter.settings import JmeterSettings, check, samplers, share_of
-from loadtop.engines.jmeter.test_plan import jmx
-from loadtop.engines.jmeter.user_plan import read_user_plan
-from loadtop.engines.settings import Machine
+from loadtop.engines.engine_process import Machine
+from loadtop.engines.jmeter.plan import JmeterSettings, check, jmx, read_user_plan, samplers, share_of
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 
 PAGE = Target.parse("http://web1/a?b=c&d", headers=(("X-Test", 'a<"b"'),))

@@ -7,15 +7,8 @@ import pytest
 
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
-from loadtop.engines.engine_process import read_resource
-from loadtop.engines.locust.settings import (
-    LocustSettings,
-    check,
-    plan_json,
-    rate_per_user,
-    users_of,
-)
-from loadtop.engines.settings import LOCAL, Machine
+from loadtop.engines.engine_process import LOCAL, Machine, read_resource
+from loadtop.engines.locust.load import LocustLoad, check, plan_json, rate_per_user, users_of
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 
 
@@ -28,7 +21,7 @@ def plan(*steps: Step, **settings: Any) -> Plan:
 
 
 def test_the_plan_goes_over_whole() -> None:
-    text = plan_json(LocustSettings(plan(keepalive=True, verify_tls=False, timeout_s=4.0), (LOCAL,), "locust"))
+    text = plan_json(plan(keepalive=True, verify_tls=False, timeout_s=4.0), with_targets=True)
     data = json.loads(text)
     assert (data["keepalive"], data["insecure"], data["timeout_s"], data["rate_per_user"]) == (True, True, 4.0, None)
     assert data["host"] == "http://web1"
@@ -39,9 +32,10 @@ def test_the_plan_goes_over_whole() -> None:
 
 
 def test_an_own_plan_replaces_ours() -> None:
-    settings = LocustSettings(plan(), (LOCAL, Machine("g", "ssh://g")), "locust", user_plan="import locust")
-    assert json.loads(plan_json(settings))["targets"] == []
-    assert settings.processes == 2
+    assert json.loads(plan_json(plan(), with_targets=False))["targets"] == []
+    sample = LocustLoad(plan(), (LOCAL, Machine("g", "ssh://g")), "locust", user_plan="import locust").take()
+    assert sample is not None
+    assert sample.keepalive is None  # the user's plan says what is requested, and how
 
 
 def test_a_rate_has_users_enough() -> None:

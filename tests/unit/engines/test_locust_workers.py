@@ -1,7 +1,6 @@
 """Locust's workers by name, as its master reports them."""
 
-from loadtop.engines.locust.web_api import Worker
-from loadtop.engines.locust.workers import UNKNOWN, Workers
+from loadtop.engines.locust.master import UNKNOWN, Worker, Workers
 from loadtop.model import MISSING, EngineWorker
 
 MB = 1_048_576
@@ -19,7 +18,7 @@ def test_each_has_a_name_that_stays() -> None:
     workers.update([one(3, state="ready"), one(1), one(4), one(2, "g2")], 1.0)
     assert [worker.name for worker in workers.all] == ["g1-1", "g2-1", "g1-2", "g1-3"]
     assert workers.all[2] == EngineWorker("g1-2", "g1", "ready", 5, 50.0, 61 * 1024)
-    assert len(workers) == 4
+    assert len(workers.all) == 4
 
 
 def test_who_is_forgotten_is_missing_and_may_come_back() -> None:

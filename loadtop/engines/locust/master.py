@@ -1,0 +1,146 @@
+"""Locust's master: the HTTP interface that our locustfile adds to it, and the workers that it reports."""
+
+import asyncio
+import urllib.request
+from collections.abc import Iterable
+from dataclasses import replace
+
+import msgspec
+
+from loadtop.engines.engine_process import EngineError
+from loadtop.model import MISSING, EngineWorker, GeneratorSample
+
+TIMEOUT_S = 5.0
+PERCENTILES = ("p50_ms", "p66_ms", "p75_ms", "p80_ms", "p90_ms", "p95_ms", "p98_ms", "p99_ms", "p99_9_ms")
+UNKNOWN = "unknown"
+"""The state of all workers while the master does not answer."""
+
+_BUSY = ("spawning", "running")
+_WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Worker(msgspec.Struct, frozen=True):
+    """A worker process on the machine of that name. ``cpu`` is percent of a core, ``memory`` resident bytes; both are 0
+    before the worker's first measurement."""
+
+    id: str
+    machine: str
+    state: str
+    users: int
+    cpu: float
+    memory: int
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The whole load so far. ``age_s`` is the time since the last report of a worker.
+
+    ``times`` are response times in ms, rounded by Locust, with their counts; ``percentiles`` those of
+    :data:`PERCENTILES`. ``error`` is the most frequent reason of failed requests, ``exception`` of users who gave up.
+    """
+
+    age_s: float
+    state: str
+    users: int
+    requests: int
+    failures: int
+    body_bytes: int
+    total_ms: float
+    min_ms: float | None
+    max_ms: float
+    mean_ms: float
+    rps: float
+    percentiles: tuple[float, ...]
+    times: tuple[tuple[int, int], ...]
+    error: str
+    exception: str
+    workers: tuple[Worker, ...]
+
+
+class MasterApi:
+    """The interface on a loopback port. Both methods raise EngineError if the master does not answer."""
+
+    def __init__(self, port: int) -> None:
+        self._base = f"http://127.0.0.1:{port}/loadtop"
+
+    async def status(self, timeout_s: float = TIMEOUT_S) -> Status:
+        return msgspec.json.decode(await self._request(self._base, None, timeout_s), type=Status)
+
+    async def order(self, order: str) -> None:
+        """Give an order: ``start/USERS``, ``reset`` or ``stop``."""
+        await self._request(f"{self._base}/{order}", b"now=yes", TIMEOUT_S)
+
+    async def _request(self, url: str, data: bytes | None, timeout_s: float) -> bytes:
+        def fetch() -> bytes:
+            with _WITHOUT_PROXY.open(url, data, timeout_s) as response:
+                body: bytes = response.read()
+                return body
+
+        try:
+            return await asyncio.to_thread(fetch)
+        except (OSError, ValueError) as error:  # URLError is an OSError
+            raise EngineError("locust's master does not answer: {reason}", reason=str(error)) from None
+
+
+class Workers:
+    """Remembers every worker in the order of appearance; one that the master forgets is missing.
+
+    A worker is named after its machine, with a number: ``g1-2``. Locust's own names are as long as a line.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, EngineWorker] = {}
+        self._cpu_s: dict[str, float] = {}
+
+    @property
+    def all(self) -> tuple[EngineWorker, ...]:
+        return tuple(self._known.values())
+
+    @property
+    def missing(self) -> list[EngineWorker]:
+        return [worker for worker in self.all if worker.missing]
+
+    @property
+    def full(self) -> EngineWorker | None:
+        """The first worker whose core is full."""
+        return next((worker for worker in self.all if worker.full), None)
+
+    @property
+    def cpu_time(self) -> GeneratorSample | None:
+        """Their CPU time, as far as it is known."""
+        return GeneratorSample(tuple(self._cpu_s.values()), None, None, None) if self._cpu_s else None
+
+    def update(self, workers: Iterable[Worker], seconds: float) -> None:
+        """Take what the master reports, so many seconds after its last report."""
+        reported = {worker.id: worker for worker in workers}
+        for key, worker in reported.items():
+            if key not in self._known:
+                number = 1 + sum(known.host == worker.machine for known in self.all)
+                self._known[key] = EngineWorker(f"{worker.machine}-{number}", worker.machine, UNKNOWN)
+            self._update(worker, seconds)
+        for key in self._known.keys() - reported.keys():
+            self._set_state(key, MISSING)
+
+    def set_unknown(self) -> None:
+        """The master does not answer."""
+        for key, worker in self._known.items():
+            if not worker.missing:
+                self._set_state(key, UNKNOWN)
+
+    def _set_state(self, key: str, state: str) -> None:
+        """Set the state of a worker of which nothing else is known."""
+        self._known[key] = EngineWorker(self._known[key].name, self._known[key].host, state)
+
+    def _update(self, worker: Worker, seconds: float) -> None:
+        key, before = worker.id, self._known[worker.id]
+        if worker.state == MISSING:
+            self._set_state(key, MISSING)
+        elif not worker.memory:  # it has just started; after a stop, it starts anew for its master
+            self._known[key] = replace(before, state=worker.state, users=worker.users)
+        else:
+            cpu_pct = None
+            if worker.cpu > 0 or key in self._cpu_s:  # psutil's first share of a core is always 0
+                cpu_pct = worker.cpu
+                used = cpu_pct / 100.0 * seconds if worker.state in _BUSY else 0.0
+                self._cpu_s[key] = self._cpu_s.get(key, 0.0) + used
+            memory_kb = round(worker.memory / 1024)
+            self._known[key] = EngineWorker(before.name, before.host, worker.state, worker.users, cpu_pct, memory_kb)
