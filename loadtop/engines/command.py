@@ -17,11 +17,8 @@ from loadtop.i18n.message import Message, verbatim
 from loadtop.model import GeneratorSample, LoadSample, LoadState
 from loadtop.pipeline.commands import Command, StopLoad
 
-DRAIN_S = 1.0
-"""How long remaining output is waited for once the command has ended."""
-
-STOP_S = 3.0
-"""How long an interrupted command may take to print its results before it is terminated."""
+DRAIN_S = 1.0  # how long remaining output is waited for once the command has ended
+STOP_S = 3.0  # how long an interrupted command may take to print its results before it is terminated
 
 
 class CommandLoad:

@@ -8,9 +8,7 @@ import psutil
 
 from loadtop.model import GeneratorSample
 
-MAX_THREADS = 256
-"""Threads with a counter of their own; all others share one."""
-
+MAX_THREADS = 256  # threads with a counter of their own; all others share one
 INTERVAL_S = 0.5
 
 

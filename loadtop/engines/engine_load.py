@@ -33,8 +33,7 @@ class EngineLoad(ABC):
         self._state = LoadState.STARTING
         self._message: Message | None = None
         self._started_at = self._ended_at = 0.0
-        self._earlier_s = 0.0
-        """Seconds of load before the last restart."""
+        self._earlier_s = 0.0  # seconds of load before the last restart
         self._workers: tuple[EngineWorker, ...] = ()
         self._processes: Sequence[EngineProcess] = ()
         self._runner: asyncio.Task[None] | None = None

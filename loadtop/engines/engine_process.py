@@ -16,12 +16,8 @@ from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.engines.output import LineSplitter
 from loadtop.i18n.message import Message, MessageError, verbatim
 
-HEARTBEAT_S = 2.0
-"""Interval of the heartbeats; the script ends 15 s after the last one."""
-
-PORT_S = 20.0
-"""How long the connection and its forwarded port may take."""
-
+HEARTBEAT_S = 2.0  # interval of the heartbeats; the script ends 15 s after the last one
+PORT_S = 20.0  # how long the connection and its forwarded port may take
 READ_BYTES = 65_536
 _PORT = re.compile(r"Allocated port (\d+) for remote forward")
 SSH = (
@@ -72,10 +68,8 @@ class EngineProcess:
     ) -> None:
         self.machine = machine
         self.lines: deque[str] = deque(maxlen=60)
-        self.missing = ""
-        """The program that is not installed there."""
-        self.tool_ended = False
-        """Whether the tool has ended, though cleaning up may still take a while."""
+        self.missing = ""  # the program that is not installed there
+        self.tool_ended = False  # whether the tool has ended, though cleaning up may still take a while
         self._script = script
         self._arguments = arguments
         self._on_data = on_data

@@ -11,12 +11,8 @@ from collections.abc import Callable
 
 from loadtop.i18n import plain
 
-MAX_LINE = 65_536
-"""Characters after which a line is taken even without an end."""
-
-FLUSH_S = 0.2
-"""A line without an end is passed on after this time without more output: it may be a prompt."""
-
+MAX_LINE = 65_536  # characters after which a line is taken even without an end
+FLUSH_S = 0.2  # a line without an end is passed on after this time without more output: it may be a prompt
 _ESCAPE_SEQUENCE = re.compile(  # of ECMA-48, as terminals know them
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links

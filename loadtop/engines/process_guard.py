@@ -19,22 +19,14 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-KILL_S = 3.0
-"""How long killed processes are waited for (a process can be stuck)."""
-
-
-def main() -> None:
-    """Run the command until it ends or loadtop is gone."""
-    with os.fdopen(0, "rb", 0, closefd=False) as stdin:
-        request = json.loads(stdin.readline())
-    Guard(request).run()
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+KILL_S = 3.0  # how long killed processes are waited for (a process can be stuck)
 
 
 def _ignore(_: int, __: FrameType | None) -> None:
@@ -44,14 +36,15 @@ def _ignore(_: int, __: FrameType | None) -> None:
 class Guard:
     """One command and its descendants."""
 
-    def __init__(self, request: dict[str, Any]) -> None:
-        self._request = request
+    def __init__(self) -> None:
+        with os.fdopen(0, "rb", 0, closefd=False) as stdin:
+            self._request = json.loads(stdin.readline())
         self._child = 0
         self._ended = False
         self._buffer = b""
 
     def run(self) -> None:
-        """Run the command, then end what is left of it."""
+        """Run the command until it ends or loadtop is gone, then end what is left of it."""
         signals, wakeup = os.pipe()
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup)
@@ -70,15 +63,12 @@ class Guard:
         self._end_all()
 
     def _start(self) -> bool:
-        prctl = _prctl()
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-        terminal: bool = self._request["terminal"]
+        _prctl(PR_SET_CHILD_SUBREAPER, 1)
         files: list[int] = self._request["files"]
 
         def prepare() -> None:
-            # If the guard is killed by force, the command ends with it.
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if terminal:
+            _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # if the guard is killed by force, the command ends with it
+            if self._request["terminal"]:
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
         try:
@@ -124,12 +114,9 @@ class Guard:
                 _report({"exit": os.waitstatus_to_exitcode(status)})
 
     def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._child, number)
-        for pid, group in _descendants():
-            if group != self._child:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, number)
+        for pid in [-self._child, *_descendants(outside=self._child)]:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
 
     def _end_all(self) -> None:
         """SIGTERM, a pause, then SIGKILL until no process is left."""
@@ -144,16 +131,14 @@ class Guard:
             time.sleep(0.01)
 
 
-def _prctl() -> Callable[[int, int], object]:
-    """Return Linux's prctl; elsewhere a function that does nothing."""
-    if sys.platform != "linux":
-        return lambda _option, _value: None
-    libc = ctypes.CDLL(None)
-    return lambda option, value: libc.prctl(option, int(value), 0, 0, 0)
+def _prctl(option: int, value: int) -> None:
+    """Call Linux's prctl; elsewhere do nothing."""
+    if _LIBC is not None:
+        _LIBC.prctl(option, int(value), 0, 0, 0)
 
 
-def _descendants() -> list[tuple[int, int]]:
-    """Return process and group of each descendant of the guard; empty if there is no /proc."""
+def _descendants(outside: int) -> list[int]:
+    """Return the descendants of the guard that are not in process group ``outside``; none if there is no /proc."""
     parents: dict[int, tuple[int, int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):
@@ -162,7 +147,7 @@ def _descendants() -> list[tuple[int, int]]:
     found = {os.getpid()}
     while new := {pid for pid, (parent, _) in parents.items() if parent in found} - found:
         found |= new
-    return [(pid, parents[pid][1]) for pid in found if pid in parents and pid != os.getpid()]
+    return [pid for pid, (_, group) in parents.items() if pid in found and pid != os.getpid() and group != outside]
 
 
 def _report(event: dict[str, Any]) -> None:
@@ -171,4 +156,4 @@ def _report(event: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    Guard().run()

@@ -21,9 +21,7 @@ READ_BYTES = 8192
 PAUSE_S = 0.02
 """Pause after a full read: a command that floods its terminal has to wait, and the cockpit stays responsive."""
 
-MAX_ROWS = 1000
-"""Lines kept after they have scrolled off the top."""
-
+MAX_ROWS = 1000  # lines kept after they have scrolled off the top
 _FORMAT = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 """Format characters: they take no cell, and pyte drops what follows them."""
 

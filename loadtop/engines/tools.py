@@ -343,7 +343,7 @@ class Jmeter(ToolReader):
     )
     patterns = _patterns(
         r"(?P<end>\.\.\. end of run)",
-        r"\S+ (?P<sign>[+=])\s+(?P<requests>\d+) in\s+(?P<seconds>\S+) =\s+(?P<stated_rps>[\d.,]+|\*+)/s "
+        r"\S+ (?P<sign>[+=])\s+(?P<requests>\d+) in\s+(?P<clock>[\d:]+)s? =\s+(?P<stated_rps>[\d.,]+|\*+)/s "
         r"Avg:\s+(?P<mean_ms>\d+) Min:\s+(?P<min_ms>\d+) Max:\s+(?P<max_ms>-?\d+) Err:\s+(?P<failed>\d+) "
         r"(?:.*Active: (?P<active>\d+) Started: )?",
     )
@@ -361,8 +361,10 @@ class Jmeter(ToolReader):
             # Without requests JMeter prints asterisks and the extremes of its number types.
             rps = None if "*" in texts["stated_rps"] else decimal(texts["stated_rps"].replace(",", "."))
             self._set(stated_rps=rps)
-            # The duration is in whole seconds, 0 for a short run; the rate is computed from milliseconds.
-            self.seconds = _clock(texts["seconds"]) or (int(texts["requests"]) / rps if rps else None)
+            # The duration is in whole seconds (00:01:30; 90 from old versions), 0 for a short run; the rate is
+            # computed from milliseconds.
+            whole = sum(int(part or 0) * 60**place for place, part in enumerate(texts["clock"].split(":")[::-1]))
+            self.seconds = float(whole) or (int(texts["requests"]) / rps if rps else None)
 
 
 TOOLS: tuple[type[ToolReader], ...] = (Ab, Wrk, Siege, Hey, Oha, K6, Jmeter)
@@ -431,12 +433,3 @@ def number_after(argv: tuple[str, ...], *options: str) -> int | None:
 def _percentile(percent: str) -> str:
     """Return the field of a percentile; the name of no field for one that is not kept."""
     return f"p{decimal(percent):g}_ms".replace(".", "_")
-
-
-def _clock(text: str) -> float | None:
-    """Parse ``00:01:30`` or, from old versions of JMeter, ``90s``."""
-    parts = text.removesuffix("s").split(":")
-    try:
-        return sum(float(part) * float(60**place) for place, part in enumerate(reversed(parts)))
-    except ValueError:
-        return None

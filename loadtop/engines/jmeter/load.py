@@ -16,18 +16,11 @@ from loadtop.generator.plan import Plan, total
 from loadtop.i18n.message import Message
 from loadtop.model import GeneratorSample, LoadSample, LoadState
 
-READY_S = 60.0
-"""How long JMeter may take to start on all machines."""
-
+READY_S = 60.0  # how long JMeter may take to start on all machines
 POLL_S = 0.1
-WARMUP_DELAY_S = 3.0
-"""How late the first request after a warm-up may come."""
-
-STOP_S = 3.0
-"""How long JMeter may take to end once it was asked to."""
-
-SILENT_S = 5.0
-"""If a remote server is lost and there are no results for this time, the others have ended."""
+WARMUP_DELAY_S = 3.0  # how late the first request after a warm-up may come
+STOP_S = 3.0  # how long JMeter may take to end once it was asked to
+SILENT_S = 5.0  # if a remote server is lost and there are no results for this time, the others have ended
 
 
 class JmeterLoad(EngineLoad):

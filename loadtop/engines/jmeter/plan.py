@@ -15,9 +15,7 @@ from loadtop.engines.engine_process import Machine
 from loadtop.generator.plan import Plan, PlanError, Step, Target, total
 from loadtop.i18n.message import Message
 
-MAX_SAMPLERS = 200
-"""Samplers in a plan: JMeter draws one of them at random, so a target needs as many as its weight."""
-
+MAX_SAMPLERS = 200  # samplers in a plan: JMeter draws one of them at random, so a target needs as many as its weight
 METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE")
 
 

@@ -17,9 +17,7 @@ from loadtop.model import MISSING, EngineWorker
 
 STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
 
-CLEAN_UP_S = 8.0
-"""How long stopping remote servers may take without their client: it needs a JVM."""
-
+CLEAN_UP_S = 8.0  # how long stopping remote servers may take without their client: it needs a JVM
 _RESULT_PROPERTIES = """
     output_format=csv default_delimiter=, print_field_names=true autoflush=true timestamp_format=ms time=true label=true
     response_code=true response_message=true thread_name=true successful=true bytes=true sent_bytes=true
@@ -54,10 +52,8 @@ class JmeterProcess(EngineProcess):
     def __init__(self, machine: Machine, settings: JmeterSettings, plan: Plan, results: Results) -> None:
         self.reader = ResultReader(results)
         self.load_started = self.load_finished = False
-        self.refused_by = ""
-        """Remote servers that do not make the load."""
-        self.stop_port: int | None = None
-        """The UDP port here for requests to stop."""
+        self.refused_by = ""  # remote servers that do not make the load
+        self.stop_port: int | None = None  # the UDP port here for requests to stop
         self._settings = settings
         self._plan = plan
         user_plan = settings.user_plan

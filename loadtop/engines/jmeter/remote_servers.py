@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from loadtop.i18n.message import Message, listed, verbatim
 from loadtop.model import MISSING, EngineWorker
 
-PORT = 1099
-"""The port of jmeter-server unless JMeter's ``server_port`` says otherwise."""
-
+PORT = 1099  # the port of jmeter-server unless JMeter's ``server_port`` says otherwise
 CHECK_S = 1.0
 CONNECT_S = 1.5
 """How long a connection may take. After two failures in a row a server is lost: within 4 s, with the interval."""

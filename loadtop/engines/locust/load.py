@@ -20,24 +20,12 @@ from loadtop.model import Failures, Latencies, LoadSample, LoadState, StatedTime
 from loadtop.model.histogram import distribution_of_milliseconds
 
 POLL_S = 0.2
-READY_S = 30.0
-"""How long Locust may take to start on all machines."""
-
-LAST_RESULTS_S = 3.0
-"""How long the workers' last results are waited for: they report every second."""
-
-QUIET_S = 0.25
-"""All results are in if nothing has changed for this time after all users have stopped."""
-
-TERM_S = 5.0
-"""How long the master may take to end if it has left its process group."""
-
-ANSWER_S = 2.0
-"""How long the master may take to answer."""
-
-MAX_UNANSWERED = 10
-"""Requests in a row that the master may leave unanswered before the load has failed."""
-
+READY_S = 30.0  # how long Locust may take to start on all machines
+LAST_RESULTS_S = 3.0  # how long the workers' last results are waited for: they report every second
+QUIET_S = 0.25  # all results are in if nothing has changed for this time after all users have stopped
+TERM_S = 5.0  # how long the master may take to end if it has left its process group
+ANSWER_S = 2.0  # how long the master may take to answer
+MAX_UNANSWERED = 10  # requests in a row that the master may leave unanswered before the load has failed
 _LOG_PREFIX = re.compile(r"^\[[^]]*\] \S+/[A-Z]+/\S+: ")
 """What Locust's log puts before each line: time, machine, level."""
 

@@ -12,9 +12,7 @@ from loadtop.model import MISSING, EngineWorker, GeneratorSample
 
 TIMEOUT_S = 5.0
 PERCENTILES = ("p50_ms", "p66_ms", "p75_ms", "p80_ms", "p90_ms", "p95_ms", "p98_ms", "p99_ms", "p99_9_ms")
-UNKNOWN = "unknown"
-"""The state of all workers while the master does not answer."""
-
+UNKNOWN = "unknown"  # the state of all workers while the master does not answer
 _BUSY = ("spawning", "running")
 _WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
