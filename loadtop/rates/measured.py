@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from loadtop.model import Frame, HostSample, HostState, LoadSample, Role, ServerKind, ServerReading
 from loadtop.rates.compute import host_rates, load_rates
-from loadtop.rates.records import HostRates, LoadRates
+from loadtop.rates.records import HostRates, LoadRates, ServerRates
+
+R = TypeVar("R", bound=ServerReading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,10 @@ class HostView:
     @property
     def sample(self) -> HostSample | None:
         return self.state.sample
+
+    def servers(self, kind: str, record: type[R]) -> tuple[ServerRates[R], ...]:
+        """The servers of one kind that the newest interval read, whose readings are of type ``record``."""
+        return () if self.rates is None else self.rates.of_kind(kind, record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from typing import Any
 
 from loadtop.i18n import Message, Text, Translatable, TranslatableEnum, listed, verbatim
 from loadtop.model import OTHER, Cause, HostSample, Outcome, State
-from loadtop.servers.checks import Lack
-from loadtop.servers.kind import AnyKind
+from loadtop.servers.kind import AnyKind, Lack
 from loadtop.servers.registry import KINDS, PROCESS_GROUPS
 
 SCHEMA = "loadtop.doctor/1"
@@ -217,9 +216,9 @@ def _of_kind(kind: AnyKind) -> _Panel:
 
     def seen(sample: HostSample) -> Text:
         readings = kind.readings(sample)
-        return kind.checks.seen(readings) if readings else ""
+        return kind.seen(readings) if readings else ""
 
-    return kind.title.lower(), kind.name, seen, lambda sample: kind.checks.lacks(kind.readings(sample), sample)
+    return kind.title.lower(), kind.name, seen, lambda sample: kind.lacks(kind.readings(sample), sample)
 
 
 _PANELS: tuple[tuple[Translatable, str, Callable[[HostSample], Text], Callable[[HostSample], Lack]], ...] = (

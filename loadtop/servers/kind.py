@@ -1,19 +1,20 @@
 """What a kind of server declares. Everything that deals with servers iterates over the registered kinds."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, Generic, TypeVar, cast
 
 from loadtop.diagnosis.forecast import Demands
 from loadtop.diagnosis.verdict import Verdict
-from loadtop.model import HostSample
+from loadtop.i18n import Text, Translatable
+from loadtop.model import Cause, HostSample, Process
 from loadtop.model.server import ServerKind, ServerReading
 from loadtop.rates.metrics import HostMetric
 from loadtop.rates.records import HostRates, ServerRates
-from loadtop.servers.checks import Checks
-from loadtop.servers.report import Report
-from loadtop.servers.workers import Workers
 
 R = TypeVar("R", bound=ServerReading)
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,119 @@ class StatusOption:
 
 
 @dataclass(frozen=True, slots=True)
+class Lack:
+    """What is missing although the collector reports no problem, as in an :class:`~loadtop.model.Outcome`."""
+
+    reason: Text = ""
+    cause: Cause | None = None
+    fix: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLine:
+    """One line of a chart: the name of its series, its title, its colour (``a`` to ``e``), and its value."""
+
+    name: str
+    title: Translatable
+    colour: str
+    read: Callable[[HostRates], float | None]
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerChart:
+    """A chart of the HTML report, for each machine on which there is something to draw."""
+
+    title: Translatable
+    unit: Translatable
+    lines: tuple[ChartLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportColumn:
+    """A column of the table of machines: ``cell`` gives the statistic of a machine's JSON, and of how many it is."""
+
+    title: Translatable
+    cell: Callable[[Json], tuple[Json | None, int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Generic[R]):
+    """``rows`` are those of the text report, from a machine's entry in the JSON summary; ``brief`` is for the line per
+    interval; ``settings`` are the names and values that reports list and comparisons compare.
+
+    ``single`` is for kinds of which the JSON summary shows the first server only, as an object: the facts of its newest
+    reading. Of the others it has a list, as the record declares.
+    """
+
+    rows: Callable[[Json], list[str]]
+    brief: Callable[[Sequence[ServerRates[R]]], str]
+    settings: Callable[[Sequence[R]], Iterable[tuple[str, str]]]
+    single: Callable[[R], Json] | None = None
+    columns: tuple[ReportColumn, ...] = ()
+    charts: tuple[ServerChart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPool:
+    """One pool of workers of the kind of server ``kind``; ``name`` is empty where the server has one pool only.
+
+    ``busy`` leaves out the slot that answers the status page; ``busy_most`` is the most of any interval. ``started``
+    are slots whose process or thread exists. ``manager`` says how workers are started (an MPM, or ``pm``).
+    Memory is that of all its processes in kB: RSS, and what the pages that they share add to it (``None`` where PSS
+    cannot be read).
+    """
+
+    kind: str
+    name: str
+    manager: str
+    capacity: int | None
+    started: int
+    busy: int
+    busy_most: int
+    threads_per_child: int | None
+    processes: int
+    rss_kb: int | None
+    shared_kb: float | None
+
+    @property
+    def memory_kb(self) -> float | None:
+        """Proportional memory, followed by RSS between the readings of PSS; plain RSS where there is none."""
+        if self.rss_kb is None:
+            return None
+        return self.rss_kb if self.shared_kb is None else max(0.0, self.rss_kb - self.shared_kb)
+
+
+@dataclass(frozen=True, slots=True)
+class Workers(Generic[R]):
+    """How the workers of a kind of server are measured and limited.
+
+    ``setting`` is the directive that limits them, ``verdict`` the limit that is named where a pool is full. ``pools``
+    reads the pools of a machine from the servers and their processes. ``allowed`` is how many workers the
+    ``configuration`` for so many allows. ``takes_page``: the status page takes one of these workers. ``enable`` says
+    how to make the pools visible, ``apply`` how a new setting takes effect.
+    """
+
+    setting: str
+    verdict: str
+    pools: Callable[[Sequence[ServerRates[R]], Sequence[Process]], Iterable[WorkerPool]]
+    allowed: Callable[[WorkerPool, int], int]
+    configuration: Callable[[WorkerPool, int], str]
+    takes_page: bool
+    enable: Translatable
+    apply: Translatable
+
+
+def _nothing_lacks(_: object, __: HostSample) -> Lack:
+    return Lack()
+
+
+@dataclass(frozen=True, slots=True)
 class Kind(ServerKind, Generic[R]):
     """A kind of server: what is read of it, what is shown, and which limits it can have.
 
-    ``title`` is its name for people. ``record`` is the type of one reading.
+    ``title`` is its name for people. ``record`` is the type of one reading. For ``loadtop doctor``, ``seen`` describes
+    what was read, and ``lacks`` finds what is missing in it; both get at least one reading.
     """
 
     title: str
@@ -39,7 +149,8 @@ class Kind(ServerKind, Generic[R]):
     verdicts: tuple[Verdict, ...]
     demands: Demands
     report: Report[R]
-    checks: Checks[R]
+    seen: Callable[[tuple[R, ...]], Text]
+    lacks: Callable[[tuple[R, ...], HostSample], Lack] = _nothing_lacks
     workers: Workers[R] | None = None
 
     def readings(self, sample: HostSample | None) -> tuple[R, ...]:
@@ -53,3 +164,20 @@ class Kind(ServerKind, Generic[R]):
 
 AnyKind = Kind[Any]
 """A kind whatever its readings are: what the registry holds."""
+
+
+def pool_memory(processes: Sequence[Process]) -> tuple[int | None, float | None]:
+    """RSS of these processes together, and by how much it counts shared pages twice.
+
+    PSS is read of few processes at a time, so it is older than RSS. The shared part hardly changes: the median over the
+    processes stands for those of which it is not known, and bounds it where a process has grown since.
+    """
+    if not processes:
+        return None, None
+    rss = sum(process.rss_kb for process in processes)
+    known = [process.rss_kb - process.pss_kb for process in processes if process.pss_kb is not None]
+    if 2 * len(known) < len(processes):
+        return rss, None
+    usual = max(0.0, median(known))
+    shares = (usual if p.pss_kb is None else max(0.0, p.rss_kb - p.pss_kb) for p in processes)
+    return rss, sum(min(usual, share) for share in shares)

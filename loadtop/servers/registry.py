@@ -9,10 +9,9 @@ from loadtop.model import LOADTOP, OTHER
 from loadtop.rates.metrics import MACHINE_METRICS, HostMetric
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.haproxy.kind import HAPROXY
-from loadtop.servers.kind import AnyKind
+from loadtop.servers.kind import AnyKind, Workers
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.php_fpm.kind import PHP_FPM
-from loadtop.servers.workers import Workers
 
 KINDS: tuple[AnyKind, ...] = (
     APACHE,

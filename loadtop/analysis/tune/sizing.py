@@ -10,8 +10,8 @@ from loadtop.analysis.statistic import Json
 from loadtop.analysis.tune.knee import Knee, find_knee, limit_of
 from loadtop.analysis.tune.step import StepResult
 from loadtop.i18n import Message
+from loadtop.servers.kind import WorkerPool, Workers
 from loadtop.servers.registry import WORKERS
-from loadtop.servers.workers import WorkerPool, Workers
 
 CPU_FULL = 90.0
 """Percent busy at which the ``cpu`` verdict is given: workers beyond that find no processor."""

@@ -15,8 +15,8 @@ from loadtop.model.histogram import merge
 from loadtop.model.server import Role
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
+from loadtop.servers.kind import WorkerPool
 from loadtop.servers.registry import KINDS, WORKERS
-from loadtop.servers.workers import WorkerPool
 
 SWAP_KB_S = 40.0
 """kB/s in and out together from which a step swaps: the threshold of the ``swap`` verdict (atop: 10 pages/s)."""

@@ -1,23 +1,40 @@
 """Apache as a kind of server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from urllib.parse import urlsplit
 
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import MEMORY, worker_room
-from loadtop.model import Role
+from loadtop.i18n import Message, Text, Translatable, grouped, listed, plain, tr
+from loadtop.i18n.numbers import mean_figure
+from loadtop.model import Cause, HostSample, Process, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric
-from loadtop.rates.records import GroupRates, ServerRates
-from loadtop.servers.apache.checks import CHECKS
+from loadtop.rates.records import GroupRates, HostRates, ServerRates
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
-from loadtop.servers.apache.report import REPORT
 from loadtop.servers.apache.verdict import APACHE_WORKERS
-from loadtop.servers.apache.workers import WORKERS
-from loadtop.servers.kind import Kind, StatusOption
+from loadtop.servers.kind import (
+    ChartLine,
+    Json,
+    Kind,
+    Lack,
+    Report,
+    ReportColumn,
+    ServerChart,
+    StatusOption,
+    WorkerPool,
+    Workers,
+    pool_memory,
+)
 
 KEEPALIVE_SHARE = 0.1
 """Slots that only hold idle connections follow their number, not requests: with more of them no forecast is made; our
 own."""
+
+DEFAULT_THREADS = 25
+"""ThreadsPerChild where the server does not tell it: Apache's own default."""
+
+SLOTS: Translatable = "worker slots"
 
 
 def mean_duration_ms(rates: ServerRates[ApacheStatus]) -> float | None:
@@ -35,24 +52,167 @@ def _processes(read: Callable[[GroupRates], float | None]) -> Callable[[HostView
 
 
 def _first(read: Callable[[ServerRates[ApacheStatus]], float | None]) -> Callable[[HostView], float | None]:
-
     def value(host: HostView) -> float | None:
-        pages = () if host.rates is None else host.rates.of_kind(NAME, ApacheStatus)
+        pages = host.servers(NAME, ApacheStatus)
         return read(pages[0]) if pages else None
 
     return value
 
 
 def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
-    pages = () if host.rates is None else host.rates.of_kind(NAME, ApacheStatus)
-    page = pages[0].reading if pages else None
-    if page is None or page.keepalive > KEEPALIVE_SHARE * page.capacity:
+    pages = host.servers(NAME, ApacheStatus)
+    if not pages or pages[0].reading.keepalive > KEEPALIVE_SHARE * pages[0].reading.capacity:
         return {}
-    slots = Use(served(measured, page.busy, alone=alone), page.capacity)
+    page = pages[0].reading
+    demands = {APACHE_WORKERS.name: Use(served(measured, page.busy, alone=alone), page.capacity)}
     room = worker_room(host, GROUP) if page.mpm == "prefork" else None
-    if room is None or room.workers >= page.capacity:
-        return {APACHE_WORKERS.name: slots}
-    return {APACHE_WORKERS.name: slots, MEMORY.name: Use(slots.used, room.workers)}
+    if room is not None and room.workers < page.capacity:
+        demands[MEMORY.name] = Use(demands[APACHE_WORKERS.name].used, room.workers)
+    return demands
+
+
+def _single(page: ApacheStatus) -> Json:
+    return {
+        "mpm": page.mpm,
+        "capacity": page.capacity,
+        "max_request_workers": page.max_request_workers,
+        "server_limit": page.server_limit,
+        "threads_per_child": page.threads_per_child,
+        "listen_backlog": page.listen_backlog,
+    }
+
+
+def _rows(host: Json) -> list[str]:
+    httpd, apache = host["httpd"], host[NAME]
+    rows: list[str] = []
+    if httpd["processes"] is not None:
+        each = httpd["pss_kb_mean"] or httpd["rss_kb_mean"]
+        basis = "PSS" if httpd["pss_kb_mean"] else "RSS"
+        size = "" if each is None else tr("  {size} MB each ({basis})", size=f"{each / 1024:.1f}", basis=basis)
+        rows.append(
+            tr(
+                "  httpd    processes {number}  running {running}  cpu {cpu} % of a core{size}",
+                number=mean_figure(httpd["processes"]),
+                running=mean_figure(httpd["running"]),
+                cpu=mean_figure(httpd["cpu_pct"]),
+                size=size,
+            )
+        )
+    if apache is not None:
+        rows.append(
+            tr(
+                "  apache   {mpm}  busy {busy} of {all} slots  {rate} requests/s",
+                mpm=plain(apache["mpm"]),
+                busy=mean_figure(apache["busy"]),
+                all=apache["capacity"],
+                rate=mean_figure(apache["requests_s"]),
+            )
+        )
+    return rows
+
+
+def _brief(pages: Sequence[ServerRates[ApacheStatus]]) -> str:
+    return "".join(tr(" busy {busy}/{all}", busy=page.reading.busy, all=page.reading.capacity) for page in pages)
+
+
+def _settings(pages: Sequence[ApacheStatus]) -> Iterator[tuple[str, str]]:
+    for page in pages:
+        where = f" {plain(page.url)}" if len(pages) > 1 else ""
+        yield f"Apache{where}", plain(page.version)
+        yield f"MPM{where}", plain(page.mpm)
+        yield f"{SLOTS}{where}", str(page.capacity)
+        if page.max_request_workers is not None:
+            yield f"MaxRequestWorkers{where}", str(page.max_request_workers)
+        if page.threads_per_child is not None:
+            yield f"ThreadsPerChild{where}", str(page.threads_per_child)
+
+
+def _slots(read: Callable[[ApacheStatus], int]) -> Callable[[HostRates], float | None]:
+    def value(rates: HostRates) -> float | None:
+        pages = rates.of_kind(NAME, ApacheStatus)
+        return float(sum(read(page.reading) for page in pages)) if pages else None
+
+    return value
+
+
+def _seen(pages: tuple[ApacheStatus, ...]) -> Text:
+    return grouped(
+        Message(
+            "{mpm}, {number} slots ({url})",
+            mpm=page.mpm or Message("MPM unknown"),
+            number=page.capacity,
+            url=page.url,
+        )
+        for page in pages
+    )
+
+
+def _lacks(pages: tuple[ApacheStatus, ...], sample: HostSample) -> Lack:
+    unknown: list[str] = []
+    if any(page.max_request_workers is None for page in pages):
+        unknown.append("MaxRequestWorkers")
+    if any(page.listen_backlog is None for page in pages):
+        unknown.append("ListenBacklog")
+    if unknown:
+        reason = Message("{names} unknown: its configuration may not be read", names=listed(unknown))
+        return Lack(reason, Cause.ROOT)
+    # The kernel cuts a ListenBacklog to net.core.somaxconn (listen(2)).
+    limits = {listener.port: listener.backlog for listener in (sample.tcp.listeners if sample.tcp is not None else ())}
+    for page in pages:
+        parts = urlsplit(page.url)
+        limit = limits.get(parts.port or (443 if parts.scheme == "https" else 80))
+        if limit and page.listen_backlog is not None and limit < page.listen_backlog:
+            asked = page.listen_backlog
+            return Lack(
+                Message(
+                    "its ListenBacklog of {asked} is cut to {limit} by net.core.somaxconn", asked=asked, limit=limit
+                ),
+                fix=Message("sudo sysctl -w net.core.somaxconn={asked}   (then restart Apache)", asked=asked),
+            )
+    return Lack()
+
+
+def _pools(pages: Sequence[ServerRates[ApacheStatus]], processes: Sequence[Process]) -> Iterator[WorkerPool]:
+    for page in (each.reading for each in pages):
+        busy = max(0, page.busy + page.graceful - 1)
+        yield WorkerPool(
+            NAME,
+            "",
+            page.mpm,
+            page.capacity,
+            page.capacity - page.open,
+            busy,
+            busy,
+            page.threads_per_child,
+            page.processes or max(1, len(processes) - 1),
+            *pool_memory(processes),
+        )
+
+
+def _threaded(pool: WorkerPool, workers: int) -> tuple[int, int]:
+    """ThreadsPerChild and ServerLimit for at most ``workers``: whole processes, as Apache rounds down itself."""
+    threads = pool.threads_per_child or DEFAULT_THREADS
+    if workers < threads:
+        return workers, 1
+    return threads, workers // threads
+
+
+def _allowed(pool: WorkerPool, workers: int) -> int:
+    if pool.manager == "prefork":
+        return workers
+    threads, servers = _threaded(pool, workers)
+    return threads * servers
+
+
+def _configuration(pool: WorkerPool, workers: int) -> str:
+    directives = {"ServerLimit": workers, "MaxRequestWorkers": workers}
+    mpm = "prefork"
+    if pool.manager != "prefork":
+        threads, servers = _threaded(pool, workers)
+        directives = {"ServerLimit": servers, "ThreadsPerChild": threads, "MaxRequestWorkers": threads * servers}
+        mpm = pool.manager if pool.manager in ("event", "worker") else "event"
+    lines = [f"    {name:<19} {value}" for name, value in directives.items()]
+    return "\n".join([f"<IfModule mpm_{mpm}_module>", *lines, "</IfModule>"])
 
 
 APACHE = Kind(
@@ -76,7 +236,40 @@ APACHE = Kind(
     ),
     verdicts=(APACHE_WORKERS,),
     demands=_demands,
-    report=REPORT,
-    checks=CHECKS,
-    workers=WORKERS,
+    report=Report(
+        rows=_rows,
+        brief=_brief,
+        settings=_settings,
+        single=_single,
+        columns=(
+            ReportColumn("httpd", lambda host: (host["httpd"]["processes"], None)),
+            ReportColumn(
+                "busy workers",
+                lambda host: (None, None) if host[NAME] is None else (host[NAME]["busy"], host[NAME]["capacity"]),
+            ),
+        ),
+        charts=(
+            ServerChart(
+                "Apache workers",
+                "slots",
+                (
+                    ChartLine("apache.all_busy", "busy", "b", _slots(lambda page: page.busy)),
+                    ChartLine("apache.all_keepalive", "of these keep-alive", "e", _slots(lambda page: page.keepalive)),
+                    ChartLine("apache.all_slots", "slots", "d", _slots(lambda page: page.capacity), dashed=True),
+                ),
+            ),
+        ),
+    ),
+    seen=_seen,
+    lacks=_lacks,
+    workers=Workers(
+        setting="MaxRequestWorkers",
+        verdict=APACHE_WORKERS.name,
+        pools=_pools,
+        allowed=_allowed,
+        configuration=_configuration,
+        takes_page=True,
+        enable="Enable mod_status and give its page with --apache URL.",
+        apply="ServerLimit needs a restart, not a reload.",
+    ),
 )

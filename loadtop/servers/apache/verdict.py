@@ -119,7 +119,7 @@ def _accept_queue(measured: Measured, host: HostView) -> int | None:
 
 
 def _pages(host: HostView) -> list[ApacheStatus]:
-    return [] if host.rates is None else [each.reading for each in host.rates.of_kind(NAME, ApacheStatus)]
+    return [each.reading for each in host.servers(NAME, ApacheStatus)]
 
 
 def headroom(host: HostView) -> Iterator[Evidence]:

@@ -20,7 +20,7 @@ FRONTEND_CLEAR_PCT = 85.0
 
 def assess(measured: Measured, host: HostView) -> Assessment | None:
     """``haproxy-queue`` for one machine: requests queue in a backend, or a frontend has all its connections."""
-    lines = [] if host.rates is None else [each.reading for each in host.rates.of_kind(NAME, HaproxyProxy)]
+    lines = [each.reading for each in host.servers(NAME, HaproxyProxy)]
     queues = [line for line in lines if not line.is_frontend and line.queue is not None]
     longest = max(queues, key=lambda line: (line.queue or 0, line.is_backend), default=None)
     # One connection to a frontend may be the one that asks for these statistics.

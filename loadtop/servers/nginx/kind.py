@@ -1,26 +1,25 @@
 """nginx as a kind of server: a web server, or a proxy before others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from loadtop.diagnosis.forecast import Use, served
+from loadtop.i18n import plain, tr
+from loadtop.i18n.numbers import mean_figure
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
-from loadtop.servers.checks import Checks
-from loadtop.servers.kind import Kind, StatusOption
+from loadtop.servers.kind import Json, Kind, Report, StatusOption
 from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
-from loadtop.servers.nginx.report import REPORT
 from loadtop.servers.nginx.verdict import NGINX_CONNECTIONS, dropped
 
 
 def _sum(read: Callable[[ServerRates[NginxStatus]], float | None]) -> Callable[[HostView], float | None]:
-    """The sum over all servers of a host."""
-    return lambda host: None if host.rates is None else sum_known(map(read, host.rates.of_kind(NAME, NginxStatus)))
+    return lambda host: sum_known(map(read, host.servers(NAME, NginxStatus)))
 
 
 def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
-    servers = () if host.rates is None else host.rates.of_kind(NAME, NginxStatus)
+    servers = host.servers(NAME, NginxStatus)
     status = servers[0].reading if servers else None
     if status is None or status.capacity is None:
         return {}
@@ -29,13 +28,45 @@ def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
 
 
 def _seen(servers: tuple[NginxStatus, ...]) -> str:
-    return "; ".join(f"{_limit(each)} ({each.url})" for each in servers)
+    return "; ".join(
+        f"worker_connections unknown ({each.url})"
+        if each.capacity is None
+        else f"worker_processes {each.worker_processes}, worker_connections {each.worker_connections} ({each.url})"
+        for each in servers
+    )
 
 
-def _limit(server: NginxStatus) -> str:
-    if server.worker_processes is None or server.worker_connections is None:
-        return "worker_connections unknown"
-    return f"worker_processes {server.worker_processes}, worker_connections {server.worker_connections}"
+def _rows(host: Json) -> list[str]:
+    """A row per server."""
+    return [
+        tr(
+            "  nginx    active {active}{limit}  waiting {waiting}  {rate} requests/s  dropped {dropped}/s",
+            active=mean_figure(each["active"]),
+            limit=_limit(each),
+            waiting=mean_figure(each["waiting"]),
+            rate=mean_figure(each["requests_s"]),
+            dropped=mean_figure(host["totals"][NAME]["dropped_s"]),
+        )
+        for each in host[NAME]
+    ]
+
+
+def _limit(server: Json) -> str:
+    processes, connections = server["worker_processes"], server["worker_connections"]
+    return "" if processes is None or connections is None else tr(" of {number}", number=processes * connections)
+
+
+def _brief(servers: Sequence[ServerRates[NginxStatus]]) -> str:
+    return "".join(tr(" nginx {active} conn", active=each.reading.active) for each in servers)
+
+
+def _settings(servers: Iterable[NginxStatus]) -> Iterator[tuple[str, str]]:
+    for each in servers:
+        where = f"nginx {plain(each.url)}"
+        if each.worker_processes is not None:
+            yield f"{where} worker_processes", str(each.worker_processes)
+        if each.worker_connections is not None:
+            yield f"{where} worker_connections", str(each.worker_connections)
 
 
 NGINX = Kind(
@@ -44,11 +75,7 @@ NGINX = Kind(
     role=Role.WEB,
     title="nginx",
     record=NginxStatus,
-    option=StatusOption(
-        "stub_status page of nginx",
-        "http://HOST:PORT/nginx_status",
-        r"https?://.+",
-    ),
+    option=StatusOption("stub_status page of nginx", "http://HOST:PORT/nginx_status", r"https?://.+"),
     metrics=(
         Metric("nginx.active", "nginx connections", "", 0, "neither", _sum(lambda each: each.reading.active)),
         Metric("nginx.waiting", "nginx keep-alive", "", 0, "neither", _sum(lambda each: each.reading.waiting)),
@@ -57,6 +84,6 @@ NGINX = Kind(
     ),
     verdicts=(NGINX_CONNECTIONS,),
     demands=_demands,
-    report=REPORT,
-    checks=Checks(_seen),
+    report=Report(rows=_rows, brief=_brief, settings=_settings),
+    seen=_seen,
 )

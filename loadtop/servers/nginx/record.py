@@ -40,10 +40,6 @@ class NginxStatus(ServerReading):
         return self.url
 
     @property
-    def read_at(self) -> float | None:
-        return self.at
-
-    @property
     def capacity(self) -> int | None:
         """The connections that all workers may hold together, those to other servers included (nginx,
         ngx_core_module: worker_connections)."""

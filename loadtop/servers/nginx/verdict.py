@@ -25,7 +25,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
 
     The connections of one worker can run out while others have some left: what is dropped decides.
     """
-    servers = () if host.rates is None else host.rates.of_kind(NAME, NginxStatus)
+    servers = host.servers(NAME, NginxStatus)
     fullest = max(servers, key=lambda each: (dropped(each) or 0.0, each.reading.full or 0.0), default=None)
     if fullest is None:
         return None

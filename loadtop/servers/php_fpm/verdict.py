@@ -27,7 +27,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
     If the queue is unknown, having more callers than children means that some wait. The status page needs a child too:
     if it does not answer while connections wait at the pool's socket, that is evidence of a full pool.
     """
-    pools = () if host.rates is None else host.rates.of_kind(NAME, FpmPool)
+    pools = host.servers(NAME, FpmPool)
     if not pools:
         return None
     fullest = max(pools, key=lambda each: (each.reading.listen_queue or 0, each.reading.full or 0.0))

@@ -10,7 +10,7 @@ from loadtop.diagnosis.cpu import MORE_CPU
 from loadtop.diagnosis.finding import Finding
 from loadtop.i18n import Message
 from loadtop.model.histogram import distribution
-from loadtop.servers.workers import WorkerPool
+from loadtop.servers.kind import WorkerPool
 
 
 def pool(busy: int, **changes: Any) -> WorkerPool:

@@ -9,8 +9,8 @@ from loadtop.analysis.tune.step import worker_pools
 from loadtop.model import HostState, Process
 from loadtop.rates.compute import host_rates
 from loadtop.rates.measured import HostView
+from loadtop.servers.kind import WorkerPool
 from loadtop.servers.registry import KINDS
-from loadtop.servers.workers import WorkerPool
 
 
 def process(pid: int, rss_kb: int, pss_kb: int | None) -> Process:

@@ -10,8 +10,8 @@ from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message
 from loadtop.reports.tune import report
-from loadtop.servers.apache.workers import WORKERS
-from loadtop.servers.workers import WorkerPool
+from loadtop.servers.kind import WorkerPool
+from loadtop.servers.registry import WORKERS
 
 Result = Callable[..., StepResult]
 APool = Callable[..., WorkerPool]
@@ -103,7 +103,7 @@ def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> N
 def test_threads_come_in_whole_processes(
     workers: int, threads: int | None, expected: tuple[int, int, int], a_pool: APool
 ) -> None:
-    text = WORKERS.configuration(a_pool(1, manager="event", threads_per_child=threads), workers)
+    text = WORKERS["apache"].configuration(a_pool(1, manager="event", threads_per_child=threads), workers)
     each, servers, limit = expected
     assert text.split() == [
         "<IfModule", "mpm_event_module>", "ServerLimit", str(servers), "ThreadsPerChild", str(each),
