@@ -10,12 +10,10 @@ from loadtop.model import LOADTOP, OTHER, CgroupLimits, LoadSample
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates, ProcessRates
 
-BUSY_PCT = 90.0
-BUSY_CLEAR_PCT = 80.0
+BUSY_PCT, BUSY_CLEAR_PCT = 90.0, 80.0
 """Percent of the time computing, without iowait and steal: PCP's cpu/util 90; cleared at 80."""
 
-CORE_PCT = 95.0
-CORE_CLEAR_PCT = 88.0
+CORE_PCT, CORE_CLEAR_PCT = 95.0, 88.0
 MEAN_PCT = 70.0
 """One core over 95 % (PCP percpu/some_util) while all together stay below 70 %."""
 
@@ -32,13 +30,11 @@ STALL_PCT = 10.0
 SHARED_PCT = 10.0
 """Percent of the machine from which the load generator's own share is called out; our own."""
 
-STEAL_PCT = 10.0
-STEAL_CLEAR_PCT = 5.0
+STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0
 """Percent of the time: netdata and awesome-prometheus-alerts warn above 10; cleared at netdata's 5. Time is only missed
 where more than BUSY_PCT is used or stolen: else what was stolen could be made up for."""
 
-PERIODS_PCT = 25.0
-PERIODS_CLEAR_PCT = 10.0
+PERIODS_PCT, PERIODS_CLEAR_PCT = 25.0, 10.0
 """Percent of the periods in which it was throttled: awesome-prometheus-alerts warns above 25; cleared at 10."""
 
 LOST_MS_S = 20.0
@@ -86,19 +82,10 @@ def _others(rates: HostRates, cores: int) -> Iterator[Message]:
         return
     first, *more = sorted(others, key=lambda each: each.cpu or 0.0, reverse=True)
     beside = sum((each.cpu or 0.0) / cores >= SHARED_PCT / 2 for each in more)
-    name, pid = first.process.name, first.process.pid
+    template = "{name} (pid {pid}), no part of the web server, takes {share:.0f} % of it."
     if beside:
-        yield Message(
-            "{name} (pid {pid}) and {more} more, no part of the web server, take {share:.0f} % of it.",
-            name=name,
-            pid=pid,
-            more=beside,
-            share=share,
-        )
-    else:
-        yield Message(
-            "{name} (pid {pid}), no part of the web server, takes {share:.0f} % of it.", name=name, pid=pid, share=share
-        )
+        template = "{name} (pid {pid}) and {more} more, no part of the web server, take {share:.0f} % of it."
+    yield Message(template, name=first.process.name, pid=first.process.pid, more=beside, share=share)
 
 
 def _headroom(host: HostView) -> Iterable[Evidence]:
@@ -273,13 +260,10 @@ def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
 
 
 def _quota_advice(group: CgroupLimits, share: float) -> Message:
-    stopped = Message("The server's control group is stopped in {share:.0f} % of its periods.", share=share)
+    template = "The server's control group is stopped in {share:.0f} % of its periods."
     if group.version == 2:  # in version 1 the path is that of another hierarchy
-        stopped = Message(
-            "The server's control group {path} is stopped in {share:.0f} % of its periods.",
-            path=group.path,
-            share=share,
-        )
+        template = "The server's control group {path} is stopped in {share:.0f} % of its periods."
+    stopped = Message(template, path=group.path, share=share)
     if group.cpu_quota_us is None or not group.cpu_period_us:
         return sentences(stopped, Message("Raise its CPU quota."))
     cores = group.cpu_quota_us / group.cpu_period_us

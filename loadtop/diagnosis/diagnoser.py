@@ -12,7 +12,7 @@ from loadtop.diagnosis.forecast import Demands, Forecaster
 from loadtop.diagnosis.generator import CLIENT_FILES, CLIENT_PORTS, GENERATOR
 from loadtop.diagnosis.memory import MEMORY, SWAP
 from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, Where, explains, ranked
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, explains, ranked
 from loadtop.diagnosis.waiting import WAITING, Waiting, falls_behind
 from loadtop.i18n import Message
 from loadtop.rates.measured import HostView, Measured
@@ -167,12 +167,10 @@ class Diagnoser:
         for verdict in self._verdicts.values():
             if verdict.of_load is not None:
                 found[verdict.name, None] = verdict.of_load(measured)
-            if verdict.of_host is None:
-                continue
             for host in measured.hosts:
-                place = Where.GENERATORS if host.state.role == "generator" else Where.SERVERS
-                if verdict.where in (place, Where.EVERYWHERE):
-                    found[verdict.name, host.name] = verdict.of_host(measured, host)
+                assess = verdict.of_generator if host.state.role == "generator" else verdict.of_host
+                if assess is not None:
+                    found[verdict.name, host.name] = assess(measured, host)
         return {key: assessment for key, assessment in found.items() if assessment is not None}
 
     def _order(self, measured: Measured, finding: Finding) -> tuple[int, bool]:
@@ -223,17 +221,13 @@ def _next_step(measured: Measured) -> Message:
         )
     if load is None or (load.rate is None and load.concurrency is None):
         return Message("There is headroom: more load would be served.")
-    if load.rate is None:
-        return Message(
-            "There is headroom: raise the concurrency (now {concurrency}) to find the limit.",
-            concurrency=load.concurrency,
-        )
-    taken = load.in_flight is not None and load.concurrency is not None and load.in_flight >= load.concurrency
-    if taken and falls_behind(measured):
-        return Message(
-            "Requests are sent late, for each connection (-c {concurrency}) still waits for an answer: give it more "
-            "connections, to get to the rate asked for ({rate:.4g}/s).",
-            concurrency=load.concurrency,
-            rate=load.rate,
-        )
-    return Message("There is headroom: raise the rate (now {rate:.4g}/s) to find the limit.", rate=load.rate)
+    template = "There is headroom: raise the concurrency (now {concurrency}) to find the limit."
+    if load.rate is not None:
+        template = "There is headroom: raise the rate (now {rate:.4g}/s) to find the limit."
+        taken = load.in_flight is not None and load.concurrency is not None and load.in_flight >= load.concurrency
+        if taken and falls_behind(measured):
+            template = (
+                "Requests are sent late, for each connection (-c {concurrency}) still waits for an answer: give it "
+                "more connections, to get to the rate asked for ({rate:.4g}/s)."
+            )
+    return Message(template, concurrency=load.concurrency, rate=load.rate)

@@ -7,13 +7,11 @@ then found where the time goes.
 
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
 from loadtop.i18n import Message
-from loadtop.i18n.message import Parameter
 from loadtop.model import OTHER, HostSample, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import DiskRates, HostRates
 
-UTIL_PCT = 95.0
-UTIL_CLEAR_PCT = 80.0
+UTIL_PCT, UTIL_CLEAR_PCT = 95.0, 80.0
 """Percent of the time with requests under way: PCP's perdisk 95, with waits; cleared at 80."""
 
 AWAIT_MS = 20.0
@@ -22,8 +20,7 @@ AWAIT_MS = 20.0
 QUEUE = 2.0
 """Requests under way on average that count as a queue; our own (PCP: a queue that grows)."""
 
-BLOCKED_SHARE = 0.4
-BLOCKED_CLEAR_SHARE = 0.2
+BLOCKED_SHARE, BLOCKED_CLEAR_SHARE = 0.4, 0.2
 """The part of the requests in flight whose process waits for a disk; our own."""
 
 STALL_PCT = 10.0
@@ -37,10 +34,8 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         return None
     disks = [disk for disk in rates.disks or () if not disk.swap and disk.util is not None]
     slowest = max(disks, key=lambda disk: (disk.util or 0.0) * (1.0 + (disk.queue or 0.0)), default=None)
-    if slowest is None:
-        return None
     blocked = _blocked(rates, sample)
-    if blocked is None:
+    if slowest is None or blocked is None:
         return None
     load = measured.load
     flying = None if load is None or load.in_flight is None else max(1, load.in_flight)
@@ -85,24 +80,18 @@ def _blocked(rates: HostRates, sample: HostSample) -> int | None:
 
 
 def _advice(disk: DiskRates, blocked: int, in_flight: int | None) -> Message:
-    figures: dict[str, Parameter] = {"read": disk.read_kb, "write": disk.write_kb, "operations": disk.requests}
-    if in_flight is None:
-        return Message(
-            "{blocked} wait for the disk {disk}, which reads {read:.0f} and writes {write:.0f} kB/s in "
-            "{operations:.0f} operations/s: cache what is read, write less often, or use a faster disk.",
-            blocked=blocked,
-            disk=disk.name,
-            **figures,
-        )
-    return Message(
-        "{blocked} of {in_flight} requests in flight wait for the disk {disk}, which reads {read:.0f} and writes "
-        "{write:.0f} kB/s in {operations:.0f} operations/s: cache what is read, write less often, or use a faster "
-        "disk.",
-        blocked=blocked,
-        in_flight=in_flight,
-        disk=disk.name,
-        **figures,
+    template = (
+        "{blocked} wait for the disk {disk}, which reads {read:.0f} and writes {write:.0f} kB/s in "
+        "{operations:.0f} operations/s: cache what is read, write less often, or use a faster disk."
     )
+    if in_flight is not None:
+        template = (
+            "{blocked} of {in_flight} requests in flight wait for the disk {disk}, which reads {read:.0f} and writes "
+            "{write:.0f} kB/s in {operations:.0f} operations/s: cache what is read, write less often, or use a faster "
+            "disk."
+        )
+    figures = {"read": disk.read_kb, "write": disk.write_kb, "operations": disk.requests}
+    return Message(template, blocked=blocked, in_flight=in_flight, disk=disk.name, **figures)
 
 
 DISK = Verdict(

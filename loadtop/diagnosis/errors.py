@@ -5,8 +5,7 @@ from loadtop.i18n import Message, sentences, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.rates.measured import Measured
 
-ERRORS_PCT = 50.0
-ERRORS_CLEAR_PCT = 20.0
+ERRORS_PCT, ERRORS_CLEAR_PCT = 50.0, 20.0
 """Percent of the requests that failed or got no 2xx: "mostly" is more than half; cleared at PCP's 20."""
 
 
@@ -19,7 +18,7 @@ def _assess(measured: Measured) -> Assessment | None:
     failed, wrong = rates.failed_share or 0.0, rates.non_2xx_share or 0.0
     share = max(failed, wrong)
     kind = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
-    said = None if measured.load is None or not measured.load.message else measured.load.message
+    said = (measured.load.message if measured.load is not None else None) or None
     return Assessment(
         over=share > ERRORS_PCT,
         held=share > ERRORS_CLEAR_PCT,

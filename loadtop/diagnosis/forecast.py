@@ -15,7 +15,7 @@ from statistics import median
 
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.network import fullest
-from loadtop.model import OTHER, LoadState, Role
+from loadtop.model import OTHER, HostSample, LoadState, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
 
@@ -37,8 +37,7 @@ FARTHEST = 10.0
 """Times the present throughput beyond which nothing is foretold."""
 
 ERRORS_PCT = 5.0
-KEEPALIVE_SHARE = 0.1
-"""Failed requests cost something else than good ones; slots of idle connections follow their number, not requests."""
+"""Failed requests cost something else than good ones."""
 
 MODEL_ERROR = 0.08
 """What the range has beside twice the standard error: costs that change with the load, from the laboratory's runs."""
@@ -122,29 +121,26 @@ class Forecaster:
         generator = None if measured.load_rates is None else measured.load_rates.generator
         if generator is not None:
             found[GENERATOR, None] = Use(generator.busiest, 100.0)
-        pools = [host for host in measured.hosts if any(each.worker_limit for each in measured.readings(host))]
+        pools = sum(any(each.worker_limit for each in measured.readings(host)) for host in measured.hosts)
         for host in measured.hosts:
-            rates = host.rates
-            if rates is None or host.sample is None:
+            rates, sample = host.rates, host.sample
+            if rates is None or sample is None:
                 continue
             line = fullest(host)
-            if line is not None and line.util is not None:
-                found[NETWORK, host.name] = Use(line.util, 100.0)
-            if host.state.role == "generator":
-                continue
-            known = {CPU: _cpu(host, rates), CPU_CORE: _core(rates), THROTTLED: _quota(host, rates)}
-            found |= {(resource, host.name): use for resource, use in known.items() if use is not None}
-            for demands in self._demands:
-                uses = demands(measured, host, len(pools) == 1)
-                found |= {(resource, host.name): use for resource, use in uses.items()}
+            uses = {NETWORK: None if line is None or line.util is None else Use(line.util, 100.0)}
+            if host.state.role != "generator":
+                uses |= {CPU: _cpu(sample, rates), CPU_CORE: _core(rates), THROTTLED: _quota(sample, rates)}
+                for demands in self._demands:
+                    uses |= demands(measured, host, pools == 1)
+            found |= {(resource, host.name): use for resource, use in uses.items() if use is not None}
         return found
 
 
-def _cpu(host: HostView, rates: HostRates) -> Use | None:
+def _cpu(sample: HostSample, rates: HostRates) -> Use | None:
     """In cores. What strangers take does not grow with the load, and is not there for it."""
-    if rates.cpu is None or host.sample is None:
+    if rates.cpu is None:
         return None
-    cores = len(rates.cores) or host.sample.facts.cores
+    cores = len(rates.cores) or sample.facts.cores
     others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group == OTHER)
     strangers = sum(share for share in others if share >= STRANGER_PCT) / 100
     stolen = (rates.cpu.steal or 0.0) * cores / 100
@@ -161,9 +157,8 @@ def _core(rates: HostRates) -> Use | None:
     return None
 
 
-def _quota(host: HostView, rates: HostRates) -> Use | None:
-    limits = None if host.sample is None else host.sample.cgroup
-    group = next(iter(rates.of_role(Role.WEB)), None)
+def _quota(sample: HostSample, rates: HostRates) -> Use | None:
+    limits, group = sample.cgroup, next(iter(rates.of_role(Role.WEB)), None)
     if limits is None or not limits.cpu_quota_us or not limits.cpu_period_us or group is None or group.cpu is None:
         return None
     return Use(group.cpu / 100, limits.cpu_quota_us / limits.cpu_period_us)

@@ -2,19 +2,16 @@
 it is full, every figure is about itself and not about the server."""
 
 from loadtop.diagnosis.cpu import PERIODS_CLEAR_PCT, PERIODS_PCT
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, Where, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
-from loadtop.i18n.message import Parameter
 from loadtop.model import LOADTOP, GeneratorSample, LoadSample
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
 
-WORKER_PCT = 90.0
-WORKER_CLEAR_PCT = 80.0
+WORKER_PCT, WORKER_CLEAR_PCT = 90.0, 80.0
 """Percent of one core of the busiest worker process: Locust warns above 90."""
 
-MACHINE_PCT = 80.0
-MACHINE_CLEAR_PCT = 70.0
+MACHINE_PCT, MACHINE_CLEAR_PCT = 80.0, 70.0
 """Percent of a machine that only generates load: k6's documentation asks to leave 20 % idle."""
 
 OWN_PCT = 20.0
@@ -26,8 +23,7 @@ DELAY_MS = 10.0
 UNSENT_PCT = 1.0
 """Percent of the requests due that were not sent on time; our own (k6 counts any dropped iteration)."""
 
-PORTS_PCT = 80.0
-PORTS_CLEAR_PCT = 70.0
+PORTS_PCT, PORTS_CLEAR_PCT = 80.0, 70.0
 """Percent of the range of local ports. No monitor has an alarm for it; 80 is node-mixin's middle for descriptors."""
 
 FILES_SPARE = 32
@@ -60,23 +56,21 @@ def _assess_process(measured: Measured) -> Assessment | None:
 
 
 def _advice(measured: Measured, workers: int, stopped: float) -> Message:
-    if stopped > PERIODS_PCT:
-        return Message(
-            "The load generator's own CPU quota stops it in {share:.0f} % of the periods, the server may do more: "
-            "raise that quota (CPUQuota, docker --cpus), or generate from another machine.",
-            share=stopped,
-        )
-    if measured.load is not None and measured.load.engine != "builtin":
-        return Message(
-            "The load generator is full, the server may do more: give {engine} more threads or processes, where it can "
-            "have them, or generate from another machine.",
-            engine=measured.load.engine,
-        )
-    return Message(
-        "The load generator is full, the server may do more: use --workers {workers}, or generate from another "
-        "machine.",
-        workers=workers + 1,
+    template = (
+        "The load generator is full, the server may do more: use --workers {workers}, or generate from another machine."
     )
+    engine = "builtin" if measured.load is None else measured.load.engine
+    if stopped > PERIODS_PCT:
+        template = (
+            "The load generator's own CPU quota stops it in {share:.0f} % of the periods, the server may do more: "
+            "raise that quota (CPUQuota, docker --cpus), or generate from another machine."
+        )
+    elif engine != "builtin":
+        template = (
+            "The load generator is full, the server may do more: give {engine} more threads or processes, where it can "
+            "have them, or generate from another machine."
+        )
+    return Message(template, share=stopped, engine=engine, workers=workers + 1)
 
 
 def _shares_a_quota(measured: Measured) -> bool:
@@ -124,8 +118,7 @@ GENERATOR = Verdict(
     clause=True,
     family=Family.CLIENT,
     of_load=_assess_process,
-    of_host=_assess_machine,
-    where=Where.GENERATORS,
+    of_generator=_assess_machine,
     doubtful=True,
     titles={
         "generator.worker_cpu_pct": "busiest generator process",
@@ -148,8 +141,8 @@ def _assess_ports(measured: Measured) -> Assessment | None:
     if share is None and not refused:
         return None
     return Assessment(
-        over=refused or (share is not None and share > PORTS_PCT),
-        held=refused or (share is not None and share > PORTS_CLEAR_PCT),
+        over=refused or (share or 0.0) > PORTS_PCT,
+        held=refused or (share or 0.0) > PORTS_CLEAR_PCT,
         evidence=(
             ("generator.ports_pct", share, PORTS_PCT, "%", "loadtop: 80 % of the port range"),
             ("load.failed_s", failed if refused else None, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left"),
@@ -161,19 +154,17 @@ def _assess_ports(measured: Measured) -> Assessment | None:
 
 
 def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
-    cause = Message("The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT).")
-    if generator.ports_limit:
-        cause = Message(
+    cause = "The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT)."
+    ports = generator.ports_limit or 0
+    if ports:
+        cause = (
             "The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT), so "
-            "{ports} ports allow about {rate} new connections/s.",
-            ports=generator.ports_limit,
-            rate=generator.ports_limit // 60,
+            "{ports} ports allow about {rate} new connections/s."
         )
+    fix = "Generate from more addresses or machines, or widen net.ipv4.ip_local_port_range."
     if load.keepalive is False:
-        fix = Message("Use -k, or generate from more addresses or machines, or widen net.ipv4.ip_local_port_range.")
-    else:
-        fix = Message("Generate from more addresses or machines, or widen net.ipv4.ip_local_port_range.")
-    return sentences(cause, fix)
+        fix = "Use -k, or generate from more addresses or machines, or widen net.ipv4.ip_local_port_range."
+    return sentences(Message(cause, ports=ports, rate=ports // 60), Message(fix))
 
 
 CLIENT_PORTS = Verdict(
@@ -227,19 +218,16 @@ def _files_advice(limit: int, room: int, wanted: int | None, workers: int) -> Me
     """``wanted`` connections of each of ``workers`` processes."""
     enough = workers + 1 if wanted is None or not room else max(workers + 1, -(-wanted * workers // room))
     raised = max(2 * limit, (wanted or 0) + FILES_SPARE)
-    figures: dict[str, Parameter] = {"limit": limit, "room": room, "raised": raised, "workers": enough}
-    if wanted is None:
-        return Message(
-            "One generator process may open {limit} files, enough for {room} connections: raise the limit "
-            "(ulimit -n {raised}) or use --workers {workers}.",
-            **figures,
-        )
-    return Message(
-        "One generator process may open {limit} files, enough for {room} connections, and {wanted} are wanted: "
-        "raise the limit (ulimit -n {raised}) or use --workers {workers}.",
-        wanted=wanted,
-        **figures,
+    template = (
+        "One generator process may open {limit} files, enough for {room} connections: raise the limit "
+        "(ulimit -n {raised}) or use --workers {workers}."
     )
+    if wanted is not None:
+        template = (
+            "One generator process may open {limit} files, enough for {room} connections, and {wanted} are wanted: "
+            "raise the limit (ulimit -n {raised}) or use --workers {workers}."
+        )
+    return Message(template, limit=limit, room=room, wanted=wanted, raised=raised, workers=enough)
 
 
 CLIENT_FILES = Verdict(

@@ -21,8 +21,7 @@ TRAFFIC_KB_S = 40.0
 FAULTS_S = 100.0
 """Major faults per second that make the traffic felt; our own, well below node-mixin's 500/s over 15 minutes."""
 
-STALL_PCT = 10.0
-STALL_CLEAR_PCT = 4.0
+STALL_PCT, STALL_CLEAR_PCT = 10.0, 4.0
 """Percent of the time in which some task waited for memory: psi-notify's 10."""
 
 OWN_STALL_PCT = 1.0
@@ -195,59 +194,47 @@ def room_for(host: HostView, group: str, now: int) -> Message:
     room = worker_room(host, group)
     if room is None:
         return Message("Go no further than memory allows.")
-    figures: dict[str, Parameter] = {"each": room.each_kb / 1024, "free": room.free_kb / 1024}
+    template = "Memory allows about {workers} ({each:.1f} MB each by {basis}, {free:.0f} MB to be used)."
     if room.workers > MUCH_ROOM * now:
-        return Message(
-            "Memory is no obstacle ({each:.1f} MB each by {basis}, {free:.0f} MB free).", basis=room.basis, **figures
-        )
-    return Message(
-        "Memory allows about {workers} ({each:.1f} MB each by {basis}, {free:.0f} MB to be used).",
-        workers=room.workers,
-        basis=room.basis,
-        **figures,
-    )
+        template = "Memory is no obstacle ({each:.1f} MB each by {basis}, {free:.0f} MB free)."
+    each, free = room.each_kb / 1024, room.free_kb / 1024
+    return Message(template, workers=room.workers, each=each, basis=room.basis, free=free)
 
 
 def fewer_workers(host: HostView, *, swapping: bool) -> Message:
     """What to do about too many workers for the memory, with the number that fits where it can be told."""
     limit = _largest(host)
     room = worker_room(host, limit.group)
+    figures: dict[str, Parameter] = {"setting": limit.setting, "now": limit.now}
     if room is None or (limit.now is not None and room.workers >= limit.now):
+        template = "Lower {setting} from {now}, or add memory."
         if limit.now is None:
-            return Message("Lower {setting}, or add memory.", setting=limit.setting)
-        if swapping:
-            return Message(
-                "Lower {setting} from {now} until nothing is swapped, or add memory.",
-                setting=limit.setting,
-                now=limit.now,
-            )
-        return Message("Lower {setting} from {now}, or add memory.", setting=limit.setting, now=limit.now)
-    figures: dict[str, Parameter] = {"workers": room.workers, "each": room.each_kb / 1024, "basis": room.basis}
-    if limit.now is None:
-        return Message(
-            "Lower {setting} to about {workers}, or add memory: {each:.1f} MB each by {basis}, with what is "
-            "swapped out.",
-            setting=limit.setting,
-            **figures,
-        )
-    return Message(
+            template = "Lower {setting}, or add memory."
+        elif swapping:
+            template = "Lower {setting} from {now} until nothing is swapped, or add memory."
+        return Message(template, **figures)
+    template = (
         "Lower {setting} from {now} to about {workers}, or add memory: {each:.1f} MB each by {basis}, "
-        "with what is swapped out.",
-        setting=limit.setting,
-        now=limit.now,
-        **figures,
+        "with what is swapped out."
     )
+    if limit.now is None:
+        template = (
+            "Lower {setting} to about {workers}, or add memory: {each:.1f} MB each by {basis}, with what is "
+            "swapped out."
+        )
+    return Message(template, workers=room.workers, each=room.each_kb / 1024, basis=room.basis, **figures)
 
 
 def _largest(host: HostView) -> WorkerLimit:
-    rates = host.rates
-    readings = [each.reading for known in rates.servers.values() for each in known] if rates is not None else []
-    limits = [reading.worker_limit for reading in readings]
-    web = "" if rates is None else next((group.group for group in rates.of_role(Role.WEB)), "")
-    unknown = WorkerLimit(Message("the web server's worker limit"), web, None)
-    return max((limit for limit in limits if limit is not None), key=lambda limit: _held(host, limit), default=unknown)
-
-
-def _held(host: HostView, limit: WorkerLimit) -> int:
-    group = None if host.rates is None else host.rates.group(limit.group)
-    return 0 if group is None else group.rss_kb
+    """The worker limit of the server whose processes take most memory."""
+    unknown = Message("the web server's worker limit")
+    if host.rates is None:
+        return WorkerLimit(unknown, "", None)
+    memory = {group.group: group.rss_kb for group in host.rates.groups or ()}
+    limits = [each.reading.worker_limit for known in host.rates.servers.values() for each in known]
+    web = next((group.group for group in host.rates.of_role(Role.WEB)), "")
+    return max(
+        (limit for limit in limits if limit is not None),
+        key=lambda limit: memory.get(limit.group, 0),
+        default=WorkerLimit(unknown, web, None),
+    )

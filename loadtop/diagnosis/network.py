@@ -1,15 +1,13 @@
 """The network: an interface that carries nearly what its line can, and the accept queue of the server's port, which
 overflows when connections come in bursts larger than its backlog."""
 
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, Where, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
-from loadtop.i18n.message import Parameter
 from loadtop.model import Listener
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import NetworkRates
 
-UTIL_PCT = 85.0
-UTIL_CLEAR_PCT = 75.0
+UTIL_PCT, UTIL_CLEAR_PCT = 85.0, 75.0
 """Percent of the line's speed in its fuller direction: PCP's pernetif/util 85; cleared at 75."""
 
 RETRANSMITS_S = 5.0
@@ -55,18 +53,16 @@ def _assess_line(_: Measured, host: HostView) -> Assessment | None:
 
 
 def _advice(line: NetworkRates, carried: float, *, sends: bool) -> Message:
-    figures: dict[str, Parameter] = {"interface": line.name, "carried": carried, "speed": line.link_mbit}
-    if sends:
-        return Message(
-            "{interface} sends {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients cache, "
-            "or use a faster line.",
-            **figures,
-        )
-    return Message(
+    template = (
         "{interface} receives {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients cache, "
-        "or use a faster line.",
-        **figures,
+        "or use a faster line."
     )
+    if sends:
+        template = (
+            "{interface} sends {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients cache, "
+            "or use a faster line."
+        )
+    return Message(template, interface=line.name, carried=carried, speed=line.link_mbit)
 
 
 def _is_made_up(line: NetworkRates) -> bool:
@@ -84,7 +80,7 @@ NETWORK = Verdict(
     family=Family.NETWORK,
     explains=(Family.POOL,),
     of_host=_assess_line,
-    where=Where.EVERYWHERE,
+    of_generator=_assess_line,
     titles={"tcp.retransmits_s": "segments sent again"},
 )
 
@@ -126,22 +122,19 @@ def _is_full(listener: Listener) -> bool:
 
 
 def _queue_advice(measured: Measured, own: Listener | None) -> Message:
-    load = measured.load
-    refused = Message("Connections are refused by a full accept queue, and their clients try again after 1 s.")
-    if own is not None and own.backlog:
-        refused = Message(
+    refused = "Connections are refused by a full accept queue, and their clients try again after 1 s."
+    port, backlog = (None, None) if own is None else (own.port, own.backlog)
+    if backlog:
+        refused = (
             "Connections are refused by the full accept queue of port {port} (room for {backlog}), and their clients "
-            "try again after 1 s.",
-            port=own.port,
-            backlog=own.backlog,
+            "try again after 1 s."
         )
-    if load is None or load.concurrency is None:
-        return sentences(refused, Message("Raise ListenBacklog and net.core.somaxconn, or let more workers accept."))
-    raised = Message(
-        "Raise ListenBacklog and net.core.somaxconn to {wanted}, or let more workers accept.",
-        wanted=max(DEFAULT_BACKLOG, 2 * load.concurrency),
-    )
-    return sentences(refused, raised)
+    asked = None if measured.load is None else measured.load.concurrency
+    more = "Raise ListenBacklog and net.core.somaxconn, or let more workers accept."
+    if asked is not None:
+        more = "Raise ListenBacklog and net.core.somaxconn to {wanted}, or let more workers accept."
+    wanted = max(DEFAULT_BACKLOG, 2 * (asked or 0))
+    return sentences(Message(refused, port=port, backlog=backlog), Message(more, wanted=wanted))
 
 
 LISTEN_QUEUE = Verdict(

@@ -23,14 +23,6 @@ class Family(StrEnum):
     POOL = "queues and pools of workers, which fill behind any other limit"
 
 
-class Where(StrEnum):
-    """On which hosts a verdict is looked for."""
-
-    SERVERS = "hosts that serve"
-    GENERATORS = "hosts that only generate load"
-    EVERYWHERE = "every host"
-
-
 Row = tuple[str, float | None, float, str, str] | tuple[str, float | None, float, str, str, bool]
 """Metric, value (``None`` where it was not measured), threshold, unit, and source of the threshold; with True at the
 end the value counts when it is below the threshold."""
@@ -78,9 +70,10 @@ class Verdict:
     ``name`` is a promise to scripts; ``letter`` stands for it on the time strip; ``title`` and ``headline`` are the
     words of the cockpit, ``sentence`` those of the reports. ``explains`` holds names and families of verdicts that are
     symptoms of this one. ``role`` is that of the server whose pool it is: a pool explains those nearer to the client.
-    ``of_load`` and ``of_host`` assess one interval; ``headroom`` gives what is free of this resource. ``intervals`` of
-    the newest three must be over the threshold. ``doubtful``: the limit is not the server's, or cannot be seen.
-    ``clause``: the headline says all by itself. ``titles`` are the names of its evidence that no metric declares.
+    ``of_load``, ``of_host`` and, on a host that only generates load, ``of_generator`` assess one interval; ``headroom``
+    gives what is free of this resource. ``intervals`` of the newest three must be over the threshold. ``doubtful``: the
+    limit is not the server's, or cannot be seen. ``clause``: the headline says all by itself. ``titles`` are the names
+    of its evidence that no metric declares.
     """
 
     name: Translatable
@@ -93,7 +86,7 @@ class Verdict:
     role: Role | None = None
     of_load: Callable[[Measured], Assessment | None] | None = None
     of_host: Callable[[Measured, HostView], Assessment | None] | None = None
-    where: Where = Where.SERVERS
+    of_generator: Callable[[Measured, HostView], Assessment | None] | None = None
     headroom: Callable[[HostView], Iterable[Evidence]] | None = None
     intervals: int = 2
     doubtful: bool = False

@@ -16,8 +16,7 @@ from loadtop.model import Distribution, LoadSample, Role, State
 from loadtop.model.histogram import bounds, percentile
 from loadtop.rates.measured import HostView, Measured
 
-WAITING_PCT = 60.0
-WAITING_CLEAR_PCT = 45.0
+WAITING_PCT, WAITING_CLEAR_PCT = 60.0, 45.0
 """Percent of the requests in flight that wait, by Little's law; our own."""
 
 LOW_PERCENTILE = 10.0

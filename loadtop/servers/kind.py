@@ -130,10 +130,6 @@ class Workers(Generic[R]):
     apply: Translatable
 
 
-def _nothing_lacks(_: object, __: HostSample) -> Lack:
-    return Lack()
-
-
 @dataclass(frozen=True, slots=True)
 class Kind(ServerKind, Generic[R]):
     """A kind of server: what is read of it, what is shown, and which limits it can have.
@@ -150,7 +146,7 @@ class Kind(ServerKind, Generic[R]):
     demands: Demands
     report: Report[R]
     seen: Callable[[tuple[R, ...]], Text]
-    lacks: Callable[[tuple[R, ...], HostSample], Lack] = _nothing_lacks
+    lacks: Callable[[tuple[R, ...], HostSample], Lack] = lambda _, __: Lack()
     workers: Workers[R] | None = None
 
     def readings(self, sample: HostSample | None) -> tuple[R, ...]:

@@ -149,7 +149,7 @@ def test_slots_are_counted_from_the_letters_and_rates_by_difference() -> None:
     now = replace(before, scoreboard="WWKRCG__..", uptime_s=12, accesses=120, kbytes=20, duration_ms=1400)
     (rates,) = server_rates([before], [now], 2.0)
     assert (now.capacity, now.busy, now.idle, now.open) == (10, 5, 2, 2)
-    assert (now.graceful, now.keepalive, now.closing, now.full) == (1, 1, 1, 60.0)
+    assert (now.graceful, now.keepalive, now.full) == (1, 1, 60.0)
     assert rates.per_second == {"accesses": 10.0, "kbytes": 5.0, "duration_ms": 200.0}
     assert mean_duration_ms(ServerRates(now, rates.per_second)) == 20.0
 

@@ -49,7 +49,7 @@ class ApacheStatus(ServerReading):
 
     @property
     def slots(self) -> int:
-        return len(self.scoreboard)
+        return self.capacity
 
     @property
     def worker_limit(self) -> WorkerLimit:
@@ -74,11 +74,6 @@ class ApacheStatus(ServerReading):
     def keepalive(self) -> int:
         """Slots that only hold a kept-alive connection."""
         return self.scoreboard.count("K")
-
-    @property
-    def closing(self) -> int:
-        """Slots that close a connection."""
-        return self.scoreboard.count("C")
 
     @property
     def graceful(self) -> int:

@@ -13,8 +13,7 @@ from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 
 VERDICT = "apache-workers"
 
-FULL_PCT = 95.0
-FULL_CLEAR_PCT = 85.0
+FULL_PCT, FULL_CLEAR_PCT = 95.0, 85.0
 """Percent of the slots taken: Linuxfabrik's critical value; cleared at 85."""
 
 QUEUE = 0
@@ -24,19 +23,15 @@ HALF = 0.5
 """Part of the slots that must be taken for requests beyond their number to be called waiting for them; our own."""
 
 
-def assess(measured: Measured, host: HostView) -> Assessment | None:
-    """``apache-workers`` for one machine, from the scoreboard; from the accept queue where the page cannot answer.
-
-    The status page needs a worker itself. When it falls silent while connections wait in the accept queue of the
-    tested port, that silence is the evidence.
-    """
+def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """By the scoreboard; by the accept queue where the page cannot answer, as it needs a worker itself."""
     rates, sample = host.rates, host.sample
     if rates is None or sample is None:
         return None
     queue = _accept_queue(measured, host)
-    fullest = max(_pages(host), key=lambda page: page.full, default=None)
-    if fullest is not None:
-        return _by_scoreboard(measured, host, fullest, queue)
+    pages = [each.reading for each in host.servers(NAME, ApacheStatus)]
+    if pages:
+        return _by_scoreboard(measured, host, max(pages, key=lambda page: page.full), queue)
     silent = any(outcome.collector == NAME and outcome.state is State.FAILED for outcome in sample.outcomes)
     if not silent or queue is None or rates.group(GROUP) is None:
         return None
@@ -61,7 +56,8 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue
     waits = queue or 0
     if flying is not None and taken - 1 >= HALF * page.capacity:
         # An accept queue may be some seconds old, or not be known; what no server has a slot for waits in any case.
-        waits = max(waits, flying - _slots(measured))
+        servers = [each for host in measured.hosts for each in measured.readings(host, Role.WEB)]
+        waits = max(waits, flying - sum(each.slots or 0 for each in servers))
     alone = queue is None and (flying is None or taken - 1 > flying)
     if not waits and not alone and (flying is None or flying < page.capacity):
         taken = max(0, taken - 1)
@@ -79,30 +75,20 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue
     )
 
 
-def _slots(measured: Measured) -> int:
-    return sum(page.slots or 0 for host in measured.hosts for page in measured.readings(host, Role.WEB))
-
-
 def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
-    load, capacity = measured.load, page.capacity
-    more = Message(
-        "All {capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers.", capacity=capacity
-    )
-    if load is not None and load.in_flight is not None and load.in_flight >= capacity:
-        more = Message(
+    capacity = page.capacity
+    flying = (measured.load.in_flight if measured.load is not None else None) or 0
+    template = "All {capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers."
+    if flying and flying >= capacity:
+        template = (
             "All {capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers to {wanted} or more "
-            "({in_flight} requests are in flight, one is the status page's).",
-            capacity=capacity,
-            wanted=load.in_flight + 1,
-            in_flight=load.in_flight,
+            "({in_flight} requests are in flight, one is the status page's)."
         )
-    idle = None
-    if page.keepalive > capacity / 2:
-        idle = Message(
-            "Or shorten KeepAliveTimeout: {slots} slots only hold a kept-alive connection.", slots=page.keepalive
-        )
-    room = Message("Go no further than memory allows.")
-    return sentences(more, idle, room_for(host, GROUP, capacity) if page.mpm == "prefork" else room)
+    more = Message(template, capacity=capacity, wanted=flying + 1, in_flight=flying)
+    kept = page.keepalive
+    shorter = Message("Or shorten KeepAliveTimeout: {slots} slots only hold a kept-alive connection.", slots=kept)
+    room = room_for(host, GROUP, capacity) if page.mpm == "prefork" else Message("Go no further than memory allows.")
+    return sentences(more, shorter if kept > capacity / 2 else None, room)
 
 
 def _accept_queue(measured: Measured, host: HostView) -> int | None:
@@ -118,14 +104,9 @@ def _accept_queue(measured: Measured, host: HostView) -> int | None:
     return sum(queues) if queues else None
 
 
-def _pages(host: HostView) -> list[ApacheStatus]:
-    return [each.reading for each in host.servers(NAME, ApacheStatus)]
-
-
-def headroom(host: HostView) -> Iterator[Evidence]:
-    """How full the worker slots are, while that is no limit."""
-    for page in _pages(host):
-        yield Evidence("apache.full_pct", host.name, page.full, FULL_PCT, "%", "Linuxfabrik", below=True)
+def _headroom(host: HostView) -> Iterator[Evidence]:
+    for page in host.servers(NAME, ApacheStatus):
+        yield Evidence("apache.full_pct", host.name, page.reading.full, FULL_PCT, "%", "Linuxfabrik", below=True)
 
 
 APACHE_WORKERS = Verdict(
@@ -136,7 +117,7 @@ APACHE_WORKERS = Verdict(
     headline="are the limit",
     family=Family.POOL,
     role=Role.WEB,
-    of_host=assess,
-    headroom=headroom,
+    of_host=_assess,
+    headroom=_headroom,
     titles={"apache.full_pct": "slots taken", "apache.busy": "busy workers"},
 )

@@ -18,8 +18,8 @@ FRONTEND_CLEAR_PCT = 85.0
 """Percent of a frontend's maxconn: Linuxfabrik's critical value; cleared at 85. Above it the kernel's queue fills."""
 
 
-def assess(measured: Measured, host: HostView) -> Assessment | None:
-    """``haproxy-queue`` for one machine: requests queue in a backend, or a frontend has all its connections."""
+def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """Requests queue in a backend, or a frontend has all its connections."""
     lines = [each.reading for each in host.servers(NAME, HaproxyProxy)]
     queues = [line for line in lines if not line.is_frontend and line.queue is not None]
     longest = max(queues, key=lambda line: (line.queue or 0, line.is_backend), default=None)
@@ -36,20 +36,17 @@ def _queued(measured: Measured, line: HaproxyProxy, lines: Sequence[HaproxyProxy
     slots = sum(server.session_limit or 0 for server in servers)
     busy = sum(server.sessions for server in servers)
     queue = line.queue or 0
-    load = measured.load
-    held = queue > QUEUE
+    flying = None if measured.load is None else measured.load.in_flight
     return Assessment(
-        over=held and backs_up(measured, busy),
-        held=held,
+        over=queue > QUEUE and backs_up(measured, busy),
+        held=queue > QUEUE,
         evidence=(
             ("haproxy.queue", queue, QUEUE, "requests", "awesome-prometheus-alerts: any over 0"),
             ("haproxy.sessions", busy if slots else None, slots, "sessions", "HAProxy: maxconn of servers"),
             ("haproxy.queue_ms", line.queue_ms, 0, "ms", "HAProxy: qtime"),
         ),
         advice=lambda: _advice(line, servers, busy, slots),
-        confidence=agreement(
-            busy >= slots if slots else None, None if load is None else exceeds(load.in_flight, queue)
-        ),
+        confidence=agreement(busy >= slots if slots else None, exceeds(flying, queue)),
     )
 
 
@@ -104,7 +101,7 @@ HAPROXY_QUEUE = Verdict(
     headline="is the limit",
     family=Family.POOL,
     role=Role.PROXY,
-    of_host=assess,
+    of_host=_assess,
     titles={
         "haproxy.queue": "HAProxy's queue",
         "haproxy.queue_ms": "time in the queue",

@@ -23,8 +23,8 @@ def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
     status = servers[0].reading if servers else None
     if status is None or status.capacity is None:
         return {}
-    each = 2 if status.proxies else 1
-    return {NGINX_CONNECTIONS.name: Use(each * served(measured, status.writing, alone=alone), status.capacity)}
+    used = status.per_request * served(measured, status.writing, alone=alone)
+    return {NGINX_CONNECTIONS.name: Use(used, status.capacity)}
 
 
 def _seen(servers: tuple[NginxStatus, ...]) -> str:

@@ -48,9 +48,14 @@ class NginxStatus(ServerReading):
         return self.worker_processes * self.worker_connections
 
     @property
+    def per_request(self) -> int:
+        """How many connections a request takes."""
+        return 2 if self.proxies else 1
+
+    @property
     def used(self) -> int:
         """The connections that requests take now: kept-alive ones are closed when a new one needs their place."""
-        return (self.reading + self.writing) * (2 if self.proxies else 1)
+        return (self.reading + self.writing) * self.per_request
 
     @property
     def full(self) -> float | None:

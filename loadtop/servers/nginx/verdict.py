@@ -20,8 +20,8 @@ ROOM = 2
 """Times the connections in flight that are advised, so that the next step of the load fits too; our own."""
 
 
-def assess(measured: Measured, host: HostView) -> Assessment | None:
-    """``nginx-connections`` for one host: nginx drops connections, or nearly all of its own are in use.
+def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """nginx drops connections, or nearly all of its own are in use.
 
     The connections of one worker can run out while others have some left: what is dropped decides.
     """
@@ -31,6 +31,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
         return None
     status, lost = fullest.reading, dropped(fullest)
     full, capacity = status.full, status.capacity
+    used = None if full is None else status.used
     if lost is None and full is None:
         return None
     # Only where each request needs a second connection are requests refused before connections are dropped.
@@ -41,13 +42,7 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
         evidence=(
             ("nginx.dropped_s", lost, DROPPED_S, "/s", "stub_status: accepts less handled"),
             ("nginx.full_pct", full, FULL_PCT, "%", "loadtop, calibrated"),
-            (
-                "nginx.used",
-                None if full is None else status.used,
-                capacity or 0,
-                "conn",
-                "worker_processes x worker_connections",
-            ),
+            ("nginx.used", used, capacity or 0, "conn", "worker_processes x worker_connections"),
         ),
         advice=lambda: _advice(measured, status, lost),
         confidence=agreement(exceeds(lost, DROPPED_S), None if full is None else full >= CLEAR_PCT),
@@ -62,14 +57,11 @@ def dropped(rates: ServerRates[NginxStatus]) -> float | None:
 
 
 def _advice(measured: Measured, status: NginxStatus, lost: float | None) -> Message:
-    load, processes, connections = measured.load, status.worker_processes, status.worker_connections
+    processes, connections = status.worker_processes, status.worker_connections
     drops = Message("nginx drops {rate:.0f} connections/s.", rate=lost) if lost else None
     if processes is None or connections is None:
-        return sentences(
-            Message("nginx has no worker connection left."),
-            drops,
-            Message("Raise worker_connections in its events block."),
-        )
+        more = Message("Raise worker_connections in its events block.")
+        return sentences(Message("nginx has no worker connection left."), drops, more)
     taken = plural(
         processes,
         "nginx has no worker connection left ({n} worker process with {connections}).",
@@ -77,19 +69,14 @@ def _advice(measured: Measured, status: NginxStatus, lost: float | None) -> Mess
         connections=connections,
     )
     two = Message("A request that it passes on takes two.") if status.proxies else None
-    each = 2 if status.proxies else 1
-    in_flight = None if load is None else max(load.in_flight or 0, load.concurrency or 0)
-    wanted = max(2 * connections, -(-ROOM * each * (in_flight or 0) // processes))
-    return sentences(
-        taken,
-        two,
-        drops,
-        Message(
-            "Raise worker_connections from {connections} to {wanted} (and worker_rlimit_nofile above that).",
-            connections=connections,
-            wanted=wanted,
-        ),
+    load = measured.load
+    in_flight = 0 if load is None else max(load.in_flight or 0, load.concurrency or 0)
+    more = Message(
+        "Raise worker_connections from {connections} to {wanted} (and worker_rlimit_nofile above that).",
+        connections=connections,
+        wanted=max(2 * connections, -(-ROOM * status.per_request * in_flight // processes)),
     )
+    return sentences(taken, two, drops, more)
 
 
 NGINX_CONNECTIONS = Verdict(
@@ -101,7 +88,7 @@ NGINX_CONNECTIONS = Verdict(
     family=Family.ANSWERS,
     explains=("errors",),
     role=Role.WEB,
-    of_host=assess,
+    of_host=_assess,
     titles={
         "nginx.dropped_s": "connections dropped",
         "nginx.full_pct": "connections in use",

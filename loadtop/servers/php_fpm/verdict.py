@@ -19,8 +19,8 @@ QUEUE = 0
 """Connections that wait for a child: Linuxfabrik calls any critical."""
 
 
-def assess(measured: Measured, host: HostView) -> Assessment | None:
-    """``fpm-workers`` for one machine: its fullest pool has no free child while requests wait for one.
+def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """The fullest pool has no free child while requests wait for one.
 
     If there are as many children as callers, no request waits; one child may be serving the status page itself.
     The page shows a single moment: free children count as busy while at least as many requests wait for them.
@@ -49,16 +49,10 @@ def assess(measured: Measured, host: HostView) -> Assessment | None:
         held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or _wanted(pool) >= CLEAR_PCT),
         evidence=(
             ("fpm.full_pct", taken, FULL_PCT, "%", "every child of the pool is busy"),
-            ("fpm.active", None if taken is None else pool.active, most or 0, "children", "php-fpm: pm.max_children"),
+            ("fpm.active", pool.active if most else None, most or 0, "children", "php-fpm: pm.max_children"),
             ("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
             ("fpm.silent_s", pool.silent_s, 0, "s", "the status page needs a child too"),
-            (
-                "fpm.callers",
-                None if most is None else callers,
-                most or 0,
-                "requests",
-                "loadtop: those that want a child",
-            ),
+            ("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: those that want a child"),
         ),
         advice=lambda: _advice(measured, host, pool),
         confidence=agreement(bool(queue) or None, bool(fullest.per_second["max_children_reached"]) or None, crowded),
@@ -82,10 +76,8 @@ def _callers(measured: Measured, host: HostView) -> int | None:
 
 
 def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
-    most, load, callers = pool.most_children, measured.load, _callers(measured, host)
-    queue = None
-    if pool.listen_queue:
-        queue = plural(pool.listen_queue, "{n} request waits.", "{n} requests wait.")
+    most, callers = pool.most_children, _callers(measured, host)
+    queue = plural(pool.listen_queue, "{n} request waits.", "{n} requests wait.") if pool.listen_queue else None
     if pool.total is not None and most is not None and pool.total < most:
         started = Message(
             "All {total} children that the php-fpm pool {pool} has started are busy.", total=pool.total, pool=pool.pool
@@ -96,21 +88,20 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
             most=most,
         )
         return sentences(started, queue, slow)
-    if most is None:
-        busy = Message("All children of the php-fpm pool {pool} are busy while CPU is free.", pool=pool.pool)
-        return sentences(busy, queue, Message("Raise pm.max_children."), room_for(host, GROUP, 1))
-    busy = Message(
-        "All {most} children of the php-fpm pool {pool} are busy while CPU is free.", most=most, pool=pool.pool
+    all_busy = "All children of the php-fpm pool {pool} are busy while CPU is free."
+    more = "Raise pm.max_children."
+    if most is not None:
+        all_busy = "All {most} children of the php-fpm pool {pool} are busy while CPU is free."
+        more = "Raise pm.max_children from {most}."
+        if callers is not None and callers > most:
+            more = "Raise pm.max_children from {most} to {callers} ({in_flight} requests are in flight)."
+    in_flight = None if measured.load is None else measured.load.in_flight
+    return sentences(
+        Message(all_busy, most=most, pool=pool.pool),
+        queue,
+        Message(more, most=most, callers=callers, in_flight=in_flight),
+        room_for(host, GROUP, most or 1),
     )
-    more = Message("Raise pm.max_children from {most}.", most=most)
-    if load is not None and callers is not None and callers > most:
-        more = Message(
-            "Raise pm.max_children from {most} to {callers} ({in_flight} requests are in flight).",
-            most=most,
-            callers=callers,
-            in_flight=load.in_flight,
-        )
-    return sentences(busy, queue, more, room_for(host, GROUP, most))
 
 
 FPM_WORKERS = Verdict(
@@ -121,7 +112,7 @@ FPM_WORKERS = Verdict(
     headline="are the limit",
     family=Family.POOL,
     role=Role.APPLICATION,
-    of_host=assess,
+    of_host=_assess,
     titles={
         "fpm.full_pct": "children busy",
         "fpm.active": "busy children",
