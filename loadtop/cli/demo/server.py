@@ -5,18 +5,17 @@ import contextlib
 import json
 import os
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import loadtop
 from loadtop.cli.demo.pages import BURN, LIGHT, WAIT
+from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.generator.plan import Plan, Step, Target
 
 START_S = 30.0
-CLOSE_S = 4.0
-
+END_S = 2.0  # what the server may take to end before it is killed
 HEADROOM_S, POOL_S, CPU_S = 18.0, 18.0, 20.0
 SECONDS_VARIABLE = "LOADTOP_DEMO_SECONDS"
 LIGHT_CONNECTIONS = 2
@@ -36,7 +35,7 @@ class DemoServer:
     kind: str
     workers: int
     cores: int
-    supervisor: Process
+    supervisor: GuardedProcess
 
     async def __aenter__(self) -> Self:
         return self
@@ -46,26 +45,20 @@ class DemoServer:
 
     async def close(self) -> None:
         """End the server and wait until it is gone (normally less than 2 s)."""
-        if self.supervisor.stdin is not None:
-            self.supervisor.stdin.close()
-        try:
-            await asyncio.wait_for(self.supervisor.wait(), CLOSE_S)
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                self.supervisor.kill()
-            await self.supervisor.wait()
+        await self.supervisor.close()
 
 
 async def start_server() -> DemoServer:
     """Start a server on a free loopback port and return when it serves; raises :class:`DemoError`."""
-    async with contextlib.AsyncExitStack() as on_failure:
-        supervisor = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "loadtop.cli.demo.supervisor",
-            stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True, env=_environment(),
-        )  # fmt: skip
-        on_failure.push_async_callback(_end, supervisor)
+    supervisor = GuardedProcess()
+    nothing, (output, stdout) = os.open(os.devnull, os.O_RDWR), os.pipe()
+    async with contextlib.AsyncExitStack() as always, contextlib.AsyncExitStack() as on_failure:
+        always.callback(os.close, output)
+        on_failure.push_async_callback(supervisor.close)
+        command = (sys.executable, "-P", "-m", "loadtop.cli.demo.supervisor")
+        await supervisor.start(command, (nothing, stdout, nothing), environment=_environment(), term_s=END_S)
         try:
-            answer = json.loads(await asyncio.wait_for(_first_line(supervisor), START_S))
+            answer = json.loads(await asyncio.wait_for(asyncio.to_thread(os.read, output, 65_536), START_S))
         except (TimeoutError, json.JSONDecodeError) as error:
             raise DemoError("the demo's server did not start: its supervisor printed nothing") from error
         if "error" in answer:
@@ -80,16 +73,6 @@ def _environment() -> dict[str, str]:
     """Import this copy of loadtop, whatever is in the working directory (which -P leaves out)."""
     root = str(Path(loadtop.__file__).resolve().parent.parent)
     return {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
-
-
-async def _first_line(process: Process) -> bytes:
-    return b"" if process.stdout is None else await process.stdout.readline()
-
-
-async def _end(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.terminate()
-    await process.wait()
 
 
 def demo_plan(server: DemoServer, seconds: float | None = None) -> Plan:

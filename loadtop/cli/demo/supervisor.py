@@ -1,13 +1,12 @@
 """Starts the demo's server, prints where it is, and ends it: ``python -m loadtop.cli.demo.supervisor``.
 
-Prints one line of JSON: what was started, or why nothing was. Ends the server when standard input ends or the parent
-process changes (the program that started this one is gone), and at SIGTERM, SIGINT or SIGHUP.
+Prints one line of JSON: what was started, or why nothing was. Ends the server and removes its files at SIGTERM, SIGINT
+or SIGHUP. The guard under which it runs sends that, and ends what is left then.
 """
 
 import contextlib
 import json
 import os
-import select
 import shutil
 import signal
 import socket
@@ -27,7 +26,6 @@ from loadtop.cli.demo.pages import LIGHT, worker_slots
 
 READY_S = 8.0
 TERM_S = 1.5
-PARENT_CHECK_S = 0.25
 CORES = os.cpu_count() or 1
 
 
@@ -78,7 +76,6 @@ class Server:
 
 def main() -> int:
     """Start, announce, wait, end. Returns 1 where nothing could be started."""
-    parent = os.getppid()
     _handle_signals(_leave)
     try:
         with (
@@ -89,8 +86,7 @@ def main() -> int:
             if user := service_user():
                 os.chown(name, user.pw_uid, user.pw_gid)
             _announce(_start(Path(name), servers))
-            _wait_for_the_end(parent)
-            _handle_signals(signal.SIG_IGN)
+            signal.pause()
     except StartError as error:
         print(json.dumps({"error": str(error)}), flush=True)
         return 1
@@ -164,16 +160,8 @@ def _announce(server: Server) -> None:
         "workers": worker_slots(CORES),
         "cores": CORES,
     }
-    with contextlib.suppress(BrokenPipeError):  # the reader is gone: standard input ends too
+    with contextlib.suppress(BrokenPipeError):  # the reader is gone: the guard ends this soon
         print(json.dumps(line), flush=True)
-
-
-def _wait_for_the_end(parent: int) -> None:
-    """Return when standard input ends or another process has become the parent."""
-    while os.getppid() == parent:
-        readable, _, _ = select.select([sys.stdin], [], [], PARENT_CHECK_S)
-        if readable and not os.read(sys.stdin.fileno(), 4096):
-            return
 
 
 if __name__ == "__main__":
