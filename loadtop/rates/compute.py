@@ -5,8 +5,9 @@ The first sample of anything has no rate, nor has a counter that went backwards 
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from loadtop.model import (
     LOADTOP,
@@ -173,6 +174,7 @@ def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:
         failed_share=_failed_share(failed, requests),
         non_2xx_share=100.0 * non_2xx / requests if requests and non_2xx is not None else None,
         received_kb=rate(passed("received_bytes"), 1024.0),
+        sent_kb=rate(passed("sent_bytes"), 1024.0),
         generator=_both(_generator, before.generator, now.generator, seconds),
     )
 
@@ -202,14 +204,16 @@ def _by_name(
     return tuple(each for each in found if each is not None)
 
 
+def _counted(record: Callable[..., B], before: object, now: object, seconds: float, **others: Any) -> B:
+    """A record whose fields are named like counters, which become rates, and others as they are given."""
+    names = [each.name for each in fields(cast("Any", record)) if each.name not in others]
+    rates = {name: per_second(getattr(before, name), getattr(now, name), seconds) for name in names}
+    return record(**rates, **others)
+
+
 def _paging(before: Paging, now: Paging, seconds: float) -> PagingRates:
-    return PagingRates(
-        swap_in_kb=per_second(before.swap_in_kb, now.swap_in_kb, seconds),
-        swap_out_kb=per_second(before.swap_out_kb, now.swap_out_kb, seconds),
-        major_faults=per_second(before.major_faults, now.major_faults, seconds),
-        direct_reclaimed_pages=per_second(before.direct_reclaimed_pages, now.direct_reclaimed_pages, seconds),
-        refaults_pages=per_second(_refaults(before), _refaults(now), seconds),
-    )
+    refaults = per_second(_refaults(before), _refaults(now), seconds)
+    return _counted(PagingRates, before, now, seconds, refaults_pages=refaults)
 
 
 def _refaults(sample: Paging) -> int | None:
@@ -256,13 +260,8 @@ def _network(before: Network, now: Network, seconds: float) -> NetworkRates | No
 
 
 def _tcp(before: Tcp, now: Tcp, seconds: float) -> TcpRates:
-    return TcpRates(
-        listen_overflows=per_second(before.listen_overflows, now.listen_overflows, seconds),
-        listen_drops=per_second(before.listen_drops, now.listen_drops, seconds),
-        retransmits=per_second(before.retransmits, now.retransmits, seconds),
-        passive_opens=per_second(before.passive_opens, now.passive_opens, seconds),
-        time_wait=now.time_wait,
-    )
+    gauges = {name: getattr(now, name) for name in ("time_wait", "in_use", "established")}
+    return _counted(TcpRates, before, now, seconds, **gauges)
 
 
 def _cgroup(before: CgroupLimits, now: CgroupLimits, seconds: float) -> CgroupRates | None:
@@ -275,6 +274,7 @@ def _cgroup(before: CgroupLimits, now: CgroupLimits, seconds: float) -> CgroupRa
     return CgroupRates(
         throttled=100.0 * throttled / periods if periods and throttled is not None else None,
         throttled_ms=None if lost is None else lost / 1000.0,
+        memory_failures=per_second(before.memory_failures, now.memory_failures, seconds),
         pressure=_both(pressure_shares, before.pressure, now.pressure, seconds),
     )
 

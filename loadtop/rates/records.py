@@ -45,13 +45,15 @@ class CoreShares:
 
 @dataclass(frozen=True, slots=True)
 class PagingRates:
-    """Per second: swap traffic in kB, major faults, pages of direct reclaim, refaults."""
+    """Per second: swap traffic in kB, major faults, pages of direct reclaim, refaults, OOM kills."""
 
     swap_in_kb: float | None
     swap_out_kb: float | None
     major_faults: float | None
     direct_reclaimed_pages: float | None
+    allocation_stalls: float | None
     refaults_pages: float | None
+    oom_kills: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +98,16 @@ class NetworkRates:
 
 @dataclass(frozen=True, slots=True)
 class TcpRates:
-    """Per second; ``time_wait`` is a gauge."""
+    """Per second; ``time_wait``, ``in_use`` and ``established`` are gauges."""
 
     listen_overflows: float | None
     listen_drops: float | None
     retransmits: float | None
     passive_opens: float | None
+    active_opens: float | None
     time_wait: int | None
+    in_use: int | None
+    established: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +138,12 @@ class GroupRates:
 
 @dataclass(frozen=True, slots=True)
 class CgroupRates:
-    """The web server's control group: percent of its periods that were throttled, how long in all (ms per second), and
-    its own stalls."""
+    """The web server's control group: percent of its periods that were throttled, how long in all (ms per second),
+    hits of its memory limit per second, and its own stalls."""
 
     throttled: float | None
     throttled_ms: float | None
+    memory_failures: float | None
     pressure: PressureShares | None
 
 
@@ -210,4 +216,5 @@ class LoadRates:
     failed_share: float | None
     non_2xx_share: float | None
     received_kb: float | None
+    sent_kb: float | None
     generator: GeneratorRates | None
