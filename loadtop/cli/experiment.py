@@ -3,7 +3,8 @@
 import asyncio
 import sys
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from loadtop.analysis.experiment.commands import CommandError
 from loadtop.analysis.experiment.feed import ExperimentFeed

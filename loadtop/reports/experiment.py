@@ -107,9 +107,7 @@ def rows(plan: ExperimentPlan, results: dict[str, CellResult]) -> list[Row]:
         level.label: index
         for index, level in enumerate((*plan.levels, *(lv for v in plan.variants for lv in v.levels)))
     }
-    urls = {
-        name: index for index, (name, _) in enumerate((*plan.urls, *(url for v in plan.variants for url in v.urls)))
-    }
+    urls = {name: index for index, name in enumerate((*plan.urls, *(name for v in plan.variants for name in v.urls)))}
     return sorted(listed, key=lambda row: (order[row.variant], urls.get(row.url_name, 0), levels.get(row.level, 0)))
 
 

@@ -66,7 +66,9 @@ async def test_tune(scene: str, any_appearance: AnyAppearance, pictures: Picture
 
 async def test_experiment(any_appearance: AnyAppearance, pictures: Pictures) -> None:
     suffix, appearance = any_appearance
-    cell = Cell(Variant("10 プロセス", ("true",)), "", "http://web1/", Level(concurrency=20), 1, ("http://web1/",))
+    cell = Cell(
+        Variant(name="10 プロセス", apply=("true",)), "", "http://web1/", Level(concurrency=20), 1, ("http://web1/",)
+    )
     progress = Progress(3, 12, cell, 75.0)
     rows = ["構成         req/s", "10 プロセス    212"]
     app = Cockpit(

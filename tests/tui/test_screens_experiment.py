@@ -20,7 +20,7 @@ URL = "http://web1/"
 
 @pytest.fixture
 def progress() -> Progress:
-    cell = Cell(Variant("ten\x1b[31m processes", ("true",)), "", URL, Level(concurrency=20), 1, (URL,))
+    cell = Cell(Variant(name="ten\x1b[31m processes", apply=("true",)), "", URL, Level(concurrency=20), 1, (URL,))
     return Progress(3, 12, cell, 75.0)
 
 

@@ -5,11 +5,11 @@ import json
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-COMMAND_S, READY_S = 60.0, 30.0
+from msgspec import Meta, Struct
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +29,49 @@ class Level:
         return ["-c", str(self.concurrency)] if self.rate is None else ["--rate", f"{self.rate:g}"]
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A state of the server. ``apply`` are shell commands that bring it about, on ``host`` (``None``: here).
+def _between(least: float, most: float, kind: str = "a number") -> Meta:
+    return Meta(ge=least, le=most, description=f"{kind} from {least} to {most}")
 
-    ``ready`` is a URL that must answer below 500, or a shell command that must succeed, within ``ready_s`` seconds.
+
+Text = Annotated[str, Meta(description="a string", examples=['"..."'])]
+Texts = Annotated[tuple[str, ...], Meta(description="a list of strings", examples=['["...", "..."]'])]
+
+
+class Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The keys that the plan and each of its variants can have. ``options`` are words of a load test's command line.
+    Times are in seconds. The metadata say what the value of a key must be."""
+
+    urls: Annotated[
+        dict[str, Any], Meta(description='a table of names and URLs: write [urls] and page = "http://..."')
+    ] = {}
+    concurrencies: Annotated[
+        tuple[Annotated[int, Meta(ge=1, le=200_000)], ...],
+        Meta(description="a list of whole numbers from 1 to 200000", examples=["[1, 10, 20]"]),
+    ] = ()
+    rates: Annotated[
+        tuple[Annotated[float, Meta(gt=0, le=1e6)], ...],
+        Meta(description="a list of numbers above 0", examples=["[1, 10, 20]"]),
+    ] = ()
+    options: Texts = ()
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        return (*(Level(concurrency=each) for each in self.concurrencies), *(Level(rate=each) for each in self.rates))
+
+
+class Variant(Table, frozen=True, kw_only=True):
+    """A state of the server. ``apply`` are shell commands that bring it about, on ``host`` (empty: here).
+
+    ``ready`` is a URL that must answer below 500, or a shell command that must succeed, within ``ready_time``.
     ``urls`` and ``levels`` are its own where it has any; ``options`` are added to the plan's.
     """
 
-    name: str
-    apply: tuple[str, ...]
-    ready: str = ""
-    host: str | None = None
-    ready_s: float = READY_S
-    command_s: float = COMMAND_S
-    urls: tuple[tuple[str, str], ...] = ()
-    levels: tuple[Level, ...] = ()
-    options: tuple[str, ...] = ()
+    name: Annotated[str, Meta(pattern=r"\S", description="a string", examples=['"..."'])]
+    apply: Texts = ()
+    ready: Text = ""
+    host: Text = ""
+    ready_time: Annotated[float, _between(0.1, 3_600)] = 30.0
+    command_time: Annotated[float, _between(0.1, 3_600)] = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +88,8 @@ class Cell:
     @property
     def key(self) -> str:
         """What this cell is, as a name that changes with everything that it depends on."""
-        what: list[Any] = [
-            self.variant.name, self.variant.apply, self.variant.host, self.variant.ready, self.words, self.repeat
-        ]  # fmt: skip
+        variant = self.variant
+        what = [variant.name, variant.apply, variant.host or None, variant.ready, self.words, self.repeat]
         return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
 
     @property
@@ -73,30 +98,31 @@ class Cell:
         return " ".join(filter(None, [self.variant.name, self.url_name, self.level.label]))
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentPlan:
-    """A whole PLAN. ``options`` are words of a load test's command line that every cell gets; ``finish`` are commands
-    that run when all is over. ``file`` is where it was read from: commands run in its directory."""
+class PlanKeys(Table, frozen=True, kw_only=True):
+    """The keys of a PLAN. A cell lasts ``time``, or ``requests`` if there are any. ``finish`` are commands that run
+    when all is over."""
+
+    title: Text
+    time: Annotated[float, _between(0.1, 86_400)] = 10.0
+    requests: Annotated[int, _between(1, 10**9, "a whole number")] = 0
+    warmup: Annotated[float, _between(0, 3_600)] = 0.0
+    repeats: Annotated[int, _between(1, 1_000, "a whole number")] = 1
+    shuffle: Annotated[bool, Meta(description="true or false")] = False
+    seed: Annotated[int, _between(0, 2**31, "a whole number")] = 1
+    finish: Texts = ()
+    variants: tuple[Variant, ...] = ()
+
+
+class ExperimentPlan(PlanKeys, frozen=True, kw_only=True):
+    """A whole PLAN. ``file`` is where it was read from: commands run in its directory. ``hosts`` are places by name."""
 
     file: Path
-    title: str
-    variants: tuple[Variant, ...]
-    urls: tuple[tuple[str, str], ...]
-    levels: tuple[Level, ...]
-    time_s: float | None
-    requests: int | None
-    warmup_s: float
-    repeats: int
-    shuffle: bool
-    seed: int
-    options: tuple[str, ...] = ()
-    finish: tuple[str, ...] = ()
-    hosts: dict[str, str] = field(default_factory=dict[str, str])
+    hosts: dict[str, str] = {}
 
     def words(self, variant: Variant, url: str, level: Level) -> tuple[str, ...]:
         """The command line of a load test that measures this."""
-        bound = ["-t", f"{self.time_s:g}"] if self.requests is None else ["-n", str(self.requests)]
-        warm = ["--warmup", f"{self.warmup_s:g}"] if self.warmup_s else []
+        bound = ["-t", f"{self.time:g}"] if not self.requests else ["-n", str(self.requests)]
+        warm = ["--warmup", f"{self.warmup:g}"] if self.warmup else []
         return (*self.options, *variant.options, *level.words, *bound, *warm, url)
 
     def cells(self) -> list[Cell]:
@@ -110,7 +136,7 @@ class ExperimentPlan:
             part = [
                 Cell(variant, name, url, level, repeat, self.words(variant, url, level))
                 for variant in self.variants
-                for name, url in variant.urls or self.urls
+                for name, url in (variant.urls or self.urls).items()
                 for level in variant.levels or self.levels
             ]
             if self.shuffle:
@@ -122,7 +148,7 @@ class ExperimentPlan:
         """About how long a cell takes: what those before took, or its time; ``None`` where neither is known."""
         if done:
             return sum(done) / len(done)
-        return None if self.time_s is None else self.time_s + self.warmup_s + 2.0
+        return None if self.requests else self.time + self.warmup + 2.0
 
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")

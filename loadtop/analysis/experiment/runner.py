@@ -86,10 +86,10 @@ class Runner:
         self._applied = variant
 
     async def _apply(self, variant: Variant) -> None:
-        place = None if variant.host is None else self._plan.hosts[variant.host]
+        place = self._plan.hosts[variant.host] if variant.host else None
         directory = self._plan.file.parent
-        await run_commands(variant.apply, place=place, directory=directory, seconds=variant.command_s)
-        await wait_until_ready(variant.ready, place=place, directory=directory, seconds=variant.ready_s)
+        await run_commands(variant.apply, place=place, directory=directory, seconds=variant.command_time)
+        await wait_until_ready(variant.ready, place=place, directory=directory, seconds=variant.ready_time)
 
     async def _restore(self, failed: Variant) -> Message:
         """Apply the first variant again; what to say of it."""

@@ -1,10 +1,10 @@
 """A PLAN read: its cells, and for every mistake the file, the line and the fix, before anything runs."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.experiment.plan import ExperimentPlan, line_of
 from loadtop.cli import main
@@ -41,7 +41,7 @@ def test_shuffling_can_be_repeated_and_keeps_repeats_together(plan: ExperimentPl
 
 
 def test_a_cell_that_means_something_else_has_another_key(plan: ExperimentPlan) -> None:
-    longer = replace(plan, time_s=3.0)
+    longer = replace(plan, time=3.0)
     assert not {cell.key for cell in longer.cells()} & {cell.key for cell in plan.cells()}
 
 

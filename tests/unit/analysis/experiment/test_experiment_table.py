@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult
@@ -53,7 +54,7 @@ def test_every_form_holds_the_same(plan: ExperimentPlan, results: dict[str, Cell
 
 
 def test_hostile_names_are_made_safe(plan: ExperimentPlan, results: dict[str, CellResult]) -> None:
-    hostile = replace(plan, title="a\x1b[31m")
+    hostile = structs.replace(plan, title="a\x1b[31m")
     rows = [replace(row, variant="x|\x1b]0;y") for row in table.rows(plan, results)]
     for text in (table.text(hostile, rows), table.markdown(hostile, rows)):
         assert "\x1b" not in text
