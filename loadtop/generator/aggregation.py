@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
-from loadtop.generator.limits import QuotaPeriods
 from loadtop.generator.plan import Plan, total
 from loadtop.i18n.message import Message, Text
 from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
@@ -104,9 +103,10 @@ class Aggregator:
         self._latencies: list[Latencies] = []
 
     def sample(
-        self, workers: Sequence[WorkerProgress], problem: Message | None = None, quota: QuotaPeriods | None = None
+        self, workers: Sequence[WorkerProgress], problem: Message | None = None, quota: tuple[int, int] | None = None
     ) -> LoadSample:
-        """Return the next sample of the whole load; ``problem`` keeps it from running."""
+        """Return the next sample of the whole load; ``problem`` keeps it from running. ``quota`` is that of
+        :func:`loadtop.generator.limits.quota_periods`."""
         last = min((worker.report.load.step for worker in workers if worker.report is not None), default=0)
         over = all(worker.ended for worker in workers) or any(worker.failed for worker in workers)
         step, more = self._step, False
@@ -187,7 +187,7 @@ def counters(samples: Sequence[LoadSample]) -> dict[str, Any]:
     }
 
 
-def _generator(taken: Sequence[Sequence[Report]], quota: QuotaPeriods | None) -> GeneratorSample:
+def _generator(taken: Sequence[Sequence[Report]], quota: tuple[int, int] | None) -> GeneratorSample:
     parts = [reports[-1].generator for reports in taken]
     return GeneratorSample(
         worker_cpu_s=tuple(each.worker_cpu_s[0] for each in parts),
@@ -198,6 +198,6 @@ def _generator(taken: Sequence[Sequence[Report]], quota: QuotaPeriods | None) ->
         ports_limit=parts[0].ports_limit,
         files_used=max(each.files_used or 0 for each in parts),
         files_limit=min(each.files_limit or 0 for each in parts),
-        quota_periods=None if quota is None else quota.all,
-        quota_stops=None if quota is None else quota.throttled,
+        quota_periods=None if quota is None else quota[0],
+        quota_stops=None if quota is None else quota[1],
     )

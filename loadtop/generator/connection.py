@@ -34,29 +34,17 @@ BUSY = (CONNECTING, FAST, WAITING, READING_BODY, PARSING)
 _LARGE_REQUEST = 16384
 
 
-class Transport(Protocol):
-    """The part of :class:`asyncio.Transport` that a connection needs."""
-
-    def write(self, data: bytes, /) -> None: ...
-
-    def close(self) -> None: ...
-
-    def abort(self) -> None: ...
-
-
 class RequestSource(Protocol):
     """Decides when a free connection sends its next request.
 
     ``left`` is how many requests may still be sent. While ``fast_path`` is set, a connection that is free sends the
-    same request again as long as any are left, without asking :meth:`next_request`.
+    same request again as long as any are left, without asking :meth:`next_request`. A failure clears it, and the next
+    response sets it again if it is ``fast_path_possible``.
     """
 
     left: int
     fast_path: bool
-
-    def allow_fast_path(self) -> None:
-        """Set ``fast_path`` again after a failure cleared it, if this source has one."""
-        ...
+    fast_path_possible: bool
 
     def next_request(self, connection: "Connection", at: int) -> None:
         """The connection is free: send its next request or leave it idle."""
@@ -80,8 +68,8 @@ class Connection(asyncio.Protocol):
     closed: "Callable[[Connection, bool], None]"
     keepalive: bool = field(kw_only=True)
     origin: Origin = field(init=False)
-    transport: Transport | None = None
-    reusable_transport: Transport | None = None
+    transport: asyncio.Transport | None = None
+    reusable_transport: asyncio.Transport | None = None
     parser: ResponseParser | None = None
     head: Head = NO_HEAD
     state: int = DISCONNECTED
@@ -115,7 +103,7 @@ class Connection(asyncio.Protocol):
             self.transport = transport
             self.abort()
 
-    def use_transport(self, transport: Transport, at: int) -> None:
+    def use_transport(self, transport: asyncio.Transport, at: int) -> None:
         """Use this transport from now on; it was connected at ``at``."""
         self.transport = transport
         self._write = transport.write
@@ -149,10 +137,11 @@ class Connection(asyncio.Protocol):
         reused connection, in the closed model with one target. It does only what the full path would do."""
         if self.state == FAST:
             exchange = self.exchange
-            if len(data) == exchange.total and data.startswith(exchange.prefix):
+            head = exchange.head
+            if len(data) == head.total and data.startswith(exchange.prefix):
                 at = perf_counter_ns()
                 self._record(at - self.started)
-                exchange.head.hits += 1
+                head.hits += 1
                 source = self.source
                 if source.left > 0:
                     source.left -= 1
@@ -231,7 +220,7 @@ class Connection(asyncio.Protocol):
         if results.request_log is not None:
             results.request_log.add(self.started, at - self.started, self.connect_time, self.first_byte - self.sent)
         results.responded(self.exchange, self.transport, head, parser, extra=extra)
-        self.source.allow_fast_path()
+        self.source.fast_path = self.source.fast_path_possible
         self.used = True
         self.connect_time = 0
         if extra:

@@ -102,12 +102,11 @@ class Connector:
             self.cancel(connection)
 
     def _opened(self, connection: Connection, task: "asyncio.Task[None]") -> None:
-        if self._tasks.get(connection) is not task:
-            return
-        del self._tasks[connection]
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self._failed(connection, error)
+        if self._tasks.get(connection) is task:
+            del self._tasks[connection]
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                self._failed(connection, error)
 
     async def _open(self, connection: Connection, origin: Origin, family: int, address: Address) -> None:
         with ExitStack() as unfinished:  # closes the socket also when the task is cancelled

@@ -10,11 +10,11 @@ import contextlib
 import os
 import select
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import Context
-from selectors import EVENT_READ, EVENT_WRITE, BaseSelector, SelectorKey
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector, SelectorKey
 from time import monotonic, perf_counter_ns
-from typing import TYPE_CHECKING, Any, Protocol, TypeVarTuple, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVarTuple
 
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
@@ -65,15 +65,15 @@ class TimerFd:
             self.number = -1
 
 
-class EpollSelector(BaseSelector):
+class EpollSelector(DefaultSelector):
     """A selector that serves its ``handlers`` itself and returns only the events of what the event loop registered.
 
     All handlers read into ``buffer``, one after the other; ``view`` is a memoryview of it.
     """
 
     def __init__(self) -> None:
-        self._epoll = select.epoll()
-        self._keys: dict[int, SelectorKey] = {}
+        super().__init__()
+        self._epoll = select.epoll.fromfd(os.dup(self.fileno()))  # the same set of descriptors
         self._timer: TimerFd | None = None
         self.loop_pending = False
         """Whether the event loop has new callbacks or timers."""
@@ -97,7 +97,7 @@ class EpollSelector(BaseSelector):
                 try:
                     handler = handlers[number]
                 except KeyError:
-                    if (key := self._keys.get(number)) is not None:
+                    if (key := self.get_map().get(number)) is not None:
                         for_loop.append((key, _selector_events(event) & key.events))
                 else:
                     handler.handle(event)
@@ -127,23 +127,12 @@ class EpollSelector(BaseSelector):
         self.loop_pending = True
 
     def register(self, fileobj: "FileDescriptorLike", events: int, data: Any = None) -> SelectorKey:
-        number = _number(fileobj)
-        self.handlers.pop(number, None)
-        self._epoll.register(number, _epoll_events(events))
-        key = self._keys[number] = SelectorKey(fileobj, number, events, data)
+        key = super().register(fileobj, events, data)
+        self.handlers.pop(key.fd, None)
         return key
-
-    def unregister(self, fileobj: "FileDescriptorLike") -> SelectorKey:
-        key = self._keys.pop(_number(fileobj))
-        with contextlib.suppress(OSError):  # epoll forgets a descriptor that is closed
-            self._epoll.unregister(key.fd)
-        return key
-
-    def get_map(self) -> Mapping["FileDescriptorLike", SelectorKey]:
-        return cast("Mapping[FileDescriptorLike, SelectorKey]", self._keys)
 
     def close(self) -> None:
-        self._keys.clear()
+        super().close()
         self._epoll.close()
         if self._timer is not None:
             self._timer.close()
@@ -212,14 +201,6 @@ class PreciseTimer:
         except BlockingIOError:
             return
         self._callback()
-
-
-def _number(fileobj: "FileDescriptorLike") -> int:
-    return fileobj if isinstance(fileobj, int) else fileobj.fileno()
-
-
-def _epoll_events(events: int) -> int:
-    return (select.EPOLLIN if events & EVENT_READ else 0) | (select.EPOLLOUT if events & EVENT_WRITE else 0)
 
 
 def _selector_events(event: int) -> int:

@@ -28,6 +28,7 @@ _KEEPS = re.compile(rb"\r\nconnection[ \t]*:[^\r\n]*\bkeep-alive\b", re.IGNORECA
 _SERVER = re.compile(rb"\r\n[Ss][Ee][Rr][Vv][Ee][Rr]:[ \t]*([^\r\n]*)")
 
 
+@dataclass(slots=True, eq=False)
 class Head:
     """A response head: its status, its length, the length of the body that follows, and both together as ``total``.
 
@@ -35,16 +36,16 @@ class Head:
     such responses in ``hits``.
     """
 
-    __slots__ = ("body", "hits", "learnt", "length", "persistent", "status", "total")
+    status: int
+    length: int
+    body: int
+    persistent: bool
+    total: int = field(init=False)
+    learnt: bool = False
+    hits: int = 0
 
-    def __init__(self, status: int, length: int, body: int, *, persistent: bool) -> None:
-        self.status = status
-        self.length = length
-        self.body = body
-        self.total = length + body
-        self.persistent = persistent
-        self.learnt = False
-        self.hits = 0
+    def __post_init__(self) -> None:
+        self.total = self.length + self.body
 
 
 NO_HEAD = Head(0, -1, 0, persistent=False)
@@ -54,8 +55,8 @@ NO_HEAD = Head(0, -1, 0, persistent=False)
 class Exchange:
     """A target prepared for sending: the request's bytes, and the response heads learnt so far.
 
-    The head that is expected next is also in ``prefix``, ``head``, ``total`` and ``persistent``. ``expected_body`` is
-    the length of the first 2xx body. With ``learns=False`` every response is parsed.
+    The head that is expected next is also in ``prefix`` and ``head``. ``expected_body`` is the length of the first 2xx
+    body. With ``learns=False`` every response is parsed.
     """
 
     target: Target
@@ -69,8 +70,6 @@ class Exchange:
     lengths: tuple[int, ...] = ()
     prefix: bytes = b"\0"
     head: Head = NO_HEAD
-    total: int = -1
-    persistent: bool = False
 
     def __post_init__(self) -> None:
         self.origin = self.target.origin
@@ -79,12 +78,12 @@ class Exchange:
 
     def find(self, data: bytes) -> Head | None:
         """Return the learnt head that ``data`` begins with."""
-        if self.total >= 0 and data.startswith(self.prefix):
+        if self.head is not NO_HEAD and data.startswith(self.prefix):
             return self.head
         for length in self.lengths:
             head = self.heads.get(data[:length])
             if head is not None:
-                self._expect(data[:length], head)
+                self.prefix, self.head = data[:length], head
                 return head
         return None
 
@@ -94,13 +93,9 @@ class Exchange:
         # Two connections may have parsed the same head at the same time: the first one stays, with its hits.
         head = self.heads.setdefault(prefix, head)
         head.learnt = True
-        self._expect(prefix, head)
+        self.prefix, self.head = prefix, head
         if len(prefix) not in self.lengths:
             self.lengths = (len(prefix), *self.lengths[:7])
-
-    def _expect(self, prefix: bytes, head: Head) -> None:
-        self.prefix, self.head, self.total = prefix, head, head.total
-        self.persistent = head.persistent
 
     def forget(self) -> None:
         """Forget all heads; hits must have been counted before."""
@@ -108,7 +103,7 @@ class Exchange:
             head.learnt = False
         self.heads.clear()
         self.lengths = ()
-        self.prefix, self.head, self.total, self.persistent = b"\0", NO_HEAD, -1, False
+        self.prefix, self.head = b"\0", NO_HEAD
 
 
 class InvalidResponseError(MessageError):

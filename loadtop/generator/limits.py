@@ -3,7 +3,8 @@
 import contextlib
 import re
 import resource
-from dataclasses import dataclass
+from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
 from loadtop.i18n.message import Message
@@ -60,44 +61,28 @@ def ports_in_time_wait() -> int | None:
     return None if found is None else int(found[1])
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaPeriods:
-    """Periods of a CPU quota, and those in which the group was throttled. Counters."""
+def quota_periods(root: Path = Path("/")) -> tuple[int, int] | None:
+    """Return the periods of the CPU quota of this process's control group, and how many of them stopped it: counters.
 
-    all: int
-    throttled: int
-
-
-class CpuQuota:
-    """Reads the quota periods of this process's control group and those above it, each of which may be limited.
-
-    ``root`` is where the system's files are. Sources: Linux, Documentation/admin-guide/cgroup-v2.rst (``cpu.stat``)
-    and scheduler/sched-bwc.rst (version 1).
+    Each group above it may be limited too: the one that was stopped most counts. None without a quota or control
+    groups. ``root`` is where the system's files are. Sources: Linux, Documentation/admin-guide/cgroup-v2.rst
+    (``cpu.stat``) and scheduler/sched-bwc.rst (version 1).
     """
-
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._files = _cpu_stat_files(root)
-
-    def periods(self) -> QuotaPeriods | None:
-        """Return None if there is no quota or there are no control groups."""
-        found: list[QuotaPeriods] = []
-        for file in self._files:
-            with contextlib.suppress(OSError):  # the group was removed
-                counts = dict(line.split() for line in file.read_text().splitlines())
-                found.append(QuotaPeriods(int(counts.get("nr_periods", 0)), int(counts.get("nr_throttled", 0))))
-        # If several groups have a quota, the one that is throttled most limits the generator.
-        return max((each for each in found if each.all), key=lambda each: each.throttled, default=None)
+    found: list[tuple[int, int]] = []
+    for file in _cpu_stat_files(root):
+        with contextlib.suppress(OSError):  # the group was removed
+            counts = dict(line.split() for line in file.read_text().splitlines())
+            found.append((int(counts.get("nr_periods", 0)), int(counts.get("nr_throttled", 0))))
+    return max((each for each in found if each[0]), key=itemgetter(1), default=None)
 
 
-def _cpu_stat_files(root: Path) -> list[Path]:
+def _cpu_stat_files(root: Path) -> Iterator[Path]:
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
-        return []
-    found: list[Path] = []
+        return
     for line in lines:
         _, controllers, path = line.split(":", 2)
         for name in {"", "cpu"} & set(controllers.split(",")):
-            groups = (PurePosixPath(path), *PurePosixPath(path).parents)
-            found += [root / _CGROUP_ROOTS[name] / str(group).lstrip("/") / "cpu.stat" for group in groups]
-    return [file for file in found if file.exists()]
+            for group in (PurePosixPath(path), *PurePosixPath(path).parents):
+                yield root / _CGROUP_ROOTS[name] / str(group).lstrip("/") / "cpu.stat"

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable
 from time import perf_counter_ns
 
-from loadtop.generator.connection import Connection
+from loadtop.generator.connection import Connection, RequestSource
 from loadtop.generator.connections import Connections
 from loadtop.generator.exchange import Exchange
 from loadtop.generator.plan import UNLIMITED
@@ -35,21 +35,15 @@ class TargetMix:
         return exchange
 
 
-class LoadModel:
+class LoadModel(RequestSource):
     """What both models share. ``left`` requests may still be sent."""
 
     def __init__(self, connections: Connections, mix: TargetMix, left: int) -> None:
         self.connections = connections
         self.left = left
-        self.fast_path = False
+        self.fast_path = self.fast_path_possible = False
         self.rate: float | None = None
         self._mix = mix
-
-    def allow_fast_path(self) -> None:
-        """Only the closed model with one target has a fast path."""
-
-    def next_request(self, connection: Connection, at: int) -> None:
-        raise NotImplementedError
 
     def send_due(self) -> int | None:
         """Send what is due on free connections. Return when more is due; None if that depends on responses."""
@@ -85,11 +79,7 @@ class ClosedModel(LoadModel):
     def __init__(self, connections: Connections, mix: TargetMix, left: int) -> None:
         super().__init__(connections, mix, left)
         # The fast path does not record single requests, so a request log needs the full path.
-        self._fast_path_possible = mix.only is not None and connections.results.request_log is None
-        self.fast_path = self._fast_path_possible
-
-    def allow_fast_path(self) -> None:
-        self.fast_path = self._fast_path_possible
+        self.fast_path = self.fast_path_possible = mix.only is not None and connections.results.request_log is None
 
     def next_request(self, connection: Connection, at: int) -> None:
         if self.left > 0 and not connection.surplus:

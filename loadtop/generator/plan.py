@@ -182,11 +182,7 @@ class Portion:
 
     def of(self, whole: int) -> int:
         """Return this worker's part of ``whole``; the parts of all workers add up to it."""
-        before, after = self._bounds(whole)
-        return after - before
-
-    def _bounds(self, whole: int) -> tuple[int, int]:
-        return whole * self.worker // self.workers, whole * (self.worker + 1) // self.workers
+        return whole * (self.worker + 1) // self.workers - whole * self.worker // self.workers
 
     def requests(self, step: Step) -> int:
         """Return this worker's part of the requests of ``step``, or :data:`UNLIMITED` if it has no number of requests.
@@ -197,7 +193,8 @@ class Portion:
             return UNLIMITED
         if step.rate is not None or step.concurrency is None:
             return self.of(step.requests)
-        before, after = self._bounds(step.concurrency)
+        before = step.concurrency * self.worker // self.workers
+        after = before + self.of(step.concurrency)
         return step.requests * after // step.concurrency - step.requests * before // step.concurrency
 
 
@@ -311,22 +308,15 @@ def check_header(name: str, value: str) -> None:
         )
 
 
-def request_bytes(
-    target: Target,
-    *,
-    keepalive: bool,
-    user_agent: str,
-    proxy_headers: tuple[tuple[str, str], ...] | None = None,
-) -> bytes:
+def request_bytes(target: Target, plan: Plan) -> bytes:
     """Return the bytes of the HTTP/1.1 request.
 
     The user's headers replace the defaults of the same name (Host, User-Agent, Accept, Connection, Content-Length,
-    Content-Type). ``proxy_headers`` is None unless the request goes to a plain proxy, which gets an absolute URL
-    (RFC 9112 section 3.2.2).
+    Content-Type). A plain proxy gets an absolute URL (RFC 9112 section 3.2.2).
     """
     given = {name.lower() for name, _ in target.headers}
-    defaults = [("Host", target.origin.authority), ("User-Agent", user_agent), ("Accept", "*/*")]
-    if not keepalive:
+    defaults = [("Host", target.origin.authority), ("User-Agent", plan.user_agent), ("Accept", "*/*")]
+    if not plan.keepalive:
         defaults.append(("Connection", "close"))
     if target.body is not None:
         defaults.append(("Content-Length", str(len(target.body))))
@@ -337,9 +327,10 @@ def request_bytes(
     if cookies:
         headers.append(("Cookie", cookies))
     path = target.path
-    if proxy_headers is not None:
+    if plan.proxy is not None and target.scheme == "http":
         path = f"http://{target.origin.authority}{target.path}"
-        headers += proxy_headers
+        if plan.proxy.authorization is not None:
+            headers.append(("Proxy-Authorization", plan.proxy.authorization))
     lines = [f"{target.method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
     return "\r\n".join(lines).encode(errors=_ANY_BYTE) + (target.body or b"")
 

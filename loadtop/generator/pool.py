@@ -13,7 +13,7 @@ from pathlib import Path
 
 import loadtop
 from loadtop.generator.aggregation import Aggregator, Handover, Report, WorkerProgress, overall_state
-from loadtop.generator.limits import CpuQuota
+from loadtop.generator.limits import quota_periods
 from loadtop.generator.plan import Plan, Portion, total
 from loadtop.generator.request_log import RequestLogFiles
 from loadtop.generator.scaling import ScalingPolicy, idle_cores, usable_cores
@@ -148,16 +148,19 @@ class LoadPool:
         self._print_text = print_text
         self._scaling = scaling
         self._changed = asyncio.Event()
-        self._workers = [WorkerProcess(number, print_text, self._changed) for number in range(plan.workers)]
+        self._processes: list[WorkerProcess] = []
+        self._workers = [self._new_process(number) for number in range(plan.workers)]
         self._aggregator = Aggregator(plan)
-        self._joining: WorkerProcess | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._started = self._handing_over = False
         self._level: Handover | None = None
         """The level of the whole load during a handover."""
         self._pending_commands: list[Command] = []
         self._problem: Message | None = None
-        self._quota = CpuQuota()
+
+    def _new_process(self, number: int) -> WorkerProcess:
+        self._processes.append(WorkerProcess(number, self._print_text, self._changed))
+        return self._processes[-1]
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -222,7 +225,7 @@ class LoadPool:
 
     async def _add_worker(self) -> bool:
         """Start a worker and give it its part of the load. Return whether more workers can be started."""
-        joining = self._joining = WorkerProcess(len(self._workers), self._print_text, self._changed)
+        joining = self._new_process(len(self._workers))
         try:
             await self._start(joining, joining.number + 1)
         except OSError:
@@ -240,7 +243,6 @@ class LoadPool:
             self._handing_over = False
             self._level = None
             self._run_pending_commands()
-        self._joining = None
         if joining not in self._workers:
             await joining.close()
         self._changed.set()
@@ -306,7 +308,7 @@ class LoadPool:
 
     def take(self) -> LoadSample | None:
         """Return the load now, or at the end of a step. Latencies are those since the last call."""
-        sample = self._aggregator.sample(self._workers, self._problem, self._quota.periods())
+        sample = self._aggregator.sample(self._workers, self._problem, quota_periods())
         if self._level is None:
             return sample
         # During a handover the reports are of different moments, while the level of the whole load does not change.
@@ -317,8 +319,7 @@ class LoadPool:
         for task in reversed(self._tasks):
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        joining = [] if self._joining is None or self._joining in self._workers else [self._joining]
-        await asyncio.gather(*(worker.close() for worker in [*self._workers, *joining]))
+        await asyncio.gather(*(process.close() for process in self._processes))
 
     def _reports(self) -> list[Report]:
         return [worker.report for worker in self._workers if worker.report is not None]

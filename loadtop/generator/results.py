@@ -1,8 +1,10 @@
 """The results of a worker's requests: counts and times, what is seen of the server, and when to give up."""
 
 from array import array
+from asyncio import Transport
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import sub
 from typing import Literal
 
@@ -16,7 +18,7 @@ from loadtop.model import Latencies, ServerSeen
 from loadtop.model.histogram import EMPTY, distribution, merge
 
 FailureKind = Literal["connect", "receive", "length", "exceptions", "timeout"]
-"""The classes of failed requests, named like the fields of :class:`Counters`."""
+"""The classes of failed requests, named like the fields of :class:`loadtop.model.Failures`."""
 MAX_FAILED_CONNECTS = 10
 """Failed connects in a row after which a server counts as down (ab's limit)."""
 MAX_SILENT_CLOSES = 100
@@ -28,11 +30,6 @@ class Counters:
     """Counters since the start of the load or the end of the warm-up. Bytes are those on the wire."""
 
     requests: int = 0
-    connect: int = 0
-    receive: int = 0
-    length: int = 0
-    exceptions: int = 0
-    timeout: int = 0
     non_2xx: int = 0
     keepalive: int = 0
     received: int = 0
@@ -40,6 +37,7 @@ class Counters:
     sent: int = 0
     late: int = 0
     unsent: int = 0
+    failures: Counter[str] = field(default_factory=Counter[str])
 
 
 class Results:
@@ -89,7 +87,13 @@ class Results:
             self._first_connected()
 
     def responded(
-        self, exchange: Exchange, transport: object, head: Head, parser: ResponseParser | None, *, extra: bool
+        self,
+        exchange: Exchange,
+        transport: Transport | None,
+        head: Head,
+        parser: ResponseParser | None,
+        *,
+        extra: bool,
     ) -> None:
         """Count a whole response. ``parser`` is None if its head was recognised; ``extra``: more data followed it."""
         self._any_response = True
@@ -106,7 +110,7 @@ class Results:
             self.count_hits()
             exchange.forget()
 
-    def _describe(self, exchange: Exchange, transport: object, head: Head, parser: ResponseParser) -> None:
+    def _describe(self, exchange: Exchange, transport: Transport | None, head: Head, parser: ResponseParser) -> None:
         success = 200 <= head.status < 300
         self._statuses.add(head.status)
         if success and exchange.expected_body is None:
@@ -129,7 +133,7 @@ class Results:
         """Count a request that ended without a whole, valid response."""
         counters = self.counters
         counters.requests += 1
-        setattr(counters, kind, getattr(counters, kind) + 1)
+        counters.failures[kind] += 1
         self._last_failure = reason
         self.notify_connected = True
         if kind == "connect":
@@ -166,7 +170,7 @@ class Results:
         counters.requests += times
         right_length = self._plan.any_length or exchange.expected_body in (None, head.body)
         if extra or not right_length:
-            counters.length += times
+            counters.failures["length"] += times
         if not 200 <= head.status < 300:
             counters.non_2xx += times
         if head.persistent and self._plan.keepalive:

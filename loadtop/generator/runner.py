@@ -59,7 +59,8 @@ class LoadRunner:
         """The current step, and the one after which this worker waits for the others."""
         self._file_limit = raise_file_limit()
         self._port_limit = local_ports()
-        self._exchanges = _exchanges(plan)
+        learns = plan.verbosity < VERBOSE_HEADS
+        self._exchanges = tuple(Exchange(each, request_bytes(each, plan), learns) for each in plan.targets)
         first_connected = partial(loop.call_soon, self._send_due)
         self._results = Results(plan, self._exchanges, first_connected, self._fail, request_log)
         self._connections = Connections(plan, self._results, loop, self._check_step_end)
@@ -95,9 +96,7 @@ class LoadRunner:
             in_flight=connections.busy,
             connections=connections.open,
             requests=counters.requests,
-            failures=Failures(
-                counters.connect, counters.receive, counters.length, counters.exceptions, counters.timeout
-            ),
+            failures=Failures(**counters.failures),
             non_2xx=counters.non_2xx,
             keepalive_requests=counters.keepalive,
             received_bytes=counters.received,
@@ -312,23 +311,3 @@ class LoadRunner:
         self._connections.close()
         self._results.count_hits()
         self._report_now()
-
-
-def _exchanges(plan: Plan) -> tuple[Exchange, ...]:
-    proxy_headers: tuple[tuple[str, str], ...] | None = None
-    if plan.proxy is not None:
-        authorization = plan.proxy.authorization
-        proxy_headers = () if authorization is None else (("Proxy-Authorization", authorization),)
-    return tuple(
-        Exchange(
-            target,
-            request_bytes(
-                target,
-                keepalive=plan.keepalive,
-                user_agent=plan.user_agent,
-                proxy_headers=proxy_headers if target.scheme == "http" else None,
-            ),
-            learns=plan.verbosity < VERBOSE_HEADS,
-        )
-        for target in plan.targets
-    )

@@ -1,10 +1,11 @@
 """TLS: the context for a plan's options, and a description of what was negotiated."""
 
+import asyncio
+import re
 import ssl
 from pathlib import Path
 
 from loadtop.generator.plan import Plan, PlanError
-from loadtop.i18n.message import Message
 
 _VERSIONS = {
     "TLS1": ssl.TLSVersion.TLSv1,
@@ -13,7 +14,13 @@ _VERSIONS = {
     "TLS1.2": ssl.TLSVersion.TLSv1_2,
     "TLS1.3": ssl.TLSVersion.TLSv1_3,
 }
-_RSA = bytes.fromhex("06092a864886f70d010101")
+_LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..)"
+_RSA_KEY = re.compile(
+    rb"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00\x03%b\x00\x30%b\x02(%b)" % (_LENGTH, _LENGTH, _LENGTH),
+    re.DOTALL,
+)
+"""DER (RFC 5280, RFC 8017): the name of RSA, NULL, then a BIT STRING with a SEQUENCE that begins with the modulus, an
+INTEGER. A length of 128 bytes or more takes one or two more bytes, and the first byte says so."""
 _CURVES = {
     bytes.fromhex("06082a8648ce3d030107"): 256,  # prime256v1
     bytes.fromhex("06052b81040022"): 384,  # secp384r1
@@ -31,23 +38,31 @@ def tls_context(plan: Plan) -> ssl.SSLContext:
     :raises PlanError: if this machine's OpenSSL does not support an option
     """
     options = plan.tls
+    protocol, ciphers = (options.protocol or "ALL").upper(), options.ciphers
     context = ssl.create_default_context()
     context.check_hostname = plan.verify_tls and options.sni
     if not plan.verify_tls:
         context.verify_mode = ssl.CERT_NONE
-    if options.protocol is not None and options.protocol.upper() != "ALL":
-        version = _VERSIONS.get(options.protocol.upper())
-        if version is None:
+    if protocol != "ALL":
+        if protocol not in _VERSIONS:
             raise PlanError(
                 "-f {protocol} is not possible: use {versions} or ALL",
                 protocol=options.protocol,
                 versions=", ".join(_VERSIONS),
             )
-        if version is ssl.TLSVersion.TLSv1_3 and options.ciphers is not None:
-            raise _no_suites(f"-Z {options.ciphers} and -f {options.protocol}")
-        _set_version(context, version)
-    if options.ciphers is not None:
-        _set_ciphers(context, options.ciphers)
+        _set_version(context, _VERSIONS[protocol])
+    if ciphers is not None:
+        if ciphers.startswith("TLS_") or protocol == "TLS1.3":
+            raise PlanError(
+                "{options}: Python cannot choose among the suites of TLS 1.3: leave -Z out or use -f TLS1.2",
+                options=f"-Z {ciphers} and -f {options.protocol}" if protocol == "TLS1.3" else f"-Z {ciphers}",
+            )
+        try:
+            context.set_ciphers(ciphers)
+        except ssl.SSLError:
+            raise PlanError(
+                "-Z {ciphers}: OpenSSL knows no such cipher: see `openssl ciphers`", ciphers=ciphers
+            ) from None
     if options.certificate is not None:
         _load_certificate(context, options.certificate)
     return context
@@ -82,22 +97,6 @@ def _set_version(context: ssl.SSLContext, version: ssl.TLSVersion) -> None:
         context.maximum_version = version
 
 
-def _set_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
-    if ciphers.startswith("TLS_"):
-        raise _no_suites(f"-Z {ciphers}")
-    try:
-        context.set_ciphers(ciphers)
-    except ssl.SSLError:
-        raise PlanError("-Z {ciphers}: OpenSSL knows no such cipher: see `openssl ciphers`", ciphers=ciphers) from None
-
-
-def _no_suites(options: str) -> PlanError:
-    message = Message(
-        "{options}: Python cannot choose among the suites of TLS 1.3: leave -Z out or use -f TLS1.2", options=options
-    )
-    return PlanError(message)
-
-
 def _negotiated(tls: "ssl.SSLObject | ssl.SSLSocket") -> str:
     """What was negotiated, as ab writes it: ``TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256`` (bits of the certificate's
     key, bits of the cipher)."""
@@ -110,10 +109,9 @@ def _negotiated(tls: "ssl.SSLObject | ssl.SSLSocket") -> str:
     return f"{tls.version()},{name},{key or 0},{bits}"
 
 
-def tls_seen(transport: object) -> dict[str, str]:
+def tls_seen(transport: asyncio.BaseTransport | None) -> dict[str, str]:
     """Return the TLS fields of :class:`loadtop.model.ServerSeen`; none without TLS."""
-    get_extra_info = getattr(transport, "get_extra_info", None)
-    tls = None if get_extra_info is None else get_extra_info("ssl_object")
+    tls = None if transport is None else transport.get_extra_info("ssl_object")
     if tls is None:
         return {}
     name: str = tls.server_hostname or ""
@@ -123,29 +121,8 @@ def tls_seen(transport: object) -> dict[str, str]:
 
 def key_bits(certificate: bytes) -> int | None:
     """Return the length of the public key in a DER certificate (RFC 5280): of RSA's modulus, or of the curve."""
-    start = certificate.find(_RSA)
-    if start >= 0:
-        return _modulus_bits(certificate, start + len(_RSA))
+    if rsa := _RSA_KEY.search(certificate):
+        length = rsa[1]
+        size = length[0] if len(length) == 1 else int.from_bytes(length[1:], "big")
+        return int.from_bytes(certificate[rsa.end() : rsa.end() + size], "big").bit_length()
     return next((bits for name, bits in _CURVES.items() if name in certificate), None)
-
-
-def _modulus_bits(data: bytes, start: int) -> int | None:
-    """After the algorithm come NULL, then a BIT STRING with a SEQUENCE whose first INTEGER is the modulus."""
-    try:
-        start = _content(data, start + 2, tag=0x03)[0] + 1
-        start = _content(data, start, tag=0x30)[0]
-        start, length = _content(data, start, tag=0x02)
-    except (IndexError, ValueError):
-        return None
-    return int.from_bytes(data[start : start + length], "big").bit_length()
-
-
-def _content(data: bytes, start: int, *, tag: int) -> tuple[int, int]:
-    """Return where the content of the DER value at ``start`` begins, and its length."""
-    if data[start] != tag:
-        raise ValueError("unexpected DER tag")
-    length = data[start + 1]
-    if length < 0x80:
-        return start + 2, length
-    more = length & 0x7F
-    return start + 2 + more, int.from_bytes(data[start + 2 : start + 2 + more], "big")

@@ -4,12 +4,14 @@ TLS, proxy tunnels and other systems use the event loop's own transports.
 """
 
 import _socket
+import asyncio
 import errno
 import os
 import select
 import socket
 from collections.abc import Callable
 from time import perf_counter_ns
+from typing import Any
 
 from loadtop.generator.connection import CLOSING, CONNECTING, FAST, READING_BODY, Connection
 from loadtop.generator.event_loop import READ_BYTES, EpollLoop
@@ -43,10 +45,11 @@ ConnectFailed = Callable[[Connection, OSError], None]
 PrepareSocket = Callable[[_socket.socket], None]
 
 
-class SocketTransport:
+class SocketTransport(asyncio.Transport):
     """The transport of one connection slot, over one socket after the other. ``failed`` gets errors of connecting."""
 
     def __init__(self, loop: EpollLoop, connection: Connection, failed: ConnectFailed) -> None:
+        super().__init__()
         self._selector = loop.selector
         self._soon = loop.call_soon
         self._starts_with = loop.selector.buffer.startswith
@@ -141,12 +144,13 @@ class SocketTransport:
             # Slot values are assigned to locals before they are called: the interpreter specialises that.
             exchange = connection.exchange
             starts_with = self._starts_with
-            if size == exchange.total and starts_with(exchange.prefix):
-                if event == _DATA_ONLY and exchange.persistent and connection.keepalive:
+            head = exchange.head
+            if size == head.total and starts_with(exchange.prefix):
+                if event == _DATA_ONLY and head.persistent and connection.keepalive:
                     at = perf_counter_ns()
                     record = self._record
                     record(at - connection.started)
-                    exchange.head.hits += 1
+                    head.hits += 1
                     source = connection.source
                     if source.left <= 0:
                         source.next_request(connection, at)
@@ -155,8 +159,10 @@ class SocketTransport:
                     connection.started = at
                     try:
                         sent = sock.send(exchange.request)
+                    except BlockingIOError:
+                        sent = 0
                     except OSError as error:
-                        self._send_failed(error)
+                        self._lost(error)
                         return
                     if sent != exchange.size:
                         connection.leave_fast_path()
@@ -176,13 +182,6 @@ class SocketTransport:
         if (event & _ENDED or size == READ_BYTES) and self._sock is sock and self._phase == _OPEN:
             # There is more to read; epoll has reported it already, so it must be asked again.
             self._selector.rewatch(self._number, _INPUT_EDGE)
-
-    def _send_failed(self, error: OSError) -> None:
-        if isinstance(error, BlockingIOError):
-            self._connection.leave_fast_path()
-            self._wait_until_writable(self._connection.exchange.request, 0)
-        else:
-            self._lost(error)
 
     def _reconnect(self, connection: Connection) -> None:
         """The fast path of a connection that the server closed with the response."""
@@ -224,7 +223,7 @@ class SocketTransport:
             self.discard()
             self._failed(self._connection, OSError(code, os.strerror(code)))
 
-    def write(self, data: "bytes | memoryview[int]", /) -> None:
+    def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
         """Send what the socket takes now, and the rest when it is writable."""
         if self._phase == _SENDING:
             self._unsent = memoryview(b"".join((self._unsent, data)))
@@ -241,7 +240,7 @@ class SocketTransport:
         if sent != len(data):
             self._wait_until_writable(data, sent)
 
-    def _wait_until_writable(self, data: "bytes | memoryview[int]", sent: int) -> None:
+    def _wait_until_writable(self, data: "bytes | bytearray | memoryview[Any]", sent: int) -> None:
         self._unsent = memoryview(data)[sent:]
         self._phase = _SENDING
         self._selector.rewatch(self._number, _INPUT_OR_OUTPUT)

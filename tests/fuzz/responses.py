@@ -9,7 +9,9 @@ import argparse
 import random
 import sys
 import time
+from asyncio import Transport
 from collections.abc import Iterator
+from typing import Any
 
 from loadtop.generator.connection import CONNECTING, IDLE, Connection
 from loadtop.generator.exchange import MAX_HEAD, Exchange, Head, ResponseParser
@@ -35,13 +37,14 @@ PIECES = (
 )
 
 
-class FakeTransport:
+class FakeTransport(Transport):
     """A transport that goes nowhere."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.gone = False
 
-    def write(self, data: bytes, /) -> None:
+    def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
         assert data
 
     def close(self) -> None:
@@ -57,13 +60,19 @@ class Recorder(Results):
         plan = Plan((exchange.target,), (Step(concurrency=1),))
         super().__init__(plan, (exchange,), first_connected=lambda: None, gave_up=lambda _: None)
         self.left = 0
-        self.fast_path = True
+        self.fast_path = self.fast_path_possible = True
         self.notify_connected = False
         self.outcome: Outcome = []
         self.rests = 0
 
     def responded(
-        self, exchange: Exchange, transport: object, head: Head, parser: ResponseParser | None, *, extra: bool
+        self,
+        exchange: Exchange,
+        transport: Transport | None,
+        head: Head,
+        parser: ResponseParser | None,
+        *,
+        extra: bool,
     ) -> None:
         assert exchange.size
         assert transport is not None or parser is not None
@@ -72,9 +81,6 @@ class Recorder(Results):
         assert head.length >= 0
         self.outcome.append(("answered", head.status, head.body))
         self.rests += extra
-
-    def allow_fast_path(self) -> None:
-        self.fast_path = True
 
     def failed(self, exchange: Exchange, kind: FailureKind, reason: Message) -> None:
         assert str(reason).isprintable() or exchange.size
@@ -114,7 +120,8 @@ def _pieces(data: bytes, sizes: bytes) -> Iterator[bytes]:
 
 def _feed(pieces: "Iterator[bytes] | list[bytes]", method: str, *, keepalive: bool) -> Outcome:
     target = Target.parse("http://server/", method=method)
-    exchange = Exchange(target, request_bytes(target, keepalive=keepalive, user_agent="fuzz"))
+    plan = Plan((target,), (Step(concurrency=1),), keepalive=keepalive)
+    exchange = Exchange(target, request_bytes(target, plan))
     recorder, transport = Recorder(exchange), FakeTransport()
     connection = Connection(recorder, recorder, exchange, recorder.closed, keepalive=keepalive)
     connection.state = CONNECTING

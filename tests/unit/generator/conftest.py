@@ -1,7 +1,9 @@
 """A connection without a network: it is fed bytes, and what it sends and reports is recorded."""
 
+from asyncio import Transport
 from collections.abc import Callable
 from time import perf_counter_ns
+from typing import Any
 
 import pytest
 
@@ -12,15 +14,16 @@ from loadtop.generator.results import FailureKind, Results
 from loadtop.i18n import Message
 
 
-class FakeTransport:
+class FakeTransport(Transport):
     """A transport that keeps what is written."""
 
     def __init__(self) -> None:
-        self.written: list[bytes] = []
+        super().__init__()
+        self.written: list[bytes | bytearray | memoryview[Any]] = []
         self.closed = False
         self.aborted = False
 
-    def write(self, data: bytes, /) -> None:
+    def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
         self.written.append(data)
 
     def close(self) -> None:
@@ -48,7 +51,13 @@ class Recorder(Results):
         """Not counted."""
 
     def responded(
-        self, exchange: Exchange, transport: object, head: Head, parser: ResponseParser | None, *, extra: bool
+        self,
+        exchange: Exchange,
+        transport: Transport | None,
+        head: Head,
+        parser: ResponseParser | None,
+        *,
+        extra: bool,
     ) -> None:
         assert exchange.size
         assert parser is not None or transport is not None
@@ -57,9 +66,6 @@ class Recorder(Results):
             self.servers.append(parser.server)
         else:
             head.hits += 1
-
-    def allow_fast_path(self) -> None:
-        self.fast_path = self.fast_path_possible
 
     def failed(self, exchange: Exchange, kind: FailureKind, reason: Message) -> None:
         assert exchange.size
@@ -84,7 +90,8 @@ class RecordedConnection:
 
     def __init__(self, *, method: str = "GET", keepalive: bool = True, left: int = 0, fast_path: bool = True) -> None:
         target = Target.parse("http://server/", method=method)
-        self.exchange = Exchange(target, request_bytes(target, keepalive=keepalive, user_agent="test"))
+        plan = Plan((target,), (Step(concurrency=1),), keepalive=keepalive)
+        self.exchange = Exchange(target, request_bytes(target, plan))
         self.recorder = Recorder(self.exchange, left, fast_path=fast_path)
         self.connection = Connection(
             self.recorder, self.recorder, self.exchange, self.recorder.closed, keepalive=keepalive

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.generator.limits import CpuQuota, QuotaPeriods
+from loadtop.generator.limits import quota_periods
 
 
 def write(file: Path, text: str) -> None:
@@ -28,20 +28,20 @@ def test_the_group_that_stops_most_counts_also_one_above(tmp_path: Path, members
     write(tmp_path / "proc/self/cgroup", membership)
     write(tmp_path / place / "cpu.stat", stat(50, 40))
     write(tmp_path / place / "one" / "cpu.stat", stat(90, 3))
-    assert CpuQuota(tmp_path).periods() == QuotaPeriods(50, 40)
+    assert quota_periods(tmp_path) == (50, 40)
 
 
 def test_a_group_without_a_quota_has_no_periods(tmp_path: Path) -> None:
     write(tmp_path / "proc/self/cgroup", "0::/\n")
     write(tmp_path / "sys/fs/cgroup/cpu.stat", "usage_usec 12\nnr_periods 0\nnr_throttled 0\n")
-    assert CpuQuota(tmp_path).periods() is None
+    assert quota_periods(tmp_path) is None
 
 
 def test_a_container_that_does_not_show_its_groups_path_has_them_at_the_top(tmp_path: Path) -> None:
     write(tmp_path / "proc/self/cgroup", "0::/kubepods/pod1\n")
     write(tmp_path / "sys/fs/cgroup/cpu.stat", stat(7, 5))
-    assert CpuQuota(tmp_path).periods() == QuotaPeriods(7, 5)
+    assert quota_periods(tmp_path) == (7, 5)
 
 
 def test_a_system_without_control_groups_has_none(tmp_path: Path) -> None:
-    assert CpuQuota(tmp_path).periods() is None
+    assert quota_periods(tmp_path) is None

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, request_bytes
 
 
-def sent(target: Target, *, keepalive: bool = True, proxied: tuple[tuple[str, str], ...] | None = None) -> list[str]:
+def sent(target: Target, *, keepalive: bool = True, proxy: Proxy | None = None) -> list[str]:
     """The lines of the request's head."""
-    wire = request_bytes(target, keepalive=keepalive, user_agent="test", proxy_headers=proxied)
+    plan = Plan((target,), (Step(concurrency=1),), keepalive=keepalive, user_agent="test", proxy=proxy)
+    wire = request_bytes(target, plan)
     head, _, body = wire.partition(b"\r\n\r\n")
     assert body == (target.body or b"")
     return head.decode().split("\r\n")
@@ -49,7 +50,7 @@ def test_bytes_that_are_no_utf8_are_sent_as_they_are() -> None:
     target = Target.parse(f"http://me:{odd}@web1/{odd}?{odd}", headers=(("X", odd),))
     assert target.path == "/%FF?%FF"
     assert target.headers[1] == ("Authorization", "Basic " + base64.b64encode(b"me:\xff").decode())
-    assert b"X: \xff\r\n" in request_bytes(target, keepalive=True, user_agent="test")
+    assert b"X: \xff\r\n" in request_bytes(target, Plan((target,), (Step(concurrency=1),)))
 
 
 def test_a_user_in_the_url_becomes_basic_auth_and_is_gone_from_the_url() -> None:
@@ -150,7 +151,7 @@ def test_a_body_has_length_and_type() -> None:
 
 
 def test_a_proxy_gets_the_whole_url() -> None:
-    lines = sent(Target.parse("http://web1:81/x?y"), proxied=(("Proxy-Authorization", "Basic eA=="),))
+    lines = sent(Target.parse("http://web1:81/x?y"), proxy=Proxy("proxy1", 3128, "Basic eA=="))
     assert lines[0] == "GET http://web1:81/x?y HTTP/1.1"
     assert lines[-1] == "Proxy-Authorization: Basic eA=="
 
