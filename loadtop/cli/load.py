@@ -19,7 +19,7 @@ from loadtop.pipeline.monitor import LoadSource
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
-    from loadtop.engines.engine_process import Machine
+    from loadtop.engines.engine import Machine
     from loadtop.generator.plan import Plan
     from loadtop.generator.request_log import RequestLogFiles
 
@@ -139,7 +139,7 @@ def _locust(options: Options) -> Callable[[], LoadSource]:
 
 
 def _jmeter(options: Options) -> Callable[[], LoadSource]:
-    from loadtop.engines.engine_process import LOCAL
+    from loadtop.engines.engine import LOCAL
     from loadtop.engines.jmeter.load import JmeterLoad
     from loadtop.engines.jmeter.plan import JmeterSettings, check, check_even, read_user_plan, share_of
 
@@ -178,6 +178,6 @@ def _jmeter(options: Options) -> Callable[[], LoadSource]:
 
 
 def _machines(options: Options) -> "tuple[Machine, ...]":
-    from loadtop.engines.engine_process import Machine
+    from loadtop.engines.engine import Machine
 
     return tuple(Machine(name, place) for name, place in options.generators)

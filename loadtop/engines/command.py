@@ -128,7 +128,8 @@ class CommandLoad:
         if isinstance(command, StopLoad) and not self._process.ended:
             self.stopped = True
             self._process.signal(signal.SIGINT)
-            self._tasks.append(asyncio.create_task(self._terminate()))
+            # What an interrupt does not end is terminated.
+            asyncio.get_running_loop().call_later(STOP_S, self._process.signal, signal.SIGTERM)
 
     async def close(self) -> None:
         """End it and all its descendants."""
@@ -150,11 +151,6 @@ class CommandLoad:
     def _end(self) -> None:
         self._ended_at = time.monotonic()
         self._done.set()
-
-    async def _terminate(self) -> None:
-        """Terminate what an interrupt does not end."""
-        await asyncio.sleep(STOP_S)
-        self._process.signal(signal.SIGTERM)
 
     async def _watch_cpu_time(self, pid: int) -> None:
         from loadtop.engines.cpu_time import CpuTime

@@ -6,11 +6,9 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from loadtop.engines.engine_load import EngineLoad
-from loadtop.engines.engine_process import EngineError
+from loadtop.engines.engine import EngineError, EngineLoad
 from loadtop.engines.jmeter.plan import JmeterSettings, share_of, threads_of
-from loadtop.engines.jmeter.process import JmeterProcess, stopped, workers_of
-from loadtop.engines.jmeter.remote_servers import RemoteServers
+from loadtop.engines.jmeter.process import JmeterProcess, RemoteServers, stopped, workers_of
 from loadtop.engines.jmeter.result_file import Results
 from loadtop.generator.plan import Plan, total
 from loadtop.i18n.message import Message

@@ -10,8 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element, SubElement
 
-from loadtop.engines.engine_load import check_targets, impossible, users_for_rate
-from loadtop.engines.engine_process import Machine
+from loadtop.engines.engine import Machine, check_targets, impossible, users_for_rate
 from loadtop.generator.plan import Plan, PlanError, Step, Target, total
 from loadtop.i18n.message import Message
 

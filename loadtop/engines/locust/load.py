@@ -11,8 +11,17 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from loadtop.engines.engine_load import EngineLoad, check_targets, impossible, users_for_rate
-from loadtop.engines.engine_process import LOCAL, EngineError, EngineProcess, Machine, read_resource
+from loadtop.engines.engine import (
+    LOCAL,
+    EngineError,
+    EngineLoad,
+    EngineProcess,
+    Machine,
+    check_targets,
+    impossible,
+    read_resource,
+    users_for_rate,
+)
 from loadtop.engines.locust.master import PERCENTILES, TIMEOUT_S, MasterApi, Status, Workers
 from loadtop.generator.plan import Plan, Step
 from loadtop.i18n.message import Message, verbatim
@@ -36,12 +45,10 @@ class LocustProcess(EngineProcess):
     """Locust's master, or the workers of one machine."""
 
     engine = "locust"
+    script = "locust/locust.sh"
     install: ClassVar[Mapping[str, Message]] = {
         "locust": Message("pip install locust there, so that `locust` is on PATH")
     }
-
-    def __init__(self, machine: Machine, arguments: tuple[str, ...], term_s: float = 1.0) -> None:
-        super().__init__(machine, read_resource("locust/locust.sh"), arguments, term_s=term_s)
 
     def _reason(self) -> Message | None:
         lines = [_LOG_PREFIX.sub("", line) for line in self.lines if not line.startswith(_NOT_A_REASON)]
@@ -66,7 +73,7 @@ class LocustLoad(EngineLoad):
             self._files["user_plan.py"] = user_plan
         web_port, self._port = free_ports(2)
         self._api = MasterApi(web_port)
-        self._master = LocustProcess(LOCAL, ("master", program, str(web_port)), TERM_S)
+        self._master = LocustProcess(LOCAL, ("master", program, str(web_port)), term_s=TERM_S)
         self._worker_processes = [
             LocustProcess(machine, ("worker", "locust" if machine.remote else program, str(plan.workers), machine.name))
             for machine in machines

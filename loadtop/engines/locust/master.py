@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from loadtop.engines.engine_process import EngineError
+from loadtop.engines.engine import EngineError
 from loadtop.model import MISSING, EngineWorker, GeneratorSample
 
 TIMEOUT_S = 5.0

@@ -1,9 +1,8 @@
 """What the output of JMeter means, and what each machine of its load does."""
 
-from loadtop.engines.engine_process import Machine
+from loadtop.engines.engine import Machine
 from loadtop.engines.jmeter.plan import JmeterSettings
-from loadtop.engines.jmeter.process import JmeterProcess, stopped, workers_of
-from loadtop.engines.jmeter.remote_servers import RemoteServers
+from loadtop.engines.jmeter.process import JmeterProcess, RemoteServers, stopped, workers_of
 from loadtop.engines.jmeter.result_file import Results
 from loadtop.generator.plan import Plan, Step, Target
 from loadtop.model import EngineWorker

@@ -8,7 +8,7 @@ import pytest
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
 from loadtop.engines.jmeter.plan import check_even
-from loadtop.engines.jmeter.remote_servers import RemoteServers, local_address
+from loadtop.engines.jmeter.process import RemoteServers, local_address
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 
 URL = "http://127.0.0.1:9/"
@@ -25,7 +25,7 @@ async def test_a_server_that_cannot_be_reached_is_named() -> None:
 
 
 async def test_a_server_that_ends_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loadtop.engines.jmeter.remote_servers.CHECK_S", 0)
+    monkeypatch.setattr("loadtop.engines.jmeter.process.CHECK_S", 0)
     with socket.create_server(("127.0.0.1", 0)) as there:
         name = f"127.0.0.1:{there.getsockname()[1]}"
         servers = RemoteServers([name])

@@ -8,7 +8,7 @@ import pytest
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.load import load_maker
 from loadtop.cli.options.command_line import parse
-from loadtop.engines.engine_process import Machine
+from loadtop.engines.engine import Machine
 from loadtop.engines.jmeter.plan import JmeterSettings, check, jmx, read_user_plan, samplers, share_of
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 

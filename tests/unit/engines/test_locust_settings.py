@@ -7,7 +7,7 @@ import pytest
 
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
-from loadtop.engines.engine_process import LOCAL, Machine, read_resource
+from loadtop.engines.engine import LOCAL, Machine, read_resource
 from loadtop.engines.locust.load import LocustLoad, check, plan_json, rate_per_user, users_of
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 

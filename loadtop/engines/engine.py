@@ -1,20 +1,26 @@
-"""A process of another engine, on this machine or over SSH. It cannot outlive loadtop."""
+"""What Locust and JMeter share: their processes, here or over SSH, which cannot outlive loadtop, and their loads."""
 
 import asyncio
 import base64
-import contextlib
 import os
 import re
 import shlex
+import time
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.engines.output import LineSplitter
+from loadtop.generator.plan import Plan, PlanError, total
 from loadtop.i18n.message import Message, MessageError, verbatim
+from loadtop.model import EngineWorker, LoadSample, LoadState
+from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
 
 HEARTBEAT_S = 2.0  # interval of the heartbeats; the script ends 15 s after the last one
 PORT_S = 20.0  # how long the connection and its forwarded port may take
@@ -26,6 +32,11 @@ SSH = (
     "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "RemoteCommand=none", "-o", "LogLevel=INFO",
 )  # fmt: skip
 """OpenSSH's client with the user's own configuration, but without prompts."""
+
+USERS_PER_RATE = 2
+"""Simulated users for each request/s of an open model: the rate holds while responses take up to two seconds."""
+
+_ADVICE = Message("leave it out, or use the built-in engine")
 
 
 class EngineError(MessageError):
@@ -48,20 +59,20 @@ LOCAL = Machine("this machine", "local")
 
 
 class EngineProcess:
-    """``script`` defines the functions that ``run_process.sh`` calls with ``arguments``.
+    """A process of another engine: ``script`` defines the functions that ``run_process.sh`` calls with ``arguments``.
 
     ``on_data`` gets the standard output of the tool; the last lines of standard error are in :attr:`lines`. ``term_s``
     is the time between SIGTERM and SIGKILL at the end, in which it may clean up elsewhere.
     """
 
     engine: ClassVar[str]
+    script: ClassVar[str]
     install: ClassVar[Mapping[str, Message]]
     """How to install the programs that it needs."""
 
     def __init__(
         self,
         machine: Machine,
-        script: str,
         arguments: tuple[str, ...],
         on_data: Callable[[bytes], None] = lambda _: None,
         term_s: float = 1.0,
@@ -70,7 +81,6 @@ class EngineProcess:
         self.lines: deque[str] = deque(maxlen=60)
         self.missing = ""  # the program that is not installed there
         self.tool_ended = False  # whether the tool has ended, though cleaning up may still take a while
-        self._script = script
         self._arguments = arguments
         self._on_data = on_data
         self._term_s = term_s
@@ -113,7 +123,13 @@ class EngineProcess:
 
     async def start(self, files: Mapping[str, str], port: int | None = None) -> None:
         """Start it with these files, by name. It can reach ``port`` of this machine."""
-        command = ["sh", "-c", self._script + read_resource("run_process.sh"), "loadtop", *self._arguments]
+        command = [
+            "sh",
+            "-c",
+            read_resource(self.script) + read_resource("run_process.sh"),
+            "loadtop",
+            *self._arguments,
+        ]
         remote = self.machine.remote
         if remote:
             # sshd chooses a port there that leads to ours.
@@ -125,7 +141,7 @@ class EngineProcess:
         loop = asyncio.get_running_loop()
         self._input, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(commands, "wb", 0))
         if remote and port is not None:
-            with contextlib.suppress(TimeoutError):
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._port_known.wait(), PORT_S)
             port = self._forwarded_port
         if self.ended or port == 0:
@@ -148,7 +164,7 @@ class EngineProcess:
         if self._input is not None and not self._input.is_closing():
             self._input.abort()
         if self._process.pid is not None and not self.ended:
-            with contextlib.suppress(TimeoutError):
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), 2.0)
         await self._process.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -186,6 +202,123 @@ class EngineProcess:
     def _take_errors(self, data: bytes) -> None:
         for line in self._error_lines.feed(data):
             self.take_line(line.strip())
+
+
+class EngineLoad(ABC):
+    """A :class:`loadtop.pipeline.monitor.LoadSource`. Everything it starts, on any machine, ends with it."""
+
+    engine: ClassVar[str]
+
+    def __init__(self, plan: Plan, users: int, *, user_plan: bool) -> None:
+        """``users`` are simulated at first; ``user_plan``: a plan of the user says what is requested."""
+        self._plan = plan
+        self._users: int = users
+        self._user_plan = user_plan
+        self._state = LoadState.STARTING
+        self._message: Message | None = None
+        self._started_at = self._ended_at = 0.0
+        self._earlier_s = 0.0  # seconds of load before the last restart
+        self._workers: tuple[EngineWorker, ...] = ()
+        self._processes: Sequence[EngineProcess] = ()
+        self._runner: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+
+    async def start(self) -> None:
+        """Start everything in the background; samples say what goes wrong."""
+        self._runner = asyncio.create_task(self._run_to_end(), name=self.engine)
+
+    async def wait(self) -> None:
+        if self._runner is not None:
+            await asyncio.wait({self._runner})
+
+    def command(self, command: Command) -> None:
+        """Stop, or continue with another number of users."""
+        if isinstance(command, StopLoad):
+            self._stop.set()
+        elif isinstance(command, SetConcurrency) and not self._state.ended:
+            self._set_users(command.connections)
+
+    async def close(self) -> None:
+        """End everything on every machine."""
+        if self._runner is not None:
+            self._runner.cancel()
+            await asyncio.gather(self._runner, return_exceptions=True)
+        await self._close_processes()
+
+    @abstractmethod
+    async def _run(self) -> None:
+        """Make the load. Raises EngineError."""
+
+    @abstractmethod
+    def _set_users(self, users: int) -> None:
+        """Continue with this number of users, or say in the message why that is not possible."""
+
+    async def _run_to_end(self) -> None:
+        try:
+            await self._run()
+        except EngineError as error:
+            self._end(LoadState.FAILED, error.message)
+        else:
+            self._end(LoadState.STOPPED if self._stop.is_set() else LoadState.DONE)
+
+    def _end(self, state: LoadState, message: Message | None = None) -> None:
+        self._state = state
+        self._message = message or self._message
+        self._ended_at = self._ended_at or time.monotonic()
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait this long, or until the load is to stop."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+
+    async def _close_processes(self) -> None:
+        await asyncio.gather(*(process.close() for process in self._processes))
+
+    def _elapsed(self, now: float) -> float:
+        """Return the seconds of load, without those of restarts."""
+        return self._earlier_s + (now - self._started_at if self._started_at else 0.0)
+
+    def _sample(self, step_number: int, **measured: Any) -> LoadSample:
+        """Return what is known without results, replaced and completed by ``measured``."""
+        plan = self._plan
+        step = plan.steps[min(step_number, len(plan.steps)) - 1]
+        now = self._ended_at or time.monotonic()
+        known: dict[str, Any] = {
+            "concurrency": self._users,
+            "message": self._message or "",
+            "target_s": total(each.duration_s for each in plan.steps),
+            "workers": self._workers,
+        }
+        return LoadSample(
+            at=now,
+            engine=self.engine,
+            state=self._state,
+            model="closed" if step.rate is None else "open",
+            elapsed_s=self._elapsed(now),
+            rate=step.rate,
+            step=step_number,
+            steps=len(plan.steps),
+            keepalive=None if self._user_plan else plan.keepalive,
+            with_body=any(target.body is not None for target in plan.targets),
+            **known | measured,
+        )
+
+
+def users_for_rate(rate: float) -> int:
+    """Return how many simulated users an open model of ``rate`` requests/s needs."""
+    return max(1, ceil(rate * USERS_PER_RATE))
+
+
+def impossible(option: str | Message, engine: str, advice: Message = _ADVICE) -> PlanError:
+    return PlanError(
+        "{option} is not possible with --engine {engine}: {advice}", option=option, engine=engine, advice=advice
+    )
+
+
+def check_targets(plan: Plan, engine: str) -> None:
+    """Raise PlanError for a step with targets of its own. The table of options says which options an engine lacks."""
+    if any(step.targets is not None for step in plan.steps):
+        raise impossible(Message("a step with targets of its own"), engine)
 
 
 def read_resource(path: str) -> str:
