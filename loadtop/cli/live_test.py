@@ -4,10 +4,9 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
-from loadtop.analysis.fail_if import Watchdog
-from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE
 from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
@@ -25,6 +24,8 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.marks import MarkPipe
 
 if TYPE_CHECKING:
+    from loadtop.analysis.fail_if import Watchdog
+    from loadtop.analysis.totals.totals import RunResult, Totals
     from loadtop.engines.command import CommandLoad
     from loadtop.recording.recorder import Recorder
 
@@ -32,20 +33,31 @@ Show = Callable[[Feed, Options], Awaitable[bool]]
 
 
 class LiveTest:
-    """``sinks`` take every snapshot, in order: the recorder, the totals, the rules, and what a caller adds. ``program``
-    is a command that is the load."""
+    """Every snapshot goes to the recorder, the totals, the rules, and ``sinks``, in this order. ``program`` is a
+    command that is the load. What is counted with is imported behind the painted screen."""
 
     def __init__(
         self, options: Options, title: str, url: str | None = None, *, program: "CommandLoad | None" = None
     ) -> None:
         self.options = options
+        self.sinks: list[Callable[[Snapshot], None]] = []
         self._title = title
+        self._url = url
         self._program = program
         self._words = safe_words(options)
-        self.totals = Totals(url, tuple(self._words))
-        self._watchdog = Watchdog(list(options.fail_if))
         self._recorder: Recorder | None = None
-        self.sinks: list[Callable[[Snapshot], None]] = [self.totals.add, self._watchdog.add]
+
+    @cached_property
+    def totals(self) -> "Totals":
+        from loadtop.analysis.totals.totals import Totals
+
+        return Totals(self._url, tuple(self._words))
+
+    @cached_property
+    def _watchdog(self) -> "Watchdog":
+        from loadtop.analysis.fail_if import Watchdog
+
+        return Watchdog(list(self.options.fail_if))
 
     async def run(self, prepare: Callable[[], Awaitable[Load]], display: Show = show) -> bool:
         """Run the load to its end; returns whether a signal cut it short. Raises ExitError. Connections are made first,
@@ -54,14 +66,11 @@ class LiveTest:
         async with AsyncExitStack() as closing:
             far = await connect_far(options)
             closing.push_async_callback(disconnect, far)
-            url = self.totals.url
-            name = self._title if url is None else Target.parse(url).host
+            name = self._title if self._url is None else Target.parse(self._url).host
             name = name if self._program is None else self._program.name
-            recorder = start_recorder(options, self._words, self._title, url, name)
+            recorder = self._recorder = start_recorder(options, self._words, self._title, self._url, name)
             if recorder is not None:
-                closing.push_async_callback(asyncio.to_thread, recorder.close, self.totals.result)
-                self._recorder = recorder
-                self.sinks.insert(0, recorder.record)
+                closing.push_async_callback(asyncio.to_thread, recorder.close, self.result)
             marks = MarkPipe(self._title if recorder is None else recorder.path.name)
             closing.callback(marks.close)
             recording = "" if recorder is None or recorder.problem else str(recorder.path)
@@ -71,12 +80,15 @@ class LiveTest:
                 if load.close is not None:
                     closing.push_async_callback(load.close)
                 self.totals.url = load.url
+                takers = [self.totals.add, self._watchdog.add]
+                if recorder is not None:
+                    takers.insert(0, recorder.record)
                 ready = Monitor(
                     self._title if self._program is not None else load.url or self._title,
                     load.source,
                     await asyncio.to_thread(watched_hosts, options, load.plan, load.status_url, far),
                     interval_s=options.interval,
-                    sinks=self.sinks,
+                    sinks=[*takers, *self.sinks],
                     until_load_ends=load.source is not None and not with_screen(options),
                     recording=recording,
                     url=load.url,
@@ -86,7 +98,10 @@ class LiveTest:
 
             return await display(PreparedFeed(self._title, options.interval, recording, monitor), options)
 
-    def write(self, result: RunResult, figures: dict[str, Any], report: Callable[[TextIO], None]) -> None:
+    def result(self) -> "RunResult":
+        return self.totals.result()
+
+    def write(self, result: "RunResult", figures: dict[str, Any], report: Callable[[TextIO], None]) -> None:
         """Print the report, and write the files that were asked for; ``figures`` is the JSON summary."""
         options, program = self.options, self._program
         # Without a screen, standard output belongs to the command that was run.

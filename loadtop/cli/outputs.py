@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from loadtop.analysis.totals.totals import RunResult
 from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options.option import Options
 from loadtop.i18n import english
 
 if TYPE_CHECKING:
+    from loadtop.analysis.totals.totals import RunResult
     from loadtop.generator.request_log import RequestLogFiles
 
 
-def print_report(result: RunResult, options: Options, out: TextIO) -> None:
+def print_report(result: "RunResult", options: Options, out: TextIO) -> None:
     """Print the report: loadtop's, or ab's if asked for."""
     from loadtop.reports import ab, text
 
@@ -26,7 +26,7 @@ def print_report(result: RunResult, options: Options, out: TextIO) -> None:
     print(report, end="", file=out, flush=True)
 
 
-def write_ab_files(result: RunResult, request_logs: "RequestLogFiles | None", options: Options) -> None:
+def write_ab_files(result: "RunResult", request_logs: "RequestLogFiles | None", options: Options) -> None:
     from loadtop.reports.ab import percentiles_csv, write_gnuplot
 
     if options.percentiles_csv is not None:
@@ -41,7 +41,7 @@ def write_ab_files(result: RunResult, request_logs: "RequestLogFiles | None", op
             request_logs.close()
 
 
-def write_page(result: RunResult, options: Options) -> None:
+def write_page(result: "RunResult", options: Options) -> None:
     if options.html is not None:
         from loadtop.reports.html import html
 

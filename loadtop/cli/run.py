@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from loadtop.analysis.totals.totals import RunResult
 from loadtop.cli.display import show
 from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.live_test import LiveTest
@@ -17,6 +16,7 @@ from loadtop.cli.outputs import check_writable, print_report, write_ab_files
 from loadtop.i18n import rendered
 
 if TYPE_CHECKING:
+    from loadtop.analysis.totals.totals import RunResult
     from loadtop.engines.command import CommandLoad
     from loadtop.generator.request_log import RequestLogFiles
 
@@ -64,7 +64,7 @@ async def _run(
 ) -> int:
     options = test.options
 
-    def write(result: RunResult) -> None:
+    def write(result: "RunResult") -> None:
         test.write(result, result.summary, lambda out: print_report(result, options, out))
         write_ab_files(result, request_logs, options)
 
@@ -73,9 +73,9 @@ async def _run(
     except Exception:
         # Whatever it was: the user gets what was measured up to then.
         if test.totals.has_begun:
-            write(test.totals.result())
+            write(test.result())
         raise
-    result = test.totals.result()
+    result = test.result()
     write(result)
     if interrupted:
         return INTERRUPTED

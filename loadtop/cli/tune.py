@@ -46,7 +46,7 @@ async def _tune(options: Options) -> int:
     interrupted = await test.run(
         Load(load, options.plan).prepared, partial(show, first=_first_page(options, sweep, controller))
     )
-    result = test.totals.result()
+    result = test.result()
     tuned = TuneResult.of(result.steps, controller.reason)
     figures = tuned.into(result.summary)
 

@@ -18,15 +18,6 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class StatusOption:
-    """The option that names a status page: ``--NAME [HOST:]URL``. ``forms`` shows URLs that match ``pattern``."""
-
-    help: str
-    forms: str
-    pattern: str
-
-
-@dataclass(frozen=True, slots=True)
 class Lack:
     """What is missing although the collector reports no problem, as in an :class:`~loadtop.model.Outcome`."""
 
@@ -140,7 +131,6 @@ class Kind(ServerKind, Generic[R]):
 
     title: str
     record: type[R]
-    option: StatusOption
     metrics: tuple[HostMetric, ...]
     verdicts: tuple[Verdict, ...]
     demands: Demands

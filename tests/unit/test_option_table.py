@@ -11,6 +11,8 @@ from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.commands import COMMANDS
 from loadtop.cli.options.parser import read
 from loadtop.cli.options.table import ENGINES, GROUPS, options_of
+from loadtop.servers.registry import KINDS
+from loadtop.servers.status_options import STATUS_OPTIONS
 
 ROOT = Path(__file__).parents[2]
 URL = "http://127.0.0.1:1/"
@@ -73,6 +75,10 @@ def test_the_page_on_ab_compares_every_option_of_ab() -> None:
     rows = [row.split("|") for row in table.partition("\n\n")[0].splitlines()]
     assert sorted(row[1].strip(" `") for row in rows) == sorted(shown.values())
     assert all(row[2].strip() for row in rows)
+
+
+def test_every_kind_of_server_has_an_option_for_its_status_page() -> None:
+    assert [page.name for page in STATUS_OPTIONS] == [kind.name for kind in KINDS]
 
 
 def test_what_is_refused_names_a_command_or_an_engine() -> None:

@@ -11,8 +11,7 @@ from loadtop.cli.options.table import AB_REPORTS, TUNE_CONNECTIONS, TUNE_STEP_S,
 from loadtop.cli.options.values import HERE
 from loadtop.generator.plan import PlanError
 from loadtop.i18n import Message, Translatable
-from loadtop.servers.kind import AnyKind
-from loadtop.servers.registry import KINDS
+from loadtop.servers.status_options import STATUS_OPTIONS, StatusOption
 
 SHORTEST_STEP = 3
 """Intervals of the shortest step that can be judged: four samples for the steady state, and one before them."""
@@ -55,16 +54,16 @@ def _complete_hosts(options: Options) -> None:
     options.hosts = options.hosts or [("local", "local")]
     names = [name for name, _ in options.hosts]
     options.status_urls = {
-        kind.name: [_status_url(kind, text, names) for text in getattr(options, kind.name)] for kind in KINDS
+        page.name: [_status_url(page, text, names) for text in getattr(options, page.name)] for page in STATUS_OPTIONS
     }
 
 
-def _status_url(kind: AnyKind, text: str, hosts: Sequence[str]) -> tuple[str | None, str]:
+def _status_url(page: StatusOption, text: str, hosts: Sequence[str]) -> tuple[str | None, str]:
     name, _, url = text.partition(":")
-    if name in hosts and re.fullmatch(kind.option.pattern, url):
+    if name in hosts and re.fullmatch(page.pattern, url):
         return name, url
-    if not re.fullmatch(kind.option.pattern, text):
-        raise UsageError(f"--{kind.name} '{text}': write [NAME:]{kind.option.forms}; hosts are {', '.join(hosts)}")
+    if not re.fullmatch(page.pattern, text):
+        raise UsageError(f"--{page.name} '{text}': write [NAME:]{page.forms}; hosts are {', '.join(hosts)}")
     return None, text
 
 

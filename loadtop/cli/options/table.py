@@ -8,7 +8,7 @@ from loadtop.cli.options.commands import COMMANDS
 from loadtop.cli.options.option import Group, Option
 from loadtop.cli.options.values import COUNT, POSITIVE, output_file
 from loadtop.i18n import LANGUAGES, Translatable
-from loadtop.servers.registry import KINDS
+from loadtop.servers.status_options import STATUS_OPTIONS
 
 ENGINES = ("builtin", "locust", "jmeter")
 THEMES = ("terminal", "dark", "light", "safe")
@@ -150,8 +150,8 @@ GROUPS = (
             "configuration; repeatable",
             values.watched_host, dest="hosts", repeatable=True),
         *(
-            Option(f"--{kind.name}", "[NAME:]URL", f"{kind.option.help}: {kind.option.forms}", repeatable=True)
-            for kind in KINDS
+            Option(f"--{page.name}", "[NAME:]URL", f"{page.help}: {page.forms}", repeatable=True)
+            for page in STATUS_OPTIONS
         ),
         Option("--interval", "SECONDS", "time between samples", INTERVAL, 1.0),
         Option("--link", "MBIT", "speed of network interfaces whose speed the kernel does not report", POSITIVE),

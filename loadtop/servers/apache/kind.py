@@ -21,7 +21,6 @@ from loadtop.servers.kind import (
     Report,
     ReportColumn,
     ServerChart,
-    StatusOption,
     WorkerPool,
     Workers,
     pool_memory,
@@ -221,7 +220,6 @@ APACHE = Kind(
     role=Role.WEB,
     title="Apache",
     record=ApacheStatus,
-    option=StatusOption("mod_status page, fetched from its host", "http://HOST/server-status", r"https?://.+"),
     metrics=(
         Metric("httpd.processes", "httpd processes", "", 0, "neither", _processes(lambda group: group.processes)),
         Metric("httpd.running", "httpd running", "", 0, "neither", _processes(lambda group: group.running)),

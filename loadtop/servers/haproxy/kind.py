@@ -11,7 +11,7 @@ from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
 from loadtop.servers.haproxy.record import BACKEND, FRONTEND, GROUP, NAME, HaproxyProxy
 from loadtop.servers.haproxy.verdict import HAPROXY_QUEUE
-from loadtop.servers.kind import Json, Kind, Report, StatusOption
+from loadtop.servers.kind import Json, Kind, Report
 
 
 def _queue(host: HostView) -> float | None:
@@ -62,11 +62,6 @@ HAPROXY = Kind(
     role=Role.PROXY,
     title="HAProxy",
     record=HaproxyProxy,
-    option=StatusOption(
-        "statistics page or stats socket of HAProxy",
-        "http://HOST:PORT/stats or unix:/run/haproxy/admin.sock",
-        r"https?://.+|tcp://[^/]+:\d+/?|(?:unix:(?://)?)?/(?!/).+",
-    ),
     metrics=(
         Metric("haproxy.queue", "HAProxy queue", "", 0, "lower", _queue),
         Metric("haproxy.sessions", "HAProxy sessions", "", 0, "neither", _sessions),

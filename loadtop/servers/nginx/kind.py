@@ -9,7 +9,7 @@ from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
-from loadtop.servers.kind import Json, Kind, Report, StatusOption
+from loadtop.servers.kind import Json, Kind, Report
 from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
 from loadtop.servers.nginx.verdict import NGINX_CONNECTIONS, dropped
 
@@ -75,7 +75,6 @@ NGINX = Kind(
     role=Role.WEB,
     title="nginx",
     record=NginxStatus,
-    option=StatusOption("stub_status page of nginx", "http://HOST:PORT/nginx_status", r"https?://.+"),
     metrics=(
         Metric("nginx.active", "nginx connections", "", 0, "neither", _sum(lambda each: each.reading.active)),
         Metric("nginx.waiting", "nginx keep-alive", "", 0, "neither", _sum(lambda each: each.reading.waiting)),

@@ -9,7 +9,7 @@ from loadtop.model import Cause, HostSample, Process, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
-from loadtop.servers.kind import Json, Kind, Lack, Report, StatusOption, WorkerPool, Workers, pool_memory
+from loadtop.servers.kind import Json, Kind, Lack, Report, WorkerPool, Workers, pool_memory
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 from loadtop.servers.php_fpm.verdict import FPM_WORKERS
 
@@ -106,11 +106,6 @@ PHP_FPM = Kind(
     role=Role.APPLICATION,
     title="php-fpm",
     record=FpmPool,
-    option=StatusOption(
-        "status page of a php-fpm pool",
-        "http://HOST/status, fcgi://HOST:PORT/status or unix:/run/php/fpm.sock;/status",
-        r"https?://.+|(?:fcgi|tcp)://[^/]+:\d+(?:/.*)?|(?:unix|fcgi):(?://)?/(?!/).+",
-    ),
     metrics=(
         Metric("fpm.active", "busy php-fpm children", "", 0, "neither", _sum(lambda pool: pool.reading.active)),
         Metric("fpm.listen_queue", "php-fpm queue", "", 0, "lower", _sum(lambda pool: pool.reading.listen_queue)),
