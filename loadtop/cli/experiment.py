@@ -6,11 +6,9 @@ import time
 
 from msgspec.structs import replace
 
-from loadtop.analysis.experiment.commands import CommandError
-from loadtop.analysis.experiment.feed import ExperimentFeed
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult, ResultFile, cell_result
-from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
+from loadtop.analysis.experiment.runner import CommandError, ExperimentFeed, Progress, Runner, VariantError
 from loadtop.cli.display import can_draw, show
 from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
 from loadtop.cli.live_test import LiveTest, Show

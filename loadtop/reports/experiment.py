@@ -5,7 +5,8 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from loadtop.analysis.experiment.plan import ExperimentPlan
@@ -28,19 +29,19 @@ class Row:
     wanted: int
     results: tuple[CellResult, ...]
 
-    def mean(self, read: Callable[[CellResult], float | None]) -> float | None:
-        known = [value for result in self.results if (value := read(result)) is not None]
+    def mean(self, field: str) -> float | None:
+        """The mean of a field of the results, as far as it was measured."""
+        known = [value for result in self.results if (value := getattr(result, field)) is not None]
         return sum(known) / len(known) if known else None
 
     @property
     def rps(self) -> float | None:
-        return self.mean(lambda result: result.rps)
+        return self.mean("rps")
 
     @property
     def spread_pct(self) -> float | None:
         rates = [result.rps for result in self.results if result.rps is not None]
-        mean = sum(rates) / len(rates) if rates else 0.0
-        return 100.0 * (max(rates) - min(rates)) / mean if len(rates) > 1 and mean > 0 else None
+        return 100.0 * (max(rates) - min(rates)) / self.rps if len(rates) > 1 and self.rps else None
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -60,28 +61,32 @@ class Row:
         return float(sum(max(each.failed, each.non_2xx) for each in self.results)) if self.results else None
 
 
+def _mean(field: str) -> Callable[[Row], float | None]:
+    return lambda row: row.mean(field)
+
+
 COLUMNS: tuple[tuple[str, Translatable, Callable[[Row], Value]], ...] = (
-    ("variant", "variant", lambda row: row.variant),
-    ("url", "url", lambda row: row.url_name),
-    ("load", "load", lambda row: row.level),
+    ("variant", "variant", attrgetter("variant")),
+    ("url", "url", attrgetter("url_name")),
+    ("load", "load", attrgetter("level")),
     ("runs", "runs", lambda row: float(len(row.results))),
-    ("time_s", "time s", lambda row: row.mean(lambda result: result.seconds)),
-    ("rps", "req/s", lambda row: row.rps),
-    ("spread_pct", "spread%", lambda row: row.spread_pct),
-    ("mean_ms", "ms mean", lambda row: row.mean(lambda result: result.mean_ms)),
-    ("p50_ms", "p50", lambda row: row.mean(lambda result: result.p50_ms)),
-    ("p90_ms", "p90", lambda row: row.mean(lambda result: result.p90_ms)),
-    ("p99_ms", "p99", lambda row: row.mean(lambda result: result.p99_ms)),
-    ("failed", "failed", lambda row: row.failed),
-    ("idle_pct", "%idle", lambda row: row.mean(lambda result: result.idle_pct)),
-    ("iowait_pct", "%iowait", lambda row: row.mean(lambda result: result.iowait_pct)),
-    ("swap_used_pct", "%swpused", lambda row: row.mean(lambda result: result.swap_used_pct)),
-    ("load1", "load1", lambda row: row.mean(lambda result: result.load1)),
-    ("running", "run", lambda row: row.mean(lambda result: result.running)),
-    ("httpd_running", "httpd run", lambda row: row.mean(lambda result: result.httpd_running)),
-    ("busy", "busy", lambda row: row.mean(lambda result: result.busy)),
-    ("received_kb_s", "kB/s", lambda row: row.mean(lambda result: result.received_kb_s)),
-    ("verdict", "limit", lambda row: row.verdict),
+    ("time_s", "time s", _mean("seconds")),
+    ("rps", "req/s", attrgetter("rps")),
+    ("spread_pct", "spread%", attrgetter("spread_pct")),
+    ("mean_ms", "ms mean", _mean("mean_ms")),
+    ("p50_ms", "p50", _mean("p50_ms")),
+    ("p90_ms", "p90", _mean("p90_ms")),
+    ("p99_ms", "p99", _mean("p99_ms")),
+    ("failed", "failed", attrgetter("failed")),
+    ("idle_pct", "%idle", _mean("idle_pct")),
+    ("iowait_pct", "%iowait", _mean("iowait_pct")),
+    ("swap_used_pct", "%swpused", _mean("swap_used_pct")),
+    ("load1", "load1", _mean("load1")),
+    ("running", "run", _mean("running")),
+    ("httpd_running", "httpd run", _mean("httpd_running")),
+    ("busy", "busy", _mean("busy")),
+    ("received_kb_s", "kB/s", _mean("received_kb_s")),
+    ("verdict", "limit", attrgetter("verdict")),
 )
 SHORTEST = ("variant", "url", "load", "rps", "spread_pct", "p99_ms", "verdict")
 """The columns that fit into 80 cells, where variants have short names."""
@@ -92,23 +97,12 @@ SHORT = ("variant", "url", "load", "time_s", "rps", "spread_pct", "p50_ms", "p99
 
 def rows(plan: ExperimentPlan, results: dict[str, CellResult]) -> list[Row]:
     """A row for each cell of the plan, its repeats together, in the plan's own order; what is not measured yet too."""
-    found: dict[tuple[str, str, str], tuple[list[CellResult], int]] = {}
-    order = {variant.name: index for index, variant in enumerate(plan.variants)}
-    for cell in sorted(plan.cells(), key=lambda cell: (order[cell.variant.name], cell.repeat)):
-        found.setdefault((cell.variant.name, cell.url_name, cell.level.label), ([], 0))
-    for cell in plan.cells():
-        place = (cell.variant.name, cell.url_name, cell.level.label)
-        known, wanted = found[place]
-        if cell.key in results:
-            known.append(results[cell.key])
-        found[place] = known, wanted + 1
-    listed = [Row(*place, wanted, tuple(known)) for place, (known, wanted) in found.items()]
-    levels = {
-        level.label: index
-        for index, level in enumerate((*plan.levels, *(lv for v in plan.variants for lv in v.levels)))
-    }
-    urls = {name: index for index, name in enumerate((*plan.urls, *(name for v in plan.variants for name in v.urls)))}
-    return sorted(listed, key=lambda row: (order[row.variant], urls.get(row.url_name, 0), levels.get(row.level, 0)))
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for cell in replace(plan, shuffle=False).cells():
+        found.setdefault((cell.variant.name, cell.url_name, cell.level.label), []).append(cell.key)
+    return [
+        Row(*place, len(keys), tuple(results[key] for key in keys if key in results)) for place, keys in found.items()
+    ]
 
 
 def text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
@@ -128,11 +122,13 @@ def lines(found: Sequence[Row], columns: Sequence[str]) -> list[str]:
 
 def markdown(plan: ExperimentPlan, found: Sequence[Row]) -> str:
     """The whole table to paste, with a line end."""
-    shown = _used(found)
-    head = [title for _, title, _ in shown]
-    listed = [f"| {' | '.join(head)} |", f"|{'|'.join(' --- ' if i < 3 else ' ---: ' for i in range(len(head)))}|"]
-    listed += [f"| {' | '.join(_cell(read(row)) for _, _, read in shown)} |" for row in found]
-    return f"## {plain(plan.title)}\n\n" + "\n".join(listed) + "\n"
+    shown = [column for column in COLUMNS if any(column[2](row) not in (None, "") for row in found)]
+    lines = [
+        [title for _, title, _ in shown],
+        ["---" if i < 3 else "---:" for i in range(len(shown))],
+        *([_shown(read(row)).replace("|", "\\|") for _, _, read in shown] for row in found),
+    ]
+    return "\n".join([f"## {plain(plan.title)}", "", *(f"| {' | '.join(cells)} |" for cells in lines)]) + "\n"
 
 
 def as_csv(found: Sequence[Row]) -> str:
@@ -141,7 +137,7 @@ def as_csv(found: Sequence[Row]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([name for name, _, _ in COLUMNS])
     for row in found:
-        writer.writerow(["" if (value := read(row)) is None else _rounded(value) for _, _, read in COLUMNS])
+        writer.writerow([_rounded(read(row)) for _, _, read in COLUMNS])
     return out.getvalue()
 
 
@@ -153,7 +149,7 @@ def as_json(plan: ExperimentPlan, found: Sequence[Row]) -> dict[str, Any]:
         "complete": all(len(row.results) == row.wanted for row in found),
         "rows": [
             {
-                **{name: _rounded(value) if (value := read(row)) is not None else None for name, _, read in COLUMNS},
+                **{name: _rounded(read(row)) for name, _, read in COLUMNS},
                 "verdicts": row.verdicts,
                 "cells": [asdict(result) for result in row.results],
             }
@@ -167,20 +163,12 @@ def json_text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
     return json.dumps(as_json(plan, found), indent=1) + "\n"
 
 
-def _used(found: Sequence[Row]) -> list[tuple[str, str, Callable[[Row], Value]]]:
-    return [column for column in COLUMNS if any(column[2](row) not in (None, "") for row in found)]
-
-
 def _rounded(value: Value) -> Value:
     return round(value, 3) if isinstance(value, float) else value
 
 
 def _shown(value: Value) -> str:
     return plain(value) if isinstance(value, str) else figure(None if value is None else round(value, 2))
-
-
-def _cell(value: Value) -> str:
-    return _shown(value).replace("|", "\\|")
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:

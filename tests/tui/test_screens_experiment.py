@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.experiment.feed import ExperimentFeed, later
 from loadtop.analysis.experiment.plan import Cell, Level, Variant
-from loadtop.analysis.experiment.runner import Progress
+from loadtop.analysis.experiment.runner import ExperimentFeed, Progress, later
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES

@@ -1,16 +1,123 @@
-"""Goes through the cells of an experiment: applies the variant, has it measured, stores the result."""
+"""Goes through the cells of an experiment: applies the variant, has it measured, stores the result.
 
+The commands of a PLAN run locally or over SSH, within a time limit; the output of one that fails is kept.
+"""
+
+import asyncio
+import os
+import signal
+import tempfile
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from loadtop.analysis.experiment.commands import CommandError, run_commands, wait_until_ready
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan, Variant
 from loadtop.analysis.experiment.results import CellResult, ResultFile
+from loadtop.diagnosis.finding import Finding
 from loadtop.i18n import Message, MessageError
+from loadtop.pipeline.commands import Command
+from loadtop.pipeline.feed import Feed
+from loadtop.pipeline.snapshot import Snapshot
 
+MOST_SHOWN = 4_000
+"""Characters of the end of the output that are shown when a command fails."""
+
+
+Show = Callable[[Snapshot], None]
 Measure = Callable[[Cell], Awaitable[CellResult | None]]
 """Runs the test of a cell; ``None`` where it was cut short."""
+
+
+class CommandError(MessageError):
+    """A command failed or took too long; ``output`` is the end of its output."""
+
+    def __init__(self, message: Message, output: str) -> None:
+        super().__init__(message)
+        self.output = output
+
+
+def command_line(command: str, place: str | None) -> list[str]:
+    """How a shell command is run: ``place`` is ``None``, ``local`` or ``ssh://[USER@]HOST[:PORT]``."""
+    if place is None or place == "local":
+        return ["sh", "-c", command]
+    # The far shell gets the command as one word; host keys are checked, and there is no prompt for a password.
+    return ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T", "--", place, command]
+
+
+async def run_commands(commands: Sequence[str], *, place: str | None, directory: Path, seconds: float) -> None:
+    """Run them one after another, each in its own session; raises :class:`CommandError` at the first that fails.
+
+    Output goes to a file, not through a pipe: a server that a command starts may keep it open for as long as it runs.
+    """
+    for command in commands:
+        with tempfile.TemporaryFile() as output:
+            process = await asyncio.create_subprocess_exec(
+                *command_line(command, place),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=directory,
+                start_new_session=True,
+            )
+            try:
+                code = await asyncio.wait_for(process.wait(), seconds)
+                message = Message("ended with {code}", code=code) if code else None
+            except TimeoutError:
+                message = Message("did not end within {seconds} s", seconds=f"{seconds:g}")
+            finally:
+                if process.returncode is None:
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    await process.wait()
+            if message is not None:
+                output.seek(max(0, output.seek(0, os.SEEK_END) - MOST_SHOWN))
+                said = output.read().decode("utf-8", "replace")
+                if place in (None, "local"):
+                    raise CommandError(Message("'{command}' {message}", command=command, message=message), said)
+                failure = Message("'{command}' on {place} {message}", command=command, place=place, message=message)
+                raise CommandError(failure, said)
+
+
+async def wait_until_ready(ready: str, *, place: str | None, directory: Path, seconds: float) -> None:
+    """Return when a URL answers below 500, or a command succeeds; raises :class:`CommandError` after ``seconds``."""
+    if not ready:
+        return
+    deadline = asyncio.get_running_loop().time() + seconds
+    said = ""
+    while True:
+        left = deadline - asyncio.get_running_loop().time()
+        if ready.startswith(("http://", "https://")):
+            said = await asyncio.to_thread(_answer, ready, max(0.5, min(5.0, left)))
+        else:
+            try:
+                await run_commands([ready], place=place, directory=directory, seconds=max(0.5, left))
+                said = ""
+            except CommandError as error:
+                said = error.output or str(error)
+        if not said:
+            return
+        if asyncio.get_running_loop().time() >= deadline:
+            text = "the server is not ready after {seconds} s: {ready}"
+            raise CommandError(Message(text, seconds=f"{seconds:g}", ready=ready), said)
+        await asyncio.sleep(0.1)
+
+
+def _answer(url: str, seconds: float) -> str:
+    """What is wrong with the answer; empty where it is one below 500."""
+    import urllib.error
+    import urllib.request
+
+    # The server itself is asked, whatever proxy the environment names.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=seconds):
+            return ""
+    except urllib.error.HTTPError as error:
+        return "" if error.code < 500 else f"it answers with {error.code}"
+    except (OSError, ValueError) as error:
+        return str(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +148,12 @@ class Runner:
         file: ResultFile,
         measure: Measure,
         on_progress: Callable[[Progress], None],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.results = {key: result for key, result in file.read().items() if result.state == "done"}
         self._plan = plan
         self._file = file
         self._measure = measure
         self._on_progress = on_progress
-        self._clock = clock
         self._applied: Variant | None = None
 
     async def run(self) -> bool:
@@ -61,12 +166,12 @@ class Runner:
                 each = self._plan.seconds(took)
                 left = None if each is None else each * (len(missing) - index)
                 self._on_progress(Progress(len(cells) - len(missing) + index + 1, len(cells), cell, left))
-                began = self._clock()
+                began = time.monotonic()
                 await self._switch_to(cell.variant)
                 result = await self._measure(cell)
                 if result is None:
                     return False
-                took.append(self._clock() - began)
+                took.append(time.monotonic() - began)
                 self.results[cell.key] = result
                 self._file.add(result)
         finally:
@@ -102,3 +207,56 @@ class Runner:
             text = "the first variant, {name}, could NOT be restored: {error}"
             return Message(text, name=first.name, error=error.message)
         return Message("the first variant, {name}, is restored", name=first.name)
+
+
+class ExperimentFeed:
+    """``go`` runs the experiment. Each cell is shown with :meth:`show_cell`; commands reach the one that runs."""
+
+    def __init__(self, title: str, go: Callable[[], Awaitable[object]]) -> None:
+        self.title = title
+        self.url: str | None = None
+        self.interval_s = 1.0
+        self.recording = ""
+        self.progress: Progress | None = None
+        self._go = go
+        self._show: Show = lambda _: None
+        self._cell: Feed | None = None
+        self._began = 0.0
+        self._at = 0.0
+
+    async def run(self, show: Show) -> None:
+        """Run all of it."""
+        self._show = show
+        await self._go()
+
+    async def show_cell(self, cell: Feed) -> None:
+        """Run a cell to its end; its time continues that of the cell before."""
+        self._cell, self._began = cell, self._at
+        try:
+            await cell.run(self._pass_on)
+        finally:
+            self._cell = None
+
+    def command(self, command: Command) -> None:
+        """Pass it on to the cell that runs."""
+        if self._cell is not None:
+            self._cell.command(command)
+
+    def _pass_on(self, snapshot: Snapshot) -> None:
+        shown = later(snapshot, self._began)
+        self._at = shown.at
+        self._show(shown)
+
+
+def later(snapshot: Snapshot, seconds: float) -> Snapshot:
+    """The same moment on an axis that began so much earlier."""
+    frame = replace(snapshot.measured.frame, at=snapshot.at + seconds)
+    diagnosis = snapshot.diagnosis
+    findings = tuple(_later(finding, seconds) for finding in diagnosis.findings)
+    diagnosis = replace(diagnosis, verdict=_later(diagnosis.verdict, seconds), findings=findings)
+    return replace(snapshot, measured=replace(snapshot.measured, frame=frame), diagnosis=diagnosis)
+
+
+def _later(finding: Finding, seconds: float) -> Finding:
+    symptoms = tuple(_later(symptom, seconds) for symptom in finding.symptoms)
+    return replace(finding, since_s=finding.since_s + seconds, symptoms=symptoms)

@@ -5,10 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.experiment.commands import CommandError, command_line, run_commands, wait_until_ready
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult, ResultFile
-from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
+from loadtop.analysis.experiment.runner import (
+    CommandError,
+    Progress,
+    Runner,
+    VariantError,
+    command_line,
+    run_commands,
+    wait_until_ready,
+)
 
 AResult = Callable[..., CellResult]
 
