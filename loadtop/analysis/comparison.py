@@ -75,7 +75,6 @@ class Run:
 
     @classmethod
     def of(cls, path: Path, result: RunResult) -> "Run":
-        """The run whose result this is."""
         return cls(path, result, Series.from_data(result.series), list(result.settings), dict(result.roles))
 
     @property
@@ -88,7 +87,6 @@ class Run:
 
     @property
     def duration(self) -> float:
-        """Seconds of load."""
         return self.series.duration
 
     def sample(self, key: Key, stretch: Stretch) -> Sample | None:
@@ -124,7 +122,6 @@ class Run:
         return max(held, key=lambda name: held[name]) if held else None
 
     def rename(self, names: dict[str, str]) -> None:
-        """Give machines other names, so that those of several runs match."""
         for series in (self.series, self.beginning):
             if series is not None:
                 series.rename(names)
@@ -227,7 +224,6 @@ def alignment(runs: Sequence[Run], by: By | None = None) -> By:
 
 
 def common(runs: Sequence[Run]) -> float:
-    """Seconds of load that all have."""
     return min(run.duration for run in runs)
 
 

@@ -67,7 +67,6 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> "Condition":
-        """Read an expression. Raises ConditionError."""
         match = EXPRESSION.fullmatch(text)
         if match is None:
             raise ConditionError(f"cannot read '{text}': write METRIC>VALUE, for example p99>500ms or bottleneck=swap")
@@ -123,7 +122,6 @@ class Watchdog:
             self._longest[condition.text] = max(self._longest.get(condition.text, 0.0), held)
 
     def broken(self, summary: dict[str, Any]) -> list[str]:
-        """The conditions that held, as they were written."""
         return [condition.text for condition in self._conditions if self._fails(condition, summary)]
 
     def _fails(self, condition: Condition, summary: dict[str, Any]) -> bool:

@@ -55,7 +55,6 @@ class Sample:
 
     @property
     def intervals(self) -> int:
-        """That were measured."""
         return self.count * self.width
 
 

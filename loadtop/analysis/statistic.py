@@ -49,8 +49,6 @@ class Statistic:
 
 
 class Statistics(dict[str, Statistic]):
-    """A statistic for each of these names."""
-
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__((name, Statistic()) for name in names)
 
@@ -76,12 +74,10 @@ _WORST = (min, max, max, max)
 
 
 def targets(snapshot: Snapshot) -> tuple[HostView, ...]:
-    """The machines under test that are watched."""
     return tuple(host for host in snapshot.hosts if "target" in host.state.role)
 
 
 def target_values(snapshot: Snapshot) -> dict[str, TargetValues]:
-    """The values of each machine under test, by its name."""
     return {host.name: _values(host) for host in targets(snapshot)}
 
 
@@ -96,19 +92,15 @@ def _values(host: HostView) -> TargetValues:
 
 
 class TargetMeans:
-    """Means over intervals, one for each machine under test."""
-
     def __init__(self) -> None:
         self._machines = defaultdict[str, Statistics](partial(Statistics, TargetValues._fields))
 
     def add(self, values: dict[str, TargetValues]) -> None:
-        """Count one interval."""
         for name, found in values.items():
             self._machines[name].add(found)
 
     @property
     def machines(self) -> list[TargetValues]:
-        """The means of each machine."""
         return [TargetValues(*(each.mean for each in found.values())) for found in self._machines.values()]
 
     @property

@@ -175,7 +175,6 @@ def _speed(result: RunResult, last: LoadSample, *, table: bool = False) -> Rows:
 
 
 def _times(result: RunResult) -> Iterator[tuple[str, Distribution]]:
-    """The parts of a response time that the engine measured."""
     return ((part, result.distributions[part]) for part in TIMES if result.distributions[part].count)
 
 

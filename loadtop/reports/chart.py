@@ -39,7 +39,6 @@ class Chart:
 
     @property
     def measured(self) -> bool:
-        """Whether there is anything to draw."""
         return any(value is not None for ink in self.inks for value in ink.values)
 
 
@@ -52,12 +51,10 @@ class Axis:
     marks: Sequence[tuple[float, str]] = ()
 
     def x(self, at: float) -> float:
-        """Where a time is drawn."""
         return LEFT + (at / self.end if self.end > 0 else 0.0) * (RIGHT - LEFT)
 
 
 def drawn(chart: Chart, axis: Axis) -> str:
-    """A chart as a figure."""
     top = chart.top or _nice(_greatest(chart))
     keys = "".join(
         f'<span class="key" style="--ink:var(--{ink.colour})">{escape(ink.title)} '

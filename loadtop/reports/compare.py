@@ -24,7 +24,6 @@ USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", *(f"{kind.name}.bu
 
 
 def letter(run: int) -> str:
-    """What a run is called, counted from 0."""
     return NAMES[run] if run < len(NAMES) else f"#{run + 1}"
 
 

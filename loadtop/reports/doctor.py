@@ -1,22 +1,26 @@
 """What can be read of a machine, what cannot, and the fix: from one of its samples, panel by panel."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from loadtop.analysis.statistic import Json
 from loadtop.i18n import Message, Text, Translatable, TranslatableEnum, listed, verbatim
 from loadtop.model import OTHER, Cause, HostSample, Outcome, State
-from loadtop.servers.kind import AnyKind, Lack
+from loadtop.servers.kind import Lack
 from loadtop.servers.registry import KINDS, PROCESS_GROUPS
 
 SCHEMA = "loadtop.doctor/1"
-Json = dict[str, Any]
 
 FILES = 8192
 """Descriptors that a generator should have at least: more than most tests have connections."""
 
 PORTS = 28_000
 """Local ports that Linux gives by default (32768 to 60999), rounded down; a used one is taken for 60 s more."""
+
+
+_Seen = tuple[str, Text, Lack]
+"""A collector, what is seen by it, and what is missing although it is content."""
 
 
 class Health(TranslatableEnum):
@@ -39,13 +43,7 @@ class Check:
     fix: Text = ""
 
     def as_json(self) -> Json:
-        return {
-            "panel": self.panel,
-            "health": str(self.health),
-            "seen": str(self.seen) or None,
-            "missing": str(self.missing) or None,
-            "fix": str(self.fix) or None,
-        }
+        return {name: str(getattr(self, name)) or None for name in ("panel", "health", "seen", "missing", "fix")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +72,19 @@ class Report:
 def examine(sample: HostSample) -> Iterable[Check]:
     """Every panel of one sample, which should not be the first: what is read in turn is missing there."""
     outcomes = {outcome.collector: outcome for outcome in sample.outcomes}
-    for panel, collector, seen, lacking in _PANELS:
+    known = {collector: (seen, lack) for collector, seen, lack in (*_resources(sample), *_users(sample))}
+    for panel, collector in _COLLECTORS.items():
         outcome = outcomes.get(collector, Outcome(collector, State.ABSENT, Message("not read")))
-        found = seen(sample)
+        found, lack = known.get(collector, ("", Lack()))
         if outcome.cause is Cause.NOTHING and not found:
             yield Check(panel, Health.NONE, missing=outcome.reason)
         elif outcome.state is not State.OK or not found:
             health = Health.PARTLY if found else Health.MISSING
             yield Check(panel, health, found, outcome.reason or Message("not read"), _fix(outcome, sample))
         else:
-            lack = outcome if outcome.reason else lacking(sample)
-            health = Health.PARTLY if lack.reason else Health.OK
-            yield Check(panel, health, found, lack.reason, _fix(lack, sample))
+            missing = outcome if outcome.reason else lack
+            health = Health.PARTLY if missing.reason else Health.OK
+            yield Check(panel, health, found, missing.reason, _fix(missing, sample))
 
 
 def _fix(lack: Outcome | Lack, sample: HostSample) -> Text:
@@ -113,13 +112,8 @@ def generator(files: int | None, ports: int | None) -> Check:
             Message('echo "* hard nofile 65536" | sudo tee -a /etc/security/limits.conf   (then log in again)')
         )
     if ports is not None and ports < PORTS:
-        lacks.append(
-            Message(
-                "only {ports} local ports: without keep-alive they are used up at {rate} requests/s",
-                ports=ports,
-                rate=ports // 60,
-            )
-        )
+        text = "only {ports} local ports: without keep-alive they are used up at {rate} requests/s"
+        lacks.append(Message(text, ports=ports, rate=ports // 60))
         fixes.append(verbatim('sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"'))
     told = [Message("{number} descriptors", number=files)] if files is not None else []
     told += [Message("{number} ports", number=ports)] if ports is not None else []
@@ -130,112 +124,67 @@ def generator(files: int | None, ports: int | None) -> Check:
     return Check("generator", Health.PARTLY, seen, listed(lacks), fix)
 
 
-def _cpu(sample: HostSample) -> Text:
-    return "" if sample.cpu is None else Message("{number} cores", number=len(sample.cpu.cores))
+def _resources(sample: HostSample) -> Iterator[_Seen]:
+    if sample.cpu is not None:
+        names = [name for name in ("iowait", "steal") if getattr(sample.cpu.total, name) is None]
+        lack = Lack(Message("this system does not report {names}", names=listed(names))) if names else Lack()
+        yield "cpu", Message("{number} cores", number=len(sample.cpu.cores)), lack
+    if sample.scheduler is not None:
+        yield "scheduler", Message("load {value:.2f}", value=sample.scheduler.load1), Lack()
+    if sample.memory is not None:
+        old = sample.memory.available_kb is None
+        lack = Lack(Message("no MemAvailable: the kernel is older than 3.14")) if old else Lack()
+        yield "memory", f"{sample.memory.total_kb // 1024} MB", lack
+    if sample.swap is not None:
+        total = sample.swap.total_kb
+        yield "swap", f"{total // 1024} MB" if total else Message("there is none"), Lack()
+    if sample.paging is not None:
+        yield "paging", listed((Message("swap traffic"), Message("major faults"))), Lack()
+    if sample.pressure is not None:
+        yield "pressure", Message("stalls of CPU, memory and I/O"), Lack()
 
 
-def _cpu_lacks(sample: HostSample) -> Lack:
-    total = None if sample.cpu is None else sample.cpu.total
-    names = [name for name in ("iowait", "steal") if total is not None and getattr(total, name) is None]
-    return Lack(Message("this system does not report {names}", names=listed(names))) if names else Lack()
+def _users(sample: HostSample) -> Iterator[_Seen]:
+    yield "disks", ", ".join(disk.name for disk in sample.disks or ()), Lack()
+    nets = sample.networks or ()
+    names = [net.name for net in nets if net.link_mbit is None and net.name != "lo"]
+    lack = Lack(Message("no line speed of {names}", names=listed(names)), fix="--link MBIT") if names else Lack()
+    shown = (f"{net.name} ({net.link_mbit} Mbit/s)" if net.link_mbit else net.name for net in nets)
+    yield "networks", ", ".join(shown), lack
+    if sample.tcp is not None:
+        text = "overflows, retransmits; {number} listening ports"
+        yield "tcp", Message(text, number=len(sample.tcp.listeners)), Lack()
+    if sample.processes:
+        groups = Counter(row.group for row in sample.processes)
+        known = (
+            Message("{number} other", number=groups[name]) if name == OTHER else f"{groups[name]} {name}"
+            for name in PROCESS_GROUPS
+            if groups[name]
+        )
+        yield "processes", listed(known), Lack()
+    if sample.cgroup is not None:
+        text = "version {number}: {path}"
+        yield "cgroup", Message(text, number=sample.cgroup.version, path=sample.cgroup.path), Lack()
+    for kind in KINDS:
+        if readings := kind.readings(sample):
+            yield kind.name, kind.seen(readings), kind.lacks(readings, sample)
 
 
-def _load(sample: HostSample) -> Text:
-    return "" if sample.scheduler is None else Message("load {value:.2f}", value=sample.scheduler.load1)
+_COLLECTORS: dict[Translatable, str] = {
+    "cpu": "cpu",
+    "load": "scheduler",
+    "memory": "memory",
+    "swap": "swap",
+    "paging": "paging",
+    "pressure": "pressure",
+    "disks": "disks",
+    "networks": "networks",
+    "tcp": "tcp",
+    "processes": "processes",
+    "cgroup": "cgroup",
+    **{kind.title.lower(): kind.name for kind in KINDS},
+}
+"""The collector of each panel."""
 
-
-def _memory(sample: HostSample) -> Text:
-    return "" if sample.memory is None else f"{sample.memory.total_kb // 1024} MB"
-
-
-def _memory_lacks(sample: HostSample) -> Lack:
-    if sample.memory is None or sample.memory.available_kb is not None:
-        return Lack()
-    return Lack(Message("no MemAvailable: the kernel is older than 3.14"))
-
-
-def _swap(sample: HostSample) -> Text:
-    if sample.swap is None:
-        return ""
-    return f"{sample.swap.total_kb // 1024} MB" if sample.swap.total_kb else Message("there is none")
-
-
-def _traffic(sample: HostSample) -> Text:
-    return "" if sample.paging is None else listed((Message("swap traffic"), Message("major faults")))
-
-
-def _pressure(sample: HostSample) -> Text:
-    return "" if sample.pressure is None else Message("stalls of CPU, memory and I/O")
-
-
-def _disks(sample: HostSample) -> Text:
-    return ", ".join(disk.name for disk in sample.disks or ())
-
-
-def _networks(sample: HostSample) -> Text:
-    lines = sample.networks or ()
-    return ", ".join(f"{net.name} ({net.link_mbit} Mbit/s)" if net.link_mbit else net.name for net in lines)
-
-
-def _networks_lack(sample: HostSample) -> Lack:
-    names = [net.name for net in sample.networks or () if net.link_mbit is None and net.name != "lo"]
-    return Lack(Message("no line speed of {names}", names=listed(names)), fix="--link MBIT") if names else Lack()
-
-
-def _tcp(sample: HostSample) -> Text:
-    if sample.tcp is None:
-        return ""
-    return Message("overflows, retransmits; {number} listening ports", number=len(sample.tcp.listeners))
-
-
-def _processes(sample: HostSample) -> Text:
-    rows = sample.processes
-    if not rows:
-        return ""
-    counts = [(group, sum(row.group == group for row in rows)) for group in PROCESS_GROUPS]
-    return listed(
-        Message("{number} other", number=count) if name == OTHER else f"{count} {name}"
-        for name, count in counts
-        if count
-    )
-
-
-def _cgroup(sample: HostSample) -> Text:
-    group = sample.cgroup
-    return "" if group is None else Message("version {number}: {path}", number=group.version, path=group.path)
-
-
-def _nothing(_: HostSample) -> Lack:
-    return Lack()
-
-
-_Panel = tuple[Translatable, str, Callable[[HostSample], Text], Callable[[HostSample], Lack]]
-
-
-def _of_kind(kind: AnyKind) -> _Panel:
-
-    def seen(sample: HostSample) -> Text:
-        readings = kind.readings(sample)
-        return kind.seen(readings) if readings else ""
-
-    return kind.title.lower(), kind.name, seen, lambda sample: kind.lacks(kind.readings(sample), sample)
-
-
-_PANELS: tuple[tuple[Translatable, str, Callable[[HostSample], Text], Callable[[HostSample], Lack]], ...] = (
-    ("cpu", "cpu", _cpu, _cpu_lacks),
-    ("load", "scheduler", _load, _nothing),
-    ("memory", "memory", _memory, _memory_lacks),
-    ("swap", "swap", _swap, _nothing),
-    ("paging", "paging", _traffic, _nothing),
-    ("pressure", "pressure", _pressure, _nothing),
-    ("disks", "disks", _disks, _nothing),
-    ("networks", "networks", _networks, _networks_lack),
-    ("tcp", "tcp", _tcp, _nothing),
-    ("processes", "processes", _processes, _nothing),
-    ("cgroup", "cgroup", _cgroup, _nothing),
-    *map(_of_kind, KINDS),
-)
-"""Each panel with its collector, what is seen of it, and what is missing although the collector is content."""
-
-PANELS = (*(panel for panel, *_ in _PANELS), "generator")
+PANELS = (*_COLLECTORS, "generator")
 """What is examined, in this order; the last only of this machine."""

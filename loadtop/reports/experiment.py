@@ -5,9 +5,11 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
+
+from msgspec.structs import replace
 
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult
@@ -30,7 +32,6 @@ class Row:
     results: tuple[CellResult, ...]
 
     def mean(self, field: str) -> float | None:
-        """The mean of a field of the results, as far as it was measured."""
         known = [value for result in self.results if (value := getattr(result, field)) is not None]
         return sum(known) / len(known) if known else None
 
@@ -106,12 +107,10 @@ def rows(plan: ExperimentPlan, results: dict[str, CellResult]) -> list[Row]:
 
 
 def text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
-    """The table for a terminal, with a line end."""
     return "\n".join([plain(plan.title), "", *lines(found, SHORT)]) + "\n"
 
 
 def lines(found: Sequence[Row], columns: Sequence[str]) -> list[str]:
-    """A heading and a line per row, with these columns."""
     several_urls = len({row.url_name for row in found}) > 1
     shown = [column for column in COLUMNS if column[0] in columns and (column[0] != "url" or several_urls)]
     values = [
@@ -121,7 +120,6 @@ def lines(found: Sequence[Row], columns: Sequence[str]) -> list[str]:
 
 
 def markdown(plan: ExperimentPlan, found: Sequence[Row]) -> str:
-    """The whole table to paste, with a line end."""
     shown = [column for column in COLUMNS if any(column[2](row) not in (None, "") for row in found)]
     lines = [
         [title for _, title, _ in shown],
@@ -159,7 +157,6 @@ def as_json(plan: ExperimentPlan, found: Sequence[Row]) -> dict[str, Any]:
 
 
 def json_text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
-    """The JSON as text, with a line end."""
     return json.dumps(as_json(plan, found), indent=1) + "\n"
 
 

@@ -25,7 +25,6 @@ POLICY = (
 
 
 def html(result: RunResult) -> str:
-    """The page."""
     figures = result.summary
     name = text(title(figures))
     charts = list(_charts(result))

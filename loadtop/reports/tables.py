@@ -65,7 +65,6 @@ def escaped(text: str) -> str:
 
 
 def title(figures: Json) -> str:
-    """What was tested."""
     return tr("Load test of {url}", url=figures["url"]) if figures["url"] else tr("Machines watched")
 
 
@@ -80,7 +79,6 @@ def verdict(result: RunResult) -> tuple[str, str, str]:
 
 
 def tables(result: RunResult) -> Iterator[Table]:
-    """Every table that has rows."""
     figures = result.summary
     settings = [
         (tr("load") if each.subject == LOAD else each.subject, tr(each.name), tr(each.value))
@@ -107,17 +105,14 @@ def failure_classes(failures: Json) -> str:
 
 
 def stretch(start: float, end: float) -> str:
-    """From when to when, in seconds of the session."""
     return tr("{start} to {end}", start=clock(start), end=clock(end))
 
 
 def connections_of(step: Json) -> str:
-    """The connections of a step, or its rate."""
     return figure(step["concurrency"]) if step["concurrency"] is not None else f"{figure(step['rate'])}/s"
 
 
 def shape(load: Json, steps: Sequence[Json] = ()) -> str:
-    """How much load: connections, requests per second, or the steps."""
     if len(steps) > 1:
         values = [step["concurrency"] if step["concurrency"] is not None else step["rate"] for step in steps]
         return tr("steps {values}", values=", ".join(figure(value) for value in values))
@@ -135,7 +130,6 @@ def how_long(figures: Json) -> str:
 
 
 def limit_of(span: Json) -> str:
-    """The verdict of a span of the timeline, with its machine."""
     return str(span["bottleneck"]) + (tr(" on {host}", host=span["host"]) if span["host"] else "")
 
 

@@ -62,7 +62,6 @@ def against(value: float, threshold: float) -> str:
 
 
 def next_limit(forecast: Json) -> str:
-    """A forecast of the JSON summary as a sentence."""
     where = tr(" on {host}", host=plain(forecast["host"])) if forecast["host"] else ""
     rps, low, high = (figure(float(f"{forecast[name]:.3g}")) for name in ("rps", "low", "high"))
     text = "Next limit: {resource}{where} at about {rps} requests/s ({low} to {high})."

@@ -68,7 +68,6 @@ def conclusion(tuned: TuneResult) -> list[ConclusionLine]:
 
 
 def row(result: StepResult) -> str:
-    """One line of the table."""
     latency = result.latency
     p50, p90, p99 = (percentile(latency, p) / 1000 if latency.count else None for p in (50.0, 90.0, 99.0))
     each = mean(latency) / 1000 if latency.count else None
@@ -211,5 +210,4 @@ def _no_sizing(tuned: TuneResult) -> str:
 
 
 def wrapped(text: str, indent: str) -> list[str]:
-    """The text in lines of at most WIDTH columns."""
     return wrapped_wide(text, indent, WIDTH)

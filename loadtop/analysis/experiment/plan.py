@@ -94,7 +94,6 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """Variant, URL and level in words."""
         return " ".join(filter(None, [self.variant.name, self.url_name, self.level.label]))
 
 
@@ -120,7 +119,6 @@ class ExperimentPlan(PlanKeys, frozen=True, kw_only=True):
     hosts: dict[str, str] = {}
 
     def words(self, variant: Variant, url: str, level: Level) -> tuple[str, ...]:
-        """The command line of a load test that measures this."""
         bound = ["-t", f"{self.time:g}"] if not self.requests else ["-n", str(self.requests)]
         warm = ["--warmup", f"{self.warmup:g}"] if self.warmup else []
         return (*self.options, *variant.options, *level.words, *bound, *warm, url)

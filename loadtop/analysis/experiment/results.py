@@ -112,7 +112,6 @@ class ResultFile:
         self.file = directory / "cells.jsonl"
 
     def read(self) -> dict[str, CellResult]:
-        """The results so far, by the keys of their cells."""
         try:
             lines = self.file.read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
@@ -136,5 +135,4 @@ class ResultFile:
             os.fsync(file.fileno())
 
     def clear(self) -> None:
-        """Delete all results."""
         self.file.unlink(missing_ok=True)

@@ -105,7 +105,6 @@ async def wait_until_ready(ready: str, *, place: str | None, directory: Path, se
 
 
 def _answer(url: str, seconds: float) -> str:
-    """What is wrong with the answer; empty where it is one below 500."""
     import urllib.error
     import urllib.request
 
@@ -225,7 +224,6 @@ class ExperimentFeed:
         self._at = 0.0
 
     async def run(self, show: Show) -> None:
-        """Run all of it."""
         self._show = show
         await self._go()
 
@@ -238,7 +236,6 @@ class ExperimentFeed:
             self._cell = None
 
     def command(self, command: Command) -> None:
-        """Pass it on to the cell that runs."""
         if self._cell is not None:
             self._cell.command(command)
 

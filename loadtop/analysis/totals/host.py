@@ -56,7 +56,6 @@ class HostTotals:
                 self._parts[part][key(each)].add(values(each))
 
     def as_json(self) -> Json:
-        """The machine's entry in ``hosts`` of the JSON summary."""
         tree = _nested(self._metrics.as_json())
         state = None if self._newest is None else self._newest.state
         sample = None if state is None else state.sample
@@ -160,7 +159,6 @@ class ProcessTotals:
         self._intervals = 0
 
     def add(self, host: HostView) -> None:
-        """Count one interval."""
         rates = host.rates
         if rates is None or rates.processes is None:
             return
@@ -181,7 +179,6 @@ class ProcessTotals:
             self._others = dict(kept)
 
     def mean(self, group: str, name: str) -> float | None:
-        """The mean of one figure of a group; ``None`` where it was not measured."""
         return self._groups[group][name].mean if group in self._groups else None
 
     def as_json(self) -> Json:

@@ -31,7 +31,6 @@ class LoadTotals:
         self._workers: dict[str, WorkerTotals] = {}
 
     def add(self, sample: LoadSample) -> None:
-        """Count one interval."""
         self.last = sample
         for worker in sample.workers:
             known = self._workers.setdefault(worker.name, WorkerTotals(worker))
@@ -42,7 +41,6 @@ class LoadTotals:
 
     @property
     def distributions(self) -> dict[str, Distribution]:
-        """The response times of the whole load by part."""
         return {part: self._parts[part].merged for part in PARTS}
 
     def as_json(self) -> Json | None:
@@ -126,7 +124,6 @@ class WorkerTotals:
             self._figures.add(getattr(worker, name) for name in self._figures)
 
     def as_json(self) -> Json:
-        """Its entry in ``load.workers`` of the JSON summary."""
         last = self._last
         return {"name": last.name, "host": last.host, "state": last.state, **self._figures.as_json()}
 
@@ -143,7 +140,6 @@ class StepTotals:
         self._targets = TargetMeans()
 
     def add(self, snapshot: Snapshot, sample: LoadSample) -> None:
-        """Count one interval."""
         self._last = sample
         if sample.latencies is not None:
             self._latency.add(sample.latencies.total)

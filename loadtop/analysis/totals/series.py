@@ -48,12 +48,10 @@ class SeriesData:
     values: dict[str, dict[str, list[float | None]]]
 
     def of(self, subject: str, name: str) -> list[float | None]:
-        """The values of one metric, one for each point."""
         return self.values.get(subject, {}).get(name) or [None] * len(self.at)
 
     @property
     def is_whole(self) -> bool:
-        """Whether there is one value of everything for each point."""
         values = (len(found) for known in self.values.values() for found in known.values())
         return {len(self.steps), len(self.loaded), len(self.counts), *values} <= {len(self.at)}
 
@@ -84,7 +82,6 @@ class Series:
         self._has_load = False
 
     def add(self, snapshot: Snapshot) -> None:
-        """Count one interval."""
         load = snapshot.load
         loaded = counts(load, self._before)
         if loaded and not self._has_load:
@@ -97,7 +94,6 @@ class Series:
 
     @property
     def duration(self) -> float:
-        """Seconds from the beginning of the load to its end."""
         return next((self.at[i] - self.began for i in reversed(range(len(self.at))) if self.loaded[i]), 0.0)
 
     def of(self, subject: str, name: str) -> "array[float]":
@@ -107,11 +103,9 @@ class Series:
         return known
 
     def rename(self, names: Mapping[str, str]) -> None:
-        """Give machines other names."""
         self.values = {(names.get(of, of), name): known for (of, name), known in self.values.items()}
 
     def as_data(self) -> SeriesData:
-        """Plain lists, with ``None`` for what was not measured."""
         values: dict[str, dict[str, list[float | None]]] = {}
         for of, name in self.values:
             values.setdefault(of, {})[name] = [None if isnan(value) else value for value in self.of(of, name)]

@@ -35,7 +35,6 @@ class Settings:
         self._load: LoadSample | None = None
 
     def add(self, snapshot: Snapshot) -> None:
-        """Look at one moment."""
         load = snapshot.measured.load
         if load is not None:
             shape = f"{load.rate:g}/s" if load.rate is not None else str(load.concurrency)

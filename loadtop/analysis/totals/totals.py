@@ -56,11 +56,9 @@ class RunResult:
 
     @property
     def is_tune(self) -> bool:
-        """Whether the test is a sweep made by ``loadtop tune``."""
         return self.command_line[:1] == TUNE
 
     def as_data(self) -> Json:
-        """The result as dictionaries, lists, strings and numbers."""
         import msgspec
 
         data: Json = msgspec.to_builtins(self, str_keys=True)
@@ -105,7 +103,6 @@ class Totals:
         self._end = 0.0
 
     def add(self, snapshot: Snapshot) -> None:
-        """Count one interval."""
         frame, load = snapshot.frame, snapshot.load
         if self._started is None:
             self._started = frame.wall - frame.at
@@ -133,11 +130,9 @@ class Totals:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a snapshot was counted."""
         return self._started is not None
 
     def result(self) -> RunResult:
-        """What was added up so far."""
         return RunResult(
             url=self.url,
             summary=self.as_json(),
@@ -152,7 +147,6 @@ class Totals:
         )
 
     def as_json(self) -> Json:
-        """The summary in the contract's schema ``loadtop.summary/1``."""
         last = self.load.last
         seconds = self._end if last is None else last.elapsed_s
         steps = [step.as_json() for step in self._steps.values()]

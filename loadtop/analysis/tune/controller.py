@@ -35,7 +35,6 @@ class StepSearch:
     _confirmed: list[int] = field(default_factory=list[int], init=False)
 
     def next(self, results: Sequence[StepResult]) -> int | None:
-        """The connections of the next step; ``None`` when the search is over."""
         if not results:
             return self.first
         if self.reason is None:
@@ -185,15 +184,12 @@ class SteppedLoad:
         self._concurrency: int | None = None
 
     async def start(self) -> None:
-        """Begin."""
         await self._load.start()
 
     async def wait(self) -> None:
-        """Return when the load has ended."""
         await self._load.wait()
 
     def take(self) -> LoadSample | None:
-        """The newest sample, with the number of its step."""
         sample = self._load.take()
         if sample is None:
             return None
@@ -209,5 +205,4 @@ class SteppedLoad:
         self._load.command(command)
 
     async def close(self) -> None:
-        """Stop the load."""
         await self._load.close()

@@ -49,7 +49,6 @@ class Usl:
         return math.sqrt((1 - self.alpha) / self.beta)
 
     def throughput(self, concurrency: float) -> float:
-        """Requests/s at that many connections."""
         n = concurrency
         return self.gamma * n / (1 + self.alpha * (n - 1) + self.beta * n * (n - 1))
 
@@ -126,7 +125,6 @@ class Knee:
         return self.peak is not None and self.peak <= self.highest
 
     def as_json(self) -> Json:
-        """``knee`` of the JSON summary."""
         usl = self.usl
         law = (
             None

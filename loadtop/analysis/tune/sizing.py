@@ -24,8 +24,6 @@ LEAST_STEPS = 3
 
 
 class BoundName(StrEnum):
-    """What bounds the number of workers."""
-
     MEMORY = "memory"
     KNEE = "knee"
     SCOREBOARD = "scoreboard"
@@ -35,8 +33,6 @@ class BoundName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """An upper bound in workers, and its reason."""
-
     name: BoundName
     workers: int
     reason: Message
@@ -108,7 +104,6 @@ class TuneResult:
 
     @classmethod
     def of(cls, steps: Sequence[StepResult], reason: Message | None = None) -> "TuneResult":
-        """Everything that follows from the steps."""
         knee = find_knee(steps)
         limit = limit_of(steps, knee)
         return cls(tuple(steps), knee, limit, size(steps, knee, limit), reason)
@@ -118,7 +113,6 @@ class TuneResult:
         return {**summary, "steps": [step.as_json() for step in self.steps], **self.as_json()}
 
     def as_json(self) -> Json:
-        """``knee`` and ``sizing`` of the JSON summary."""
         return {
             "knee": None if self.knee is None else self.knee.as_json(),
             "sizing": None if self.sizing is None else self.sizing.as_json(),

@@ -88,12 +88,10 @@ class Interval:
 
     @property
     def swaps(self) -> bool:
-        """Whether a machine under test swaps."""
         return any((values.swap_kb_s or 0.0) > SWAP_KB_S for values in self.targets.values())
 
     @property
     def verdict_without_swap(self) -> Finding:
-        """The verdict if swapping is disregarded."""
         verdict = self.findings[0]
         if verdict.bottleneck != "swap":
             return verdict
@@ -147,11 +145,9 @@ class StepResult:
 
     @property
     def busy(self) -> int | None:
-        """Busy slots of the first web server."""
         return next((pool.busy for pool in self.pools if not pool.name), None)
 
     def as_json(self) -> Json:
-        """The step's entry in ``steps`` of the JSON summary."""
         return {
             "concurrency": self.concurrency,
             "rate": None,
@@ -186,7 +182,6 @@ class Sweep:
         self._before: LoadSample | None = None
 
     def add(self, snapshot: Snapshot) -> None:
-        """Count one interval."""
         load = snapshot.load
         if load is None or load.state in (LoadState.STARTING, LoadState.WARMUP):
             return
@@ -211,12 +206,10 @@ class Sweep:
 
     @property
     def running(self) -> StepResult | None:
-        """The running step, as far as it is measured."""
         return measure(self.intervals, after_swapping=self.after_swapping)
 
     @property
     def after_swapping(self) -> bool:
-        """Whether the step before the running one swapped."""
         return bool(self.results) and self.results[-1].swaps
 
 

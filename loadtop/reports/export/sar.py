@@ -4,48 +4,45 @@ The columns are sar's, in its order and units. What was not measured is ``-`` wh
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from loadtop.model import HostSample, Swap
+from loadtop.analysis.statistic import Statistic
+from loadtop.model import HostSample
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.records import CpuShares, HostRates
+from loadtop.rates.records import HostRates
 
-Values = tuple[float | None, ...]
+Values = Sequence[float | None]
 
-CPU = ("%user", "%nice", "%system", "%iowait", "%steal", "%idle")
-SWAPPING = ("pswpin/s", "pswpout/s")
-SWAP = ("kbswpfree", "kbswpused", "%swpused", "kbswpcad", "%swpcad")
-QUEUE = ("runq-sz", "plist-sz", "ldavg-1", "ldavg-5", "ldavg-15", "blocked")
 NETWORK = ("rxpck/s", "txpck/s", "rxkB/s", "txkB/s", "rxcmp/s", "txcmp/s", "rxmcst/s", "%ifutil")
 
 
 class Section:
-    """One of sar's tables: lines as they come, and what the averages are made of."""
+    """One of sar's tables: lines as they come, and what the averages are made of. ``key`` heads the name of what a line
+    is about, in ``width`` cells; ``columns`` have so many digits."""
 
-    def __init__(self, columns: Sequence[str], digits: Sequence[int], key: str = "", width: int = 0) -> None:
-        self._columns = columns
-        self._digits = digits
-        self._key = key
+    def __init__(self, key: str, width: int, columns: dict[str, int]) -> None:
+        self._head = f"{key:>{width}}{''.join(f'{column:>10}' for column in columns)}"
+        self._digits = tuple(columns.values())
         self._width = width
         self._lines: list[str] = []
-        self._sums: dict[str, list[tuple[float, int]]] = {}
+        self._means = defaultdict[str, list[Statistic]](lambda: [Statistic() for _ in columns])
 
     def add(self, clock: str, name: str, values: Values) -> None:
         """A line; ``name`` is the processor or interface, empty where the table has none."""
         self._lines.append(self._line(clock, name, values))
-        sums = self._sums.setdefault(name, [(0.0, 0)] * len(values))
-        known = zip(sums, values, strict=True)
-        self._sums[name] = [(s, n) if value is None else (s + value, n + 1) for (s, n), value in known]
+        for statistic, value in zip(self._means[name], values, strict=True):
+            statistic.add(value)
 
     def text(self, began: str) -> Iterator[str]:
         """The table with its head and its averages; nothing where there is no line."""
         if not self._lines:
             return
         yield ""
-        yield f"{began:<11}{self._key:>{self._width}}{''.join(f'{column:>10}' for column in self._columns)}"
+        yield f"{began:<11}{self._head}"
         yield from self._lines
-        for name, sums in self._sums.items():
-            yield self._line("Average:", name, tuple(s / n if n else None for s, n in sums))
+        for name, statistics in self._means.items():
+            yield self._line("Average:", name, tuple(statistic.mean for statistic in statistics))
 
     def _line(self, clock: str, name: str, values: Values) -> str:
         pairs = zip(values, self._digits, strict=True)
@@ -54,22 +51,19 @@ class Section:
 
 
 class Sar:
-    """The tables of one machine. Takes its moments in order."""
-
     def __init__(self, host: str) -> None:
         self.host = host
         self._began = ""
         self._head = ""
-        self._sections = {
-            "cpu": Section(CPU, (2,) * 6, "CPU", 8),
-            "swapping": Section(SWAPPING, (2, 2)),
-            "swap": Section(SWAP, (0, 0, 2, 0, 2)),
-            "queue": Section(QUEUE, (0, 0, 2, 2, 2, 0)),
-            "network": Section(NETWORK, (2,) * 8, "IFACE", 10),
-        }
+        self._cpu = Section("CPU", 8, dict.fromkeys(("%user", "%nice", "%system", "%iowait", "%steal", "%idle"), 2))
+        self._swapping = Section("", 0, {"pswpin/s": 2, "pswpout/s": 2})
+        self._swap = Section("", 0, {"kbswpfree": 0, "kbswpused": 0, "%swpused": 2, "kbswpcad": 0, "%swpcad": 2})
+        self._queue = Section(
+            "", 0, {"runq-sz": 0, "plist-sz": 0, "ldavg-1": 2, "ldavg-5": 2, "ldavg-15": 2, "blocked": 0}
+        )
+        self._network = Section("IFACE", 10, dict.fromkeys(NETWORK, 2))
 
     def add(self, snapshot: Snapshot) -> None:
-        """A line for each thing that was measured."""
         host = snapshot.measured.host(self.host)
         if host is None or not host.state.fresh or host.sample is None:
             return
@@ -88,28 +82,28 @@ class Sar:
         """All lines; nothing where the machine was never measured."""
         if self._head:
             yield self._head
-            for section in self._sections.values():
+            for section in (self._cpu, self._swapping, self._swap, self._queue, self._network):
                 yield from section.text(self._began)
 
     def _add(self, clock: str, rates: HostRates, sample: HostSample) -> None:
         if rates.cpu is not None:
-            self._sections["cpu"].add(clock, "all", _cpu(rates.cpu))
-            for core in rates.cores:
-                self._sections["cpu"].add(clock, str(core.id), _cpu(core.shares))
-        paging, page_kb = rates.paging, sample.facts.page_kb
-        if paging is not None:
-            pages = (None if kb is None else kb / page_kb for kb in (paging.swap_in_kb, paging.swap_out_kb))
-            self._sections["swapping"].add(clock, "", tuple(pages))
-        if sample.swap is not None:
-            self._sections["swap"].add(clock, "", _swap(sample.swap))
-        scheduler = sample.scheduler
-        if scheduler is not None:
+            for name, cpu in (("all", rates.cpu), *((str(core.id), core.shares) for core in rates.cores)):
+                # As sar: guests are in user, interrupts in system.
+                self._cpu.add(clock, name, (cpu.user, cpu.nice, cpu.kernel, cpu.iowait, cpu.steal, cpu.idle))
+        if rates.paging is not None:
+            traffic = (rates.paging.swap_in_kb, rates.paging.swap_out_kb)
+            self._swapping.add(clock, "", [None if kb is None else kb / sample.facts.page_kb for kb in traffic])
+        if (swap := sample.swap) is not None:
+            used = swap.total_kb - swap.free_kb
+            share = 100.0 * used / swap.total_kb if swap.total_kb else None
+            cached = None if swap.cached_kb is None or not used else 100.0 * swap.cached_kb / used
+            self._swap.add(clock, "", (swap.free_kb, used, share, swap.cached_kb, cached))
+        if (scheduler := sample.scheduler) is not None:
             averages = (scheduler.load1, scheduler.load5, scheduler.load15)
-            values = (scheduler.running, scheduler.tasks, *averages, scheduler.blocked)
-            self._sections["queue"].add(clock, "", values)
-        for network in rates.networks or ():
-            rest = (network.rx_kb, network.tx_kb, None, None, None, network.util)
-            self._sections["network"].add(clock, network.name, (network.rx_packets, network.tx_packets, *rest))
+            self._queue.add(clock, "", (scheduler.running, scheduler.tasks, *averages, scheduler.blocked))
+        for net in rates.networks or ():
+            values = (net.rx_packets, net.tx_packets, net.rx_kb, net.tx_kb, None, None, None, net.util)
+            self._network.add(clock, net.name, values)
 
 
 def sar(snapshots: Iterable[Snapshot], host: str | None = None) -> Iterator[str]:
@@ -123,15 +117,3 @@ def sar(snapshots: Iterable[Snapshot], host: str | None = None) -> Iterator[str]
                 found.setdefault(view.name, Sar(view.name)).add(snapshot)
     for name in sorted(found, key=lambda known: "target" not in roles[known]):
         yield from found[name].text()
-
-
-def _cpu(cpu: CpuShares) -> Values:
-    """As sar: guests are in user, interrupts in system."""
-    return cpu.user, cpu.nice, cpu.kernel, cpu.iowait, cpu.steal, cpu.idle
-
-
-def _swap(swap: Swap) -> Values:
-    used = swap.total_kb - swap.free_kb
-    share = 100.0 * used / swap.total_kb if swap.total_kb else None
-    cached = None if swap.cached_kb is None or not used else 100.0 * swap.cached_kb / used
-    return swap.free_kb, used, share, swap.cached_kb, cached

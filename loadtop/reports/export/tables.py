@@ -188,7 +188,6 @@ def _servers(kind: AnyKind) -> Table:
 
 
 def _properties(record: type[ServerReading]) -> dict[str, Read]:
-    """Return a column for each property of a reading."""
     found: dict[str, Read] = {}
     for name, value in vars(record).items():
         if isinstance(value, property) and not hasattr(ServerReading, name):
@@ -203,8 +202,6 @@ def _per_second(field: str) -> Read:
 
 
 class Latency(NamedTuple):
-    """The distribution of one part of the requests' time in an interval."""
-
     part: str
     values: Distribution
 
