@@ -20,21 +20,8 @@ from collectors.machine import Endpoint, Outcomes
 from collectors.reading import Missing, ProcessStat, Reading, Wanted
 from collectors.transport.exchange import StatusClient, exchange
 from collectors.transport.local import text_of
+from loadtop import model
 from loadtop.i18n import Message
-from loadtop.model import (
-    USER_HZ,
-    Core,
-    Cpu,
-    CpuTimes,
-    Disk,
-    HostFacts,
-    HostSample,
-    Memory,
-    Network,
-    Paging,
-    Scheduler,
-    Swap,
-)
 
 _STATES = {
     "running": "R",
@@ -48,6 +35,10 @@ _STATES = {
     "waiting": "S",
     "locked": "D",
     "parked": "P",
+}
+_NOT_REPORTED = {
+    "pressure": Message("psutil does not report pressure"),
+    "tcp": Message("psutil does not report TCP counters"),
 }
 
 
@@ -64,9 +55,9 @@ class PsutilMachine:
         self._table = ProcessTable(kinds)
         self.servers, self.tested, self.set_aside = self._table.roots, self._table.tested, self._table.set_aside
         self._page_kb = os.sysconf("SC_PAGE_SIZE") // 1024
-        self._facts: HostFacts | None = None
+        self._facts: model.HostFacts | None = None
 
-    async def sample(self) -> HostSample:
+    async def sample(self) -> model.HostSample:
         own = frozenset((os.getpid(), *(self._own() if self._own else ())))
         sample, stats = await asyncio.get_running_loop().run_in_executor(self._reader, self._sample)
         reading = Reading(sample.at, {}, self._page_kb, stats, frozenset(stats), own=own)
@@ -89,14 +80,14 @@ class PsutilMachine:
         await self._client.close()
         self._reader.shutdown(wait=False, cancel_futures=True)
 
-    def _sample(self) -> tuple[HostSample, Mapping[int, ProcessStat]]:
+    def _sample(self) -> tuple[model.HostSample, Mapping[int, ProcessStat]]:
         began = time.perf_counter()
         at = time.monotonic()  # the uptime on all of these systems, which no change of the wall clock moves
         run = Outcomes()
         cpu = run.collect("cpu", _cpu)
         memory = run.collect("memory", _memory)
         if self._facts is None:
-            self._facts = HostFacts(
+            self._facts = model.HostFacts(
                 hostname=socket.gethostname(),
                 source="local",
                 system=platform.system(),
@@ -105,20 +96,24 @@ class PsutilMachine:
                 memory_kb=memory.total_kb if memory else None,
                 page_kb=self._page_kb,
             )
-        sample = HostSample(
+        swap = psutil.swap_memory()
+        sample = model.HostSample(
             host="",
             at=at,
             facts=self._facts,
             cpu=cpu,
-            scheduler=run.collect("scheduler", _scheduler),
+            scheduler=run.collect(
+                "scheduler",
+                lambda: model.Scheduler(*psutil.getloadavg(), context_switches=psutil.cpu_stats().ctx_switches),
+            ),
             memory=memory,
-            swap=run.collect("swap", _swap),
-            paging=run.collect("paging", _paging),
-            pressure=run.collect("pressure", lambda: _none(Message("psutil does not report pressure"))),
+            swap=run.collect("swap", lambda: model.Swap(swap.total // 1024, swap.free // 1024)),
+            paging=run.collect("paging", lambda: model.Paging(swap.sin // 1024, swap.sout // 1024)),
             disks=run.collect("disks", _disks),
             networks=run.collect("networks", _networks),
-            tcp=run.collect("tcp", lambda: _none(Message("psutil does not report TCP counters"))),
         )
+        for name, reason in _NOT_REPORTED.items():
+            run.found.append(model.Outcome(name, model.State.ABSENT, reason))
         stats = run.collect("processes", self._stats) or {}
         return replace(sample, outcomes=tuple(run.found), took_s=round(time.perf_counter() - began, 6)), stats
 
@@ -133,62 +128,39 @@ class PsutilMachine:
                     state=_STATES.get(process.status(), "?"),
                     parent=process.ppid(),
                     threads=process.num_threads(),
-                    cpu_ticks=round((times.user + times.system) * USER_HZ),
-                    started_ticks=round(process.create_time() * USER_HZ),
+                    cpu_ticks=round((times.user + times.system) * model.USER_HZ),
+                    started_ticks=round(process.create_time() * model.USER_HZ),
                     rss_pages=process.memory_info().rss // 1024 // self._page_kb,
                 )
         return found
 
 
-def _none(reason: Message) -> Any:
-    raise AbsentError(reason)
+def _times(times: Any) -> model.CpuTimes:
+    names = [field.name for field in fields(model.CpuTimes) if hasattr(times, field.name)]
+    ticks = {name: round(getattr(times, name) * model.USER_HZ) for name in names}
+    return model.CpuTimes(**dict.fromkeys(("user", "nice", "system", "idle"), 0) | ticks)
 
 
-def _times(times: Any) -> CpuTimes:
-    names = [field.name for field in fields(CpuTimes) if hasattr(times, field.name)]
-    ticks = {name: round(getattr(times, name) * USER_HZ) for name in names}
-    return CpuTimes(**dict.fromkeys(("user", "nice", "system", "idle"), 0) | ticks)
+def _cpu() -> model.Cpu:
+    cores = tuple(model.Core(number, _times(times)) for number, times in enumerate(psutil.cpu_times(percpu=True)))
+    return model.Cpu(_times(psutil.cpu_times()), cores)
 
 
-def _cpu() -> Cpu:
-    cores = tuple(Core(number, _times(times)) for number, times in enumerate(psutil.cpu_times(percpu=True)))
-    return Cpu(_times(psutil.cpu_times()), cores)
-
-
-def _scheduler() -> Scheduler:
-    load1, load5, load15 = psutil.getloadavg()
-    return Scheduler(load1, load5, load15, context_switches=psutil.cpu_stats().ctx_switches)
-
-
-def _memory() -> Memory:
+def _memory() -> model.Memory:
     sizes: dict[str, Any] = psutil.virtual_memory()._asdict()
     names = ("total", "free", "available", "buffers", "cached", "shared")
-    return Memory(**{f"{name}_kb": sizes[name] // 1024 for name in names if name in sizes})
+    return model.Memory(**{f"{name}_kb": sizes[name] // 1024 for name in names if name in sizes})
 
 
-def _swap() -> Swap:
-    swap = psutil.swap_memory()
-    return Swap(total_kb=swap.total // 1024, free_kb=swap.free // 1024)
-
-
-def _paging() -> Paging:
-    swap = psutil.swap_memory()
-    return Paging(swap_in_kb=swap.sin // 1024, swap_out_kb=swap.sout // 1024)
-
-
-def _disks() -> tuple[Disk, ...]:
+def _disks() -> tuple[model.Disk, ...]:
     counters: dict[str, Any] = psutil.disk_io_counters(perdisk=True) or {}
     if not counters:
         raise AbsentError("psutil reports no disk")
     return tuple(
-        Disk(
-            name=name,
-            reads=disk.read_count,
-            read_kb=disk.read_bytes // 1024,
-            read_ms=getattr(disk, "read_time", 0),
-            writes=disk.write_count,
-            write_kb=disk.write_bytes // 1024,
-            write_ms=getattr(disk, "write_time", 0),
+        model.Disk(
+            name,
+            *(disk.read_count, disk.read_bytes // 1024, getattr(disk, "read_time", 0)),
+            *(disk.write_count, disk.write_bytes // 1024, getattr(disk, "write_time", 0)),
             busy_ms=getattr(disk, "busy_time", None),
         )
         for name, disk in counters.items()
@@ -196,10 +168,10 @@ def _disks() -> tuple[Disk, ...]:
     )
 
 
-def _networks() -> tuple[Network, ...]:
+def _networks() -> tuple[model.Network, ...]:
     speeds = {name: stats.speed or None for name, stats in psutil.net_if_stats().items()}
     return tuple(
-        Network(
+        model.Network(
             name,
             *(net.bytes_recv, net.bytes_sent, net.packets_recv, net.packets_sent),
             *(net.errin, net.errout, net.dropin, net.dropout),

@@ -93,7 +93,6 @@ class ProcessStat:
 class Texts(Protocol):
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         """The texts of files now, by path. Raises :class:`~collectors.errors.TransportError`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +164,10 @@ class Connection(Protocol):
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         """A page, fetched from that machine. Raises :class:`~collectors.errors.FetchError`."""
-        ...
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """All that a stream socket of that machine answers: ``HOST:PORT``, or the path of a unix socket. Raises
         :class:`~collectors.errors.FetchError`."""
-        ...
 
     async def close(self) -> None: ...
 
@@ -183,4 +180,3 @@ class Transport(Connection, Protocol):
 
     async def read(self, request: Request) -> Reading:
         """One reading, on the machine's own clock. Raises :class:`~collectors.errors.TransportError`."""
-        ...

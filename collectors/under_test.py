@@ -84,13 +84,12 @@ class UnderTest:
         answers is to be followed. Only those of the servers under test, where these are known. Where the load comes
         through a proxy here, each server is asked directly: through the proxy, any could answer."""
         await self._search.finish()  # routes of other kinds lead to this one, and status paths are configured
-        places = {pid: self._servers[pid].endpoints if pid in self._servers else () for pid in self._running()}
-        its = frozenset(self._pids(kind))
+        its = frozenset(pid for pid, server in self._servers.items() if server.kind is kind)
         try:
-            chosen, direct = await self._chosen(places)
+            chosen, direct = await self._chosen()
         except TransportError:
             chosen, direct = frozenset[int](), dict.fromkeys(self.target_urls, frozenset[int]())
-        pages = {pid: [_origin(place) for place in places[pid]][:_MOST_ORIGINS] for pid in places if pid in its}
+        pages = {pid: [_origin(place) for place in self._servers[pid].endpoints[:_MOST_ORIGINS]] for pid in sorted(its)}
         by_server: dict[frozenset[int], list[str]] = {}
         for url, servers in direct.items():
             if not servers or servers & its:
@@ -130,11 +129,10 @@ class UnderTest:
         finally:
             self._looked.set()
 
-    async def _chosen(
-        self, places: Mapping[int, Collection[Endpoint]]
-    ) -> tuple[frozenset[int], Mapping[str, frozenset[int]]]:
+    async def _chosen(self) -> tuple[frozenset[int], Mapping[str, frozenset[int]]]:
         """The web servers under test (none where that is not known of each), and which of them serve each URL whose
         load does not come through a proxy of this machine."""
+        places = {pid: server.endpoints for pid, server in self._servers.items()}
         direct: dict[str, frozenset[int]] = {}
         found: set[int] = set()
         unknown: tuple[str, ...] = ()
@@ -176,7 +174,7 @@ class UnderTest:
 
     async def _others(self) -> frozenset[int]:
         """The web servers that are not under test, and the application pools that those under test do not name."""
-        chosen, _ = await self._chosen({pid: server.endpoints for pid, server in self._servers.items()})
+        chosen, _ = await self._chosen()
         if not chosen:
             return frozenset()
         others = frozenset(self._servers.keys() - chosen)

@@ -18,7 +18,7 @@ from collectors.reading import Page, page_url
 from collectors.server_collector import WebServerCollector
 from collectors.under_test import Server
 from loadtop.i18n import Message
-from loadtop.model import HostSample, Outcome, Role
+from loadtop.model import HostSample, Role
 from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
 
 KIND = Kind(
@@ -57,6 +57,8 @@ _PAGE = re.compile(
 
 class NginxCollector(WebServerCollector[NginxStatus]):
     kind = KIND
+    _cores: int | None = None
+    """``worker_processes auto`` starts one for each processor."""
 
     @staticmethod
     def status_url(url: str) -> str:
@@ -95,22 +97,15 @@ class NginxCollector(WebServerCollector[NginxStatus]):
         return (
             replace(
                 found,
-                worker_processes=settings.processes,
+                worker_processes=settings.processes or self._cores,
                 worker_connections=settings.connections,
                 proxies=proxies,
             ),
         )
 
-    def collect(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[tuple[NginxStatus, ...], Outcome]:
-        """``worker_processes auto`` starts one for each processor."""
-        records, outcome = super().collect(sample, uptime_less_monotonic)
-        cores = len(sample.cpu.cores) if sample.cpu is not None else sample.facts.cores
-        return tuple(
-            replace(each, worker_processes=cores)
-            if each.worker_connections is not None and each.worker_processes is None
-            else each
-            for each in records
-        ), outcome
+    def look(self, sample: HostSample) -> None:
+        super().look(sample)
+        self._cores = len(sample.cpu.cores) if sample.cpu is not None else sample.facts.cores
 
     @staticmethod
     def lacks(record: NginxStatus) -> Message | None:

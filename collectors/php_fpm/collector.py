@@ -187,8 +187,7 @@ class FpmCollector(ServerCollector[FpmPool]):
             answer = await self._answer(beside)
             if isinstance(answer, FpmPool) and answer.pool == config.pool:
                 return beside, None
-        reason = Message("{url}: {reason}", url=url, reason=refusal.message)
-        return "", AbsentError(reason, cause=refusal.cause, fix=refusal.fix)
+        return "", AbsentError(refusal.at(url).message, cause=refusal.cause, fix=refusal.fix)
 
     async def _answer(self, url: str) -> FpmPool | ReadError:
         """A page, or why it cannot be followed: one that is only silent can."""

@@ -101,7 +101,7 @@ class SshLine:
         self._word = secrets.token_hex(8)
         self._count = 0
         self._pss: dict[int, str | Missing] = {}
-        self._pss_asked = ""
+        self.pss_asked = ""
         self._awaiting = False
         self.control = control
         self.directory = sockets.path
@@ -166,17 +166,13 @@ class SshLine:
 
     def ask_pss(self, pids: Sequence[int]) -> None:
         """Ask for proportional memory, which comes on the other stream whenever it comes; one question at a time."""
-        self._pss_asked = self.next_mark()
-        self.send(f"b {self._pss_asked} {' '.join(map(str, pids))}\n")
+        self.pss_asked = self.next_mark()
+        self.send(f"b {self.pss_asked} {' '.join(map(str, pids))}\n")
 
     @property
     def denied(self) -> bool:
         """Whether ssh found no way in that needs no answer of the user."""
         return any("Permission denied" in message for message in self.messages)
-
-    @property
-    def awaits_pss(self) -> bool:
-        return bool(self._pss_asked)
 
     def take_pss(self) -> dict[int, str | Missing]:
         texts, self._pss = self._pss, {}
@@ -244,18 +240,18 @@ class SshLine:
     def _hear(self, text: str) -> str:
         """Take what is complete; returns the rest."""
         while True:
-            begin = f"\n#{self._pss_asked}\n"
-            before, found, rest = text.partition(begin) if self._pss_asked else (text, "", "")
+            begin = f"\n#{self.pss_asked}\n"
+            before, found, rest = text.partition(begin) if self.pss_asked else (text, "", "")
             whole, newline, last = before.rpartition("\n")
             for line in filter(str.strip, whole.splitlines()):
                 self._note(clean(line[:_LINE_BYTES]))
             if not found:
                 return newline + last  # the line end may be the beginning of a mark
-            printed, ended, after = rest.partition(f"\n#{self._pss_asked}.\n")
+            printed, ended, after = rest.partition(f"\n#{self.pss_asked}.\n")
             if not ended:
                 return found + rest
             self._pss.update(frames.parse_pss(printed))
-            self._pss_asked = ""
+            self.pss_asked = ""
             text = after
 
     def _note(self, message: str) -> None:

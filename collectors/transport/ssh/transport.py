@@ -205,6 +205,6 @@ class SshTransport:
         self._pss_wanted += [pid for pid in request.pss if pid not in self._pss_wanted]
         self._turn += 1
         due = self._turn % PSS_EVERY == 0 or len(self._pss_wanted) > PSS_BATCH
-        if due and self._pss_wanted and not line.awaits_pss:
+        if due and self._pss_wanted and not line.pss_asked:
             line.ask_pss(self._pss_wanted)
             self._pss_wanted = []
