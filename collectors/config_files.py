@@ -6,7 +6,7 @@ that ptrace needs: without them a process is taken for one of the machine's own.
 """
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
@@ -26,23 +26,16 @@ IncludeOf = Callable[[str], str | None]
 
 @dataclass(slots=True)
 class Config:
-    """The files by path, and the ``paths`` that each pattern means, in the order in which they are read."""
+    """``first`` are the paths or patterns that were asked for, ``files`` what was read by path, ``lines`` every line in
+    the order in which the server reads it, without line ends."""
 
-    first: tuple[str, ...]
-    include_of: IncludeOf = lambda _: None
+    first: tuple[str, ...] = ()
     files: dict[str, str | Missing] = field(default_factory=dict[str, str | Missing])
-    paths: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-
-    def lines(self) -> Iterator[str]:
-        """Every line in the order in which the server reads it, without line ends."""
-        for pattern in self.first:
-            for path in self.paths.get(pattern, ()):
-                yield from self._lines(path, _DEPTH)
+    lines: list[str] = field(default_factory=list[str])
 
     def file_with(self, line: str) -> str:
         """The first file that has such a line, ignoring spaces around it; empty if none has."""
-        texts = ((path, text) for path, text in self.files.items() if isinstance(text, str))
-        return next((path for path, text in texts if line in map(str.strip, text.splitlines())), "")
+        return next((path for path, text in self.files.items() if line in map(str.strip, lines_of(text))), "")
 
     def problem(self) -> Message | None:
         refused = ((path, text) for path, text in self.files.items() if isinstance(text, Missing))
@@ -52,26 +45,17 @@ class Config:
     def found(self) -> bool:
         return any(isinstance(text, str) for text in self.files.values())
 
-    def _lines(self, path: str, depth: int) -> Iterator[str]:
-        text = self.files.get(path)
-        for line in lines_of(text):
-            pattern = self.include_of(line)
-            if pattern is None:
-                yield line
-            elif depth:
-                for included in self.paths.get(pattern, ()):
-                    yield from self._lines(included, depth - 1)
-
 
 async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeOf = lambda _: None) -> Config:
     """The files that ``first`` (paths or patterns) means, and all that they include. Raises ``TransportError``."""
-    config = Config(tuple(first), include_of)
+    config = Config(tuple(first))
+    meant: dict[str, tuple[str, ...]] = {}
     patterns = list(config.first)
     for _ in range(_DEPTH):
         new: list[str] = []
         for each in patterns:
-            config.paths[each] = await _expand(machine, each)
-            new += [path for path in config.paths[each] if path not in config.files and path not in new]
+            meant[each] = await _expand(machine, each)
+            new += [path for path in meant[each] if path not in config.files and path not in new]
         new = new[: MOST_FILES - len(config.files)]
         if not new:
             break
@@ -79,15 +63,20 @@ async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeO
         config.files |= {path: texts[path] for path in new}
         lines = (line for path in new for line in lines_of(texts[path]))
         included = dict.fromkeys(pattern for line in lines if (pattern := include_of(line)) is not None)
-        patterns = [pattern for pattern in included if pattern not in config.paths]
+        patterns = [pattern for pattern in included if pattern not in meant]
+
+    def add(pattern: str, depth: int) -> None:
+        for path in meant.get(pattern, ()):
+            for line in lines_of(config.files.get(path)):
+                included = include_of(line)
+                if included is None:
+                    config.lines.append(line)
+                elif depth:
+                    add(included, depth - 1)
+
+    for each in config.first:
+        add(each, _DEPTH)
     return config
-
-
-async def arguments(machine: Texts, pid: int) -> list[str]:
-    """The command line of a process; empty where it may not be read. Raises ``TransportError``."""
-    path = f"/proc/{pid}/cmdline"
-    text = (await machine.texts((Wanted(path, _ARGUMENTS),)))[path]
-    return text.rstrip("\0").split("\0") if isinstance(text, str) else []
 
 
 async def _expand(machine: Texts, pattern: str) -> tuple[str, ...]:
@@ -114,46 +103,32 @@ def entries(directory: str, listing: str | Missing) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Namespaces:
-    """``root`` goes before its paths to read them from outside. The ports and addresses of a process with its
-    ``own_network`` mean nothing here."""
+class View:
+    """A machine as a process sees it: files by the paths that it would use, and its ``command`` line (empty where that
+    may not be read). ``root`` goes before its paths to read them from outside. The ports and addresses of a process
+    with its ``own_network`` mean nothing here."""
 
+    machine: Texts
     root: str = ""
     own_network: bool = False
-
-
-class Rooted:
-    """Files by the paths that a process would use."""
-
-    def __init__(self, texts: Texts, root: str) -> None:
-        self._texts = texts
-        self._root = root
+    command: tuple[str, ...] = ()
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
-        wanted = [replace(file, path=self._root + file.path) for file in files]
-        found = dict(await self._texts.texts(wanted))
+        if not self.root:
+            return await self.machine.texts(files)
+        wanted = [replace(file, path=self.root + file.path) for file in files]
+        found = dict(await self.machine.texts(wanted))
         for path, text in found.items():
             if path.endswith("/") and isinstance(text, str):
-                found[path] = "".join(f"{line.removeprefix(self._root)}\n" for line in text.splitlines())
-        return {path.removeprefix(self._root): text for path, text in found.items()}
+                found[path] = "".join(f"{line.removeprefix(self.root)}\n" for line in text.splitlines())
+        return {path.removeprefix(self.root): text for path, text in found.items()}
 
 
-async def namespaces_of(machine: Texts, pid: int) -> Namespaces:
+async def view_of(machine: Texts, pid: int) -> View:
     """Raises ``TransportError``."""
-    here, there = "/proc/self/ns/", f"/proc/{pid}/ns/"
-    texts = await machine.texts((Wanted(here), Wanted(there)))
-    own, its = _namespaces(texts[here]), _namespaces(texts[there])
-
-    def other(kind: str) -> bool:
-        return kind in own and kind in its and own[kind] != its[kind]
-
-    return Namespaces(f"/proc/{pid}/root" if other("mnt") else "", other("net"))
-
-
-def as_seen_by(machine: Texts, namespaces: Namespaces) -> Texts:
-    """The files of the machine as a process there sees them."""
-    return Rooted(machine, namespaces.root) if namespaces.root else machine
-
-
-def _namespaces(links: str | Missing) -> dict[str, str]:
-    return {kind: number for kind, _, number in (line.partition(":") for line in lines_of(links)) if number}
+    here, there, command = "/proc/self/ns/", f"/proc/{pid}/ns/", f"/proc/{pid}/cmdline"
+    texts = await machine.texts((Wanted(here), Wanted(there), Wanted(command, _ARGUMENTS)))
+    own, its = (dict(line.split(":", 1) for line in lines_of(texts[path]) if ":" in line) for path in (here, there))
+    other = {kind for kind in own.keys() & its.keys() if own[kind] != its[kind]}
+    words, root = texts[command], f"/proc/{pid}/root" if "mnt" in other else ""
+    return View(machine, root, "net" in other, tuple(words.rstrip("\0").split("\0")) if isinstance(words, str) else ())

@@ -11,13 +11,17 @@ from collectors.routing import Routes
 from loadtop.model import ServerKind
 
 
+async def _no_configuration(_: Texts, __: Sequence[str]) -> Config:
+    return Config()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind(ServerKind):
     """``name`` is its key in samples and options, ``group`` the name of its processes, ``processes`` matches what these
     are called. The functions place it in the path of a request."""
 
     processes: re.Pattern[str]
-    configuration: Callable[[Texts, Sequence[str]], Awaitable[Config]] | None = None
+    configuration: Callable[[Texts, Sequence[str]], Awaitable[Config]] = _no_configuration
     """Read from the files as its process sees them, and from its command line."""
     listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()
     """Where its configuration says that it listens."""

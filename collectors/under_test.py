@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from collectors.background import Search
-from collectors.config_files import Config, Namespaces, arguments, as_seen_by, namespaces_of
+from collectors.config_files import Config, view_of
 from collectors.errors import TransportError
 from collectors.kind import Kind
 from collectors.machine import Endpoint, Machine
@@ -192,21 +192,15 @@ class UnderTest:
 
 async def configuration_of(machine: Machine, kind: Kind, pid: int) -> Config | None:
     """The configuration of a server; ``None`` in a container with a network of its own. Raises ``TransportError``."""
-    namespaces = await namespaces_of(machine, pid)
-    return None if namespaces.own_network else await _configuration(machine, kind, pid, namespaces)
+    view = await view_of(machine, pid)
+    return None if view.own_network else await kind.configuration(view, view.command)
 
 
 async def _read(machine: Machine, kind: Kind, pid: int) -> Server:
-    namespaces = await namespaces_of(machine, pid)
-    config = await _configuration(machine, kind, pid, namespaces)
-    endpoints = () if namespaces.own_network else await machine.listening(pid) or kind.listening(config)
-    return Server(kind, endpoints, config, namespaces.own_network)
-
-
-async def _configuration(machine: Machine, kind: Kind, pid: int, namespaces: Namespaces) -> Config:
-    if kind.configuration is None:
-        return Config(())
-    return await kind.configuration(as_seen_by(machine, namespaces), await arguments(machine, pid))
+    view = await view_of(machine, pid)
+    config = await kind.configuration(view, view.command)
+    endpoints = () if view.own_network else await machine.listening(pid) or kind.listening(config)
+    return Server(kind, endpoints, config, view.own_network)
 
 
 def port_of(url: str) -> int:

@@ -116,7 +116,7 @@ def parse(lines: Iterable[str], mpm: str = "") -> dict[str, int]:
 
 def listening(config: Config) -> tuple[Endpoint, ...]:
     """Where ``Listen`` says that it listens, whether or not the section it is in counts."""
-    found = (match for line in config.lines() if (match := _LISTEN.match(line)))
+    found = (match for line in config.lines if (match := _LISTEN.match(line)))
     everywhere = "0.0.0.0"  # noqa: S104 - as the kernel has it
     return tuple(dict.fromkeys(Endpoint(match[1] or match[2] or everywhere, int(match[3])) for match in found))
 
@@ -124,7 +124,7 @@ def listening(config: Config) -> tuple[Endpoint, ...]:
 def fastcgi_addresses(config: Config) -> frozenset[str] | None:
     """The sockets and ports of the application pools that it names; ``None`` if it speaks no FastCGI at all. Others
     can be named in files that are not read (``.htaccess``)."""
-    lines = list(config.lines())
+    lines = list(config.lines)
     if lines and not any("fcgi" in line.lower() or "fastcgi" in line.lower() for line in lines):
         return None
     return frozenset(path or port for line in lines for path, port in _FASTCGI.findall(line))
@@ -134,7 +134,7 @@ def limits(config: Config, mpm: str) -> Limits:
     """The limits of a configuration, with httpd's defaults for what it does not give, if all of it could be read."""
     if not config.found:
         return Limits()
-    given = parse(config.lines(), mpm)
+    given = parse(config.lines, mpm)
     refused = any(isinstance(text, Missing) and text.reason != NO_FILE for text in config.files.values())
     if not refused and mpm:
         given = (_PREFORK if mpm == "prefork" else _THREADED) | given

@@ -91,7 +91,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
                 file=config.first[0],
                 fix=FIX,
             )
-            return configuration.parse(config.lines())[:_CANDIDATES], lacking
+            return configuration.parse(config.lines)[:_CANDIDATES], lacking
         ports = [endpoint.port for endpoint in await self.machine.listening(pid)]
         pages = [stats_url(f"http://127.0.0.1:{port}{path}") for port in ports for path in _USUAL]
         refused = config.problem()
@@ -148,7 +148,11 @@ def parse(text: str) -> tuple[HaproxyProxy, ...]:
         raise ParseError("an HTML page, not the table" if head[:1] == "<" else "this is not the table of HAProxy")
     names = head[2:].rstrip("\r").split(",")
     whole, _, _ = rest.rpartition("\n")
-    found = [line for row in _rows(whole.splitlines()) if (line := _line(dict(zip(names, row, strict=False))))]
+    try:
+        rows = [dict(zip(names, row, strict=False)) for row in csv.reader(whole.splitlines())]
+    except csv.Error:
+        raise ParseError("a table that is no comma-separated text") from None
+    found = [line for row in rows if (line := _line(row))]
     if len(found) > MOST_LINES:
         kept = {
             id(line) for line in sorted(found, key=lambda line: line.server not in ("FRONTEND", "BACKEND"))[:MOST_LINES]
@@ -173,13 +177,6 @@ def parse_page(page: Page) -> tuple[HaproxyProxy, ...]:
     except ParseError as error:
         reason = Message("{error}. Add this to haproxy.cfg, and reload it", error=str(error))
         raise AbsentError(reason, fix=FIX_PAGE) from None
-
-
-def _rows(lines: Iterable[str]) -> Iterable[list[str]]:
-    try:
-        yield from csv.reader(lines)
-    except csv.Error:
-        raise ParseError("a table that is no comma-separated text") from None
 
 
 def _line(row: dict[str, str]) -> HaproxyProxy | None:

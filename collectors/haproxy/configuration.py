@@ -143,7 +143,7 @@ def address_of(place: Place) -> str:
 
 def routes(config: Config) -> Routes:
     """Where requests that come in at each frontend go."""
-    every = list(sections(config.lines()))
+    every = list(sections(config.lines))
     return Routes(
         tuple(
             Route(

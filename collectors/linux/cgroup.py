@@ -13,7 +13,7 @@ from collectors.errors import AbsentError, ParseError
 from collectors.linux import pressure
 from collectors.parsing import complete_lines, count_or_none, counts
 from collectors.reading import Missing, Reading, Wanted
-from loadtop.model import Cause, CgroupLimits, Pressure
+from loadtop.model import Cause, CgroupLimits
 
 MOUNTS = "/proc/self/mountinfo"
 PRESSURES = ("cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure")
@@ -107,6 +107,7 @@ def read_limits(reading: Reading, place: Place) -> CgroupLimits:
     nanoseconds = stat.get("throttled_time")
     limit, memory_directory = _tightest_memory(reading, place)
     used, failures = _memory_use(reading, memory_directory, place.version) if memory_directory else (None, None)
+    stalls = [reading.optional(f"{place.pressure}/{name}") for name in PRESSURES] if place.pressure else []
     return CgroupLimits(
         path=place.path,
         version=place.version,
@@ -118,7 +119,7 @@ def read_limits(reading: Reading, place: Place) -> CgroupLimits:
         memory_limit_kb=None if limit is None else limit // 1024,
         memory_used_kb=None if used is None else used // 1024,
         memory_failures=failures,
-        pressure=_pressure(reading, place),
+        pressure=pressure.parse(*stalls) if any(text is not None for text in stalls) else None,
     )
 
 
@@ -226,13 +227,6 @@ def _memory_use(reading: Reading, directory: str, version: int) -> tuple[int | N
     events = counts(reading.optional(f"{directory}/memory.events") or "", ("high", "max"))
     hits = [events[name] for name in ("high", "max") if name in events]
     return _number(reading, f"{directory}/memory.current"), sum(hits) if hits else None
-
-
-def _pressure(reading: Reading, place: Place) -> Pressure | None:
-    if place.pressure is None:
-        return None
-    texts = [reading.optional(f"{place.pressure}/{name}") for name in PRESSURES]
-    return None if texts == [None] * 4 else pressure.parse(*texts)
 
 
 def _words(reading: Reading, path: str) -> list[str]:

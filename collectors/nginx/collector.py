@@ -117,7 +117,7 @@ class NginxCollector(WebServerCollector[NginxStatus]):
 @lru_cache(maxsize=64)
 def _settings(server: Server) -> configuration.Settings:
     """Worked out once for each time that the configuration is read: it can have thousands of lines."""
-    return configuration.parse(server.config.lines())
+    return configuration.parse(server.config.lines)
 
 
 def parse(text: str, url: str = "") -> NginxStatus:

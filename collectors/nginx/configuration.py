@@ -124,13 +124,13 @@ def parse(lines: Iterable[str]) -> Settings:
 
 def listening(config: Config) -> tuple[Endpoint, ...]:
     """Where its servers listen."""
-    listens = (listen for server in parse(config.lines()).servers for listen in server.listens)
+    listens = (listen for server in parse(config.lines).servers for listen in server.listens)
     return tuple(dict.fromkeys(Endpoint(each.host, each.port) for each in listens if each.port))
 
 
 def fastcgi_addresses(config: Config) -> frozenset[str] | None:
     """The sockets and ports of the application pools that it names; ``None`` if it names none."""
-    settings = parse(config.lines())
+    settings = parse(config.lines)
     named = [place for server in settings.servers for name in server.pools for place in settings.reached(name)]
     places = [_place(each) for each in named]
     if config.found and not named and config.problem() is None:
@@ -140,7 +140,7 @@ def fastcgi_addresses(config: Config) -> frozenset[str] | None:
 
 def routes(config: Config) -> Routes | None:
     """Where it passes requests on; ``None`` if it answers all of them itself."""
-    settings = parse(config.lines())
+    settings = parse(config.lines)
     if not any(server.passes for server in settings.servers):
         return None
     return Routes(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from collectors.background import StatusPage
-from collectors.config_files import namespaces_of
+from collectors.config_files import view_of
 from collectors.errors import AbsentError, FetchError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
 from collectors.linux import unix_sockets
@@ -152,7 +152,7 @@ class FpmCollector(ServerCollector[FpmPool]):
     async def _guessed(self, servers: tuple[int, ...]) -> tuple[PoolConfig, ...]:
         """Pools whose configuration may not be read: by the ports and sockets on which their masters listen."""
         addresses: dict[str, None] = {}
-        near = [pid for pid in servers if not (await namespaces_of(self.machine, pid)).own_network]
+        near = [pid for pid in servers if not (await view_of(self.machine, pid)).own_network]
         for pid in near:
             addresses |= {f"127.0.0.1:{found.port}": None for found in await self.machine.listening(pid)}
         if near:
@@ -211,7 +211,7 @@ class FpmCollector(ServerCollector[FpmPool]):
 
 def _url(config: PoolConfig) -> str:
     """The URL of a pool's page over FastCGI."""
-    return status.Place(config.status_address, config.status_path).url
+    return status.Place(config.status_listen or config.address, config.status_path).url
 
 
 def _queue(address: str, queues: dict[str, int]) -> int | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from collectors.config_files import IncludeOf, Namespaces, arguments, as_seen_by, namespaces_of, read_config
+from collectors.config_files import IncludeOf, View, read_config, view_of
 from collectors.machine import Machine
 from collectors.parsing import count_or_none
 from loadtop.i18n import Message
@@ -44,11 +44,6 @@ class PoolConfig:
     backlog: int | None = None
     file: str = ""
 
-    @property
-    def status_address(self) -> str:
-        """Where its status page is asked for."""
-        return self.status_listen or self.address
-
 
 async def pools_of(machine: Machine, masters: Iterable[int]) -> tuple[tuple[PoolConfig, ...], Message | None]:
     """The pools of these masters, and why some are not known. Raises ``TransportError``."""
@@ -56,16 +51,16 @@ async def pools_of(machine: Machine, masters: Iterable[int]) -> tuple[tuple[Pool
     pools: dict[PoolConfig, None] = {}
     files: dict[tuple[str, str], None] = {}
     for pid in masters:
-        namespaces = await namespaces_of(machine, pid)
-        if namespaces.own_network:
+        view = await view_of(machine, pid)
+        if view.own_network:
             problem = problem or Message("one runs in a container with a network of its own")
             continue
-        path = file_of(" ".join(await arguments(machine, pid)))
-        files |= dict.fromkeys((namespaces.root, name) for name in ((path,) if path else LAYOUTS))
+        path = file_of(" ".join(view.command))
+        files |= dict.fromkeys((view.root, name) for name in ((path,) if path else LAYOUTS))
     for root, path in files:
-        config = await read_config(as_seen_by(machine, Namespaces(root)), (path,), include_of(path))
+        config = await read_config(View(machine, root), (path,), include_of(path))
         problem = problem or config.problem()
-        found = parse(config.lines())
+        found = parse(config.lines)
         pools |= dict.fromkeys(replace(pool, file=config.file_with(f"[{pool.pool}]")) for pool in found)
     return tuple(pools), problem
 

@@ -48,7 +48,7 @@ SPARE = {"web2.example:8004"}
 
 
 def config_of(text: str) -> Config:
-    return Config(("/h.cfg",), files={"/h.cfg": text}, paths={"/h.cfg": ("/h.cfg",)})
+    return Config(lines=text.splitlines(), files={"/h.cfg": text})
 
 
 def told(place: Place) -> str:

@@ -119,7 +119,7 @@ def reached(text: str, port: int = 80) -> list[str]:
 
 def test_debians_configuration() -> None:
     config = read(DEBIAN)
-    settings = configuration.parse(config.lines())
+    settings = configuration.parse(config.lines)
     assert (settings.processes, settings.connections) == (None, 768)
     assert [path for server in settings.servers for path in server.status_paths] == ["/basic_status", "/status"]
     assert configuration.listening(config) == (

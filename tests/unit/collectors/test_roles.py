@@ -20,7 +20,7 @@ FRONT, FIRST, SECOND, MASTER, OTHER_MASTER = 5, 10, 20, 30, 40
 
 def routes(config: Config) -> Routes:
     """Sends what comes in at port 80 to the servers in its configuration."""
-    servers = tuple(Place("127.0.0.1", int(line)) for line in config.lines() if line.isdecimal())
+    servers = tuple(Place("127.0.0.1", int(line)) for line in config.lines if line.isdecimal())
     return Routes((Route((Place(port=80),), servers),))
 
 
@@ -29,7 +29,7 @@ async def configuration(texts: Texts, _: Sequence[str]) -> Config:
 
 
 def fastcgi_addresses(config: Config) -> frozenset[str] | None:
-    return frozenset(line for line in config.lines() if line.startswith("/")) or None
+    return frozenset(line for line in config.lines if line.startswith("/")) or None
 
 
 KIND = Kind(

@@ -68,7 +68,7 @@ pm.status_listen = 127.0.0.1:9001
 def test_debians_pools() -> None:
     path = "/etc/php/8.2/fpm/php-fpm.conf"
     config = read(DEBIAN_FPM, path, include_of=fpm_config.include_of(path))
-    assert fpm_config.parse(config.lines()) == (
+    assert fpm_config.parse(config.lines) == (
         PoolConfig("api", "127.0.0.1:9000", "static", 12, "/api-status", "127.0.0.1:9001", 128),
         PoolConfig("www", "/run/php/php8.2-fpm.sock", "dynamic", 5),
     )
@@ -78,7 +78,7 @@ def test_debians_pools() -> None:
 
 def test_a_pattern_of_layouts() -> None:
     config = read(DEBIAN_FPM, fpm_config.LAYOUTS[0], include_of=fpm_config.include_of("/etc/php/8.2/fpm/php-fpm.conf"))
-    assert [pool.pool for pool in fpm_config.parse(config.lines())] == ["api", "www"]
+    assert [pool.pool for pool in fpm_config.parse(config.lines)] == ["api", "www"]
 
 
 def test_a_later_file_goes_on_with_a_pool_and_relative_includes_are_below_the_prefix() -> None:
@@ -89,7 +89,7 @@ def test_a_later_file_goes_on_with_a_pool_and_relative_includes_are_below_the_pr
     }
     path = "/usr/local/etc/php-fpm.conf"
     config = read(files, path, include_of=fpm_config.include_of(path))
-    assert fpm_config.parse(config.lines()) == (PoolConfig("www", "127.0.0.1:9000", "dynamic", 50),)
+    assert fpm_config.parse(config.lines) == (PoolConfig("www", "127.0.0.1:9000", "dynamic", 50),)
 
 
 def test_what_may_not_be_read_is_named() -> None:
@@ -108,7 +108,7 @@ def test_what_may_not_be_read_is_named() -> None:
 def test_a_file_that_includes_itself_ends() -> None:
     path = "/etc/php-fpm.conf"
     config = read({path: "include=/etc/*.conf\n[a]\nlisten=1\n"}, path, include_of=fpm_config.include_of(path))
-    assert fpm_config.parse(config.lines()) == (PoolConfig("a", "127.0.0.1:1"),)
+    assert fpm_config.parse(config.lines) == (PoolConfig("a", "127.0.0.1:1"),)
 
 
 @given(st.text())
@@ -117,7 +117,7 @@ def test_any_text_is_a_configuration(text: str) -> None:
     fpm_config.parse(("[a]", *text.splitlines()))
     haproxy_config.parse(text.splitlines())
     lines = ("frontend a", "bind :80", f"use_backend {text}", f"server {text}", f"server a {text}", f"bind {text}")
-    config = Config(("/h",), files={"/h": "\n".join(lines)}, paths={"/h": ("/h",)})
+    config = Config(lines=list(lines), files={"/h": "\n".join(lines)})
     haproxy_config.routes(config).servers(Place(port=80), 80)
     haproxy_config.parse(("global", f"stats {text}", "listen a", f"bind {text}", f"stats uri {text}"))
     apache_config.parse(text.splitlines(), "event")

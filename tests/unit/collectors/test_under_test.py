@@ -6,7 +6,7 @@ from collectors.config_files import Config
 from collectors.machine import Endpoint
 from collectors.under_test import Server, behind, not_asked, note, serving
 
-NOTHING = Config(())
+NOTHING = Config()
 
 
 def at(*places: tuple[str, int], own_network: bool = False) -> Server:
@@ -65,7 +65,7 @@ POOLS = {
 
 
 def named(*lines: str) -> frozenset[str] | None:
-    config = Config(("/a",), files={"/a": "\n".join(lines)}, paths={"/a": ("/a",)})
+    config = Config(lines=list(lines), files={"/a": "\n".join(lines)})
     return fastcgi_addresses(config)
 
 
