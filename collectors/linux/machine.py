@@ -6,13 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from collectors.errors import ParseError
 from collectors.kind import Kind
-from collectors.linux import cpu, disks, facts, memory, networks, pressure, tcp
+from collectors.linux import cpu, disks, memory, networks, pressure, tcp
 from collectors.linux.cgroup import CgroupCollector
 from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Outcomes
+from collectors.parsing import excerpt
 from collectors.reading import Missing, Reading, Request, Transport, Wanted, lines_of
-from loadtop.model import HostFacts, HostSample, Role
+from loadtop.model import Cpu, HostFacts, HostSample, Memory, Role
 
+HOSTNAME = "/proc/sys/kernel/hostname"
+KERNEL = "/proc/sys/kernel/osrelease"
+SYSTEM = "/etc/os-release"
+_FACTS = (Wanted(HOSTNAME), Wanted(KERNEL), Wanted(SYSTEM))
 _ALWAYS = (
     *cpu.FILES,
     *cpu.LOAD_FILES,
@@ -82,7 +87,7 @@ class LinuxMachine:
         if self._tables:
             files += tcp.TABLES
         if self._facts is None:
-            files += facts.FILES
+            files += _FACTS
         if self._slow_in <= 0:
             files += [Wanted(disks.BLOCKS), *(networks.speed_file(name) for name in sorted(self._interfaces))]
         files += self._cgroup.files(tuple(pid for group in self._web for pid in self.tested(group)))
@@ -118,7 +123,7 @@ class LinuxMachine:
             ),
             cgroup=run.collect("cgroup", lambda: self._cgroup.collect(reading)),
             outcomes=tuple(run.found),
-            facts=self._facts or facts.collect(reading, self._transport.source, processor, gauges),
+            facts=self._facts or _facts(reading, self._transport.source, processor, gauges),
             took_s=round(time.perf_counter() - began, 6),
         )
         self._facts = sample.facts
@@ -136,3 +141,30 @@ class LinuxMachine:
         self._slow_in = SLOW_EVERY
         self._blocks = None if isinstance(blocks, Missing) else disks.parse_blocks(blocks)
         self._speeds = networks.speeds(reading, self._interfaces)
+
+
+def _facts(reading: Reading, source: str, processor: Cpu | None, gauges: Memory | None) -> HostFacts:
+    """What does not change while a machine runs; a name that cannot be read is an empty string."""
+    return HostFacts(
+        hostname=_line(reading.optional(HOSTNAME)),
+        source=source,
+        system=_system(reading.optional(SYSTEM) or ""),
+        kernel=_line(reading.optional(KERNEL)),
+        cores=len(processor.cores) or 1 if processor else 1,
+        memory_kb=gauges.total_kb if gauges else None,
+        page_kb=reading.page_kb,
+    )
+
+
+def _system(os_release: str) -> str:
+    """The system's name for people from the text of os-release (its manual page is os-release(5)), or ``Linux``."""
+    for line in os_release.splitlines():
+        name, _, value = line.partition("=")
+        if name.strip() == "PRETTY_NAME" and value.strip("\"' "):
+            return value.strip().strip("\"'")[:100]
+    return "Linux"
+
+
+def _line(text: str | None) -> str:
+    line = (text or "").strip()
+    return line if line.isprintable() and len(line) < 256 else excerpt(line)

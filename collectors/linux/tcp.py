@@ -139,25 +139,28 @@ def collect(reading: Reading) -> Tcp:
     return parse(*texts, listeners=ports)
 
 
+def _rows(text: str, protocol: str) -> list[str]:
+    """The lines that begin with a protocol and a colon, without these."""
+    begin = f"{protocol}:"
+    return [line.removeprefix(begin) for line in complete_lines(text) if line.startswith(begin)]
+
+
+def _counts(pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
+    return {name: value for name, word in pairs if (value := count_or_none(word)) is not None}
+
+
 def _named(text: str | None, protocol: str, wanted: Mapping[str, str]) -> dict[str, int]:
     """The fields wanted, by their names in a pair of lines ``Tcp: NAMES`` and ``Tcp: VALUES``."""
     if text is None:
         return {}
-    names: str | None = None
-    for line in complete_lines(text):
-        label, _, rest = line.partition(":")
-        if label != protocol:
-            continue
-        if names is None:
-            names = rest
-            continue
-        values = rest.split()
-        count_of_names, columns = _columns(names)
-        if len(values) != count_of_names:
-            raise ParseError(f"{protocol}: {count_of_names} names and {len(values)} values")
-        pairs = ((field, values[columns[name]]) for name, field in wanted.items() if name in columns)
-        return {field: value for field, word in pairs if (value := count_or_none(word)) is not None}
-    raise ParseError(f"no pair of lines of {protocol}")
+    rows = _rows(text, protocol)
+    if len(rows) < 2:
+        raise ParseError(f"no pair of lines of {protocol}")
+    count_of_names, columns = _columns(rows[0])
+    values = rows[1].split()
+    if len(values) != count_of_names:
+        raise ParseError(f"{protocol}: {count_of_names} names and {len(values)} values")
+    return _counts((field, values[columns[name]]) for name, field in wanted.items() if name in columns)
 
 
 @lru_cache(maxsize=64)
@@ -170,13 +173,11 @@ def _columns(names: str) -> tuple[int, Mapping[str, int]]:
 def _sockstat(text: str | None, protocol: str) -> dict[str, int]:
     if text is None:
         return {}
-    for line in complete_lines(text):
-        label, _, rest = line.partition(":")
-        if label == protocol:
-            words = rest.split()
-            pairs = zip(words[::2], words[1::2], strict=False)
-            return {name: value for name, word in pairs if (value := count_or_none(word)) is not None}
-    raise ParseError(f"sockstat has no line of {protocol}")
+    rows = _rows(text, protocol)
+    if not rows:
+        raise ParseError(f"sockstat has no line of {protocol}")
+    words = rows[0].split()
+    return _counts(zip(words[::2], words[1::2], strict=False))
 
 
 def _address(text: str) -> str:

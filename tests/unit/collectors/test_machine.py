@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from collectors.linux import disks, facts, networks, tcp
-from collectors.linux.machine import SLOW_EVERY, LinuxMachine
+from collectors.linux import disks, networks, tcp
+from collectors.linux.machine import HOSTNAME, KERNEL, SLOW_EVERY, SYSTEM, LinuxMachine
 from collectors.reading import Missing
 from collectors.servers import KINDS
 from loadtop.model import HostSample, Listener, State
@@ -43,16 +43,16 @@ async def test_every_part_of_every_kernel(machine_of_texts: Build, kernel: str, 
 async def test_the_first_lines_of_facts(machine_of_texts: Build) -> None:
     transport = machine_of_texts("4.18")
     transport.files |= {
-        facts.HOSTNAME: "web1\n",
-        facts.KERNEL: "4.18.0\n",
-        facts.SYSTEM: 'NAME=x\nPRETTY_NAME="Red Hat 8"\n',
+        HOSTNAME: "web1\n",
+        KERNEL: "4.18.0\n",
+        SYSTEM: 'NAME=x\nPRETTY_NAME="Red Hat 8"\n',
     }
     machine = LinuxMachine(transport, KINDS)
     sample = await machine.sample()
     assert (sample.facts.hostname, sample.facts.kernel, sample.facts.system) == ("web1", "4.18.0", "Red Hat 8")
     assert (sample.facts.cores, sample.facts.memory_kb, sample.facts.source) == (2, 16265624, "text")
     assert (await machine.sample()).facts is sample.facts
-    assert facts.HOSTNAME not in [wanted.path for wanted in transport.requests[1].files]
+    assert HOSTNAME not in [wanted.path for wanted in transport.requests[1].files]
 
 
 @pytest.mark.parametrize("reason", ["no such file", "not permitted"])
