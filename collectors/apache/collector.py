@@ -8,8 +8,9 @@ letters are what counts, and of any key the first.
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from collectors.apache import configuration
 from collectors.errors import AbsentError, ParseError
@@ -56,7 +57,7 @@ class ApacheCollector(WebServerCollector[ApacheStatus]):
     def records(self, page: Page, at: float) -> Sequence[ApacheStatus]:
         found = replace(parse_page(page), at=at)
         server = self.under_test.server_at(self.kind, found.url)
-        return (found if server is None else replace(found, **asdict(_limits(server, found.mpm))),)
+        return (found if server is None else replace(found, **_limits(server, found.mpm)),)
 
     @staticmethod
     def lacks(record: ApacheStatus) -> Message | None:
@@ -68,7 +69,7 @@ class ApacheCollector(WebServerCollector[ApacheStatus]):
 
 
 @lru_cache(maxsize=64)
-def _limits(server: Server, mpm: str) -> configuration.Limits:
+def _limits(server: Server, mpm: str) -> dict[str, Any]:
     """Worked out once for each time that the configuration is read: it can have thousands of lines."""
     return configuration.limits(server.config, mpm)
 

@@ -8,8 +8,8 @@ is 256 with prefork and otherwise ``ServerLimit`` (16) times ``ThreadsPerChild``
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from collectors.config_files import FILE_BYTES, Config, IncludeOf, read_config
 from collectors.machine import Endpoint
@@ -31,23 +31,20 @@ _OPEN = re.compile(r"\s*<(\w+)\s*([^>]*)>")
 _CLOSE = re.compile(r"\s*</(\w+)>")
 _MPM = re.compile(r"(!?)\s*(?:mpm_)?(prefork|worker|event)(?:_module|\.c)", re.IGNORECASE)
 _LOADED = re.compile(r"\s*LoadModule\s+mpm_(prefork|worker|event)_module\s", re.IGNORECASE)
-_DIRECTIVE = re.compile(
-    r"\s*(MaxRequestWorkers|MaxClients|ServerLimit|ThreadsPerChild|ListenBacklog)\s+(\d+)", re.IGNORECASE
-)
 _FASTCGI = re.compile(r"unix:([^|\"'\s]+)\||fcgi://[\w.\[\]:-]*:(\d{1,5})")
-_PREFORK = {"maxrequestworkers": 256, "serverlimit": 256, "listenbacklog": 511}
-_THREADED = {"serverlimit": 16, "threadsperchild": 25, "listenbacklog": 511}
+_FIELDS = {
+    "maxrequestworkers": "max_request_workers",
+    "maxclients": "max_request_workers",
+    "serverlimit": "server_limit",
+    "threadsperchild": "threads_per_child",
+    "listenbacklog": "listen_backlog",
+}
+"""The directives of limits, by their names in :class:`loadtop.servers.apache.record.ApacheStatus`."""
+
+_DIRECTIVE = re.compile(rf"\s*({'|'.join(_FIELDS)})\s+(\d+)", re.IGNORECASE)
+_PREFORK = {"max_request_workers": 256, "server_limit": 256, "listen_backlog": 511}
+_THREADED = {"server_limit": 16, "threads_per_child": 25, "listen_backlog": 511}
 _LISTEN = re.compile(r"\s*Listen\s+(?:\[([0-9a-f:.]+)\]:|([\w.-]+):)?(\d{1,5})(?:\s|$)", re.IGNORECASE | re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What is configured; ``None`` for what is not known."""
-
-    max_request_workers: int | None = None
-    server_limit: int | None = None
-    threads_per_child: int | None = None
-    listen_backlog: int | None = None
 
 
 async def read(texts: Texts, command: Sequence[str]) -> Config:
@@ -95,7 +92,7 @@ def include_of(root: str) -> IncludeOf:
 
 
 def parse(lines: Iterable[str], mpm: str = "") -> dict[str, int]:
-    """The values given for this MPM (the one that is loaded, where it is empty), by directive in lower case."""
+    """The values given for this MPM, or where it is empty for the one that is loaded."""
     kept = list(lines)
     if not mpm:
         mpm = next((match[1].lower() for line in kept if (match := _LOADED.match(line))), "")
@@ -107,10 +104,9 @@ def parse(lines: Iterable[str], mpm: str = "") -> dict[str, int]:
         elif _CLOSE.match(line) and others:
             others.pop()
         elif (match := _DIRECTIVE.match(line)) and not any(others):
-            name = match[1].lower().replace("maxclients", "maxrequestworkers")
             value = count_or_none(match[2])
             if value is not None:
-                found[name] = value
+                found[_FIELDS[match[1].lower()]] = value
     return found
 
 
@@ -130,19 +126,17 @@ def fastcgi_addresses(config: Config) -> frozenset[str] | None:
     return frozenset(path or port for line in lines for path, port in _FASTCGI.findall(line))
 
 
-def limits(config: Config, mpm: str) -> Limits:
+def limits(config: Config, mpm: str) -> dict[str, Any]:
     """The limits of a configuration, with httpd's defaults for what it does not give, if all of it could be read."""
     if not config.found:
-        return Limits()
+        return {}
     given = parse(config.lines, mpm)
-    refused = any(isinstance(text, Missing) and text.reason != NO_FILE for text in config.files.values())
-    if not refused and mpm:
-        given = (_PREFORK if mpm == "prefork" else _THREADED) | given
-        if mpm == "prefork":
-            given.pop("threadsperchild", None)
-        else:
-            given.setdefault("maxrequestworkers", given["serverlimit"] * given["threadsperchild"])
-    return Limits(*map(given.get, ("maxrequestworkers", "serverlimit", "threadsperchild", "listenbacklog")))
+    if not mpm or any(isinstance(text, Missing) and text.reason != NO_FILE for text in config.files.values()):
+        return given
+    if mpm == "prefork":
+        return {**_PREFORK, **given, "threads_per_child": None}
+    found = _THREADED | given
+    return {"max_request_workers": found["server_limit"] * found["threads_per_child"], **found}
 
 
 def _is_of_another(module: str, mpm: str) -> bool:

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit, urlunsplit
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.haproxy import configuration
 from collectors.kind import Kind
-from collectors.machine import Machine
 from collectors.parsing import count_or_none
 from collectors.reading import Page
 from collectors.server_collector import Candidates, ServerCollector
@@ -61,10 +60,29 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
 
     @staticmethod
     def status_url(url: str) -> str:
-        return stats_url(url)
+        """The URL of the table: ``;csv`` is added to that of a page. Sockets, and what is no URL, are given back."""
+        if socket_of(url) is not None:
+            return url
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return url
+        if parts.path in ("", "/") and not parts.query:
+            parts = urlsplit(urlunsplit((parts.scheme, parts.netloc, "", "", "")) + configuration.STATS_URI)
+        plain = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
+        return plain if plain.endswith(";csv") else f"{plain};csv"
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        return await fetch(self.machine, url, timeout_s)
+        """The table, by HTTP or from a stats socket."""
+        address = socket_of(url)
+        if address is None:
+            return await super().fetch(url, timeout_s)
+        began = time.perf_counter()
+        answer = await self.machine.ask(address, b"show stat\n", timeout_s)
+        text = answer.decode("utf-8", "replace")
+        if "permission denied" in text[:200].lower():
+            raise FetchError("the socket's level does not permit `show stat`")
+        return Page(url, 200, "text/plain", text, time.perf_counter() - began)
 
     def records(self, page: Page, at: float) -> Sequence[HaproxyProxy]:
         return [replace(line, at=at) for line in parse_page(page)]
@@ -93,7 +111,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
             )
             return configuration.parse(config.lines)[:_CANDIDATES], lacking
         ports = [endpoint.port for endpoint in await self.machine.listening(pid)]
-        pages = [stats_url(f"http://127.0.0.1:{port}{path}") for port in ports for path in _USUAL]
+        pages = [self.status_url(f"http://127.0.0.1:{port}{path}") for port in ports for path in _USUAL]
         refused = config.problem()
         why = (
             Message("its configuration may not be read ({refused})", refused=refused)
@@ -113,33 +131,6 @@ def socket_of(url: str) -> str | None:
     """The stats socket that ``unix:PATH``, a path alone or ``tcp://HOST:PORT`` means; ``None`` for any other URL."""
     match = _SOCKET.fullmatch(url) or _STREAM.fullmatch(url)
     return None if match is None else match[1]
-
-
-def stats_url(url: str) -> str:
-    """The URL of the table: ``;csv`` is added to that of a page. Sockets, and what is no URL, are given back."""
-    if socket_of(url) is not None:
-        return url
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    if parts.path in ("", "/") and not parts.query:
-        parts = urlsplit(urlunsplit((parts.scheme, parts.netloc, "", "", "")) + configuration.STATS_URI)
-    plain = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
-    return plain if plain.endswith(";csv") else f"{plain};csv"
-
-
-async def fetch(machine: Machine, url: str, timeout_s: float) -> Page:
-    """The table behind any of these URLs, from the machine itself. Raises :class:`FetchError`."""
-    address = socket_of(url)
-    if address is None:
-        return await machine.fetch(url, timeout_s)
-    began = time.perf_counter()
-    answer = await machine.ask(address, b"show stat\n", timeout_s)
-    text = answer.decode("utf-8", "replace")
-    if "permission denied" in text[:200].lower():
-        raise FetchError("the socket's level does not permit `show stat`")
-    return Page(url, 200, "text/plain", text, time.perf_counter() - began)
 
 
 def parse(text: str) -> tuple[HaproxyProxy, ...]:

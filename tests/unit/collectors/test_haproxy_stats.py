@@ -80,5 +80,5 @@ def test_another_page_says_what_to_do(status: int, text: str, said: str) -> None
     ],
 )
 def test_pages_and_sockets(url: str, asked: str, address: str | None) -> None:
-    assert haproxy.stats_url(url) == asked
+    assert haproxy.HaproxyCollector.status_url(url) == asked
     assert haproxy.socket_of(url) == address

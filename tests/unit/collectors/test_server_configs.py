@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.apache import configuration as apache_config
-from collectors.apache.configuration import Limits
 from collectors.config_files import Config, IncludeOf, entries, read_config
 from collectors.haproxy import configuration as haproxy_config
 from collectors.machine import Endpoint
@@ -144,6 +143,15 @@ def test_links_in_a_directory_lead_where_they_lead() -> None:
     assert entries("/none/", Missing("no such file")) == []
 
 
+def limits(workers: int, servers: int, threads: int | None, backlog: int) -> dict[str, int | None]:
+    return {
+        "max_request_workers": workers,
+        "server_limit": servers,
+        "threads_per_child": threads,
+        "listen_backlog": backlog,
+    }
+
+
 DEBIAN_APACHE = {
     "/etc/apache2/apache2.conf": """Timeout 300
 IncludeOptional mods-enabled/*.load
@@ -171,9 +179,9 @@ Include ports.conf
 
 @pytest.mark.parametrize(
     ("mpm", "expected"),
-    [("event", Limits(100, 5, 20, 200)), ("prefork", Limits(10, 256, None, 200)), ("worker", Limits(400, 16, 25, 200))],
+    [("event", limits(100, 5, 20, 200)), ("prefork", limits(10, 256, None, 200)), ("worker", limits(400, 16, 25, 200))],
 )
-def test_debians_apache(mpm: str, expected: Limits) -> None:
+def test_debians_apache(mpm: str, expected: dict[str, int | None]) -> None:
     path = apache_config.files_of(["/usr/sbin/apache2", "-k", "start"])[0]
     root = apache_config.root_of([], path, DEBIAN_APACHE[path])
     config = read(DEBIAN_APACHE, path, include_of=apache_config.include_of(root))
@@ -183,7 +191,7 @@ def test_debians_apache(mpm: str, expected: Limits) -> None:
 def test_the_loaded_module_says_which_mpm() -> None:
     lines = [line for text in DEBIAN_APACHE.values() for line in text.splitlines()]
     assert apache_config.parse(lines) == {
-        "listenbacklog": 200, "threadsperchild": 20, "maxrequestworkers": 100, "serverlimit": 5,
+        "listen_backlog": 200, "threads_per_child": 20, "max_request_workers": 100, "server_limit": 5,
     }  # fmt: skip
 
 
@@ -194,10 +202,10 @@ def test_defaults_only_where_everything_could_be_read() -> None:
     }
     path = "/etc/httpd/conf/httpd.conf"
     include = apache_config.include_of(apache_config.root_of([], path, files[path]))
-    assert apache_config.limits(read(files, path, include_of=include), "prefork") == Limits(50)
+    assert apache_config.limits(read(files, path, include_of=include), "prefork") == {"max_request_workers": 50}
     files["/etc/httpd/conf.d/a.conf"] = "ServerLimit 60\n"
-    assert apache_config.limits(read(files, path, include_of=include), "prefork") == Limits(50, 60, None, 511)
-    assert apache_config.limits(read({}, path, include_of=include), "prefork") == Limits()
+    assert apache_config.limits(read(files, path, include_of=include), "prefork") == limits(50, 60, None, 511)
+    assert apache_config.limits(read({}, path, include_of=include), "prefork") == {}
 
 
 @pytest.mark.parametrize(
