@@ -159,8 +159,12 @@ def _disks() -> tuple[model.Disk, ...]:
     return tuple(
         model.Disk(
             name,
-            *(disk.read_count, disk.read_bytes // 1024, getattr(disk, "read_time", 0)),
-            *(disk.write_count, disk.write_bytes // 1024, getattr(disk, "write_time", 0)),
+            reads=disk.read_count,
+            read_kb=disk.read_bytes // 1024,
+            read_ms=getattr(disk, "read_time", 0),
+            writes=disk.write_count,
+            write_kb=disk.write_bytes // 1024,
+            write_ms=getattr(disk, "write_time", 0),
             busy_ms=getattr(disk, "busy_time", None),
         )
         for name, disk in counters.items()
@@ -173,8 +177,14 @@ def _networks() -> tuple[model.Network, ...]:
     return tuple(
         model.Network(
             name,
-            *(net.bytes_recv, net.bytes_sent, net.packets_recv, net.packets_sent),
-            *(net.errin, net.errout, net.dropin, net.dropout),
+            rx_bytes=net.bytes_recv,
+            tx_bytes=net.bytes_sent,
+            rx_packets=net.packets_recv,
+            tx_packets=net.packets_sent,
+            rx_errors=net.errin,
+            tx_errors=net.errout,
+            rx_drops=net.dropin,
+            tx_drops=net.dropout,
             link_mbit=speeds.get(name),
         )
         for name, net in psutil.net_io_counters(pernic=True).items()

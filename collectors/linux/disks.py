@@ -42,10 +42,12 @@ def parse(diskstats: str, swaps: str | None = None, blocks: frozenset[str] | Non
             disks.append(disk)
     if diskstats and "\n" not in diskstats:
         raise ParseError("/proc/diskstats has no complete line")
-    return tuple(
-        replace(disk, swap=True) if _carries_swap(disk, partitions.get(disk.name, []), areas) else disk
-        for disk in disks
-    )
+
+    def carries_swap(disk: Disk) -> bool:
+        used = [each.name for each in partitions.get(disk.name, ()) if each.reads or each.writes]
+        return disk.name in areas or (bool(used) and areas.issuperset(used))
+
+    return tuple(replace(disk, swap=True) if carries_swap(disk) else disk for disk in disks)
 
 
 @lru_cache(maxsize=64)
@@ -95,8 +97,3 @@ def _whole(name: str, blocks: frozenset[str] | None) -> str:
         return match["disk"] if match else name
     stem = name.rstrip("0123456789")
     return next((whole for whole in (name, stem, stem.removesuffix("p")) if whole in blocks), name)
-
-
-def _carries_swap(disk: Disk, partitions: list[Disk], areas: frozenset[str]) -> bool:
-    used = [partition.name for partition in partitions if partition.reads or partition.writes]
-    return disk.name in areas or (bool(used) and areas.issuperset(used))

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 import pytest
 
 from collectors.host import HostCollector
-from collectors.php_fpm import fastcgi
+from collectors.php_fpm import status as fpm
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample, Process, State
 from loadtop.servers.php_fpm.kind import PHP_FPM
@@ -57,7 +57,7 @@ def held(server: Fpm, count: int) -> Generator[None]:
         for _ in range(count):
             link = opened.enter_context(socket.socket(family))
             link.connect(place)
-            link.sendall(fastcgi.request(str(page)))
+            link.sendall(fpm.request(str(page)))
         yield
 
 

@@ -18,8 +18,7 @@ from collectors.linux.machine import LinuxMachine
 from collectors.machine import Machine
 from collectors.psutil_machine import PsutilMachine
 from collectors.servers import KINDS
-from collectors.transport import sock_diag
-from collectors.transport.local import LocalTransport
+from collectors.transport.local import LocalTransport, listeners
 from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, State
 from tests.servers.program import find_program
 
@@ -100,12 +99,12 @@ def test_listening_sockets_and_their_queues() -> None:
         six = opened.enter_context(socket.create_server(("::1", 0), family=socket.AF_INET6, backlog=7))
         for _ in range(3):
             opened.enter_context(socket.create_connection(server.getsockname()))
-        lines = sock_diag.listeners().splitlines()
+        lines = listeners().splitlines()
         assert f"LISTEN 3 5 127.0.0.1:{server.getsockname()[1]} 0.0.0.0:*" in lines
         assert f"LISTEN 0 7 [::1]:{six.getsockname()[1]} [::]:*" in lines
         ss = find_program("ss", install="apt-get install iproute2")
         theirs = subprocess.run([ss, "-ltnH"], capture_output=True, text=True, check=True).stdout
-        ours = {line.split()[3]: line.split()[1:3] for line in sock_diag.listeners().splitlines()}
+        ours = {line.split()[3]: line.split()[1:3] for line in listeners().splitlines()}
         for line in theirs.splitlines():
             _, queue, limit, local, *_ = line.split()
             if local.endswith(f":{server.getsockname()[1]}"):

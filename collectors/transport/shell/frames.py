@@ -68,29 +68,19 @@ class Kept:
             del self.stats[ended]
 
 
-@dataclass(frozen=True, slots=True)
 class _Sorted:
     """The files of a request, by how they are asked for: ``plain`` ones by name, those of which some lines are wanted,
     directories of links, names to resolve, and tables of sockets. What cannot be named to a shell is in none."""
 
-    files: tuple[Wanted, ...] = ()
-    plain: tuple[str, ...] = ()
-    filtered: tuple[Wanted, ...] = ()
-    directories: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    tables: tuple[Wanted, ...] = ()
-
-    @classmethod
-    def of(cls, files: tuple[Wanted, ...]) -> "_Sorted":
-        readable = [wanted for wanted in files if _PATH.fullmatch(wanted.path) and not wanted.path.endswith("/")]
-        return cls(
-            files,
-            tuple(wanted.path for wanted in readable if wanted.path not in _TABLES),
-            tuple(wanted for wanted in readable if wanted.lines),
-            tuple(wanted.path for wanted in files if wanted.path.endswith("/") and _PATH.fullmatch(wanted.path)),
-            tuple(name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))),
-            tuple(wanted for wanted in files if wanted.path in _TABLES),
-        )
+    def __init__(self, files: tuple[Wanted, ...] = ()) -> None:
+        named = [wanted for wanted in files if _PATH.fullmatch(wanted.path)]
+        readable = [wanted for wanted in named if not wanted.path.endswith("/")]
+        self.files = files
+        self.plain = tuple(wanted.path for wanted in readable if wanted.path not in _TABLES)
+        self.filtered = [wanted for wanted in readable if wanted.lines]
+        self.directories = [wanted.path for wanted in named if wanted.path.endswith("/")]
+        self.names = [name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))]
+        self.tables = [wanted for wanted in files if wanted.path in _TABLES]
 
 
 class Orders:
@@ -108,7 +98,7 @@ class Orders:
         for listening sockets this time: that is the dearest part of a reading there."""
         lines: list[str] = []
         if request.files != self._sorted.files:
-            self._sorted = _Sorted.of(request.files)
+            self._sorted = _Sorted(request.files)
         asked = self._sorted
         if request.processes:
             lines += (*self._filters(), *self._sleepers(request.asleep & pids, pids), *self._kept(asked.plain))
