@@ -16,7 +16,6 @@ from loadtop.generator.connection import (
 )
 from loadtop.generator.connector import Connector
 from loadtop.generator.errors import connect_error
-from loadtop.generator.exchange import Exchange
 from loadtop.generator.plan import Plan
 from loadtop.generator.results import Results
 from loadtop.i18n.message import Message
@@ -46,8 +45,7 @@ class Connections:
         self._plan = plan
         self._loop = loop
         self._idle_reached = idle_reached
-        self._source: RequestSource | None = None
-        self._first_exchange: Exchange | None = None
+        self._source: RequestSource  # from use on
 
     @property
     def busy(self) -> int:
@@ -58,10 +56,9 @@ class Connections:
     def open(self) -> int:
         return sum(1 for each in self.slots if each.transport is not None)
 
-    def use(self, source: RequestSource, first: Exchange, limit: int) -> None:
+    def use(self, source: RequestSource, limit: int) -> None:
         """From now on ``source`` decides when to send, on at most ``limit`` connections."""
         self._source = source
-        self._first_exchange = first
         for connection in self.slots:
             connection.source = source
         self.set_limit(limit)
@@ -87,10 +84,10 @@ class Connections:
         if self.idle:
             return self.idle.pop()
         limit = self.limit if self.results.ever_connected else min(1, self.limit)
-        if len(self.slots) >= limit or self._source is None or self._first_exchange is None:
+        if len(self.slots) >= limit:
             return None
         connection = Connection(
-            self._source, self.results, self._first_exchange, self._closed, keepalive=self._plan.keepalive
+            self._source, self.results, self.results.exchanges[0], self._closed, keepalive=self._plan.keepalive
         )
         self.slots.add(connection)
         return connection
@@ -98,7 +95,7 @@ class Connections:
     def send(self, connection: Connection, at: int) -> None:
         """Send the connection's request, over the transport it has if that leads to the right server."""
         if connection.transport is None:
-            self._connect(connection)
+            self.connector.connect(connection)
         elif connection.origin is connection.exchange.origin or connection.origin == connection.exchange.origin:
             connection.send(at)
         else:
@@ -108,8 +105,7 @@ class Connections:
     def set_idle(self, connection: Connection) -> None:
         """The connection has nothing to send now. If no requests are left, it closes: an idle connection occupies a
         worker of a prefork server, for which requests in flight may be waiting."""
-        none_left = self._source is None or self._source.left <= 0
-        if self.closed_down or none_left or connection.surplus or len(self.slots) > self.limit:
+        if self.closed_down or self._source.left <= 0 or connection.surplus or len(self.slots) > self.limit:
             self._remove(connection)
         else:
             connection.state = DISCONNECTED if connection.transport is None else IDLE
@@ -121,7 +117,7 @@ class Connections:
         connection.state = DISCONNECTED
         origin = connection.exchange.origin
         if not self.results.ever_connected and not self.closed_down and self.connector.next_address(origin):
-            self._connect(connection)
+            self.connector.connect(connection)
             return
         proxy = self._plan.proxy
         via = "" if proxy is None else proxy.origin.address
@@ -132,7 +128,7 @@ class Connections:
         if connection not in self.slots or connection in self.idle:
             return
         if retry and not self.closed_down:
-            self._connect(connection)
+            self.connector.connect(connection)
             return
         if retry:
             connection.fail("receive", Message("the server closed the connection without an answer"))
@@ -140,17 +136,13 @@ class Connections:
         if failures and not self.closed_down:
             self.idle.add(connection)
             self._loop.call_later(BACK_OFF_S * min(failures, 20), self._resume, connection)
-        elif self._source is not None:
+        else:
             self._source.next_request(connection, perf_counter_ns())
 
     def _resume(self, connection: Connection) -> None:
-        if connection in self.idle and connection.state == DISCONNECTED and self._source is not None:
+        if connection in self.idle and connection.state == DISCONNECTED:
             self.idle.discard(connection)
             self._source.next_request(connection, perf_counter_ns())
-
-    def _connect(self, connection: Connection) -> None:
-        connection.origin = connection.exchange.origin
-        self.connector.connect(connection)
 
     def _remove(self, connection: Connection) -> None:
         self.slots.discard(connection)
@@ -163,10 +155,8 @@ class Connections:
             self.connector.cancel(connection)
             self.connect_failed(connection, TimeoutError())
         else:
-            reason = Message(
-                "no complete response within {timeout} s: is the server stuck? (-s)",
-                timeout=f"{self._plan.timeout_s:g}",
-            )
+            seconds = f"{self._plan.timeout_s:g}"
+            reason = Message("no complete response within {timeout} s: is the server stuck? (-s)", timeout=seconds)
             connection.fail("timeout", reason)
             connection.abort()
 

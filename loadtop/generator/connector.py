@@ -75,7 +75,7 @@ class Connector:
     def connect(self, connection: Connection) -> None:
         """Open a transport for the connection, which then sends its request."""
         connection.state = CONNECTING
-        origin = connection.exchange.origin
+        origin = connection.origin = connection.exchange.origin
         family, address = self._addresses[origin][0]
         if isinstance(self._loop, EpollLoop) and origin.scheme == "http":
             transport = connection.reusable_transport
@@ -122,7 +122,7 @@ class Connector:
                 lambda: connection,
                 sock=sock,
                 ssl=self._context if tls else None,
-                server_hostname=None if not tls else origin.tls_name if self._plan.tls.sni else "",
+                server_hostname=None if not tls else (origin.name or origin.host) if self._plan.tls.sni else "",
                 ssl_handshake_timeout=self._plan.timeout_s if tls else None,
             )
             unfinished.pop_all()

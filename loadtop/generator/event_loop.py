@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextvars import Context
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector, SelectorKey
 from time import monotonic, perf_counter_ns
-from typing import TYPE_CHECKING, Any, Protocol, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVarTuple
 
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
@@ -28,12 +28,6 @@ _TIMER_FD_MIN_S = 0.005
 """Shorter waits do without a timerfd. Polling with a timeout reads the clock twice, a seventh of the poll's cost."""
 _CLOCK_MONOTONIC = 1
 _TFD_TIMER_ABSTIME = 1
-
-
-class EventHandler(Protocol):
-    """Receives the epoll events of its descriptor."""
-
-    def handle(self, event: int) -> None: ...
 
 
 class TimerFd:
@@ -79,8 +73,8 @@ class EpollSelector(DefaultSelector):
         """Whether the event loop has new callbacks or timers."""
         self.buffer = bytearray(READ_BYTES)
         self.view = memoryview(self.buffer)
-        self.handlers: dict[int, EventHandler] = {}
-        """By descriptor. An entry may belong to a closed socket, for which epoll returns no more events."""
+        self.handlers: dict[int, Callable[[int], None]] = {}
+        """Called with the events of their descriptor. That of a closed socket may stay: it gets no more events."""
         self.watch = self._epoll.register
         self.rewatch = self._epoll.modify
 
@@ -100,7 +94,7 @@ class EpollSelector(DefaultSelector):
                     if (key := self.get_map().get(number)) is not None:
                         for_loop.append((key, _selector_events(event) & key.events))
                 else:
-                    handler.handle(event)
+                    handler(event)
             if self.loop_pending or for_loop or not events:
                 return for_loop
             if left is not None:
@@ -117,13 +111,12 @@ class EpollSelector(DefaultSelector):
                 self._timer = TimerFd()
             except OSError:
                 return False
-            self.handlers[self._timer.number] = self
+            self.handlers[self._timer.number] = self._time_over
             self.watch(self._timer.number, select.EPOLLIN | select.EPOLLET)
         self._timer.set(int(end * 1e9))
         return True
 
-    def handle(self, event: int) -> None:  # noqa: ARG002 - part of EventHandler
-        """The kernel timer has expired."""
+    def _time_over(self, event: int) -> None:  # noqa: ARG002 - a handler
         self.loop_pending = True
 
     def register(self, fileobj: "FileDescriptorLike", events: int, data: Any = None) -> SelectorKey:
@@ -175,10 +168,10 @@ class PreciseTimer:
             self._timer = timer = TimerFd()
             self.set = timer.set
             if isinstance(loop, EpollLoop):
-                loop.selector.handlers[timer.number] = self
+                loop.selector.handlers[timer.number] = self._time_over
                 loop.selector.watch(timer.number, select.EPOLLIN)
             else:
-                loop.add_reader(timer.number, self.handle, select.EPOLLIN)
+                loop.add_reader(timer.number, self._time_over, select.EPOLLIN)
 
     def _call_later(self, at: int) -> None:
         self.close()
@@ -192,8 +185,7 @@ class PreciseTimer:
                 self._loop.remove_reader(self._timer.number)
             self._timer.close()
 
-    def handle(self, event: int) -> None:  # noqa: ARG002 - part of EventHandler
-        """The kernel timer has expired."""
+    def _time_over(self, event: int) -> None:  # noqa: ARG002 - a handler
         if self._timer is None:
             return
         try:

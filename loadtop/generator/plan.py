@@ -50,10 +50,6 @@ class Origin:
     name: str = ""
 
     @property
-    def tls_name(self) -> str:
-        return self.name or self.host
-
-    @property
     def authority(self) -> str:
         """``host:port`` as in a URL, without the scheme's default port."""
         return self.address.removesuffix(f":{_PORTS[self.scheme]}")
@@ -251,7 +247,12 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.bind is not None:
-            _check_address(self.bind)
+            try:
+                ipaddress.ip_address(self.bind.partition("%")[0])
+            except ValueError:
+                raise PlanError(
+                    "-B {text} is not an address: give one of this machine, such as 192.0.2.7", text=self.bind
+                ) from None
         if not self.targets:
             raise PlanError("there is nothing to request: give a URL")
         if not self.steps:
@@ -284,13 +285,6 @@ def _option(name: str, value: float) -> Message:
 
 def _refuse(what: Message, instead: Message) -> NoReturn:
     raise PlanError("{what} is not possible: use {instead}", what=what, instead=instead)
-
-
-def _check_address(text: str) -> None:
-    try:
-        ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        raise PlanError("-B {text} is not an address: give one of this machine, such as 192.0.2.7", text=text) from None
 
 
 def basic_auth(user: str, password: str) -> str:

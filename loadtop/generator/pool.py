@@ -13,10 +13,9 @@ from pathlib import Path
 
 import loadtop
 from loadtop.generator.aggregation import Aggregator, Handover, Report, WorkerProgress, overall_state
-from loadtop.generator.limits import quota_periods
+from loadtop.generator.limits import ScalingPolicy, idle_cores, quota_periods, usable_cores
 from loadtop.generator.plan import Plan, Portion, total
 from loadtop.generator.request_log import RequestLogFiles
-from loadtop.generator.scaling import ScalingPolicy, idle_cores, usable_cores
 from loadtop.i18n.message import Message, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad

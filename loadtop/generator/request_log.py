@@ -31,11 +31,10 @@ class RequestLog:
     def __init__(self, descriptor: int) -> None:
         self._file = open(descriptor, "wb", buffering=0)  # noqa: SIM115 - open as long as this object
         self._rows = array("q")
-        self._extend = self._rows.extend
         self.problem: Message | None = None
 
     def add(self, started: int, total: int, connect: int, waiting: int) -> None:
-        self._extend((started, total, connect, waiting))
+        self._rows.extend((started, total, connect, waiting))
 
     def flush(self) -> None:
         """Write the collected rows. If that fails, :attr:`problem` says why, and nothing more is written."""
@@ -44,13 +43,11 @@ class RequestLog:
                 rest = memoryview(self._rows).cast("B")
                 while rest:
                     rest = rest[self._file.write(rest) :]
-                rest.release()
             except OSError as error:
                 self.problem = Message(
                     "the times of single requests (-g) cannot be kept: {reason}: see TMPDIR", reason=error.strerror
                 )
         self._rows = array("q")
-        self._extend = self._rows.extend
 
     def restart(self) -> None:
         """Forget everything: the warm-up is over."""

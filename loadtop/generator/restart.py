@@ -1,6 +1,7 @@
 """A load that can be restarted; statistics continue across runs."""
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -70,15 +71,12 @@ class RestartableLoad:
     async def _start_next(self) -> None:
         old = self._load
         old.command(StopLoad())
-        ended = asyncio.ensure_future(old.wait())
-        await asyncio.wait({ended}, timeout=STOP_TIMEOUT_S)
-        ended.cancel()
-        last = self._newest()
-        while last is not None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(old.wait(), STOP_TIMEOUT_S)
+        more = True
+        while more and (last := self._newest()) is not None:
             self._final_samples.append(last)
-            if not last.more:
-                break
-            last = self._newest()
+            more = last.more
         await old.close()
         self._before = last
         self._load = self._make()

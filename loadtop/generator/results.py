@@ -71,7 +71,7 @@ class Results:
         self.notify_connected = True
         self.verbose_log = VerboseLog(plan.verbosity) if plan.verbosity >= VERBOSE_HEADS else None
         self._plan = plan
-        self._exchanges = exchanges
+        self.exchanges = exchanges
         self._first_connected = first_connected
         self._gave_up = gave_up
         self._server_from_2xx = False
@@ -159,7 +159,7 @@ class Results:
 
     def count_hits(self) -> None:
         """Add the responses with learnt heads to the counters."""
-        for exchange in self._exchanges:
+        for exchange in self.exchanges:
             for head in exchange.heads.values():
                 if head.hits:
                     self._count(exchange, head, head.hits)

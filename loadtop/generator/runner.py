@@ -256,7 +256,7 @@ class LoadRunner:
             rate, offset = step.rate / portion.workers, (1 + portion.worker) / portion.workers
             caught_up = partial(self._loop.call_soon, self._send_due)
             self._model = OpenModel(self._connections, mix, left, rate, offset, caught_up)
-        self._connections.use(self._model, self._exchanges[numbers[0]], limit)
+        self._connections.use(self._model, limit)
         self._send_due()
 
     def _send_due(self) -> None:

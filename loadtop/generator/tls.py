@@ -97,26 +97,23 @@ def _set_version(context: ssl.SSLContext, version: ssl.TLSVersion) -> None:
         context.maximum_version = version
 
 
-def _negotiated(tls: "ssl.SSLObject | ssl.SSLSocket") -> str:
-    """What was negotiated, as ab writes it: ``TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256`` (bits of the certificate's
-    key, bits of the cipher)."""
-    cipher = tls.cipher()
-    if cipher is None:
-        return ""
-    name, _, bits = cipher
-    certificate = tls.getpeercert(binary_form=True)
-    key = None if certificate is None else key_bits(certificate)
-    return f"{tls.version()},{name},{key or 0},{bits}"
-
-
 def tls_seen(transport: asyncio.BaseTransport | None) -> dict[str, str]:
-    """Return the TLS fields of :class:`loadtop.model.ServerSeen`; none without TLS."""
-    tls = None if transport is None else transport.get_extra_info("ssl_object")
+    """Return the TLS fields of :class:`loadtop.model.ServerSeen`; none without TLS.
+
+    What was negotiated is written as in ab: ``TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256`` (bits of the certificate's key,
+    bits of the cipher).
+    """
+    tls: ssl.SSLObject | None = None if transport is None else transport.get_extra_info("ssl_object")
     if tls is None:
         return {}
-    name: str = tls.server_hostname or ""
-    # Addresses are never sent as names (RFC 6066 section 3).
-    return {"tls": _negotiated(tls), "tls_name": "" if name.replace(".", "").isdigit() or ":" in name else name}
+    name = tls.server_hostname or ""
+    cipher, certificate = tls.cipher(), tls.getpeercert(binary_form=True)
+    key = None if certificate is None else key_bits(certificate)
+    return {
+        "tls": "" if cipher is None else f"{tls.version()},{cipher[0]},{key or 0},{cipher[2]}",
+        # Addresses are never sent as names (RFC 6066 section 3).
+        "tls_name": "" if name.replace(".", "").isdigit() or ":" in name else name,
+    }
 
 
 def key_bits(certificate: bytes) -> int | None:

@@ -57,6 +57,7 @@ class SocketTransport(asyncio.Transport):
         self._failed = failed
         self._record = connection.results.totals.append
         self._record_parts = connection.results.parts.append
+        self._handle = self.handle
         self._sock: _socket.socket | None = None
         self._number = -1
         self._phase = _UNCONNECTED
@@ -82,7 +83,7 @@ class SocketTransport(asyncio.Transport):
         try:
             self._sock = sock = _new_socket(self._family, _STREAM)
             self._number = number = sock.fileno()
-            self._selector.handlers[number] = self
+            self._selector.handlers[number] = self._handle
             if self._prepare is not None:
                 self._prepare(sock)
             code = sock.connect_ex(self._address)
@@ -235,7 +236,7 @@ class SocketTransport(asyncio.Transport):
         except BlockingIOError:
             sent = 0
         except OSError as error:
-            self._close_with(error)
+            self.close(error)
             return
         if sent != len(data):
             self._wait_until_writable(data, sent)
@@ -253,14 +254,11 @@ class SocketTransport(asyncio.Transport):
             self._selector.rewatch(self._number, _INPUT_EDGE)
             self._connection.resume_writing()
 
-    def _close_with(self, error: OSError | None) -> None:
+    def close(self, error: OSError | None = None) -> None:
+        """Close the socket; ``connection_lost`` follows soon."""
         if self._sock is not None:
             self.discard()
             self._soon(self._connection.connection_lost, error)
-
-    def close(self) -> None:
-        """Close the socket; ``connection_lost`` follows soon."""
-        self._close_with(None)
 
     abort = close
 

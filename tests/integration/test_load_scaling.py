@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from loadtop.generator.limits import CpuUsage, ScalingPolicy
 from loadtop.generator.plan import Plan, Step, Target
 from loadtop.generator.pool import LoadPool
-from loadtop.generator.scaling import CpuUsage, ScalingPolicy
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import SetConcurrency, SetRate, StopLoad
 from tests.loads.running import gather, until

@@ -20,7 +20,7 @@ class BusySocket:
         self.events = 0
         self._at_most = at_most
         self._ends = socket.socketpair()
-        selector.handlers[self._ends[0].fileno()] = self
+        selector.handlers[self._ends[0].fileno()] = self.handle
         selector.watch(self._ends[0].fileno(), select.EPOLLIN)
         self._ends[1].send(b"!")
 

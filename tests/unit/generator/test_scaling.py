@@ -1,6 +1,6 @@
 """When a load gets one more worker."""
 
-from loadtop.generator.scaling import BUSY_CORE_SHARE, MIN_IDLE_CORES, WINDOW_S, ScalingPolicy, idle_cores, usable_cores
+from loadtop.generator.limits import BUSY_CORE_SHARE, MIN_IDLE_CORES, WINDOW_S, ScalingPolicy, idle_cores, usable_cores
 
 
 class Machine:

@@ -262,7 +262,7 @@ def test_timers_and_other_descriptors_have_their_turn_under_load(loop: EpollLoop
     busy = Busy()
     one, other = socket.socketpair()
     other.send(b"x")
-    loop.selector.handlers[one.fileno()] = busy
+    loop.selector.handlers[one.fileno()] = busy.handle
     loop.selector.watch(one.fileno(), 1)
     loop.call_later(0.02, heard.append, "timer")
     deadline = time.monotonic() + 10
