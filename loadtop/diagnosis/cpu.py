@@ -21,8 +21,7 @@ PROCESS_PCT = 85.0
 """Percent of a core that one process must take for its core to be called its limit; our own."""
 
 TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
-"""All processes of the web server take one core between them, and nobody else takes half of one: they are bound to a
-core; our own."""
+"""The processes of the web server together take one core, and nobody else takes half of one; our own."""
 
 STALL_PCT = 10.0
 """Percent of the time in which some task waited for a processor: check_psi's critical value. A vote only."""
@@ -31,8 +30,7 @@ SHARED_PCT = 10.0
 """Percent of the machine from which the load generator's own share is called out; our own."""
 
 STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0
-"""Percent of the time: netdata and awesome-prometheus-alerts warn above 10; cleared at netdata's 5. Time is only missed
-where more than BUSY_PCT is used or stolen: else what was stolen could be made up for."""
+"""Percent of the time: netdata and awesome-prometheus-alerts warn above 10; cleared at netdata's 5."""
 
 PERIODS_PCT, PERIODS_CLEAR_PCT = 25.0, 10.0
 """Percent of the periods in which it was throttled: awesome-prometheus-alerts warns above 25; cleared at 10."""
@@ -108,11 +106,8 @@ CPU = Verdict(
 
 
 def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
-    """One process fills its core, others idle, and requests wait meanwhile.
-
-    A process of one thread that takes a whole core is held by that, on whichever cores it ran, and however busy others
-    (as a load generator beside it) keep the rest, as long as something is left. So are many that are bound to one core.
-    """
+    """One process fills its core, others idle, and requests wait meanwhile. A process of one thread that takes a whole
+    core is held by that, however busy others (as a load generator beside it) keep the rest, as long as some is left."""
     rates = host.rates
     if rates is None or rates.cpu is None or len(rates.cores) < 2:
         return None
@@ -120,12 +115,12 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     core = fullest.shares.busy
     process = _busiest(rates)
     share = 0.0 if process is None or process.cpu is None else process.cpu
-    threads = 1 if process is None else max(1, process.process.threads)
+    threaded = process is not None and process.process.threads > 1
     waiting = measured.load is not None and _several(measured.load)
     # Beside a known web server, a core that something else fills is no limit of the server.
     bound = _bound_to_a_core(rates)
-    filled = share >= PROCESS_PCT or bound > 0 if rates.processes is not None else True
-    single = process is not None and threads == 1 and share >= CORE_PCT
+    filled = rates.processes is None or share >= PROCESS_PCT or bound > 0
+    single = share >= CORE_PCT and not threaded
     alone = rates.cpu.busy < (BUSY_PCT if single else MEAN_PCT) and waiting and filled
     return Assessment(
         over=(single or core > CORE_PCT) and alone,
@@ -136,7 +131,7 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
             ("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
         ),
         advice=lambda: _core_advice(process, bound if share < PROCESS_PCT else 0),
-        confidence=agreement(None if process is None else share >= PROCESS_PCT and threads == 1),
+        confidence=agreement(None if process is None else share >= PROCESS_PCT and not threaded),
     )
 
 
@@ -147,27 +142,21 @@ def _core_advice(process: ProcessRates | None, bound: int) -> Message:
             "let them use more (cpuset, taskset, CPUAffinity).",
             bound=bound,
         )
+    name, pid = ("", None) if process is None else (process.process.name, process.process.pid)
+    template = "{name} (pid {pid}) fills one core while the others idle: let more processes share its work."
     if process is None:
-        return Message(
-            "A single-threaded part fills one core while the others idle: let more processes share its work."
-        )
-    return Message(
-        "{name} (pid {pid}) fills one core while the others idle: let more processes share its work.",
-        name=process.process.name,
-        pid=process.process.pid,
-    )
+        template = "A single-threaded part fills one core while the others idle: let more processes share its work."
+    return Message(template, name=name, pid=pid)
 
 
 def _several(load: LoadSample) -> bool:
-    """Whether requests wait for one another: two are in flight, or as many connections kept busy. Where another engine
-    tells neither, it is believed."""
+    """Whether two requests are in flight, or two connections kept busy; believed where an engine tells neither."""
     asked = load.concurrency if load.in_flight is None else load.in_flight
     return asked is None or asked >= 2
 
 
 def _bound_to_a_core(rates: HostRates) -> int:
-    """How many processes of the web server take one core between them, as those do that may use one only; 0 where that
-    is not so, or somebody else may be what fills a core."""
+    """How many processes of the web server seem to be bound to one core; 0 where somebody else may fill it."""
     servers = rates.of_role()
     names = {group.group for group in servers}
     together = sum(group.cpu or 0.0 for group in servers)
@@ -197,7 +186,7 @@ CPU_CORE = Verdict(
 
 
 def _assess_steal(_: Measured, host: HostView) -> Assessment | None:
-    """A share is stolen, and nothing is left over to make up for it."""
+    """A share is stolen, and no time is left over to make up for it."""
     cpu = None if host.rates is None else host.rates.cpu
     if cpu is None or cpu.steal is None:
         return None
@@ -241,11 +230,10 @@ def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
     """The quota stops the server in many periods, for a time that is felt."""
     rates, sample = host.rates, host.sample
     group = None if sample is None else sample.cgroup
-    if rates is None or rates.cgroup is None or rates.cgroup.throttled is None:
+    known = None if rates is None else rates.cgroup
+    if known is None or known.throttled is None or group is None or group.cpu_quota_us is None:
         return None
-    if group is None or group.cpu_quota_us is None:
-        return None
-    share, lost = rates.cgroup.throttled, rates.cgroup.throttled_ms
+    share, lost = known.throttled, known.throttled_ms
     felt = lost is None or lost > LOST_MS_S
     return Assessment(
         over=share > PERIODS_PCT and felt,

@@ -41,11 +41,8 @@ SILENT_S = 2.0
 """Seconds without a sample of the machine under test from which nothing is called free."""
 
 NEWEST = 3
-"""A resource is found full when it was over its threshold in two (``Verdict.intervals``) of this many intervals.
-
-Every published duration is minutes (netdata 10 min, PCP 2 min); a load test lasts seconds, so this one is our own,
-checked against the recorded laboratory runs.
-"""
+"""Intervals of which two (``Verdict.intervals``) must be over the threshold. Published durations are minutes (netdata
+10 min, PCP 2 min); a load test lasts seconds, so this one is our own, checked against recordings of the laboratory."""
 
 ADVICE_EVERY = 3
 """Intervals for which an advice stays as it is, numbers and all, so that it can be read and is recorded once."""
@@ -64,19 +61,14 @@ class Latch:
     def __init__(self, verdict: Verdict, host: str | None) -> None:
         self._verdict, self._host = verdict, host
         self._over: deque[tuple[float, bool]] = deque(maxlen=NEWEST)
-        self._below = 0
-        self._unknown = 0
+        self._below = self._unknown = self._advised = 0
         self._since: float | None = None
         self._newest: Assessment | None = None
         self._advice: Message | None = None
-        self._advised = 0
 
     def update(self, began: float, at: float, assessment: Assessment | None, *, silent: bool = False) -> Finding | None:
-        """The finding that holds after the interval from ``began`` to ``at`` (seconds of the session).
-
-        ``assessment`` is ``None`` where nothing was measured: that neither raises nor clears before its time.
-        ``silent``: because no sample of the machine came.
-        """
+        """The finding that holds after the interval from ``began`` to ``at`` (seconds of the session). Without an
+        ``assessment`` nothing was measured; ``silent``: because no sample of the machine came."""
         over = assessment is not None and assessment.over
         if assessment is None:
             self._unknown += 1
@@ -130,8 +122,7 @@ class Diagnoser:
     live: a latch per resource, and how fast requests were served before."""
 
     def __init__(self, verdicts: Sequence[Verdict], demands: Iterable[Demands] = ()) -> None:
-        """``verdicts`` are all that can be given, besides ``none``; ``demands`` the forecasts of the kinds of
-        servers."""
+        """``verdicts`` are all that can be given, besides ``none``; ``demands`` those of the kinds of servers."""
         self._verdicts = {each.name: each for each in ranked(verdicts)}
         self._rank = {name: rank for rank, name in enumerate(self._verdicts)}
         self._latches: dict[tuple[str, str | None], Latch] = {}

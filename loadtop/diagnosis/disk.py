@@ -1,9 +1,6 @@
-"""A data disk: the server's own processes stand still until it answers.
-
-Percent of time busy says little of a disk that serves many requests at once (man iostat), iowait and stalls little of
-whose they are. What decides is that the server's processes wait for it: by Little's law, most requests in flight are
-then found where the time goes.
-"""
+"""A data disk: the server's own processes stand still until it answers. Percent of time busy says little of a disk that
+serves many requests at once (man iostat), iowait and stalls little of whose they are: what decides is how many of the
+requests in flight wait for it."""
 
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
 from loadtop.i18n import Message
@@ -63,11 +60,8 @@ def _least(flying: int | None, share: float) -> int:
 
 
 def _blocked(rates: HostRates, sample: HostSample) -> int | None:
-    """How many of the server's tasks wait for a disk now.
-
-    Of a threaded server only its first thread's state is listed, so the machine's count stands for it, without the
-    processes that are known to be others'.
-    """
+    """How many of the server's tasks wait for a disk now. Of a threaded server only its first thread's state is listed:
+    there it is the machine's count without the processes known to be others'."""
     groups = rates.of_role(Role.WEB, Role.APPLICATION)
     everywhere = None if sample.scheduler is None else sample.scheduler.blocked
     if not groups:

@@ -18,7 +18,8 @@ def _assess(measured: Measured) -> Assessment | None:
     failed, wrong = rates.failed_share or 0.0, rates.non_2xx_share or 0.0
     share = max(failed, wrong)
     kind = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
-    said = (measured.load.message if measured.load is not None else None) or None
+    load = measured.load
+    said = (load.message if load is not None else None) or None
     return Assessment(
         over=share > ERRORS_PCT,
         held=share > ERRORS_CLEAR_PCT,
@@ -28,7 +29,7 @@ def _assess(measured: Measured) -> Assessment | None:
             verbatim(said) if isinstance(said, str) else said,
         ),
         confidence=agreement(),
-        certain=measured.load is not None and _failed_in_all(measured.load),
+        certain=load is not None and _failed_in_all(load),
     )
 
 

@@ -10,10 +10,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One measured value against the threshold it was held to; ``source`` says who published the threshold.
-
-    ``below`` says that the value counts when it is below the threshold, not above it.
-    """
+    """One measured value, and its threshold from a published ``source``; ``below``: it counts below that, not above."""
 
     metric: str
     host: str
@@ -27,10 +24,7 @@ class Evidence:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A resource that is full: where, since when (``since_s`` on the session's axis), how long (``held_s``), and why.
-
-    ``bottleneck`` is the name of the verdict. ``symptoms`` are findings that this one explains. ``confidence`` is
-    between 0 and 1.
-    """
+    ``bottleneck`` is the name of the verdict, ``symptoms`` what this one explains, ``confidence`` between 0 and 1."""
 
     bottleneck: str
     host: str | None
@@ -55,11 +49,8 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The verdict (a finding, perhaps ``none``) and every finding that holds now, causes first.
-
-    ``forecast`` is there while the verdict is ``none`` and there is ground for one. It is no part of a recording, which
-    is why it does not count when diagnoses are compared.
-    """
+    """The verdict (a finding, perhaps ``none``) and every finding that holds now, causes first; with the verdict
+    ``none`` perhaps a forecast, which is in no recording and so does not count when diagnoses are compared."""
 
     verdict: Finding
     findings: tuple[Finding, ...]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import sqrt
-from statistics import median
+from statistics import median, median_high
 
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.network import fullest
@@ -27,8 +27,7 @@ TRIMMED = 0.2
 """The part of the intervals that is left out at either end, where a request took most or least."""
 
 STRANGER_PCT = 85.0
-"""Percent of a core that a process which is no server must take to be called a stranger. One that takes less may well
-work for the server, as a database does."""
+"""Percent of a core that a stranger takes: what takes less may well work for the server, as a database does."""
 
 LEAST_USED = 0.03
 """The part of a resource that must be used for its demand to be measured at all."""
@@ -41,8 +40,6 @@ ERRORS_PCT = 5.0
 
 MODEL_ERROR = 0.08
 """What the range has beside twice the standard error: costs that change with the load, from the laboratory's runs."""
-
-GENERATOR, NETWORK, CPU, CPU_CORE, THROTTLED = "generator", "network", "cpu", "cpu-core", "throttled"
 
 Key = tuple[str, str | None]
 
@@ -68,14 +65,11 @@ class Forecaster:
         self._seen: deque[tuple[float, dict[Key, Use]]] = deque(maxlen=MOST_INTERVALS)
 
     def add(self, measured: Measured, *, calm: bool) -> Forecast | None:
-        """Count one interval; the forecast after it, or ``None`` where there is no ground for one.
-
-        ``calm`` says that no resource was over its threshold: at its limit a resource's demand bends.
-        """
+        """Count one interval; the forecast after it, where there is ground for one. ``calm``: no resource was over its
+        threshold, where its demand bends."""
         load, rates = measured.load, measured.load_rates
-        if load is None or load.state is not LoadState.RUNNING:
-            return None
-        if rates is None or rates.rps is None or rates.rps <= 0 or not calm:
+        running = load is not None and load.state is LoadState.RUNNING
+        if not running or not calm or rates is None or rates.rps is None or rates.rps <= 0:
             return None
         if max(rates.failed_share or 0.0, rates.non_2xx_share or 0.0) > ERRORS_PCT:
             self._seen.clear()
@@ -91,26 +85,23 @@ class Forecaster:
         return first if first is not None and newest < first.rps <= FARTHEST * newest else None
 
     def _of(self, key: Key) -> Forecast | None:
-        """Demand as the mean of the middle intervals, with its standard error: one busy moment bends no forecast. That
-        of the processors is without what comes and goes beside the load."""
+        """Demand as the mean of the middle intervals, with its standard error: one busy moment bends no forecast."""
         known = [(rps, uses[key]) for rps, uses in self._seen if key in uses]
         if len(known) < LEAST_INTERVALS:
             return None
-        capacity = sorted(use.capacity for _, use in known)[len(known) // 2]
+        capacity = median_high(use.capacity for _, use in known)
         left_out = int(TRIMMED * len(known))
         demands = sorted(use.used / rps for rps, use in known)[left_out : len(known) - left_out]
-        if key[0] == CPU:
+        demand = mean = sum(demands) / len(demands)
+        if key[0] == "cpu":
             # Whatever else a machine does only adds to this: the quieter half tells what a request takes. What is
             # usually there beside the load is there at its ceiling too, and does not grow with it.
             quiet = demands[: (len(demands) + 1) // 2]
             demand = sum(quiet) / len(quiet)
             capacity -= median(max(0.0, use.used - demand * rps) for rps, use in known)
-        else:
-            demand = sum(demands) / len(demands)
         used = demand * sum(rps for rps, _ in known) / len(known)
         if demand <= 0 or used < LEAST_USED * capacity:
             return None
-        mean = sum(demands) / len(demands)
         spread = sum((each - mean) ** 2 for each in demands) / (len(demands) - 1)
         error = min(0.5, 2.0 * sqrt(spread / len(demands)) / demand + MODEL_ERROR)
         rps = capacity / demand
@@ -120,16 +111,16 @@ class Forecaster:
         found: dict[Key, Use] = {}
         generator = None if measured.load_rates is None else measured.load_rates.generator
         if generator is not None:
-            found[GENERATOR, None] = Use(generator.busiest, 100.0)
+            found["generator", None] = Use(generator.busiest, 100.0)
         pools = sum(any(each.worker_limit for each in measured.readings(host)) for host in measured.hosts)
         for host in measured.hosts:
             rates, sample = host.rates, host.sample
             if rates is None or sample is None:
                 continue
             line = fullest(host)
-            uses = {NETWORK: None if line is None or line.util is None else Use(line.util, 100.0)}
+            uses = {"network": None if line is None or line.util is None else Use(line.util, 100.0)}
             if host.state.role != "generator":
-                uses |= {CPU: _cpu(sample, rates), CPU_CORE: _core(rates), THROTTLED: _quota(sample, rates)}
+                uses |= {"cpu": _cpu(sample, rates), "cpu-core": _core(rates), "throttled": _quota(sample, rates)}
                 for demands in self._demands:
                     uses |= demands(measured, host, pools == 1)
             found |= {(resource, host.name): use for resource, use in uses.items() if use is not None}

@@ -1,9 +1,5 @@
-"""Memory: pages that move between it and the swap device, or are given up and soon wanted again, while tasks wait for
-them; and how many worker processes it has room for.
-
-Occupancy never decides: pages that were swapped out long ago and are not wanted cost nothing (atop's manual says the
-same).
-"""
+"""Memory: pages that are swapped, or given up and soon wanted again, while tasks wait for them; and how many worker
+processes it has room for. Occupancy never decides: pages swapped out long ago cost nothing (as atop's manual says)."""
 
 from dataclasses import dataclass
 
@@ -27,15 +23,12 @@ STALL_PCT, STALL_CLEAR_PCT = 10.0, 4.0
 OWN_STALL_PCT = 1.0
 """Percent of the time below which the server's own control group is said not to wait for memory at all; our own."""
 
-AVAILABLE_PCT = 10.0
-"""Percent of memory that is available: netdata's and awesome-prometheus-alerts' warning is below 10."""
-
-GROUP_PCT = 90.0
-"""Percent of a control group's memory limit: netdata's and awesome-prometheus-alerts' warning for containers."""
+AVAILABLE_PCT, GROUP_PCT = 10.0, 90.0
+"""Percent of memory available, and of a group's limit used: warnings of netdata and awesome-prometheus-alerts."""
 
 REFAULTS_S = 500.0
-"""Pages per second that were wanted again soon after they were given up, or were reclaimed by those that want memory
-themselves; our own, after node-mixin's 500 major faults per second."""
+"""Pages per second that were soon wanted again, or reclaimed by a task that wants memory itself; our own, after
+node-mixin's 500 major faults per second."""
 
 USABLE = 0.8
 """The part of the free memory that is given to more workers: the rest is for the page cache and everybody else."""
@@ -50,10 +43,8 @@ def _own_stall(rates: HostRates) -> float | None:
 
 
 def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
-    """Traffic, and tasks that feel it (memory stalls or major faults).
-
-    Where the server has a control group of its own whose tasks never wait for memory, it is another's swapping.
-    """
+    """Traffic, and tasks that feel it (memory stalls or major faults). Where those of the server's own control group
+    never wait for memory, it is another's swapping."""
     rates = host.rates
     if rates is None or rates.paging is None or rates.paging.swap_in_kb is None or rates.paging.swap_out_kb is None:
         return None
@@ -91,11 +82,8 @@ SWAP = Verdict(
 
 
 def _assess(_: Measured, host: HostView) -> Assessment | None:
-    """Little is left, what was given up is wanted again, and tasks wait for it.
-
-    All three must hold as far as they are measured: a full page cache leaves little of a control group's limit and
-    costs nothing, and stalls alone may be of another group.
-    """
+    """Little is left, what was given up is wanted again, and tasks wait for it: all three, as far as they are measured.
+    A full page cache leaves little of a control group's limit and costs nothing; stalls alone may be of another."""
     rates, sample = host.rates, host.sample
     if rates is None or sample is None or sample.memory is None or rates.paging is None:
         return None
@@ -127,14 +115,14 @@ def _assess(_: Measured, host: HostView) -> Assessment | None:
 
 
 def _advice(host: HostView, group: CgroupLimits | None) -> Message:
-    cause = Message("Memory is too small for what is read again and again.")
-    if group is not None and group.memory_limit_kb:
-        cause = Message(
+    limit = None if group is None else group.memory_limit_kb
+    cause = "Memory is too small for what is read again and again."
+    if limit:
+        cause = (
             "Memory is too small for what is read again and again (the server's control group may use {limit} MB: "
-            "raise that).",
-            limit=group.memory_limit_kb // 1024,
+            "raise that)."
         )
-    return sentences(cause, fewer_workers(host, swapping=False))
+    return sentences(Message(cause, limit=(limit or 0) // 1024), fewer_workers(host, swapping=False))
 
 
 MEMORY = Verdict(
@@ -165,16 +153,12 @@ class Room:
 
 
 def worker_room(host: HostView, group: str) -> Room | None:
-    """Room for processes of ``group`` beside what else runs; pages that were swapped out count as theirs.
-
-    A control group's limit counts where it is tighter than the machine. ``None`` where memory or processes are not
-    known.
-    """
+    """Room for processes of ``group`` beside what else runs, or in the control group where that is tighter; pages that
+    were swapped out count as theirs. ``None`` where memory or processes are not known."""
     rates, sample = host.rates, host.sample
     known = None if rates is None else rates.group(group)
-    if known is None or not known.processes or sample is None or sample.memory is None:
-        return None
-    if sample.memory.available_kb is None:
+    memory = None if sample is None else sample.memory
+    if known is None or not known.processes or sample is None or memory is None or memory.available_kb is None:
         return None
     held = float(known.pss_kb if known.pss_kb is not None else known.rss_kb)
     basis = Message("PSS") if known.pss_kb is not None else Message("RSS, an over-estimate")
@@ -182,7 +166,7 @@ def worker_room(host: HostView, group: str) -> Room | None:
     each = (held + swapped) / known.processes
     if each <= 0:
         return None
-    free = USABLE * sample.memory.available_kb
+    free = USABLE * memory.available_kb
     limit = None if sample.cgroup is None else sample.cgroup.memory_limit_kb
     if limit is not None:
         free = min(free, USABLE * limit - held)

@@ -97,7 +97,8 @@ def _assess_queue(measured: Measured, host: HostView) -> Assessment | None:
     own = next((each for each in listeners if each.port == port), None)
     others = [each for each in listeners if each.port != port and _is_full(each)]
     queue, room = (None, 0) if own is None else (own.queue, own.backlog or 0)
-    ours = own is None or own.queue > 0 or not (others or _has_room(measured, own))
+    flying = None if measured.load is None else measured.load.in_flight
+    ours = own is None or own.queue > 0 or not (others or (flying is not None and flying <= room))
     return Assessment(
         over=overflows > OVERFLOWS_S and ours,
         held=overflows > OVERFLOWS_S and ours,
@@ -109,11 +110,6 @@ def _assess_queue(measured: Measured, host: HostView) -> Assessment | None:
         advice=lambda: _queue_advice(measured, own),
         confidence=agreement(None if own is None else _is_full(own), exceeds(queue, 0)),
     )
-
-
-def _has_room(measured: Measured, own: Listener) -> bool:
-    load = measured.load
-    return load is not None and load.in_flight is not None and load.in_flight <= (own.backlog or 0)
 
 
 def _is_full(listener: Listener) -> bool:

@@ -24,8 +24,7 @@ class Family(StrEnum):
 
 
 Row = tuple[str, float | None, float, str, str] | tuple[str, float | None, float, str, str, bool]
-"""Metric, value (``None`` where it was not measured), threshold, unit, and source of the threshold; with True at the
-end the value counts when it is below the threshold."""
+"""Evidence: metric, value (``None``: not measured), threshold, unit, source; True at the end: it counts below that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +51,8 @@ def exceeds(value: float | None, threshold: float) -> bool | None:
 
 
 def agreement(*votes: bool | None) -> float:
-    """Confidence from supporting signals: 0.7 for the decisive ones, the rest by how many of ``votes`` agree.
-
-    A vote is ``None`` where its signal could not be measured: it counts as half, neither for nor against. The weights
-    are our own.
-    """
+    """Confidence from supporting signals: 0.7 for the decisive ones, the rest by how many of ``votes`` agree. A vote is
+    ``None`` where its signal could not be measured, and counts as half. The weights are our own."""
     if not votes:
         return 0.7
     worth = sum(0.5 if vote is None else float(vote) for vote in votes)
@@ -71,9 +67,8 @@ class Verdict:
     words of the cockpit, ``sentence`` those of the reports. ``explains`` holds names and families of verdicts that are
     symptoms of this one. ``role`` is that of the server whose pool it is: a pool explains those nearer to the client.
     ``of_load``, ``of_host`` and, on a host that only generates load, ``of_generator`` assess one interval; ``headroom``
-    gives what is free of this resource. ``intervals`` of the newest three must be over the threshold. ``doubtful``: the
-    limit is not the server's, or cannot be seen. ``clause``: the headline says all by itself. ``titles`` are the names
-    of its evidence that no metric declares.
+    says what is free. ``intervals`` of the newest three must be over the threshold. ``doubtful``: the limit is not the
+    server's, or cannot be seen. ``clause``: the headline says all by itself. ``titles`` name evidence without a metric.
     """
 
     name: Translatable
@@ -114,19 +109,15 @@ def ranked(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     Raises ValueError where verdicts explain each other.
     """
     found: list[Verdict] = []
-    open_: list[Verdict] = []
 
-    def add(verdict: Verdict) -> None:
-        if verdict in found:
-            return
-        if verdict in open_:
-            raise ValueError(f"verdicts that explain each other: {', '.join(each.name for each in open_)}")
-        open_.append(verdict)
-        for cause in verdicts:
-            if explains(cause, verdict):
-                add(cause)
-        open_.remove(verdict)
-        found.append(verdict)
+    def add(verdict: Verdict, *explained: Verdict) -> None:
+        if verdict in explained:
+            raise ValueError(f"verdicts that explain each other: {', '.join(each.name for each in explained)}")
+        if verdict not in found:
+            for cause in verdicts:
+                if explains(cause, verdict):
+                    add(cause, *explained, verdict)
+            found.append(verdict)
 
     for verdict in verdicts:
         add(verdict)

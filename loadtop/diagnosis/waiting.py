@@ -3,8 +3,8 @@
 Little's law (L = X * R) splits the requests in flight: X * R0 of them are being served, where R0 is what a request
 takes when nobody is before it; the rest wait. R0 is the least time seen while few were in flight, as at the beginning
 of every closed load. Where *every* request takes several times R0, they wait for one another; where only some do, the
-pages differ, and nothing follows from it. A lock is not fair: a request in eight may find it free. So a tenth may be
-fast where the times of the others lie far apart, as those of a queue do, while pages that differ come in clusters.
+pages differ. A lock is not fair: a request in eight may find it free. So a tenth may be fast where the times of the
+others lie far apart, as those of a queue do, while pages that differ come in clusters.
 """
 
 from collections.abc import Iterable
@@ -153,22 +153,13 @@ def _advice(measured: Measured, flying: float, served: float, rps: float) -> Mes
     )
     if not any("target" in host.state.role for host in measured.hosts):
         return sentences(waits, Message("The server's machine is not watched: add it with --host NAME=ssh://HOST."))
-    unknown = _unknown_line(measured)
-    return sentences(
-        waits,
-        Message("No watched machine is full: look for a database, a lock or another server, and watch it too."),
-        Message("The speed of {interface} is not known: set it with --link MBIT.", interface=unknown)
-        if unknown
-        else None,
-    )
-
-
-def _unknown_line(measured: Measured) -> str:
+    look = Message("No watched machine is full: look for a database, a lock or another server, and watch it too.")
     for host in measured.hosts:
         for line in (host.rates.networks if host.rates is not None else None) or ():
             if line.name != "lo" and line.util is None and max(line.rx_kb, line.tx_kb) > 1000:
-                return line.name
-    return ""
+                unknown = "The speed of {interface} is not known: set it with --link MBIT."
+                return sentences(waits, look, Message(unknown, interface=line.name))
+    return sentences(waits, look)
 
 
 WAITING = Verdict(
@@ -193,18 +184,13 @@ that names the limit may be on its way."""
 
 
 def backs_up(measured: Measured, workers: int) -> bool:
-    """Whether a queue before so many workers is there to stay.
-
-    A closed load asks again as soon as it is answered: what queues is more than the workers can take. In an open load
-    requests that come together queue for a moment far below what the workers can serve; where they cannot serve it, the
-    requests in flight grow without end, or all connections are taken. Without figures a queue is believed.
-    """
+    """Whether a queue before so many workers is there to stay, as it is under a closed load. Of an open load, requests
+    that come together queue for a moment; where the workers cannot serve it, the requests in flight grow without end,
+    or all connections are taken. Without figures a queue is believed."""
     load = measured.load
     if load is None or load.rate is None or load.in_flight is None:
         return True
-    if load.in_flight > workers + SPARE + DEVIATIONS * sqrt(workers):
-        return True
-    return falls_behind(measured)
+    return load.in_flight > workers + SPARE + DEVIATIONS * sqrt(workers) or falls_behind(measured)
 
 
 def falls_behind(measured: Measured) -> bool:

@@ -57,11 +57,8 @@ class ReportColumn:
 @dataclass(frozen=True, slots=True)
 class Report(Generic[R]):
     """``rows`` are those of the text report, from a machine's entry in the JSON summary; ``brief`` is for the line per
-    interval; ``settings`` are the names and values that reports list and comparisons compare.
-
-    ``single`` is for kinds of which the JSON summary shows the first server only, as an object: the facts of its newest
-    reading. Of the others it has a list, as the record declares.
-    """
+    interval; ``settings`` are the names and values that reports list and comparisons compare. ``single`` is for kinds
+    of which the JSON summary shows the first server only, as an object, not a list: the facts of its newest reading."""
 
     rows: Callable[[Json], list[str]]
     brief: Callable[[Sequence[ServerRates[R]]], str]
@@ -76,9 +73,8 @@ class WorkerPool:
     """One pool of workers of the kind of server ``kind``; ``name`` is empty where the server has one pool only.
 
     ``busy`` leaves out the slot that answers the status page; ``busy_most`` is the most of any interval. ``started``
-    are slots whose process or thread exists. ``manager`` says how workers are started (an MPM, or ``pm``).
-    Memory is that of all its processes in kB: RSS, and what the pages that they share add to it (``None`` where PSS
-    cannot be read).
+    are slots whose process or thread exists. ``manager`` is an MPM, or ``pm``. Memory is that of all its processes in
+    kB: RSS, and what the pages that they share add to it (``None`` where PSS cannot be read).
     """
 
     kind: str
@@ -105,10 +101,9 @@ class WorkerPool:
 class Workers(Generic[R]):
     """How the workers of a kind of server are measured and limited.
 
-    ``setting`` is the directive that limits them, ``verdict`` the limit that is named where a pool is full. ``pools``
-    reads the pools of a machine from the servers and their processes. ``allowed`` is how many workers the
-    ``configuration`` for so many allows. ``takes_page``: the status page takes one of these workers. ``enable`` says
-    how to make the pools visible, ``apply`` how a new setting takes effect.
+    ``setting`` is the directive that limits them, ``verdict`` the limit that is named where a pool is full. ``allowed``
+    is how many workers the ``configuration`` for so many allows. ``takes_page``: the status page takes one of these
+    workers. ``enable`` says how to make the pools visible, ``apply`` how a new setting takes effect.
     """
 
     setting: str
@@ -153,11 +148,9 @@ AnyKind = Kind[Any]
 
 
 def pool_memory(processes: Sequence[Process]) -> tuple[int | None, float | None]:
-    """RSS of these processes together, and by how much it counts shared pages twice.
-
-    PSS is read of few processes at a time, so it is older than RSS. The shared part hardly changes: the median over the
-    processes stands for those of which it is not known, and bounds it where a process has grown since.
-    """
+    """RSS of these processes together, and by how much it counts shared pages twice. PSS is read of few processes at a
+    time, but the shared part hardly changes: the median stands for those of which it is not known, and bounds it where
+    a process has grown since."""
     if not processes:
         return None, None
     rss = sum(process.rss_kb for process in processes)

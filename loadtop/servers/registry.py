@@ -13,12 +13,7 @@ from loadtop.servers.kind import AnyKind, Workers
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.php_fpm.kind import PHP_FPM
 
-KINDS: tuple[AnyKind, ...] = (
-    APACHE,
-    NGINX,
-    PHP_FPM,
-    HAPROXY,
-)
+KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, HAPROXY)
 
 HOST_METRICS: tuple[HostMetric, ...] = (*MACHINE_METRICS, *(metric for kind in KINDS for metric in kind.metrics))
 

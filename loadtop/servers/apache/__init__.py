@@ -1,1 +1,0 @@
-"""Apache: mod_status, worker slots."""

@@ -9,7 +9,7 @@ from loadtop.i18n import Message, Text, Translatable, grouped, listed, plain, tr
 from loadtop.i18n.numbers import mean_figure
 from loadtop.model import Cause, HostSample, Process, Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.metrics import Metric
+from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import GroupRates, HostRates, ServerRates
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 from loadtop.servers.apache.verdict import APACHE_WORKERS
@@ -27,8 +27,7 @@ from loadtop.servers.kind import (
 )
 
 KEEPALIVE_SHARE = 0.1
-"""Slots that only hold idle connections follow their number, not requests: with more of them no forecast is made; our
-own."""
+"""Slots of idle connections follow their number, not requests: with more of them there is no forecast; our own."""
 
 DEFAULT_THREADS = 25
 """ThreadsPerChild where the server does not tell it: Apache's own default."""
@@ -51,11 +50,7 @@ def _processes(read: Callable[[GroupRates], float | None]) -> Callable[[HostView
 
 
 def _first(read: Callable[[ServerRates[ApacheStatus]], float | None]) -> Callable[[HostView], float | None]:
-    def value(host: HostView) -> float | None:
-        pages = host.servers(NAME, ApacheStatus)
-        return read(pages[0]) if pages else None
-
-    return value
+    return lambda host: next(map(read, host.servers(NAME, ApacheStatus)), None)
 
 
 def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
@@ -127,21 +122,13 @@ def _settings(pages: Sequence[ApacheStatus]) -> Iterator[tuple[str, str]]:
 
 
 def _slots(read: Callable[[ApacheStatus], int]) -> Callable[[HostRates], float | None]:
-    def value(rates: HostRates) -> float | None:
-        pages = rates.of_kind(NAME, ApacheStatus)
-        return float(sum(read(page.reading) for page in pages)) if pages else None
-
-    return value
+    return lambda rates: sum_known(float(read(page.reading)) for page in rates.of_kind(NAME, ApacheStatus))
 
 
 def _seen(pages: tuple[ApacheStatus, ...]) -> Text:
+    unknown = Message("MPM unknown")
     return grouped(
-        Message(
-            "{mpm}, {number} slots ({url})",
-            mpm=page.mpm or Message("MPM unknown"),
-            number=page.capacity,
-            url=page.url,
-        )
+        Message("{mpm}, {number} slots ({url})", mpm=page.mpm or unknown, number=page.capacity, url=page.url)
         for page in pages
     )
 
@@ -174,18 +161,10 @@ def _lacks(pages: tuple[ApacheStatus, ...], sample: HostSample) -> Lack:
 def _pools(pages: Sequence[ServerRates[ApacheStatus]], processes: Sequence[Process]) -> Iterator[WorkerPool]:
     for page in (each.reading for each in pages):
         busy = max(0, page.busy + page.graceful - 1)
-        yield WorkerPool(
-            NAME,
-            "",
-            page.mpm,
-            page.capacity,
-            page.capacity - page.open,
-            busy,
-            busy,
-            page.threads_per_child,
-            page.processes or max(1, len(processes) - 1),
-            *pool_memory(processes),
-        )
+        started, threads = page.capacity - page.open, page.threads_per_child
+        number = page.processes or max(1, len(processes) - 1)
+        memory = pool_memory(processes)
+        yield WorkerPool(NAME, "", page.mpm, page.capacity, started, busy, busy, threads, number, *memory)
 
 
 def _threaded(pool: WorkerPool, workers: int) -> tuple[int, int]:

@@ -10,12 +10,10 @@ GROUP = "httpd"
 
 @dataclass(frozen=True, slots=True)
 class ApacheStatus(ServerReading):
-    """The letters of the scoreboard are the truth about worker slots: its length is the capacity.
-
-    ``accesses``, ``kbytes`` and ``duration_ms`` need ExtendedStatus; connection counts exist with asynchronous MPMs
-    only. ``fetch_s`` is how long the page took: it needs a free worker too. ``at`` is when it came, on the uptime clock
-    of its host. The limits come from the configuration.
-    """
+    """The letters of the scoreboard are the truth about worker slots: its length is the capacity. ``accesses``,
+    ``kbytes`` and ``duration_ms`` need ExtendedStatus; connection counts exist with asynchronous MPMs only. ``fetch_s``
+    is how long the page took: it needs a free worker too. ``at`` is when it came, on the uptime clock of its host. The
+    limits come from the configuration."""
 
     url: str = label()
     mpm: str = label()

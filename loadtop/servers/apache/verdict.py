@@ -11,8 +11,6 @@ from loadtop.model import Role, State
 from loadtop.rates.measured import HostView, Measured
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 
-VERDICT = "apache-workers"
-
 FULL_PCT, FULL_CLEAR_PCT = 95.0, 85.0
 """Percent of the slots taken: Linuxfabrik's critical value; cleared at 85."""
 
@@ -110,7 +108,7 @@ def _headroom(host: HostView) -> Iterator[Evidence]:
 
 
 APACHE_WORKERS = Verdict(
-    name=VERDICT,
+    name="apache-workers",
     letter="A",
     title="APACHE WORKERS",
     sentence="Apache's worker slots are the limit",

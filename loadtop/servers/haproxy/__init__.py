@@ -1,1 +1,0 @@
-"""HAProxy: frontends, backends and servers."""

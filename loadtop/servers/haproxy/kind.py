@@ -30,9 +30,9 @@ def _demands(_: Measured, host: HostView, __: bool) -> dict[str, Use]:
 
 
 def _seen(lines: tuple[HaproxyProxy, ...]) -> Message:
-    names = [line.proxy for line in lines if line.is_backend]
-    backends = listed(names) if names else Message("none")
-    return Message("{number} lines; backends {names}", number=len(lines), names=backends)
+    backends = [line.proxy for line in lines if line.is_backend]
+    names = listed(backends or [Message("none")])
+    return Message("{number} lines; backends {names}", number=len(lines), names=names)
 
 
 def _rows(host: Json) -> list[str]:

@@ -14,11 +14,8 @@ FULL_PCT = 95.0
 
 @dataclass(frozen=True, slots=True)
 class HaproxyProxy(ServerReading):
-    """``server`` is FRONTEND, BACKEND or a server's name. Times are means of the last 1,024 requests in ms.
-
-    ``queue`` is requests waiting now. ``session_limit`` is ``maxconn`` (of a backend: fullconn). ``at`` is when it
-    came, on the uptime clock of its host.
-    """
+    """``server`` is FRONTEND, BACKEND or a server's name; ``session_limit`` is ``maxconn`` (of a backend: fullconn).
+    Times are means of the last 1,024 requests in ms. ``at`` is when it came, on the uptime clock of its host."""
 
     proxy: str = label()
     server: str = label()

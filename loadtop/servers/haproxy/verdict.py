@@ -9,8 +9,6 @@ from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.servers.haproxy.record import FULL_PCT, NAME, HaproxyProxy
 
-VERDICT = "haproxy-queue"
-
 QUEUE = 0
 """Requests queued in a backend: awesome-prometheus-alerts warns of any that stay for 2 minutes."""
 
@@ -94,7 +92,7 @@ def _fronted(front: HaproxyProxy) -> Assessment:
 
 
 HAPROXY_QUEUE = Verdict(
-    name=VERDICT,
+    name="haproxy-queue",
     letter="Q",
     title="HAPROXY QUEUE",
     sentence="HAProxy's server slots are the limit",

@@ -1,1 +1,0 @@
-"""nginx: client connections and how many its workers may hold."""

@@ -37,7 +37,6 @@ def _seen(servers: tuple[NginxStatus, ...]) -> str:
 
 
 def _rows(host: Json) -> list[str]:
-    """A row per server."""
     return [
         tr(
             "  nginx    active {active}{limit}  waiting {waiting}  {rate} requests/s  dropped {dropped}/s",

@@ -14,13 +14,10 @@ FULL_PCT = 95.0
 @dataclass(frozen=True, slots=True)
 class NginxStatus(ServerReading):
     """``active`` is client connections: those whose request is being read, answered (``writing``), and those that
-    ``waiting`` keep alive. The status request itself is in ``active`` and ``writing``.
-
-    nginx closes a connection that it accepted when its worker has none left: then ``handled`` falls behind
-    ``accepts``. ``proxies`` says that its configuration passes requests on, for which a worker needs a second
-    connection; ``worker_processes`` and ``worker_connections`` are ``None`` where the configuration cannot be read.
-    ``at`` is when the page came, on the uptime clock of its host.
-    """
+    ``waiting`` keep alive. The status request itself is in ``active`` and ``writing``. nginx closes a connection that
+    it accepted when its worker has none left: then ``handled`` falls behind ``accepts``. ``proxies``: it passes
+    requests on, for which a worker needs a second connection. The limits are ``None`` where the configuration cannot be
+    read. ``at`` is when the page came, on the uptime clock of its host."""
 
     url: str = label()
     active: int = gauge()

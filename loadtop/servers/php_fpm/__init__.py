@@ -1,1 +1,0 @@
-"""php-fpm: pools of children."""

@@ -58,16 +58,15 @@ def _settings(pools: Sequence[FpmPool]) -> Iterator[tuple[str, str]]:
 
 
 def _seen(pools: tuple[FpmPool, ...]) -> Text:
-    return grouped(map(_pool, pools))
-
-
-def _pool(pool: FpmPool) -> Message:
-    return Message(
-        "pool {pool}{where}: pm.max_children {most}, queue {queue}",
-        pool=pool.pool,
-        where=Message(" ({address})", address=pool.address) if pool.address else None,
-        most=Message("unknown") if pool.max_children is None else pool.max_children,
-        queue=Message("unknown") if pool.listen_queue is None else pool.listen_queue,
+    return grouped(
+        Message(
+            "pool {pool}{where}: pm.max_children {most}, queue {queue}",
+            pool=pool.pool,
+            where=Message(" ({address})", address=pool.address) if pool.address else None,
+            most=Message("unknown") if pool.max_children is None else pool.max_children,
+            queue=Message("unknown") if pool.listen_queue is None else pool.listen_queue,
+        )
+        for pool in pools
     )
 
 

@@ -10,13 +10,11 @@ GROUP = "php-fpm"
 
 @dataclass(frozen=True, slots=True)
 class FpmPool(ServerReading):
-    """``active`` contains the child that serves the status page.
-
-    ``listen_queue`` is the page's own figure, or the kernel's for a unix socket (the page always says 0 there) and
-    where no page came; it contains a waiting status request. Without a page only the queue and the configured limits
-    are known. ``address`` is where the pool listens. ``silent_s`` is how long an unanswered page has been waited for;
-    ``at`` is when the page came, on the uptime clock of its host.
-    """
+    """``active`` contains the child that serves the status page. ``listen_queue`` is the page's own figure, or the
+    kernel's for a unix socket (the page always says 0 there) and where no page came; it contains a waiting status
+    request. Without a page only the queue and the configured limits are known. ``address`` is where the pool listens.
+    ``silent_s`` is how long an unanswered page has been waited for; ``at`` is when the page came, on the uptime clock
+    of its host."""
 
     pool: str = label()
     manager: str = label()

@@ -8,8 +8,6 @@ from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 
-VERDICT = "fpm-workers"
-
 FULL_PCT = 100.0
 CLEAR_PCT = 85.0
 """Percent of the children that are busy. Linuxfabrik warns of a static pool at 80 and calls 90 critical, but at
@@ -22,10 +20,9 @@ QUEUE = 0
 def _assess(measured: Measured, host: HostView) -> Assessment | None:
     """The fullest pool has no free child while requests wait for one.
 
-    If there are as many children as callers, no request waits; one child may be serving the status page itself.
-    The page shows a single moment: free children count as busy while at least as many requests wait for them.
-    If the queue is unknown, having more callers than children means that some wait. The status page needs a child too:
-    if it does not answer while connections wait at the pool's socket, that is evidence of a full pool.
+    The page shows a single moment: free children count as busy while at least as many requests wait for them. If the
+    queue is unknown, having more callers than children means that some wait. The status page needs a child too: if it
+    does not answer while connections wait at the pool's socket, that is evidence of a full pool.
     """
     pools = host.servers(NAME, FpmPool)
     if not pools:
@@ -44,9 +41,11 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
     started = pool.total or most
     if queue and taken is not None and started is not None and (callers is None or callers <= started):
         waits = busy - 1 > started  # one child writes the status page, and takes the next request at once
+    # What requests take or wait for, without the child of the status page.
+    wanted = 100.0 * (busy - 1) / most if most else 0.0
     return Assessment(
         over=full and waits and (most is None or backs_up(measured, most)),
-        held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or _wanted(pool) >= CLEAR_PCT),
+        held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or wanted >= CLEAR_PCT),
         evidence=(
             ("fpm.full_pct", taken, FULL_PCT, "%", "every child of the pool is busy"),
             ("fpm.active", pool.active if most else None, most or 0, "children", "php-fpm: pm.max_children"),
@@ -59,15 +58,8 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
     )
 
 
-def _wanted(pool: FpmPool) -> float:
-    """Percent of the children that requests take or wait for, without the one of the status page."""
-    most = pool.most_children
-    return 100.0 * ((pool.active or 0) - 1 + (pool.listen_queue or 0)) / most if most else 0.0
-
-
 def _callers(measured: Measured, host: HostView) -> int | None:
-    """How many requests may want a child at once: those in flight, as far as the web server on this host lets them
-    in."""
+    """How many requests may want a child at once: those in flight that the web server on this host lets in."""
     load = measured.load
     if load is None or load.in_flight is None:
         return None
@@ -105,7 +97,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
 
 
 FPM_WORKERS = Verdict(
-    name=VERDICT,
+    name="fpm-workers",
     letter="H",
     title="PHP-FPM WORKERS",
     sentence="The php-fpm pool is the limit",
