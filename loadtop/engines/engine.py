@@ -123,13 +123,8 @@ class EngineProcess:
 
     async def start(self, files: Mapping[str, str], port: int | None = None) -> None:
         """Start it with these files, by name. It can reach ``port`` of this machine."""
-        command = [
-            "sh",
-            "-c",
-            read_resource(self.script) + read_resource("run_process.sh"),
-            "loadtop",
-            *self._arguments,
-        ]
+        script = read_resource(self.script) + read_resource("run_process.sh")
+        command = ["sh", "-c", script, "loadtop", *self._arguments]
         remote = self.machine.remote
         if remote:
             # sshd chooses a port there that leads to ours.

@@ -79,8 +79,6 @@ class Screen:
 
         pyte alone drops as many rows from the top, full or not, and leaves the cursor below the screen.
         """
-        if (columns, rows) == self.size:
-            return
         self.changes += 1
         screen, cursor = self._screen, self._screen.cursor
         fewer, (x, y) = screen.lines - rows, (cursor.x, cursor.y)
@@ -112,9 +110,9 @@ def _runs(line: Any, columns: int) -> list[Run]:
 class Terminal(CommandOutput):
     """The controlling side of a pseudo-terminal."""
 
-    def __init__(self, on_line: Callable[[str], None], columns: int = 80, rows: int = 24) -> None:
+    def __init__(self, on_line: Callable[[str], None]) -> None:
         super().__init__(on_line)
-        self.screen = Screen(columns, rows)
+        self.screen = Screen(80, 24)
         self._master = -1
         self._pause: asyncio.TimerHandle | None = None
 

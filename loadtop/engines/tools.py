@@ -126,9 +126,7 @@ class Ab(ToolReader):
         r" +(?P<percent>\d+)% +(?P<time>\d+)",
     )
 
-    def __init__(self, argv: tuple[str, ...]) -> None:
-        super().__init__(argv)
-        self._server = ServerSeen("", "", 0, "")
+    _server = ServerSeen("", "", 0, "")
 
     def _read_command(self, argv: tuple[str, ...]) -> None:
         duration = number_after(argv, "-t")
@@ -210,11 +208,6 @@ class Hey(ToolReader):
         r"\s+\[(?P<errors>\d+)\]\s+(?!.*aborted due to deadline$)\S",
     )
 
-    def __init__(self, argv: tuple[str, ...]) -> None:
-        super().__init__(argv)
-        self._statuses: dict[int, int] = {}
-        self._errors = 0
-
     def _read_command(self, argv: tuple[str, ...]) -> None:
         timed = any(word.startswith(("-z", "--duration")) for word in argv)
         self._set(
@@ -225,22 +218,16 @@ class Hey(ToolReader):
 
     def _take(self, texts: dict[str, str]) -> None:
         super()._take(texts)
-        if "stated_rps" in texts:  # errors are printed after this line, and only if there are any
-            self._set(failures=Failures.undivided(0))
-        elif "status" in texts:
-            self._statuses[int(texts["status"])] = int(texts["responses"])
-            self._count()
-        elif "errors" in texts and self.final:
-            self._errors += int(texts["errors"])
-            self._count()
-
-    def _count(self) -> None:
-        answered = sum(self._statuses.values())
-        self._set(
-            requests=answered + self._errors,
-            non_2xx=answered - sum(count for status, count in self._statuses.items() if 200 <= status < 300),
-            failures=Failures.undivided(self._errors),
-        )
+        if "stated_rps" in texts:  # statuses and errors are printed after this line, if there are any
+            self._set(requests=None, non_2xx=None, failures=Failures.undivided(0))
+        elif "status" in texts or ("errors" in texts and self.final):
+            answers, errors = int(texts.get("responses", 0)), int(texts.get("errors", 0))
+            bad = 0 if texts.get("status", "").startswith("2") else answers
+            self._set(
+                requests=(self.load.requests or 0) + answers + errors,
+                non_2xx=(self.load.non_2xx or 0) + bad,
+                failures=Failures.undivided((self.load.failed or 0) + errors),
+            )
 
     def _has_answers(self) -> bool:  # without any, the mean is NaN
         return "total" in self._times and self._times["total"].mean_ms is not None
@@ -277,21 +264,18 @@ class Siege(ToolReader):
     }
     """Fields and units by label."""
 
-    def __init__(self, argv: tuple[str, ...]) -> None:
-        super().__init__(argv)
-        self._requests = self._non_2xx = self._bytes = 0
-
     def _read_command(self, argv: tuple[str, ...]) -> None:
         users, rounds = number_after(argv, "-c", "--concurrent"), number_after(argv, "-r", "--reps")
         self._set(concurrency=users, target_requests=users * rounds if users and rounds else None)
 
     def _take(self, texts: dict[str, str]) -> None:
         if "status" in texts:
-            self._requests += 1
-            self._non_2xx += not 200 <= int(texts["status"]) < 300
-            self._bytes += int(texts["size"])
             if not self.final:
-                self._set(requests=self._requests, non_2xx=self._non_2xx, body_bytes=self._bytes)
+                self._set(
+                    requests=(self.load.requests or 0) + 1,
+                    non_2xx=(self.load.non_2xx or 0) + (not texts["status"].startswith("2")),
+                    body_bytes=(self.load.body_bytes or 0) + int(texts["size"]),
+                )
             return
         name, unit = self._FIELDS.get(texts["label"].lower().replace("_", " "), ("", ""))
         super()._take({name: texts["value"] + unit})

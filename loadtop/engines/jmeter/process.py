@@ -174,8 +174,7 @@ class RemoteServers:
 
     async def unreachable(self) -> Message | None:
         """Say which server cannot be reached, if there is one."""
-        problems = await asyncio.gather(*map(_problem, self.names))
-        for server, problem in zip(self.names, problems, strict=True):
+        for server, problem in zip(self.names, await asyncio.gather(*map(_problem, self.names)), strict=True):
             if problem is not None:
                 return Message(
                     "jmeter-server {server} cannot be reached: {reason}. Start jmeter-server there, or give HOST:PORT",

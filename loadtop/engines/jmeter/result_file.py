@@ -4,6 +4,7 @@ import csv
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 
 from loadtop.model import Failures, Latencies
 from loadtop.model.histogram import distribution_of_milliseconds
@@ -52,11 +53,11 @@ class Results:
         )
 
     def count(self, row: dict[str, str]) -> None:
-        """Count one row. Raises ValueError or KeyError if it is damaged."""
-        message = row.get("responseMessage", "")
+        """Count one row. Raises ValueError if it is damaged."""
+        message = row["responseMessage"]
         if not self.counting or message.startswith(_TRANSACTION):  # the sum of requests with rows of their own
             return
-        if found := _STEP.search(row.get("threadName", "")):
+        if found := _STEP.search(row["threadName"]):
             if found[1] == "0":
                 return
             self.step = max(self.step, int(found[1]))
@@ -67,14 +68,11 @@ class Results:
             self.non_2xx += 1
         if row["success"] != "true":
             self._failed[_failure_class(code)] += 1
-            self.error = f"{row.get('label', '')}: {message.removeprefix(_NO_RESPONSE) or code}"[:200]
+            self.error = f"{row['label']}: {message.removeprefix(_NO_RESPONSE) or code}"[:200]
         self._times["total"][elapsed] += 1
-        if not code.startswith(_NO_RESPONSE_CODE):  # otherwise bytes and times are those of Java's error text
-            self._count_response(row, elapsed)
-
-    def _count_response(self, row: dict[str, str], elapsed: int) -> None:
-        if "bytes" in row:
-            self.received_bytes = (self.received_bytes or 0) + int(row["bytes"])
+        if code.startswith(_NO_RESPONSE_CODE):  # bytes and times are those of Java's error text
+            return
+        self.received_bytes = (self.received_bytes or 0) + int(row["bytes"])
         if "sentBytes" in row:
             self.sent_bytes = (self.sent_bytes or 0) + int(row["sentBytes"])
         connect = min(int(row["Connect"]), elapsed)
@@ -114,11 +112,9 @@ class ResultReader:
             return
         columns = COLUMNS if len(fields) >= len(COLUMNS) else _OLD_COLUMNS
         row = dict(zip(columns, fields, strict=False))
-        try:
+        with suppress(ValueError):
             self._results.count(row)
             self.threads = int(row["allThreads"])
-        except (ValueError, KeyError):
-            return
 
 
 def _failure_class(code: str) -> str:

@@ -116,7 +116,6 @@ class LocustLoad(EngineLoad):
         try:
             if await self._start_processes():
                 await self._run_steps()
-                self._check_results()
         except EngineError:
             if self._master.ended:
                 raise EngineError(self._master.failure) from None
@@ -179,9 +178,6 @@ class LocustLoad(EngineLoad):
         await self._api.order("stop")
         await self._wait_for_last_results()
         self._ended_at = stopped_at
-
-    def _check_results(self) -> None:
-        """Raise EngineError if all users gave up and none made a request."""
         status = self._status
         if status is not None and status.exception and not status.requests and not self._stop.is_set():
             raise EngineError("no user made a request: {reason}", reason=status.exception)
@@ -191,9 +187,8 @@ class LocustLoad(EngineLoad):
         unanswered = 0
         while not self._stop.is_set() and (left := end - time.monotonic()) > 0:
             try:
-                await self._update(ANSWER_S)
+                self._message = self._worst_problem(await self._update(ANSWER_S))
                 unanswered = 0
-                self._message = self._worst_problem()
             except EngineError as error:
                 unanswered += 1
                 self._message = error.message
@@ -227,9 +222,9 @@ class LocustLoad(EngineLoad):
         self._status_at = now
         return status
 
-    def _worst_problem(self) -> Message | None:
+    def _worst_problem(self, status: Status) -> Message | None:
         """Return which worker is gone or full, or what fails."""
-        status, workers = self._status, self._known_workers
+        workers = self._known_workers
         left = len(workers.all) - len(workers.missing)
         ended = next((process for process in self._worker_processes if process.ended), None)
         if ended is not None:
@@ -241,7 +236,7 @@ class LocustLoad(EngineLoad):
                 left=left,
                 total=len(workers.all),
             )
-        if status is not None and status.exception:
+        if status.exception:
             return Message("users give up: {reason}", reason=status.exception)
         if workers.full is not None:
             return Message(
@@ -249,7 +244,7 @@ class LocustLoad(EngineLoad):
                 worker=workers.full.name,
                 cpu=workers.full.cpu_pct,
             )
-        return verbatim(status.error) if status is not None and status.failures else None
+        return verbatim(status.error) if status.failures else None
 
     def _latencies(self, status: Status) -> Latencies | None:
         """Return the response times since the last call."""
