@@ -56,7 +56,6 @@ async def _examine_all(options: Options) -> list[Report]:
     for name, place in options.hosts:
         alone = copy(options)
         alone.hosts = [(name, place)]
-        alone.status_urls = {kind: [(name, url) for url in urls] for kind, urls in options.urls_on(name).items()}
         try:
             examinations.append(_examine(alone, await connect_far(alone)))
         except UnreachableError as error:

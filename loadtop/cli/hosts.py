@@ -64,7 +64,7 @@ def watched_hosts(
     here = _ROLES[plan is None or bool(near), plan is not None and from_here]
     hosts: list[Any] = []
     for name, place in options.hosts:
-        urls = options.urls_on(name)
+        urls = options.status_urls.get(name, {})
         if name in far:
             role = _ROLES[plan is None or name in served, name in options.load_hosts]
             hosts.append(far_host(name, role, far[name], status_urls=urls, target_urls=served.get(name, [])))

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,11 @@ def load_maker(options: Options, request_logs: "RequestLogFiles | None" = None) 
     """What makes the load of ``run`` or ``tune``. Imports only what the first screen needs. Raises UsageError if its
     engine is not installed or cannot do what the plan says."""
     if options.engine != "builtin":
+        from loadtop.engines.engine import Machine
+
+        machines = tuple(starmap(Machine, options.generators))
         try:
-            return _locust(options) if options.engine == "locust" else _jmeter(options)
+            return _locust(options, machines) if options.engine == "locust" else _jmeter(options, machines)
         except PlanError as error:
             raise UsageError(error.message) from None
 
@@ -128,17 +132,17 @@ def _without_credentials(word: str) -> str:
     return BLANK if _CREDENTIALS.fullmatch(word) else word
 
 
-def _locust(options: Options) -> Callable[[], LoadSource]:
+def _locust(options: Options, machines: "tuple[Machine, ...]") -> Callable[[], LoadSource]:
     from loadtop.engines.locust.load import LocustLoad, check
 
     program = shutil.which("locust", path=str(Path(sys.executable).parent)) or shutil.which("locust")
     if program is None:
         raise UsageError("locust is not installed here: pip install 'loadtop[locust]' (or: pipx inject loadtop locust)")
     check(options.plan)
-    return partial(LocustLoad, options.plan, _machines(options), program, options.locustfile)
+    return partial(LocustLoad, options.plan, machines, program, options.locustfile)
 
 
-def _jmeter(options: Options) -> Callable[[], LoadSource]:
+def _jmeter(options: Options, machines: "tuple[Machine, ...]") -> Callable[[], LoadSource]:
     from loadtop.engines.engine import LOCAL
     from loadtop.engines.jmeter.load import JmeterLoad
     from loadtop.engines.jmeter.plan import JmeterSettings, check, check_even, read_user_plan, share_of
@@ -146,7 +150,6 @@ def _jmeter(options: Options) -> Callable[[], LoadSource]:
     plan, servers, tuned = options.plan, options.servers, options.command == "tune"
     if tuned and servers:
         raise UsageError("tune is not possible with -R: give the machines with --generator instead")
-    machines = _machines(options)
     user_plan = None if options.user_plan is None else read_user_plan(options.user_plan)
     program = shutil.which("jmeter")
     if servers or any(not machine.remote for machine in machines):
@@ -175,9 +178,3 @@ def _jmeter(options: Options) -> Callable[[], LoadSource]:
         raise UsageError(f"{user_plan.file} reads {data_file}: {fix}")
     timed = options.time is not None and not tuned
     return partial(JmeterLoad, JmeterSettings(plan, machines, program or "jmeter", user_plan, timed, counted, servers))
-
-
-def _machines(options: Options) -> "tuple[Machine, ...]":
-    from loadtop.engines.engine import Machine
-
-    return tuple(Machine(name, place) for name, place in options.generators)

@@ -1,6 +1,8 @@
 """What a test writes: the report, and the files that were asked for."""
 
 import json
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -30,22 +32,23 @@ def write_ab_files(result: "RunResult", request_logs: "RequestLogFiles | None", 
     from loadtop.reports.ab import percentiles_csv, write_gnuplot
 
     if options.percentiles_csv is not None:
-        write(percentiles_csv(result), options.percentiles_csv, "the percentiles")
+        with writing("the percentiles", options.percentiles_csv):
+            options.percentiles_csv.write_text(percentiles_csv(result), encoding="utf-8")
     if request_logs is not None and options.gnuplot is not None:
-        try:
-            with options.gnuplot.open("w") as file:
-                write_gnuplot(request_logs.rows(), file)
-        except OSError as error:
-            raise _unwritable("the times of requests", options.gnuplot, error) from None
-        finally:
-            request_logs.close()
+        with (
+            closing(request_logs),
+            writing("the times of requests", options.gnuplot),
+            options.gnuplot.open("w") as file,
+        ):
+            write_gnuplot(request_logs.rows(), file)
 
 
 def write_page(result: "RunResult", options: Options) -> None:
     if options.html is not None:
         from loadtop.reports.html import html
 
-        write(html(result), options.html, "the page")
+        with writing("the page", options.html):
+            options.html.write_text(html(result), encoding="utf-8")
 
 
 def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary") -> None:
@@ -53,14 +56,8 @@ def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary
     if name == "-":
         print(text, flush=True)
     else:
-        write(text + "\n", Path(name), what)
-
-
-def write(text: str, path: Path, what: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(what, path, error) from None
+        with writing(what, name):
+            Path(name).write_text(text + "\n", encoding="utf-8")
 
 
 def check_writable(options: Options) -> None:
@@ -72,11 +69,14 @@ def check_writable(options: Options) -> None:
         (options.gnuplot, "the times of requests"),
     ):
         if file is not None:
-            try:
+            with writing(what, file):
                 Path(file).open("a").close()
-            except OSError as error:
-                raise _unwritable(what, file, error) from None
 
 
-def _unwritable(what: str, file: str | Path, error: OSError) -> FileError:
-    return FileError(f"cannot write {what} to {file}: {error.strerror}")
+@contextmanager
+def writing(what: str, file: str | Path) -> Generator[None]:
+    """Raise FileError if the file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"cannot write {what} to {file}: {error.strerror}") from None

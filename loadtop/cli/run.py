@@ -32,7 +32,30 @@ def main(options: Options) -> int:
         request_logs = RequestLogFiles()
     title, url, prepare = _load(options, program, request_logs)
     test = LiveTest(options, title, url, program=program)
-    return asyncio.run(_run(test, prepare, program, request_logs))
+
+    def write(result: "RunResult") -> None:
+        test.write(result, result.summary, lambda out: print_report(result, options, out))
+        write_ab_files(result, request_logs, options)
+
+    try:
+        interrupted = asyncio.run(test.run(prepare, partial(show, program=program)))
+    except Exception:
+        # Whatever it was: the user gets what was measured up to then.
+        if test.totals.has_begun:
+            write(test.result())
+        raise
+    result = test.result()
+    write(result)
+    if interrupted:
+        return INTERRUPTED
+    if program is not None and program.failure:
+        print(f"loadtop: {rendered(program.failure_message)}", file=sys.stderr)
+        return program.failure
+    return test.code(
+        result.summary,
+        generator_limited=result.summary["verdict"]["bottleneck"] == "generator",
+        silent=options.quiet and (options.ab or options.html_table is not None),  # ab's report has no place for it
+    )
 
 
 def _load(
@@ -54,36 +77,3 @@ def _load(
 
     url = options.plan.targets[0].url
     return url, url, prepare
-
-
-async def _run(
-    test: LiveTest,
-    prepare: Callable[[], Awaitable[Load]],
-    program: "CommandLoad | None",
-    request_logs: "RequestLogFiles | None",
-) -> int:
-    options = test.options
-
-    def write(result: "RunResult") -> None:
-        test.write(result, result.summary, lambda out: print_report(result, options, out))
-        write_ab_files(result, request_logs, options)
-
-    try:
-        interrupted = await test.run(prepare, partial(show, program=program))
-    except Exception:
-        # Whatever it was: the user gets what was measured up to then.
-        if test.totals.has_begun:
-            write(test.result())
-        raise
-    result = test.result()
-    write(result)
-    if interrupted:
-        return INTERRUPTED
-    if program is not None and program.failure:
-        print(f"loadtop: {rendered(program.failure_message)}", file=sys.stderr)
-        return program.failure
-    return test.code(
-        result.summary,
-        generator_limited=result.summary["verdict"]["bottleneck"] == "generator",
-        silent=options.quiet and (options.ab or options.html_table is not None),  # ab's report has no place for it
-    )

@@ -67,7 +67,7 @@ def test_machines_status_pages_and_rules() -> None:
         ["--host", "web=local", "--apache", "web:http://127.0.0.1/s", "--fail-if", "web.cpu.idle<5% for 10s", URL]
     )
     assert options.hosts == [("web", "local")]
-    assert options.status_urls["apache"] == [("web", "http://127.0.0.1/s")]
+    assert options.status_urls["web"]["apache"] == ["http://127.0.0.1/s"]
     assert options.fail_if[0].hold_s == 10.0
 
 
@@ -90,7 +90,7 @@ def test_pages_of_php_fpm_and_haproxy(option: str, url: str) -> None:
     for name in (None, "web"):
         given = url if name is None else f"{name}:{url}"
         options = parse(["watch", "--host", "web=local", option, given])
-        assert options.status_urls[option.removeprefix("--")] == [(name, url)]
+        assert options.status_urls["web"][option.removeprefix("--")] == [url]
 
 
 def test_this_machine_through_psutil_by_choice() -> None:

@@ -53,18 +53,20 @@ def _complete_hosts(options: Options) -> None:
         options.hosts = [*options.hosts, (own, "local")]
     options.hosts = options.hosts or [("local", "local")]
     names = [name for name, _ in options.hosts]
-    options.status_urls = {
-        page.name: [_status_url(page, text, names) for text in getattr(options, page.name)] for page in STATUS_OPTIONS
-    }
+    options.status_urls = {name: {page.name: [] for page in STATUS_OPTIONS} for name in names}
+    for page in STATUS_OPTIONS:
+        for text in getattr(options, page.name):
+            host, url = _status_url(page, text, names)
+            options.status_urls[host][page.name].append(url)
 
 
-def _status_url(page: StatusOption, text: str, hosts: Sequence[str]) -> tuple[str | None, str]:
+def _status_url(page: StatusOption, text: str, hosts: Sequence[str]) -> tuple[str, str]:
     name, _, url = text.partition(":")
     if name in hosts and re.fullmatch(page.pattern, url):
         return name, url
     if not re.fullmatch(page.pattern, text):
         raise UsageError(f"--{page.name} '{text}': write [NAME:]{page.forms}; hosts are {', '.join(hosts)}")
-    return None, text
+    return hosts[0], text
 
 
 def _complete_load(options: Options) -> None:

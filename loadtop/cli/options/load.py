@@ -193,9 +193,8 @@ def _check_headers(options: Options) -> None:
     if options.keepalive and "close" in tokens:
         raise PlanError(_CONTRADICTION, option="-k", other="-H 'Connection: close'")
     if options.head and options.method not in (None, "HEAD"):
-        raise PlanError(
-            "-i and -m {method} contradict each other: -i is -m HEAD; give one of them", method=options.method
-        )
+        text = "-i and -m {method} contradict each other: -i is -m HEAD; give one of them"
+        raise PlanError(text, method=options.method)
 
 
 def _check_framing(plan: Plan) -> None:
@@ -214,12 +213,12 @@ def _check_framing(plan: Plan) -> None:
             raise PlanError(text, header=given, size=plural(size, "{n} byte", "{n} bytes"))
         coding = next((value for name, value in target.headers if name.lower() == "transfer-encoding"), None)
         if coding is not None:
-            raise PlanError(
+            text = (
                 "-H 'Transfer-Encoding: {coding}' is not possible: bodies are sent unchanged, with their length; "
-                "leave it out{body}",
-                coding=coding,
-                body=None if target.body is not None else Message(", and give a body with -p or -u"),
+                "leave it out{body}"
             )
+            advice = Message(", and give a body with -p or -u") if target.body is None else None
+            raise PlanError(text, coding=coding, body=advice)
 
 
 def _check_numbers(plan: Plan, *, stepped: bool) -> None:
@@ -231,11 +230,8 @@ def _check_numbers(plan: Plan, *, stepped: bool) -> None:
     if all(step.rate is None for step in plan.steps):
         most = max(step.concurrency or 0 for step in plan.steps)
         if plan.workers > most:
-            raise PlanError(
-                "--workers {workers} have only {connections} connection(s) to share: raise -c or lower it",
-                workers=plan.workers,
-                connections=most,
-            )
+            text = "--workers {workers} have only {connections} connection(s) to share: raise -c or lower it"
+            raise PlanError(text, workers=plan.workers, connections=most)
 
 
 def _check_addresses(plan: Plan) -> None:
@@ -248,13 +244,8 @@ def _check_addresses(plan: Plan) -> None:
         except ValueError:
             continue
         if other != version:
-            raise PlanError(
-                "-B {address} is IPv{version}, {host} is IPv{other}: give an address of the same kind",
-                address=plan.bind,
-                version=version,
-                host=host,
-                other=other,
-            )
+            text = "-B {address} is IPv{version}, {host} is IPv{other}: give an address of the same kind"
+            raise PlanError(text, address=plan.bind, version=version, host=host, other=other)
 
 
 def _check_tls(options: Options, plan: Plan) -> None:

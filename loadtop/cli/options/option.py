@@ -90,25 +90,18 @@ class Options(argparse.Namespace):
     ``watch`` runs; ``hosts`` and ``generators`` are pairs of a name and a place.
 
     The attributes of the second block follow from several options: the load of ``run`` and ``tune``; the attributes of
-    the HTML table, its rows and cells; for each kind of server, pairs of a host's name, None for the first host, and a
-    status URL; the hosts that generate load for another engine; the text of the user's locustfile; the bounds of
-    ``tune``.
+    the HTML table, its rows and cells; status URLs by host and kind of server; the hosts that generate load for another
+    engine; the text of the user's locustfile; the bounds of ``tune``.
     """
 
     command: str
     words: tuple[str, ...]
     program: tuple[str, ...] = ()
     hosts: list[tuple[str, str]]
-    interval: float = 1.0
-    link: float | None = None
     engine: str = "builtin"
     generators: list[tuple[str, str]]
     servers: tuple[str, ...] = ()
-    user_plan: Path | None = None
-    requests: int | None = None
-    concurrency: int | None = None
     time: float | None = None
-    rate: float | None = None
     steps: str | None = None
     warmup: float = 0.0
     verbosity: int = 0
@@ -121,22 +114,12 @@ class Options(argparse.Namespace):
     no_spread: bool = False
     percentiles_csv: Path | None = None
     gnuplot: Path | None = None
-    record: Path | None = None
-    no_record: bool = False
     fail_if: "list[Condition]"
-    strict: bool = False
 
     plan: "Plan"
     html_table: tuple[str, str, str] | None = None
-    status_urls: Mapping[str, list[tuple[str | None, str]]]
+    status_urls: dict[str, dict[str, list[str]]]
     load_hosts: frozenset[str] = frozenset()
     locustfile: str | None = None
     search: "StepSearch"
     limits: "TimeLimits"
-
-    def urls_on(self, host: str) -> dict[str, list[str]]:
-        """The status pages of one host by kind of server."""
-        first = self.hosts[0][0]
-        return {
-            kind: [url for owner, url in pages if (owner or first) == host] for kind, pages in self.status_urls.items()
-        }
