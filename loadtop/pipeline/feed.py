@@ -16,17 +16,10 @@ class Feed(Protocol):
     for a change.
     """
 
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def url(self) -> str | None: ...
-
-    @property
-    def interval_s(self) -> float: ...
-
-    @property
-    def recording(self) -> str: ...
+    title: str
+    url: str | None
+    interval_s: float
+    recording: str
 
     async def run(self, show: Callable[[Snapshot], None]) -> None: ...
 

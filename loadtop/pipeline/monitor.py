@@ -43,11 +43,8 @@ class LoadSource(Protocol):
 class HostSource(Protocol):
     """A machine that is sampled in the background."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def role(self) -> str: ...
+    name: str
+    role: str
 
     async def start(self, interval_s: float) -> None: ...
 

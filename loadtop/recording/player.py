@@ -81,7 +81,7 @@ class Recomputation:
 
     def _begin(self, number: int) -> None:
         self._count = self._session.count
-        self._frames = self._session.frames_from(number)
+        self._frames = self._session.frames(number)
         self._verdicts = self._session.verdicts()
 
     def _newer(self) -> Frame | None:

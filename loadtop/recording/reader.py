@@ -5,14 +5,14 @@ import sqlite3
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby
 from math import inf
 from operator import attrgetter
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -46,14 +46,14 @@ class Verdict:
         return f"{self.bottleneck} on {self.host}" if self.host else self.bottleneck
 
 
+@dataclass(frozen=True)
 class Block:
-    """Frames that follow each other, decoded one by one when they are asked for."""
+    """Frames that follow each other, decoded one by one when they are asked for. ``lengths`` are in bytes."""
 
-    def __init__(self, first: int, times: list[float], lengths: list[int], data: bytes) -> None:
-        self.first = first
-        self.times = times
-        self._lengths = lengths
-        self._data = data
+    first: int
+    times: list[float]
+    lengths: list[int]
+    data: bytes
 
     @property
     def last(self) -> int:
@@ -61,17 +61,17 @@ class Block:
 
     @cached_property
     def _messages(self) -> list[bytes]:
-        whole = codec.decompress(self._data, codec.MAX_BLOCK)
-        ends = list(accumulate(self._lengths))
+        whole = codec.decompress(self.data, codec.MAX_BLOCK)
+        ends = list(accumulate(self.lengths))
         if ends[-1] != len(whole):
             raise DamagedError("its length is wrong")
-        return [whole[end - length : end] for end, length in zip(ends, self._lengths, strict=True)]
+        return [whole[end - length : end] for end, length in zip(ends, self.lengths, strict=True)]
 
     def frame(self, number: int) -> Frame:
         return codec.decode(self._messages[number - self.first])
 
 
-class Session:
+class Session(AbstractContextManager["Session"]):
     """A recording, opened for reading only; it may still be written to. Frames are numbered from 1. ``damage`` says
     what was left out of frames, verdicts or marks because it is damaged."""
 
@@ -85,9 +85,6 @@ class Session:
         except (*UNREADABLE, ValueError) as error:
             self._connection.close()
             raise SessionError(f"{path}: the recording is damaged at its beginning ({error})") from None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_exit: object) -> None:
         self.close()
@@ -123,12 +120,9 @@ class Session:
             self._note(f"everything after interval {last}", damage)
         return last
 
-    def frames(self, start: float | None = None) -> Iterator[Frame]:
-        """Yield the frames from the first at or after ``start`` seconds on, also those that are written meanwhile. What
-        is damaged is left out and noted in ``damage``."""
-        return self.frames_from(1 if start is None else self.index(start))
-
-    def frames_from(self, number: int) -> Iterator[Frame]:
+    def frames(self, number: int = 1) -> Iterator[Frame]:
+        """Yield the frames from this number on, also those that are written meanwhile. What is damaged is left out and
+        noted in ``damage``."""
         while number <= (last := self.count):
             try:
                 block = self._fetch(number)

@@ -93,7 +93,7 @@ def test_whatever_the_moment_it_lacks_one_interval_at_most(tmp_path: Path) -> No
             # The interval that was being written may be there or not, no other.
             assert count in (written, written + 1)
             first = 1 if whole else max(1, count - 2)
-            assert list(session.frames_from(first)) == known[first - 1 : count]
+            assert list(session.frames(first)) == known[first - 1 : count]
             assert bool(result_of(session).roles) == (count > 0) if whole else True
             assert session.damage == []
 
