@@ -72,10 +72,11 @@ class Message:
     @property
     def depth(self) -> int:
         """How many messages are within each other, counting this one."""
-        return 1 + max((part.depth for _, value in self.params for part in _messages(value)), default=0)
+        values = [value if isinstance(value, tuple) else (value,) for _, value in self.params]
+        return 1 + max((part.depth for parts in values for part in parts if isinstance(part, Message)), default=0)
 
     def __str__(self) -> str:
-        return self.filled(_english, _as_is)
+        return self.filled(_english, str)
 
     def render(self, escape: _Escape = plain) -> str:
         """Return the text in the language that is set; ``escape`` makes its strings safe to print."""
@@ -191,18 +192,8 @@ def _shown(value: Parameter, form: str, translate: _Translate, escape: _Escape) 
     return format(value, "" if form in _JOINTS else form)
 
 
-def _messages(value: Parameter) -> tuple[Message, ...]:
-    if isinstance(value, Message):
-        return (value,)
-    return value if isinstance(value, tuple) else ()
-
-
 def _english(template: str, many: str, n: int) -> str:
     return many if many and n != 1 else template
-
-
-def _as_is(text: str) -> str:
-    return text
 
 
 @lru_cache(maxsize=2048)

@@ -140,13 +140,7 @@ def pressure_shares(before: Pressure, now: Pressure, seconds: float) -> Pressure
         value = per_second(getattr(before, name), getattr(now, name), seconds)
         return None if value is None else min(100.0, value / 10_000.0)
 
-    return PressureShares(
-        cpu_some=share("cpu_some_us"),
-        memory_some=share("memory_some_us"),
-        memory_full=share("memory_full_us"),
-        io_some=share("io_some_us"),
-        io_full=share("io_full_us"),
-    )
+    return PressureShares(*(share(f"{each.name}_us") for each in fields(PressureShares)))
 
 
 def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:

@@ -40,7 +40,7 @@ class Writer:
         self._in_blocks = 0
         self._times: list[float] = []
         self._messages: list[bytes] = []
-        self._rows: dict[str, list[Row]] = {}
+        self._rows: list[tuple[str, Row]] = []
         self._shown: Row = ()
         self._load_ended = True
 
@@ -64,7 +64,7 @@ class Writer:
             self._end_block()
         else:
             data = codec.compress(message)
-            self._add("frame", (self._number, at, checksum(self._number, at, data=data), data))
+            self._rows.append(("frame", (self._number, at, checksum(self._number, at, data=data), data)))
 
     def write(self) -> None:
         """Write what waits, all of it or nothing. Raises sqlite3.Error, and FileNotFoundError when the file is gone."""
@@ -73,11 +73,9 @@ class Writer:
         run = self._connection.execute
         try:
             run("BEGIN IMMEDIATE")
-            if "block" in self._rows:
-                run("DELETE FROM frame WHERE number <= ?", (self._in_blocks,))
-            for table, rows in self._rows.items():
-                marks = ", ".join("?" * len(rows[0]))
-                self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
+            run("DELETE FROM frame WHERE number <= ?", (self._in_blocks,))
+            for table, row in self._rows:
+                run(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
             run("COMMIT")
         except sqlite3.Error:
             with suppress(sqlite3.Error):
@@ -87,7 +85,7 @@ class Writer:
                 run("PRAGMA wal_checkpoint(TRUNCATE)")
             raise
         self._written = self._number
-        self._rows = {}
+        self._rows = []
 
     def add_result(self, result: RunResult) -> None:
         """Keep what all snapshots add up to, so that reports need not read them again."""
@@ -98,7 +96,7 @@ class Writer:
         if len(stored) <= codec.MAX_TOTALS:
             row = (self._number, program())
             data = codec.compress(stored)
-            self._add("totals", (*row, checksum(*row, data=data), data))
+            self._rows.append(("totals", (*row, checksum(*row, data=data), data)))
 
     def close(self) -> None:
         """Close the file. If no other process has it open, its -wal file is merged into it."""
@@ -113,9 +111,6 @@ class Writer:
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
-
-    def _add(self, table: str, row: Row) -> None:
-        self._rows.setdefault(table, []).append(row)
 
     def _take_events(self, snapshot: Snapshot) -> None:
         """Add the marks, and the verdict where it or whether load runs has changed."""
@@ -132,7 +127,7 @@ class Writer:
 
     def _add_event(self, kind: str, at: float, data: list[object]) -> None:
         text = json.dumps(data)
-        self._add("event", (self._number, kind, at, checksum(self._number, kind, at, text), text))
+        self._rows.append(("event", (self._number, kind, at, checksum(self._number, kind, at, text), text)))
 
     def _is_loaded(self, load: LoadSample | None) -> bool:
         """Whether load ran in the interval that ends now: not the warm-up, but the interval of its end."""
@@ -149,8 +144,8 @@ class Writer:
         times = msgspec.msgpack.encode((self._times, list(map(len, self._messages))))
         data = codec.compress(b"".join(self._messages))
         first, count = self._in_blocks + 1, len(self._times)
-        self._rows.pop("frame", None)
-        self._add("block", (first, count, checksum(first, count, times, data=data), times, data))
+        self._rows = [(table, row) for table, row in self._rows if table != "frame"]
+        self._rows.append(("block", (first, count, checksum(first, count, times, data=data), times, data)))
         self._in_blocks = self._number
         self._times, self._messages = [], []
 
