@@ -9,8 +9,9 @@ import json
 import os
 import sqlite3
 import stat
+import time
 import zlib
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -81,58 +82,62 @@ def checksum(*values: Any, data: bytes = b"") -> int:
 def create(path: Path, meta: SessionMeta) -> sqlite3.Connection:
     """Make a recording that its owner alone may read; returns a connection for its one writer, which may move to
     another thread. Raises CreationError, also where there is such a file already, unless it is empty."""
+    # Linked to its own name when complete. No other process has this number, and no other thread this moment.
+    draft = path.with_name(f".{path.name[:80]}.{os.getpid()}-{time.monotonic_ns()}.new")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
         raise CreationError(f"cannot record to {path}: {error.strerror}") from None
     try:
-        _reserve(path)
-        with ExitStack() as closing:
-            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
-            closing.callback(connection.close)
-            _fill(connection, meta)
-            closing.pop_all()
+        _fill(draft, meta)
+        _publish(draft, path)
+        return _connect_writer(path)
     except (OSError, sqlite3.Error) as error:
-        with suppress(OSError):
-            if _is_empty(path):
-                path.unlink()
         raise CreationError(f"cannot record to {path}: {reason(error)}") from None
-    return connection
+    finally:
+        draft.unlink(missing_ok=True)
 
 
-def _reserve(path: Path) -> None:
-    """Make an empty file, private from the start, without what SQLite left of a recording of that name that is gone:
-    it would be taken for this one's."""
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        if not _is_empty(path):
-            raise
-        path.chmod(0o600)
-    for end in ("-wal", "-shm"):
-        path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
-
-
-def _fill(connection: sqlite3.Connection, meta: SessionMeta) -> None:
-    """Make the tables, all at once: no other program sees a part of them."""
+def _fill(draft: Path, meta: SessionMeta) -> None:
     text = json.dumps(
         asdict(meta) | {"url": url_without_secrets(meta.url), "command_line": without_secrets(meta.command_line)}
     )
-    run = connection.execute
-    run("PRAGMA auto_vacuum = INCREMENTAL")
-    run("BEGIN IMMEDIATE")
-    if run("SELECT count(*) FROM sqlite_schema").fetchone() != (0,):  # another test was faster
-        raise FileExistsError(errno.EEXIST, "File exists")
-    run(f"PRAGMA application_id = {APPLICATION_ID}")
-    run(f"PRAGMA user_version = {VERSION}")
-    for statement in TABLES:
-        run(statement)
-    run("INSERT INTO session VALUES (?, ?)", (text, checksum(text)))
-    run("COMMIT")
-    run("PRAGMA journal_mode = WAL")
-    run("PRAGMA synchronous = NORMAL")
-    run(f"PRAGMA wal_autocheckpoint = {JOURNAL_PAGES}")
-    run("PRAGMA cache_size = -1024")
+    with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("BEGIN")
+        for statement in TABLES:
+            connection.execute(statement)
+        connection.execute("INSERT INTO session VALUES (?, ?)", (text, checksum(text)))
+        connection.execute("COMMIT")
+
+
+def _publish(draft: Path, path: Path) -> None:
+    """Give the recording its name, without what SQLite left of one of that name that is gone: it would be taken for
+    this one's."""
+    if not path.exists() or _is_empty(path):
+        for end in ("-wal", "-shm"):
+            path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
+    try:
+        os.link(draft, path)
+    except (FileExistsError, PermissionError):
+        # Some file systems know no links; then the check and the move are two steps.
+        if os.path.lexists(path) and not _is_empty(path):
+            raise FileExistsError(errno.EEXIST, "File exists") from None
+        draft.replace(path)
+
+
+def _connect_writer(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {JOURNAL_PAGES}")
+    connection.execute("PRAGMA cache_size = -1024")
+    return connection
 
 
 def _is_empty(path: Path) -> bool:
@@ -189,9 +194,9 @@ def _check_file(path: Path) -> None:
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
-    with ExitStack() as closing:
+    with ExitStack() as on_error:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=5.0)
-        closing.callback(connection.close)
+        on_error.callback(connection.close)
         # Rows are checked one by one: a file that was cut off is read as far as it goes.
         connection.execute("PRAGMA writable_schema = ON")
         (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -203,5 +208,5 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
         if version > VERSION:
             raise SessionError(f"{path}: written by a newer loadtop (format {version}; this one knows up to {VERSION})")
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        closing.pop_all()
+        on_error.pop_all()
     return connection

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.model import LoadSample, LoadState
+from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import CreationError, SessionMeta, checksum, create, reason
 
@@ -114,8 +115,6 @@ class Writer:
 
     def _take_events(self, snapshot: Snapshot) -> None:
         """Add the marks, and the verdict where it or whether load runs has changed."""
-        from loadtop.model.secrets import url_without_secrets
-
         frame, verdict = snapshot.measured.frame, snapshot.diagnosis.verdict
         shown = (verdict.bottleneck, verdict.host, self._is_loaded(frame.load))
         if shown != self._shown:

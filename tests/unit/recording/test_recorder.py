@@ -157,6 +157,22 @@ def test_a_file_where_a_directory_should_be(tmp_path: Path, meta: SessionMeta, m
     assert recorder.problem == f"cannot record to {recorder.path}: File exists"
 
 
+def test_a_file_system_without_links(
+    tmp_path: Path, meta: SessionMeta, made_moments: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object, __: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    first = Recorder(tmp_path / "a.loadtop", meta=meta)
+    second = Recorder(tmp_path / "a.loadtop", meta=meta)
+    first.record(made_moments(1)[0])
+    first.close()
+    assert first.problem == ""
+    assert "exists already" in second.problem
+    assert numbers(first.path) == [1]
+
+
 def test_a_full_disk_loses_nothing_once_there_is_room(
     opened: Recorder, made_moments: Make, held: Callable[[Exception | None], None]
 ) -> None:
