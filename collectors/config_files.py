@@ -6,6 +6,7 @@ that ptrace needs: without them a process is taken for one of the machine's own.
 """
 
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -22,6 +23,20 @@ _ARGUMENTS = 4096
 
 IncludeOf = Callable[[str], str | None]
 """The pattern of paths that a line includes, or ``None``."""
+
+
+def includes(pattern: re.Pattern[str], root: str) -> IncludeOf:
+    """Finds what a line includes: a group of ``pattern``. Relative paths are below ``root``; a directory means all
+    files in it."""
+
+    def include(line: str) -> str | None:
+        match = pattern.match(line)
+        if match is None:
+            return None
+        path = posixpath.join(root, *filter(None, match.groups()))
+        return f"{path}*" if path.endswith("/") else path
+
+    return include
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from collectors.config_files import FILE_BYTES, Config, IncludeOf, read_config
+from collectors.config_files import FILE_BYTES, Config, includes, read_config
 from collectors.machine import Endpoint
 from collectors.parsing import count_or_none
 from collectors.reading import NO_FILE, Missing, Texts, Wanted, lines_of
@@ -25,7 +25,7 @@ LAYOUTS = (
 )
 """Debian, Red Hat, SUSE and Alpine, built from source, FreeBSD."""
 
-_INCLUDE = re.compile(r"\s*Include(?:Optional)?\s+(?:\"([^\"]+)\"|(\S+))", re.IGNORECASE)
+INCLUDE = re.compile(r"\s*Include(?:Optional)?\s+(?:\"([^\"]+)\"|(\S+))", re.IGNORECASE)
 _ROOT = re.compile(r"\s*ServerRoot\s+\"?([^\"\s]+)", re.IGNORECASE)
 _OPEN = re.compile(r"\s*<(\w+)\s*([^>]*)>")
 _CLOSE = re.compile(r"\s*</(\w+)>")
@@ -53,7 +53,7 @@ async def read(texts: Texts, command: Sequence[str]) -> Config:
     first = await texts.texts(Wanted(path, FILE_BYTES) for path in paths)
     for path in paths:
         if isinstance(first[path], str):
-            return await read_config(texts, (path,), include_of(root_of(command, path, first[path])))
+            return await read_config(texts, (path,), includes(INCLUDE, root_of(command, path, first[path])))
     return await read_config(texts, paths[:1])
 
 
@@ -76,19 +76,6 @@ def root_of(command: Sequence[str], path: str, text: str | Missing) -> str:
             return match[1]
     folder = posixpath.dirname(path)
     return dict(pairwise(command)).get("-d") or (posixpath.dirname(folder) if folder.endswith("/conf") else folder)
-
-
-def include_of(root: str) -> IncludeOf:
-    """Finds what a line includes; a directory means all files in it."""
-
-    def include(line: str) -> str | None:
-        match = _INCLUDE.match(line)
-        if match is None:
-            return None
-        pattern = posixpath.join(root, match[1] or match[2])
-        return f"{pattern}*" if pattern.endswith("/") else pattern
-
-    return include
 
 
 def parse(lines: Iterable[str], mpm: str = "") -> dict[str, int]:

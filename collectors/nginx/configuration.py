@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from collectors.config_files import Config, IncludeOf, read_config
+from collectors.config_files import Config, includes, read_config
 from collectors.machine import Endpoint
 from collectors.parsing import count_or_none
 from collectors.reading import Texts
@@ -23,7 +23,7 @@ LAYOUTS = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/lo
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - as the kernel has it
 _DEFAULT_PROCESSES, _DEFAULT_CONNECTIONS, _DEFAULT_PORT = 1, 512, 80
 _MOST_WORDS = 200_000
-_INCLUDE = re.compile(r"\s{0,200}include\s{1,50}[\"']?([^\s;\"']{1,500})[\"']?\s{0,50};\s{0,50}(?:#.*)?$")
+INCLUDE = re.compile(r"\s{0,200}include\s{1,50}[\"']?([^\s;\"']{1,500})[\"']?\s{0,50};\s{0,50}(?:#.*)?$")
 _WORD = re.compile(
     r"\"(?:[^\"\\]|\\.){0,4000}\"?|'(?:[^'\\]|\\.){0,4000}'?|[{};]|#[^\n]*|(?:\\.|\$\{|[^\s{;\\]){1,4000}", re.DOTALL
 )
@@ -57,16 +57,12 @@ class Settings:
     servers: list[ServerBlock] = field(default_factory=list[ServerBlock])
     upstreams: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
-    def reached(self, name: str) -> list[str]:
-        """The servers of an upstream; of any other name itself."""
-        return self.upstreams.get(name, [name])
-
 
 async def read(texts: Texts, command: Sequence[str]) -> Config:
     """The configuration of the master process with this command line. Raises ``TransportError``."""
     paths = files_of(command)
     for path in paths:
-        config = await read_config(texts, (path,), include_of(posixpath.dirname(path)))
+        config = await read_config(texts, (path,), includes(INCLUDE, posixpath.dirname(path)))
         if config.found:
             return config
     return await read_config(texts, paths[:1])
@@ -83,16 +79,6 @@ def files_of(command: Sequence[str]) -> tuple[str, ...]:
         path = posixpath.join(prefix, file)
         return (path,) if path.startswith("/") else LAYOUTS
     return (posixpath.join(prefix, "conf/nginx.conf"), *LAYOUTS) if prefix.startswith("/") else LAYOUTS
-
-
-def include_of(root: str) -> IncludeOf:
-    """Finds what a line includes; relative paths are below the folder of the main file."""
-
-    def include(line: str) -> str | None:
-        match = _INCLUDE.match(line)
-        return None if match is None else posixpath.join(root, match[1])
-
-    return include
 
 
 def parse(lines: Iterable[str]) -> Settings:
@@ -131,7 +117,9 @@ def listening(config: Config) -> tuple[Endpoint, ...]:
 def fastcgi_addresses(config: Config) -> frozenset[str] | None:
     """The sockets and ports of the application pools that it names; ``None`` if it names none."""
     settings = parse(config.lines)
-    named = [place for server in settings.servers for name in server.pools for place in settings.reached(name)]
+    named = [
+        place for server in settings.servers for name in server.pools for place in settings.upstreams.get(name, [name])
+    ]
     places = [_place(each) for each in named]
     if config.found and not named and config.problem() is None:
         return None

@@ -4,12 +4,11 @@ Source: php.net, "FPM configuration", and php-src, sapi/fpm/fpm/fpm_conf.c: sect
 comments after ``;``, ``include`` anywhere, ``$pool`` in a value. A section that comes twice goes on where it was left.
 """
 
-import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from collectors.config_files import IncludeOf, View, read_config, view_of
+from collectors.config_files import IncludeOf, View, includes, read_config, view_of
 from collectors.machine import Machine
 from collectors.parsing import count_or_none
 from loadtop.i18n import Message
@@ -79,15 +78,8 @@ def file_of(title: str) -> str | None:
 
 
 def include_of(path: str) -> IncludeOf:
-    """Finds what a line includes, for a configuration that begins with the file ``path``: a relative one is below the
-    place that php was built for."""
-    prefix = path.partition("/etc/")[0] or "/"
-
-    def include(line: str) -> str | None:
-        match = _INCLUDE.match(line)
-        return posixpath.join(prefix, match[1]) if match else None
-
-    return include
+    """Where the file ``path`` is the first, a relative include is below the place that php was built for."""
+    return includes(_INCLUDE, path.partition("/etc/")[0] or "/")
 
 
 def parse(lines: Iterable[str]) -> tuple[PoolConfig, ...]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.apache import configuration as apache_config
-from collectors.config_files import Config, IncludeOf, entries, read_config
+from collectors.config_files import Config, IncludeOf, entries, includes, read_config
 from collectors.haproxy import configuration as haproxy_config
 from collectors.machine import Endpoint
 from collectors.php_fpm import configuration as fpm_config
@@ -184,7 +184,7 @@ Include ports.conf
 def test_debians_apache(mpm: str, expected: dict[str, int | None]) -> None:
     path = apache_config.files_of(["/usr/sbin/apache2", "-k", "start"])[0]
     root = apache_config.root_of([], path, DEBIAN_APACHE[path])
-    config = read(DEBIAN_APACHE, path, include_of=apache_config.include_of(root))
+    config = read(DEBIAN_APACHE, path, include_of=includes(apache_config.INCLUDE, root))
     assert apache_config.limits(config, mpm) == expected
 
 
@@ -201,7 +201,7 @@ def test_defaults_only_where_everything_could_be_read() -> None:
         "/etc/httpd/conf.d/a.conf": Missing("not permitted"),
     }
     path = "/etc/httpd/conf/httpd.conf"
-    include = apache_config.include_of(apache_config.root_of([], path, files[path]))
+    include = includes(apache_config.INCLUDE, apache_config.root_of([], path, files[path]))
     assert apache_config.limits(read(files, path, include_of=include), "prefork") == {"max_request_workers": 50}
     files["/etc/httpd/conf.d/a.conf"] = "ServerLimit 60\n"
     assert apache_config.limits(read(files, path, include_of=include), "prefork") == limits(50, 60, None, 511)
