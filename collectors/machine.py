@@ -20,6 +20,10 @@ class Endpoint:
     address: str
     port: int
 
+    def __str__(self) -> str:
+        """As in a URL."""
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
 
 class Machine(Texts, Connection, Protocol):
     """One machine. Calls of :meth:`sample` do not overlap; the others may run beside it."""

@@ -266,9 +266,8 @@ def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message 
 
 def _origin(endpoint: Endpoint) -> str:
     scheme = "https" if endpoint.port in _SECURE_PORTS else "http"
-    address = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(endpoint.address, endpoint.address)  # noqa: S104 - as read
-    host = f"[{address}]" if ":" in address and not address.startswith("[") else address
-    return f"{scheme}://{host}:{endpoint.port}"
+    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(endpoint.address, endpoint.address)  # noqa: S104 - as read
+    return f"{scheme}://{Endpoint(address, endpoint.port)}"
 
 
 def origin_of(url: str) -> str:

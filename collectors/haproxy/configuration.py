@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from collectors.config_files import Config, read_config
+from collectors.machine import Endpoint
 from collectors.reading import Texts
 from collectors.routing import Place, Route, Routes
 
@@ -137,8 +138,7 @@ def address_of(place: Place) -> str:
     """``HOST:PORT`` of what a ``bind`` says; empty for anything but TCP. Everywhere is also this machine."""
     if not place.port or place.relative:
         return ""
-    host = place.host or "127.0.0.1"
-    return f"[{host}]:{place.port}" if ":" in host else f"{host}:{place.port}"
+    return str(Endpoint(place.host or "127.0.0.1", place.port))
 
 
 def routes(config: Config) -> Routes:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from collectors.errors import FetchError
+from collectors.machine import Endpoint
 from collectors.reading import Page
 from collectors.transport.exchange import StatusClient, exchange, host_and_port
 from collectors.transport.ssh.connection import SshLine, run_ssh
@@ -101,4 +102,4 @@ def _address(url: str) -> str:
     host = parts.hostname or ""
     if port is None or not _HOST.fullmatch(host) or host.startswith("-"):
         raise FetchError("not a URL")
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return str(Endpoint(host, port))
