@@ -83,13 +83,11 @@ class Connection(asyncio.Protocol):
     first_byte: int = 0
     remaining: int = 0
     _record: Callable[[int], None] = field(init=False)
-    _record_parts: Callable[[int], None] = field(init=False)
     _write: Callable[[bytes], None] = field(init=False)
 
     def __post_init__(self) -> None:
         self.origin = self.exchange.origin
         self._record = self.results.totals.append
-        self._record_parts = self.results.parts.append
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast("asyncio.Transport", transport)
@@ -195,26 +193,21 @@ class Connection(asyncio.Protocol):
             self._complete_parsed(parser, at)
 
     def _complete_parsed(self, parser: ResponseParser, at: int) -> None:
-        learnt = None if parser.extra else parser.learnt()
-        if learnt is None:
-            head = Head(parser.status, parser.received - parser.body, parser.body, persistent=parser.persistent)
-        else:
-            head = learnt[1]
+        head = Head(parser.status, parser.received - parser.body, parser.body, persistent=parser.persistent)
+        prefix = parser.prefix
         exchange = self.exchange  # completing a response may give the connection another one
         if exchange.is_head:
             self.parser = None
         self._complete(head, parser, at, extra=parser.extra)
-        if learnt is not None:
-            exchange.learn(*learnt)
+        if prefix is not None:
+            exchange.learn(prefix, head)
 
     def _complete(self, head: Head, parser: ResponseParser | None, at: int, *, extra: bool) -> None:
+        results = self.results
         if self.connect_time == 0 and self.first_byte == at and self.sent == self.started:
             self._record(at - self.started)
         else:
-            self._record_parts(at - self.started)
-            self._record_parts(self.connect_time)
-            self._record_parts(self.first_byte - self.sent)
-        results = self.results
+            results.parts.extend((at - self.started, self.connect_time, self.first_byte - self.sent))
         if self.intended:
             results.corrected.append(at - self.intended)
         if results.request_log is not None:

@@ -160,14 +160,13 @@ class ResponseParser:
             self.complete = _FRAMED.search(self._head) is None
         return self.complete
 
-    def learnt(self) -> tuple[bytes, Head] | None:
-        """Return the bytes and the meaning of the head, if later responses with the same head have the same length."""
+    @property
+    def prefix(self) -> bytes | None:
+        """The bytes of the head, if later responses with the same head have the same length."""
         length = len(self._prefix)
-        if self._interim or self.chunked or not 4 < length <= _MAX_LEARNT_HEAD:
+        if self.extra or self._interim or self.chunked or not 4 < length <= _MAX_LEARNT_HEAD:
             return None
-        if self.received != length + self.body:
-            return None
-        return self._prefix, Head(self.status, length, self.body, persistent=self.persistent)
+        return self._prefix if self.received == length + self.body else None
 
     @property
     def _head(self) -> bytes:

@@ -10,9 +10,6 @@ from pathlib import Path, PurePosixPath
 
 import psutil
 
-from loadtop.i18n.message import Message
-from loadtop.model.load import TOO_MANY_CONNECTIONS
-
 RESERVED_FILES = 32
 """Descriptors of a worker that are not for connections."""
 WINDOW_S = 1.0
@@ -36,14 +33,6 @@ def raise_file_limit() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return _UNLIMITED_FILES if soft == resource.RLIM_INFINITY else soft
-
-
-def too_many_connections(connections: int, file_limit: int) -> Message | None:
-    """Return what to do if a worker may not open enough files for so many connections."""
-    if connections + RESERVED_FILES <= file_limit:
-        return None
-    needed = connections + RESERVED_FILES
-    return Message(TOO_MANY_CONNECTIONS, connections=connections, limit=file_limit, needed=needed)
 
 
 def local_ports() -> int | None:

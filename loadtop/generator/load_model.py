@@ -11,10 +11,8 @@ from loadtop.generator.plan import UNLIMITED
 
 LATE_NS = 2_000_000
 """An arrival sent this much after its time is late: event loop timers are more precise than that."""
-
 MIN_TIMER_NS = 50_000
 """Arrivals closer to each other than this are sent together."""
-
 MAX_BURST = 64
 """Arrivals sent in one go. Then responses and timers are handled, even if more arrivals are due than can be sent."""
 

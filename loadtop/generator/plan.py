@@ -26,7 +26,6 @@ _PORTS = {"http": 80, "https": 443}
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _PATH_SAFE = "/?:@!$&'()*+,;=%-._~[]{}|\\^`\"<>"
-
 _ANY_BYTE = "surrogateescape"
 """The command line need not be UTF-8; its bytes are sent unchanged."""
 

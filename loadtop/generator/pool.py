@@ -50,16 +50,15 @@ class WorkerProcess(WorkerProgress):
     async def start(self, plan: Plan, workers: int, request_log: int | None) -> None:
         """Start the process and send it its plan, through a pipe: everyone can read arguments. It inherits the
         descriptor ``request_log``. Raises OSError."""
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         package = str(Path(loadtop.__file__).parent.parent)
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [package, environment.get("PYTHONPATH", "")]))
+        path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         self._process = process = await asyncio.create_subprocess_exec(
             *[sys.executable, "-P", "-m", "loadtop.generator.worker"],
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=_MAX_LINE,
-            env=environment,
+            env={**os.environ, "PYTHONPATH": path},
             pass_fds=() if request_log is None else (request_log,),
             # Ctrl-C is for the parent, which decides what happens to the load. No session of its own: Linux shares the
             # CPUs among sessions (autogroups, see sched(7)), so the load would get another share than ab.

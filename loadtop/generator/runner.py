@@ -9,19 +9,14 @@ from loadtop.generator.aggregation import Handover, Report
 from loadtop.generator.connections import Connections
 from loadtop.generator.event_loop import PreciseTimer
 from loadtop.generator.exchange import Exchange
-from loadtop.generator.limits import (
-    RESERVED_FILES,
-    local_ports,
-    ports_in_time_wait,
-    raise_file_limit,
-    too_many_connections,
-)
+from loadtop.generator.limits import RESERVED_FILES, local_ports, ports_in_time_wait, raise_file_limit
 from loadtop.generator.load_model import LATE_NS, ClosedModel, LoadModel, OpenModel, TargetMix
 from loadtop.generator.plan import UNLIMITED, Plan, PlanError, Portion, request_bytes
 from loadtop.generator.request_log import VERBOSE_HEADS, RequestLog
 from loadtop.generator.results import Results
 from loadtop.i18n.message import Message
 from loadtop.model import Failures, GeneratorSample, LoadSample, LoadState
+from loadtop.model.load import TOO_MANY_CONNECTIONS
 
 DRAIN_S = 5.0
 """How long requests in flight may take after the time is over. They are counted, so that the server's log has as many
@@ -124,15 +119,15 @@ class LoadRunner:
 
     async def prepare(self) -> bool:
         """Look up the hosts; return whether the load can start. If not, it has failed, and the message says why."""
-        connections = max(self._portion.of(step.concurrency or 0) for step in self._plan.steps)
         try:
             await self._connections.connector.resolve()
-            problem = too_many_connections(connections, self._file_limit)
         except PlanError as error:
-            problem = error.message
-        if problem is not None:
-            self._fail(problem)
-        return problem is None
+            self._fail(error.message)
+        connections = max(self._portion.of(step.concurrency or 0) for step in self._plan.steps)
+        needed, limit = connections + RESERVED_FILES, self._file_limit
+        if needed > limit:
+            self._fail(Message(TOO_MANY_CONNECTIONS, connections=connections, limit=limit, needed=needed))
+        return not self.state.ended
 
     def start(self) -> None:
         """Start with the first step."""

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import ssl
+import warnings
 from pathlib import Path
 
 from loadtop.generator.plan import Plan, PlanError
@@ -89,8 +90,6 @@ def _set_version(context: ssl.SSLContext, version: ssl.TLSVersion) -> None:
         # OpenSSL 3 supports these two only at its security level 0.
         context.set_ciphers("DEFAULT:@SECLEVEL=0")
     # Versions before 1.2 are deprecated and would warn, but the user has asked for them.
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         context.minimum_version = version

@@ -56,7 +56,7 @@ class SocketTransport(asyncio.Transport):
         self._connection = connection
         self._failed = failed
         self._record = connection.results.totals.append
-        self._record_parts = connection.results.parts.append
+        self._record_parts = connection.results.parts.extend
         self._handle = self.handle
         self._sock: _socket.socket | None = None
         self._number = -1
@@ -187,9 +187,7 @@ class SocketTransport(asyncio.Transport):
     def _reconnect(self, connection: Connection) -> None:
         """The fast path of a connection that the server closed with the response."""
         at = perf_counter_ns()
-        self._record_parts(at - connection.started)
-        self._record_parts(connection.connect_time)
-        self._record_parts(at - connection.sent)
+        self._record_parts((at - connection.started, connection.connect_time, at - connection.sent))
         connection.exchange.head.hits += 1
         if self._sock is not None:
             self._sock.close()
