@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from loadtop.analysis.comparison import Comparison, compare
+from tests.tui.lines import text_of
 from tests.tui.scenes import SCENES, run_of
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Role, text_of
+from tui.drawing.line import Role
 from tui.screens.comparison import ComparisonPage
 
 

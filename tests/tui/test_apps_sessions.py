@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from loadtop.cli import sessions
 from loadtop.cli.options.parser import read
 from loadtop.recording.library import Recording
+from tests.tui.lines import text_of
 from tui.apps.page import PageApp
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import text_of
 from tui.screens.sessions import Chosen, SessionsPage
 
 FOUND = [Recording(Path(f"/state/{i}.loadtop"), float(i), 10.0, "http://web1/", "cpu") for i in range(40)]

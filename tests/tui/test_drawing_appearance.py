@@ -39,7 +39,7 @@ def test_the_terminal_decides(environment: dict[str, str], palette: object, glyp
 
 
 def test_ascii_can_be_asked_for() -> None:
-    assert Appearance.of_terminal({"LANG": "C.UTF-8"}, ascii_only=True).glyphs is ASCII
+    assert Appearance.of_terminal({"LANG": "C.UTF-8", "LOADTOP_ASCII": "1"}).glyphs is ASCII
 
 
 def test_every_role_has_a_style_and_monochrome_has_no_colour() -> None:

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tui.lines import text_of
 from tui.drawing.appearance import ASCII, BLOCKS, UNICODE, Glyphs
 from tui.drawing.graph import gauge, level, meter, share_out, stacked
-from tui.drawing.line import Role, Span, length, text_of
+from tui.drawing.line import Role, Span, length
 
 ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
 SETS = st.sampled_from([UNICODE, BLOCKS, ASCII])

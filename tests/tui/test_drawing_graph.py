@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tui.lines import text_of
 from tui.drawing.appearance import ASCII, BLOCKS, UNICODE, Glyphs
 from tui.drawing.graph import (
     PATIENCE,
@@ -16,7 +17,7 @@ from tui.drawing.graph import (
     top_of,
     utilisation,
 )
-from tui.drawing.line import Line, Role, length, text_of
+from tui.drawing.line import Line, Role, length
 from tui.drawing.numbers import size
 
 VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1e6)), max_size=120)

@@ -5,7 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.drawing.line import Line, Role, Span, beside, changed, fit, length, line, safe, spread, text_of, width
+from tests.tui.lines import text_of
+from tui.drawing.line import Line, Role, Span, beside, changed, fit, length, line, safe, spread, width
 
 
 def cells_of(spans: Line) -> list[tuple[str, Role]]:

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.drawing.line import length, text_of
+from tests.tui.lines import text_of
+from tui.drawing.line import length
 from tui.panels.apache import counted, legend, slots
 
 BOARDS = st.text(alphabet="WRKDCLGSI_.x", min_size=1, max_size=600)

@@ -7,10 +7,10 @@ import pytest
 
 from loadtop.model import Failures
 from tests.tui.fake_feed import FakeFeed
+from tests.tui.lines import text_of
 from tests.tui.scenes import HEADROOM, Story
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import text_of
 from tui.panels.load import LoadPanel
 from tui.panels.verdict import VerdictPanel
 from tui.state.view import History, Phase, View

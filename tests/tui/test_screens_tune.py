@@ -7,10 +7,11 @@ import pytest
 
 from loadtop.analysis.tune.step import Sweep
 from tests.tui.fake_feed import FakeFeed
+from tests.tui.lines import text_of
 from tests.tui.scenes import HEADROOM, SCENES, Story
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import length, text_of
+from tui.drawing.line import length
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.tune import TuneScreen, table
 

@@ -11,6 +11,7 @@ from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.timer import Timer
 
 from loadtop.i18n import tr
 from loadtop.pipeline.commands import Mark
@@ -84,7 +85,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         self._first = first
         self._cockpit = CockpitScreen(self.appearance, program)
         self.panels = self._cockpit.panels
-        self._messages = 0
+        self._message_ends: Timer | None = None
         self._asked_to_leave = False
         self._draw_is_due = False
         self._terminals = terminals()
@@ -118,15 +119,14 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
         """Show a message in the last line for a while."""
-        self._messages += 1
-        number = self._messages
         self.live_screen.say(text, role)
-        self.set_timer(MESSAGE_S, lambda: self._end_message(number))
+        if self._message_ends is not None:
+            self._message_ends.stop()
+        self._message_ends = self.set_timer(MESSAGE_S, self._end_message)
 
-    def _end_message(self, number: int) -> None:
-        if number == self._messages:
-            self._asked_to_leave = False
-            self.live_screen.say("")
+    def _end_message(self) -> None:
+        self._asked_to_leave = False
+        self.live_screen.say("")
 
     def _draw_soon(self) -> None:
         """Draw once the terminal has taken what was sent: a slow one gets the newest view, and nothing queues up."""
@@ -175,7 +175,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
             self.say(problem)
         else:
             words = tr("requests per second") if load.rate is not None else tr("connections")
-            await self.ask("load", words, digit, number=True)
+            await self._cockpit_alone().ask("load", words, digit, number=True)
 
     def action_stop_load(self) -> None:
         self.say(self.load_control.stop(self.reader.load))
@@ -242,7 +242,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         self.push_screen(screen, lambda _: self._draw_soon())
 
     async def action_mark(self) -> None:
-        await self.ask("mark", tr("what happens now? (enter notes it, escape goes back)"))
+        await self._cockpit_alone().ask("mark", tr("what happens now? (enter notes it, escape goes back)"))
 
     def action_copy(self) -> None:
         text = self.reader.report()
@@ -257,9 +257,6 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         """Textual's own method does not work through GNU screen."""
         if self._driver is not None:
             self._driver.write(clipboard(text, os.environ))
-
-    async def ask(self, purpose: str, words: str, text: str = "", *, number: bool = False) -> None:
-        await self._cockpit_alone().ask(purpose, words, text, number=number)
 
     def _cockpit_alone(self) -> CockpitScreen:
         """The cockpit's screen, with the page over it closed."""

@@ -96,7 +96,7 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         self.player.seek(share * self.player.duration)
 
     async def action_ask_time(self) -> None:
-        await self.ask("time", tr("jump to (1:30, 95 or 50%)"))
+        await self._cockpit_alone().ask("time", tr("jump to (1:30, 95 or 50%)"))
 
     def action_to_mark(self, after: bool) -> None:
         if not self.player.seek_mark(after=after):

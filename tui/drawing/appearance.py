@@ -154,11 +154,10 @@ class Appearance:
     glyphs: Glyphs
 
     @classmethod
-    def of_terminal(cls, environment: Mapping[str, str] | None = None, ascii_only: bool = False) -> "Appearance":
+    def of_terminal(cls, known: Mapping[str, str] = os.environ) -> "Appearance":
         """What this terminal can show: no colours with ``NO_COLOR``, ASCII where the locale is not UTF-8."""
-        known = os.environ if environment is None else environment
         locale = known.get("LC_ALL") or known.get("LC_CTYPE") or known.get("LANG") or ""
-        plain = ascii_only or bool(known.get("LOADTOP_ASCII")) or not locale.lower().replace("-", "").endswith("utf8")
+        plain = bool(known.get("LOADTOP_ASCII")) or not locale.lower().replace("-", "").endswith("utf8")
         if known.get("NO_COLOR"):
             return cls(MONOCHROME, ASCII if plain else BLOCKS)
         theme = known.get("LOADTOP_THEME") or "terminal"

@@ -16,7 +16,7 @@ from tui.drawing.line import Line, Role, Span
 
 
 def share_out(shares: Sequence[float], cells: int) -> list[int]:
-    """Whole cells for each share (percent) by largest remainder, so that they add up to the sum of the shares."""
+    """Whole cells for each share (percent; at most 100 together) by largest remainder: they add up to their sum."""
     if cells <= 0:
         return [0] * len(shares)
     exact = [max(0.0, share) * cells / 100.0 for share in shares]
@@ -25,11 +25,6 @@ def share_out(shares: Sequence[float], cells: int) -> list[int]:
     order = sorted(range(len(exact)), key=lambda index: (sizes[index] - exact[index], index))
     for index in order[: max(0, whole - sum(sizes))]:
         sizes[index] += 1
-    excess = sum(sizes) - cells
-    for index in reversed(range(len(sizes))):
-        taken = min(sizes[index], max(0, excess))
-        sizes[index] -= taken
-        excess -= taken
     return sizes
 
 
@@ -49,8 +44,6 @@ def stacked(parts: Sequence[tuple[float, Role]], cells: int, glyphs: Glyphs) -> 
 
 def gauge(share: float | None, cells: int, role: Role, glyphs: Glyphs) -> Line:
     """A thin bar that is ``share`` percent full; blanks where it is ``None``."""
-    if cells <= 0:
-        return ()
     if share is None:
         return (Span(" " * cells),)
     full = max(0, min(cells, round(share * cells / 100.0)))

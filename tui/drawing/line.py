@@ -165,10 +165,6 @@ def length(spans: Iterable[Span]) -> int:
     return sum([width(text) for text, _ in spans])
 
 
-def text_of(spans: Iterable[Span]) -> str:
-    return "".join(span.text for span in spans)
-
-
 def fit(spans: Sequence[Span], cells: int, ellipsis: str = "…") -> Line:
     """The spans in exactly ``cells`` cells: padded with blanks, or cut with an ellipsis.
 
@@ -194,12 +190,12 @@ def fit(spans: Sequence[Span], cells: int, ellipsis: str = "…") -> Line:
     return tuple(found)
 
 
-def spread(left: Sequence[Span], right: Sequence[Span], cells: int, ellipsis: str = "…") -> Line:
+def spread(left: Sequence[Span], right: Sequence[Span], cells: int) -> Line:
     """``left`` at the left edge and ``right`` at the right one; the left gives way where both do not fit."""
     taken = length(right)
     if not taken or taken >= cells:
-        return fit(left, cells, ellipsis)
-    return (*fit(left, cells - taken, ellipsis), *right)
+        return fit(left, cells)
+    return (*fit(left, cells - taken), *right)
 
 
 NEAR = 6  # unchanged cells between two changes that are sent again: moving the cursor costs as much

@@ -7,6 +7,8 @@ from tui.drawing.appearance import Glyphs
 from tui.drawing.line import Line, Role, Span, clip, clip_middle, line, safe, width
 from tui.drawing.numbers import quantity
 
+UNSEEN: Translatable = "no figures"  # stands for a verdict where a machine gave none
+
 
 def headline(name: str, host: str | None = None) -> tuple[str, str]:
     """The title of a verdict, and its headline with the host, in the reader's language."""
@@ -29,6 +31,8 @@ def letter_of(name: str | None, glyphs: Glyphs) -> tuple[str, Role]:
     """A verdict's letter in a time strip, and its role; a blank for ``None``."""
     if name is None:
         return " ", Role.TEXT
+    if name == UNSEEN:
+        return glyphs.unsure, Role.WARN
     return (glyphs.dot, Role.DIM) if name == NONE else (verdict_named(name).letter, Role.BAD)
 
 

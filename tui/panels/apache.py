@@ -49,11 +49,12 @@ def slots(scoreboard: str, cells: int, rows: int) -> list[Line]:
     """The scoreboard; with more slots than cells each letter gets its share, and at least one cell."""
     if cells <= 0 or rows <= 0 or not scoreboard:
         return []
-    groups = counted(scoreboard)
-    room = cells * rows
+    groups, room = counted(scoreboard), cells * rows
     if len(scoreboard) > room:
         groups = _scaled(groups, len(scoreboard), room)
-    return _broken(groups, cells)[:rows]
+    drawn = "".join(letter * number for letter, number in groups)
+    starts = range(0, min(len(drawn), room), cells)
+    return [tuple([Span(run[0], role_of(run[1])) for run in _RUN.finditer(drawn, at, at + cells)]) for at in starts]
 
 
 def legend(scoreboard: str, cells: int, rows: int) -> list[Line]:
@@ -80,14 +81,6 @@ def _scaled(groups: list[tuple[str, int]], whole: int, room: int) -> list[tuple[
     largest = sizes.index(max(sizes))
     sizes[largest] = max(1, sizes[largest] + room - sum(sizes))
     return [(letter, size) for (letter, _), size in zip(groups, sizes, strict=True)]
-
-
-def _broken(groups: Sequence[tuple[str, int]], cells: int) -> list[Line]:
-    drawn = "".join(letter * number for letter, number in groups)
-    return [
-        tuple([Span(run[0], role_of(run[1])) for run in _RUN.finditer(drawn, start, min(start + cells, len(drawn)))])
-        for start in range(0, len(drawn), cells)
-    ]
 
 
 def _fullest(host: HostView) -> float | None:

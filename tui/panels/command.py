@@ -67,11 +67,11 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         self._shown = screen.changes
         self._back = min(self._back, screen.scrollback)
         lines = screen.lines(self._back)
-        drawn = [[Span(run.text, _role(bold=run.bold, reverse=run.reverse)) for run in runs] for runs in lines]
+        drawn = [tuple(Span(run.text, _role(bold=run.bold, reverse=run.reverse)) for run in runs) for runs in lines]
         if self.typing and not self._back and screen.cursor is not None:
             x, y = screen.cursor
             drawn[y] = _marked(drawn[y], x)
-        return [tuple(spans) for spans in drawn]
+        return drawn
 
     def draw(self, view: View) -> None:
         self._view = view
@@ -84,10 +84,13 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         if self.typing:
             event.stop()
             event.prevent_default()
-            self._type(event)
-        elif self._scrolls(event.key):
+            if event.key == LEAVE or self._program.exit_code is not None:
+                self.on_blur()
+            else:
+                self._terminal.type(_sent(event).encode())
+        elif step := self._scroll_keys().get(event.key):
             event.stop()
-            self._draw_again()
+            self.action_scroll_by(-step)
         elif event.key == "enter" and self._program.exit_code is None:
             event.stop()
             self.typing, self._back = True, 0
@@ -106,20 +109,10 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         self._back = max(0, self._back - lines)
         self._draw_again()
 
-    def _type(self, event: events.Key) -> None:
-        if event.key == LEAVE or self._program.exit_code is not None:
-            self.typing = False
-            self._draw_again()
-            return
-        self._terminal.type(_sent(event).encode())
-
-    def _scrolls(self, key: str) -> bool:
+    def _scroll_keys(self) -> dict[str, int]:
+        """Lines back that each key scrolls."""
         page = max(1, self._terminal.screen.size[1] - 1)
-        step = {"pageup": page, "pagedown": -page, "up": 1, "down": -1, "home": 1_000_000, "end": -1_000_000}.get(key)
-        if step is None:
-            return False
-        self._back = max(0, self._back + step)
-        return True
+        return {"pageup": page, "pagedown": -page, "up": 1, "down": -1, "home": 1_000_000, "end": -1_000_000}
 
     def _look(self) -> None:
         over = self._program.exit_code is not None
@@ -147,7 +140,7 @@ def _role(*, bold: bool, reverse: bool) -> Role:
     return Role.VALUE if bold else Role.TEXT
 
 
-def _marked(spans: list[Span], x: int) -> list[Span]:
+def _marked(spans: Line, x: int) -> Line:
     found: list[Span] = []
     place = 0
     for text, role in spans:
@@ -157,4 +150,4 @@ def _marked(spans: list[Span], x: int) -> list[Span]:
         else:
             found.append(Span(text, role))
         place += len(text)
-    return [span for span in found if span.text]
+    return tuple(span for span in found if span.text)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from loadtop.i18n import tr
+from loadtop.i18n import pad, tr
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.haproxy.record import HaproxyProxy
-from tui.drawing.line import Line, Role, Span, clip_middle, line, safe, width
+from tui.drawing.line import Line, Role, Span, clip_middle, line, safe
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import ServerPanel, is_full
 from tui.state.view import View
@@ -49,7 +49,7 @@ class HaproxyPanel(ServerPanel[HaproxyProxy]):
         requests = rates.per_second["requests_total"]
         rate = rates.per_second["sessions_total"] if requests is None else requests
         return line(
-            Span(name + " " * (room - width(name)), Role.BAD if down else Role.TEXT),
+            Span(pad(name, room), Role.BAD if down else Role.TEXT),
             Span(count(entry.queue, 6), Role.BAD if entry.queue else Role.VALUE),
             Span(count(entry.sessions, 6), Role.BAD if full else Role.VALUE),
             Span(count(entry.session_limit, 6), Role.DIM),

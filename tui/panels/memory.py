@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from loadtop.i18n import tr
+from loadtop.model.machine import Memory
 from loadtop.rates.measured import HostView
 from tui.drawing.graph import ceiling_of_size, gauge, utilisation
 from tui.drawing.line import Line, Role, Span, fit, line
@@ -55,13 +56,12 @@ class MemoryPanel(Panel):
         sample = view.sample
         if sample is None or sample.memory is None:
             return self.words(view.why_nothing("memory"), cells, rows)
-        lines = [self._available(view, cells), *_swap(view, cells), _stall(view, cells)][:rows]
+        lines = [self._available(sample.memory, cells), *_swap(view, cells), _stall(view, cells)][:rows]
         return [*lines, *self._graphs(view, cells, rows - len(lines))]
 
-    def _available(self, view: View, cells: int) -> Line:
-        memory = None if view.sample is None else view.sample.memory
-        known = None if memory is None else memory.available_kb
-        free = None if memory is None or known is None else 100.0 * known / memory.total_kb
+    def _available(self, memory: Memory, cells: int) -> Line:
+        known = memory.available_kb
+        free = None if known is None else 100.0 * known / memory.total_kb
         scarce = free is not None and free < SCARCE_PCT
         head = fit(line(tr("available "), Span(size(known, 7), Role.BAD if scarce else Role.VALUE)), LEFT)
         used = None if free is None else 100.0 - free

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from loadtop.i18n import tr
+from loadtop.i18n import pad, tr
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.nginx.verdict import dropped
 from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, length, line
+from tui.drawing.line import Line, Role, Span, length, line, width
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
@@ -36,14 +36,13 @@ class NginxPanel(ServerPanel[NginxStatus]):
     def table(self, view: View, records: Sequence[ServerRates[NginxStatus]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         status, lost = records[0].reading, dropped(records[0])
         role = Role.BAD if lost or is_full(status.full) else Role.VALUE
-        head = line(tr("used "), Span(count(status.used, 0), role), tr(" of {all}  ", all=count(status.capacity, 0)))
+        head = line(tr("used "), Span(count(status.used), role), tr(" of {all}  ", all=count(status.capacity)))
         figures = (
             (tr("writing"), count(status.writing, 6), Role.VALUE),
             (tr("kept alive"), count(status.waiting, 6), Role.DIM),
             (tr("dropped/s"), per_second(lost, 6), Role.BAD if lost else Role.DIM),
             (tr("reading"), count(status.reading, 6), Role.VALUE),
         )
-        name = max(length(line(text)) for text, _, _ in figures) + 1
+        name = max(width(text) for text, _, _ in figures) + 1
         lines = [(*head, *gauge(status.full, cells - length(head), fullness(status.full), self.glyphs))]
-        lines += [line(text + " " * (name - length(line(text))), Span(value, look)) for text, value, look in figures]
-        return lines[:rows]
+        return [*lines, *(line(pad(text, name), Span(value, look)) for text, value, look in figures)][:rows]

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from loadtop.i18n import Translatable, duration, tr
+from loadtop.i18n import Translatable, duration, pad, tr
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
 from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, clip, line, safe, width
+from tui.drawing.line import Line, Role, Span, clip, line, safe
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import View
@@ -59,7 +59,7 @@ class FpmPanel(ServerPanel[FpmPool]):
         pool, full = rates.reading, rates.reading.full
         name = clip(safe(pool.pool), room, self.glyphs.ellipsis)
         spans = [
-            Span(name + " " * (room - width(name))),
+            Span(pad(name, room)),
             Span(count(pool.active, 5), Role.BAD if is_full(full) else Role.VALUE),
             Span(count(pool.max_children, 5)),
             Span(count(pool.listen_queue, 6), Role.BAD if pool.listen_queue else Role.VALUE),

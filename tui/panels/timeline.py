@@ -1,14 +1,14 @@
 """The time strip: the whole session at a glance, a letter of the verdict per stretch, with marks and steps."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, groupby
+from typing import NamedTuple
 
 from loadtop.diagnosis.finding import NONE
-from loadtop.i18n import Translatable, clock, duration, tr
-from tui.drawing.appearance import Appearance
+from loadtop.i18n import clock, duration, tr
+from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.line import Line, Role, Span, clip, length, line, safe, width
-from tui.drawing.verdicts import letter_of
+from tui.drawing.verdicts import UNSEEN, letter_of
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
@@ -18,8 +18,7 @@ NICE = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 LABEL = 10  # cells from one label of the axis to the next, at least
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """A stretch of the session, in seconds since its start, with what to print for it."""
 
     start: float
@@ -60,15 +59,12 @@ def axis(cells: int, per_cell: float, rail: str) -> str:
     """Time labels on a rail of ``cells`` cells, each at the cell in which its time begins."""
     step = next((float(nice) for nice in NICE if nice >= LABEL * per_cell), LABEL * per_cell)
     drawn = ""
-    at = 0.0
-    while True:
-        place = round(at / per_cell)
-        label = clock(at)
+    for at in count(0.0, step):
+        place, label = round(at / per_cell), clock(at)
         if place + len(label) > cells:
             break
         drawn += rail * (place - len(drawn)) + label
-        at += step
-    return drawn + rail * (cells - len(drawn))
+    return drawn.ljust(cells, rail)
 
 
 def notes(known: Iterable[tuple[float, str]], cells: int, per_cell: float, ellipsis: str) -> str:
@@ -81,12 +77,10 @@ def notes(known: Iterable[tuple[float, str]], cells: int, per_cell: float, ellip
     return drawn
 
 
-def strip(letters: Iterable[tuple[str, Role]]) -> Line:
-    runs = groupby(letters, key=lambda cell: cell[1])
+def strip(names: Iterable[str | None], glyphs: Glyphs) -> Line:
+    """The letters of verdicts."""
+    runs = groupby((letter_of(name, glyphs) for name in names), key=lambda cell: cell[1])
     return tuple(Span("".join(letter for letter, _ in run), role) for role, run in runs)
-
-
-UNSEEN: Translatable = "no figures"
 
 
 class TimePanel(Panel):
@@ -106,13 +100,13 @@ class TimePanel(Panel):
         spans: list[Span] = []
         for name in dict.fromkeys(self._names(view, self._cells())):
             if name is not None:
-                letter, role = self._letter(name)
+                letter, role = letter_of(name, self.glyphs)
                 spans += [Span(letter, role), Span(f" {tr('headroom' if name == NONE else name)}  ", Role.DIM)]
         return (*spans[:-1], Span(spans[-1].text.rstrip(), Role.DIM)) if spans else ()
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         per_cell = cell_seconds(_whole(view), cells, view.interval_s)
-        letters = strip(map(self._letter, self._names(view, cells)))
+        letters = strip(self._names(view, cells), self.glyphs)
         return [letters, self._notes(view, cells, per_cell)] if rows > 1 else [letters]
 
     def _names(self, view: View, cells: int) -> list[str | None]:
@@ -152,11 +146,6 @@ class TimePanel(Panel):
 
     def _cells(self) -> int:
         return 1 if self.placement is None else self.placement.inner[0] - 2
-
-    def _letter(self, name: str | None) -> tuple[str, Role]:
-        if name == UNSEEN:
-            return self.glyphs.unsure, Role.WARN
-        return letter_of(name, self.glyphs)
 
 
 def _whole(view: View) -> float:

@@ -24,7 +24,7 @@ class VerdictPanel(Panel):
     KEY = "verdict"
 
     def title(self, view: View) -> Line:
-        role, name, rest = self._headline(view)
+        role, name, rest, _ = self._state(view)
         glyph = {Role.GOOD: self.glyphs.fine, Role.BAD: self.glyphs.limit}.get(role, self.glyphs.unsure)
         return line(Span(f" {glyph} {name} ", _BADGES[role]), Span(f" {rest}" if rest else "", Role.VALUE))
 
@@ -35,47 +35,41 @@ class VerdictPanel(Panel):
         return line(Span(tr("for {time}", time=duration(verdict.held_s)), Role.VALUE))
 
     def frame_role(self, view: View) -> Role:
-        role = self._headline(view)[0]
+        role = self._state(view)[0]
         return super().frame_role(view) if role is Role.GOOD or self.chosen else role
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        *_, words = self._state(view)
+        if words is not None:
+            return self.words(words.text, cells, rows, words.role)
+        verdict = _verdict(view)
+        if verdict is None or _over(view):
+            return self._summary(view, cells, rows)
+        return self._reasons(verdict, view, cells, rows)
+
+    def _state(self, view: View) -> tuple[Role, str, str, Span | None]:
+        """The title with its role, what follows it, and what is said in place of evidence."""
         load, verdict = view.load, _verdict(view)
         if view.phase is Phase.BROKEN:
             words = tr("{why}. Press q for the report of what was measured.", why=message_text(view.detail))
-            return self.words(words, cells, rows)
+            return Role.BAD, tr("MEASURING BROKE OFF"), "", Span(words, Role.DIM)
         if load is not None and load.state is LoadState.FAILED:
             words = message_text(load.message) or tr("the load generator gave no reason")
-            return self.words(words, cells, rows, Role.TEXT)
+            return Role.BAD, tr("LOAD FAILED"), tr("no verdict"), Span(words)
         if _over(view):
-            return self._summary(view, cells, rows)
+            return Role.GOOD, tr("DONE"), tr("press q for the report"), None
         if verdict is None:
-            return self.words(tr("Waiting for the first figures."), cells, rows)
+            return Role.WARN, tr("STARTING"), "", Span(tr("Waiting for the first figures."), Role.DIM)
         if verdict.bottleneck == NONE and (stale := _stale(view)):
             words = tr("{stale}. What cannot be seen is not called free.", stale=stale)
-            return self.words(words, cells, rows, Role.TEXT)
+            return Role.WARN, tr("CANNOT TELL"), tr("figures are missing"), Span(words)
         if verdict.bottleneck == NONE and not verdict.evidence:
-            return self.words(_nothing_yet(view), cells, rows, Role.TEXT)
-        return self._reasons(verdict, view, cells, rows)
-
-    def _headline(self, view: View) -> tuple[Role, str, str]:
-        load, verdict = view.load, _verdict(view)
-        if view.phase is Phase.BROKEN:
-            return Role.BAD, tr("MEASURING BROKE OFF"), ""
-        if load is not None and load.state is LoadState.FAILED:
-            return Role.BAD, tr("LOAD FAILED"), tr("no verdict")
-        if _over(view):
-            return Role.GOOD, tr("DONE"), tr("press q for the report")
-        if verdict is None:
-            return Role.WARN, tr("STARTING"), ""
-        name, rest = headline(verdict.bottleneck, verdict.host)
-        if verdict.bottleneck == NONE:
-            if _stale(view):
-                return Role.WARN, tr("CANNOT TELL"), tr("figures are missing")
-            if not verdict.evidence:
-                return Role.WARN, tr("MEASURING"), tr("no verdict yet")
-            if load is None:
-                return Role.GOOD, *headline(NONE)
-        return severity(verdict), name, rest
+            words = tr("nothing was measured that speaks for or against")
+            if any(host.rates is None for host in view.hosts):
+                words = tr("measuring: a rate needs two samples")
+            return Role.WARN, tr("MEASURING"), tr("no verdict yet"), Span(words)
+        where = None if verdict.bottleneck == NONE and load is None else verdict.host
+        return severity(verdict), *headline(verdict.bottleneck, where), None
 
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """Evidence, advice, symptoms. The advice has precedence over more evidence, which key e shows."""
@@ -156,12 +150,6 @@ def _following(forecast: Forecast) -> str:
 
 def _verdict(view: View) -> Finding | None:
     return None if view.snapshot is None else view.snapshot.diagnosis.verdict
-
-
-def _nothing_yet(view: View) -> str:
-    if any(host.rates is None for host in view.hosts):
-        return tr("measuring: a rate needs two samples")
-    return tr("nothing was measured that speaks for or against")
 
 
 def _over(view: View) -> bool:

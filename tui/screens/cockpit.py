@@ -1,6 +1,6 @@
 """The screen of the cockpit: header, panels, keys, placed as :mod:`tui.drawing.layout` says."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
 from textual.geometry import Offset, Region, Size, Spacing
@@ -58,6 +58,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.header = Header(appearance)
         self.keys = KeyBar(appearance)
         self.panels: dict[str, Panel] = {panel.KEY: panel(appearance) for panel in PANELS}
+        self.processes = cast("ProcessPanel", self.panels["processes"])
         if program is not None and program.terminal is not None:
             from tui.panels.command import CommandPanel
 
@@ -167,12 +168,6 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
     def filter(self, text: str) -> None:
         self.processes.filter = text
         self.choose("processes")
-
-    @property
-    def processes(self) -> ProcessPanel:
-        found = self.panels["processes"]
-        assert isinstance(found, ProcessPanel)  # noqa: S101 (as registered)
-        return found
 
     def on_panel_picked(self, event: Panel.Picked) -> None:
         event.stop()

@@ -17,7 +17,6 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
 from tui.drawing.line import Line, Role, Span, clip, line, safe, width
 from tui.drawing.numbers import milliseconds, per_second
-from tui.drawing.verdicts import letter_of
 from tui.panels.timeline import Stretch, axis, cell_seconds, names_in, notes, strip
 from tui.widgets.page import SCROLL_KEYS, PageScreen
 
@@ -94,7 +93,7 @@ def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Lin
         Stretch(max(0.0, span["from_s"] - run.series.began), span["to_s"] - run.series.began, str(span["bottleneck"]))
         for span in run.summary["timeline"]
     ]
-    return strip(letter_of(name, appearance.glyphs) for name in names_in(stretches, cells, per_cell, NONE))
+    return strip(names_in(stretches, cells, per_cell, NONE), appearance.glyphs)
 
 
 def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> list[Line]:

@@ -49,38 +49,27 @@ def table(
     columns = WIDE if cells >= WIDE_CELLS else NARROW if cells >= NARROW_CELLS else TINY
     heading = "".join(pad(tr(name), size, right=True) for name, size in columns)
     found = [line(Span(f"{heading}  {pad(tr('limit'), LIMIT)}", Role.DIM), Span(tr("throughput"), Role.DIM))]
-    known = [(result, False) for result in results] + ([(running, True)] if running is not None else [])
-    top = max((result.rps for result, _ in known), default=0.0)
+    known = sorted([*results, *([] if running is None else [running])], key=lambda each: (each.concurrency, each.at_s))
+    top = max((result.rps for result in known), default=0.0)
     room = max(LEAST_BAR, cells - sum(size for _, size in columns) - 2 - LIMIT - 7)
-    for result, runs in sorted(known, key=lambda pair: (pair[0].concurrency, pair[0].at_s)):
-        found.append(_row(result, runs, knee, columns, top, room, glyphs))
+    for result in known:
+        runs, values = result is running, _values(result)
+        text = "".join(values[name].rjust(size) for name, size in columns)
+        bad = result.fails or result.swaps
+        at_knee = knee is not None and not runs and result.concurrency == knee.concurrency
+        role = Role.DIM if runs else Role.BAD if bad else Role.GOOD if at_knee else Role.GRAPH
+        full = result.fails or str(result.bottleneck) != "none"
+        said = tr("fails" if result.fails else str(result.bottleneck))
+        settled = f" {tr('knee')}" if at_knee else "" if result.steady else f" {glyphs.unsure}"
+        found.append(
+            line(
+                Span(text, Role.DIM if runs else Role.VALUE if at_knee else Role.TEXT),
+                Span(f"  {pad(said, LIMIT)}", Role.DIM if runs or not full else Role.BAD if bad else Role.WARN),
+                *gauge(100.0 * result.rps / top if top > 0 else None, room, role, glyphs),
+                Span(f" {glyphs.ellipsis}" if runs else settled, Role.GOOD if at_knee else Role.DIM),
+            )
+        )
     return found
-
-
-def _row(
-    result: StepResult,
-    runs: bool,
-    knee: Knee | None,
-    columns: Sequence[tuple[str, int]],
-    top: float,
-    room: int,
-    glyphs: Glyphs,
-) -> Line:
-    values = _values(result)
-    text = "".join(values[name].rjust(size) for name, size in columns)
-    bad = result.fails or result.swaps
-    at_knee = knee is not None and not runs and result.concurrency == knee.concurrency
-    role = Role.DIM if runs else Role.BAD if bad else Role.GOOD if at_knee else Role.GRAPH
-    full = result.fails or str(result.bottleneck) != "none"
-    said = tr("fails" if result.fails else str(result.bottleneck))
-    settled = f" {tr('knee')}" if at_knee else "" if result.steady else f" {glyphs.unsure}"
-    mark = f" {glyphs.ellipsis}" if runs else settled
-    return line(
-        Span(text, Role.DIM if runs else Role.VALUE if at_knee else Role.TEXT),
-        Span(f"  {pad(said, LIMIT)}", Role.DIM if runs or not full else Role.BAD if bad else Role.WARN),
-        *gauge(100.0 * result.rps / top if top > 0 else None, room, role, glyphs),
-        Span(mark, Role.GOOD if at_knee else Role.DIM),
-    )
 
 
 def _values(result: StepResult) -> dict[str, str]:

@@ -29,10 +29,7 @@ class FeedReader:
         self.failure: BaseException | None = None
         self._changed = changed
         self._curves = curves
-        self._history = History(feed.interval_s, curves=curves)
-        self._snapshot: Snapshot | None = None
-        self._phase = Phase.STARTING
-        self._host = ""
+        self._newest = View(feed.title, feed.recording, feed.interval_s, History(feed.interval_s, curves=curves))
         self._held: View | None = None
         self._task: asyncio.Task[None] | None = None
         self._totals: Totals | None = None
@@ -44,27 +41,15 @@ class FeedReader:
     @property
     def load(self) -> LoadSample | None:
         """The load now, also while the view is paused."""
-        return None if self._snapshot is None else self._snapshot.load
+        return self._newest.load
 
     @property
     def load_runs(self) -> bool:
-        return self._phase is Phase.LIVE and self.load is not None and not self.load.state.ended
+        return self._newest.phase is Phase.LIVE and self.load is not None and not self.load.state.ended
 
     @property
     def view(self) -> View:
-        if self._held is not None:
-            return self._held
-        failure = self.failure
-        return View(
-            title=self.feed.title,
-            recording=self.feed.recording,
-            interval_s=self.feed.interval_s,
-            history=self._history,
-            snapshot=self._snapshot,
-            host_name=self._host,
-            phase=self._phase,
-            detail="" if failure is None else str(failure) or type(failure).__name__,
-        )
+        return self._held or self._newest
 
     def start(self) -> None:
         self._task = asyncio.create_task(self.feed.run(self.receive), name="feed")
@@ -77,22 +62,20 @@ class FeedReader:
 
     def hold(self) -> None:
         """Pause the view while data goes on, or resume it."""
-        self._held = replace(self.view, history=deepcopy(self._history), paused=True) if self._held is None else None
-        self._changed()
+        self.freeze(self._held is None, paused=True)
 
-    def freeze(self, on: bool) -> None:
+    def freeze(self, on: bool, *, paused: bool = False) -> None:
         """Keep the view while a player computes what came before, or resume it."""
-        if on and self._held is None:
-            self._held = replace(self.view, history=deepcopy(self._history))
-        elif not on and self._held is not None:
-            self._held = None
+        if on == (self._held is None):
+            self._held = replace(self._newest, history=deepcopy(self._newest.history), paused=paused) if on else None
             self._changed()
 
     def restart(self, start: float, spans: Sequence[Span], marks: Sequence[tuple[float, str]]) -> None:
         """Start a new history at ``start`` (seconds), after these verdicts and marks."""
-        self._history = History(self.feed.interval_s, start, curves=self._curves)
-        self._history.timeline.spans.extend(spans)
-        self._history.marks.extend(marks)
+        history = History(self.feed.interval_s, start, curves=self._curves)
+        history.timeline.spans.extend(spans)
+        history.marks.extend(marks)
+        self._newest = replace(self._newest, history=history)
         self._totals = None
 
     def next_host(self, step: int = 1) -> bool:
@@ -105,7 +88,7 @@ class FeedReader:
         return True
 
     def show_host(self, name: str) -> None:
-        self._host = name
+        self._newest = replace(self._newest, host_name=name)
         if self._held is not None:
             self._held = replace(self._held, host_name=name)
         self._changed()
@@ -118,10 +101,9 @@ class FeedReader:
         return report(self._totals.result())
 
     def receive(self, snapshot: Snapshot) -> None:
-        self._history.add(snapshot)
+        self._newest.history.add(snapshot)
         self._added_up().add(snapshot)
-        self._snapshot = snapshot
-        self._phase = Phase.LIVE
+        self._newest = replace(self._newest, title=self.feed.title, snapshot=snapshot, phase=Phase.LIVE)
         if self._held is None:
             self._changed()
 
@@ -136,7 +118,9 @@ class FeedReader:
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if task.cancelled():
             return
-        self.failure = task.exception()
-        self._phase = Phase.DONE if self.failure is None else Phase.BROKEN
+        self.failure = error = task.exception()
+        self._newest = replace(self._newest, phase=Phase.DONE)
+        if error is not None:
+            self._newest = replace(self._newest, phase=Phase.BROKEN, detail=str(error) or type(error).__name__)
         self._held = None
         self._changed()

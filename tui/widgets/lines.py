@@ -206,12 +206,8 @@ class Lines(Widget, inherit_bindings=False):
         super().__init__(name=name)
         self.appearance = appearance
         self.glyphs = appearance.glyphs
-        self._lines: list[Line] = []
+        self.lines: list[Line] = []
         self._strips: dict[int, tuple[Line, Strip]] = {}
-
-    @property
-    def lines(self) -> Sequence[Line]:
-        return self._lines
 
     def framed(self, content: Iterable[Line], role: Role, title: str, above: Line = (), below: Line = ()) -> list[Line]:
         """Lines that fill the widget's width but for a frame, in one; ``above`` and ``below`` are at its right."""
@@ -234,8 +230,8 @@ class Lines(Widget, inherit_bindings=False):
 
     def show_fitted(self, lines: list[Line]) -> None:
         """Show these lines, which are as many and as long as the widget has room for."""
-        old = self._lines
-        self._lines = lines
+        old = self.lines
+        self.lines = lines
         if len(old) != len(lines):
             self._paint(())
             return
@@ -252,9 +248,9 @@ class Lines(Widget, inherit_bindings=False):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
-        if y >= len(self._lines):
+        if y >= len(self.lines):
             return Strip.blank(self.size.width)
-        line = self._lines[y]
+        line = self.lines[y]
         known = self._strips.get(y)
         if known is None or known[0] is not line:
             palette = self.appearance.palette

@@ -22,24 +22,6 @@ SCROLL_KEYS: tuple[BindingType, ...] = (
 )
 
 
-class Page(Lines):
-    def __init__(self, appearance: Appearance) -> None:
-        super().__init__(appearance, "page")
-        self.top = 0
-
-    def draw(self, title: str, text: Sequence[Line], footer: str) -> None:
-        cells, rows = self.size
-        if cells < 8 or rows < 4:
-            return
-        self.top = max(0, min(self.top, len(text) - (rows - 3)))
-        shown = [*text[self.top : self.top + rows - 3], *[()] * (rows - 3 - len(text))]
-        content = ((Span(" "), *fit(each, cells - 4, self.glyphs.ellipsis), Span(" ")) for each in shown)
-        hidden = len(text) - self.top - (rows - 3)
-        words = f" {self.glyphs.down} {tr('{number} more', number=hidden)} "
-        more = (Span(words, Role.DIM),) if hidden > 0 and width(words) <= cells - 6 else ()
-        self.show([*self.framed(content, Role.FRAME, title, below=more), (Span(f" {footer}", Role.DIM),)])
-
-
 class PageScreen(WheelScrolled, LiveScreen, inherit_bindings=False):
     """Shows a page. Subclasses define ``HEADING`` and ``text``; those over the cockpit are given its view."""
 
@@ -51,7 +33,8 @@ class PageScreen(WheelScrolled, LiveScreen, inherit_bindings=False):
         super().__init__()
         self.appearance = appearance
         self.glyphs = appearance.glyphs
-        self.page = Page(appearance)
+        self.page = Lines(appearance, "page")
+        self.top = 0
         self.message = ""
         if view is not None:
             self.view = view
@@ -74,11 +57,22 @@ class PageScreen(WheelScrolled, LiveScreen, inherit_bindings=False):
         self.fill()
 
     def fill(self) -> None:
+        cells, rows = self.page.size
+        if cells < 8 or rows < 4:
+            return
+        text, room = self.text(cells - 4), rows - 3
+        self.top = max(0, min(self.top, len(text) - room))
+        shown = [*text[self.top : self.top + room], *[()] * (room - len(text))]
+        content = ((Span(" "), *fit(each, cells - 4, self.glyphs.ellipsis), Span(" ")) for each in shown)
+        hidden = len(text) - self.top - room
+        words = f" {self.glyphs.down} {tr('{number} more', number=hidden)} "
+        more = (Span(words, Role.DIM),) if hidden > 0 and width(words) <= cells - 6 else ()
+        drawn = self.page.framed(content, Role.FRAME, tr(self.HEADING), below=more)
         with self.together():
-            self.page.draw(tr(self.HEADING), self.text(self.page.size.width - 4), self.message or self.footer())
+            self.page.show([*drawn, (Span(f" {self.message or self.footer()}", Role.DIM),)])
 
     def action_scroll_by(self, lines: int) -> None:
-        self.page.top += lines
+        self.top += lines
         self.fill()
 
     def action_close(self) -> None:
