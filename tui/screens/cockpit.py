@@ -10,7 +10,7 @@ from textual.widget import Widget
 from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.layout import Band, bands_for, boxes, chosen_panels, framed, tabs
-from tui.drawing.line import Role, width
+from tui.drawing.line import Role, Span, length
 from tui.panels.header import Header
 from tui.panels.processes import ProcessPanel
 from tui.panels.registry import PANELS, SERVERS
@@ -96,7 +96,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             panel = self.panels[placement.panel]
             panel.placement = placement
             found.append((panel, Region(placement.x, placement.y, placement.width, placement.height)))
-        asked = cells if self.question is None else min(width(self.keys.question), max(0, cells - 10))
+        asked = cells if self.question is None else min(length(self.keys.question), max(0, cells - 10))
         found.append((self.keys, Region(0, rows - 1, asked, 1)))
         if self.question is not None:
             found.append((self.question, Region(asked, rows - 1, cells - asked, 1)))
@@ -181,7 +181,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         from tui.widgets.question import Question
 
         if self.question is None and self.palette is None:
-            self.keys.question = f" {words}: "
+            self.keys.question = (Span(f" {words}: ", Role.KEY),)
             self.question = Question(purpose, text, number=number)
             await self.mount(self.question)
             self.question.cursor_position = len(self.question.value)
@@ -191,7 +191,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         if self.question is not None:
             self.question.remove()
             self.question = None
-            self.keys.question = ""
+            self.keys.question = ()
             self._arrange_anew()
 
     async def show_palette(self, entries: list[Entry]) -> None:

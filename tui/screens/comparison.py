@@ -2,10 +2,12 @@
 
 import re
 import textwrap
+from collections import defaultdict
 from collections.abc import Sequence
+from math import isnan
+from statistics import fmean
 from typing import ClassVar
 
-import numpy as np
 from textual.binding import Binding, BindingType
 
 from loadtop.analysis.comparison import Comparison, Run
@@ -72,19 +74,15 @@ def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line
 def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float | None]:
     """The means of the intervals that end in each of ``points`` equal parts of the time; where none does, the last."""
     series = run.series
+    measured = defaultdict[int, list[float]](list)
+    for at, value, loaded in zip(series.at, series.of(LOAD, name), series.loaded, strict=True):
+        if loaded:
+            place = min(int((at - series.began) / seconds * points), points - 1)
+            measured[place] += [] if isnan(value) else [value]
     found: list[float | None] = [None] * points
-    loaded = np.asarray(series.loaded, dtype=np.bool_)
-    if not points or not loaded.any():
-        return found
-    at, values = np.asarray(series.at)[loaded] - series.began, np.asarray(series.of(LOAD, name))[loaded]
-    places = np.minimum((at / seconds * points).astype(int), points - 1)
-    for place in np.unique(places):
-        here = values[places == place]
-        here = here[~np.isnan(here)]
-        found[int(place)] = float(here.mean()) if here.size else None
     last: float | None = None
-    for place in range(int(places.max()) + 1 if places.size else 0):
-        last = found[place] = last if found[place] is None else found[place]
+    for place in range(max(measured, default=-1) + 1):
+        last = found[place] = fmean(measured[place]) if measured[place] else last
     return found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from textual import events
 from textual.message import Message
@@ -75,11 +76,8 @@ def arrange(cells: int, keys: Iterable[Key] = KEYS, first: int = 1) -> list[tupl
     while kept and first + sum(map(_size, kept)) - GAP > cells:
         worst = max(key.rank for key in kept)
         kept = [key for key in kept if key.rank != worst]
-    found: list[tuple[Key, int, int]] = []
-    for key in kept:
-        found.append((key, first, first + _size(key)))
-        first += _size(key)
-    return found
+    starts = list(accumulate(map(_size, kept), initial=first))
+    return list(zip(kept, starts, starts[1:], strict=False))
 
 
 def _size(key: Key) -> int:
@@ -96,22 +94,19 @@ class KeyBar(Lines):
     def __init__(self, appearance: Appearance, keys: Sequence[Key] = KEYS) -> None:
         super().__init__(appearance, "keys")
         self._keys = keys
-        self._message: tuple[str, Role] | None = None
-        self.question = ""
+        self._message: Line = ()
+        self.question: Line = ()
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
-        self._message = (safe(text), role) if text else None
+        self._message = (Span(" "), Span(safe(text), role)) if text else ()
         self.draw()
 
     def before(self) -> Line:
         return (Span(" "),)
 
     def draw(self) -> None:
-        if self.question:
-            self.show([(Span(self.question, Role.KEY),)])
-            return
-        if self._message is not None:
-            self.show([(Span(" "), Span(*self._message))])
+        if said := self.question or self._message:
+            self.show([said])
             return
         spans = list(self.before())
         for key, _, _ in arrange(self.size.width, self._keys, length(spans)):
@@ -123,7 +118,7 @@ class KeyBar(Lines):
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
-        if self._message is None and not self.question:
+        if not self.question and not self._message:
             for key, start, end in arrange(self.size.width, self._keys, length(self.before())):
                 if start <= event.x < end:
                     self.post_message(self.Pressed(key.action))
