@@ -60,4 +60,4 @@ def _first_page(options: Options, sweep: Sweep, controller: SweepController) -> 
         return None
     from tui.screens.tune import TuneScreen
 
-    return lambda appearance, view: TuneScreen(appearance, view, sweep, lambda: controller.reason)
+    return lambda appearance, view: TuneScreen(appearance, view, lambda: sweep, lambda: controller.reason)

@@ -58,7 +58,7 @@ async def test_tune(scene: str, any_appearance: AnyAppearance, pictures: Picture
         FakeFeed(SCENES[scene]()),
         appearance=appearance,
         first=lambda appearance, view: TuneScreen(
-            appearance, view, sweep, lambda: Message("throughput falls at {c} connections", c=16)
+            appearance, view, lambda: sweep, lambda: Message("throughput falls at {c} connections", c=16)
         ),
     )
     await pictures(app, f"tune-{scene}{suffix}", appearance)

@@ -34,7 +34,7 @@ async def test_the_table_is_there_at_once(
     app = Cockpit(
         feed_of("headroom"),
         appearance=appearance,
-        first=lambda appearance, view: TuneScreen(appearance, view, sweep, lambda: None),
+        first=lambda appearance, view: TuneScreen(appearance, view, lambda: sweep, lambda: None),
     )
     async with app.run_test(size=(80, 24)) as pilot:
         for _ in range(4):

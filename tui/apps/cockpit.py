@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -46,8 +46,7 @@ COMMON_KEYS: tuple[BindingType, ...] = (
 )
 """Keys of every cockpit that are not in its last line."""
 
-FirstPage = Callable[[Appearance, View], LiveScreen]
-"""Makes a page that is shown before the panels."""
+FirstPage = Callable[[Appearance, View], LiveScreen]  # makes a page that is shown before the panels
 
 
 class Cockpit(App[signal.Signals], inherit_bindings=False):
@@ -206,25 +205,23 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
             self._cockpit.filter("")
 
     async def action_palette(self) -> None:
-        await self._cockpit_alone().show_palette(self._entries(self.reader.view, self._cockpit.panel_names))
+        await self._cockpit_alone().show_palette(self._entries())
 
-    def _entries(self, view: View, panels: Iterable[str]) -> list[Entry]:
-        keys = {key.action: Entry(tr(key.help), key.shown, key.action) for key in self.PALETTE_KEYS}
-        last = keys.pop("interrupt", None)
-        found = [entry for action, entry in keys.items() if action != "palette"]
-        if len(view.hosts) > 1:
-            names = [host.name for host in view.hosts]
-            found += [Entry(tr("show machine {host}", host=name), "", f"show_host({name!r})") for name in names]
-        found += [Entry(tr("zoom panel {panel}", panel=tr(name)), "", f"screen.zoom({name!r})") for name in panels]
-        found += [
-            Entry(tr("order processes by {column}", column=each), "", f"screen.order({each!r})") for each in ORDERS
-        ]
-        return [*found, last] if last is not None else found
+    def _entries(self) -> list[Entry]:
+        found = [Entry(tr(key.help), key.shown, key.action) for key in self.PALETTE_KEYS if key.action != "palette"]
+        hosts = [host.name for host in self.reader.view.hosts]
+        if len(hosts) > 1:
+            found += [Entry(tr("show machine {host}", host=name), "", f"show_host({name!r})") for name in hosts]
+        for name in self._cockpit.panel_names:
+            found.append(Entry(tr("zoom panel {panel}", panel=tr(name)), "", f"screen.zoom({name!r})"))
+        for name in ORDERS:
+            found.append(Entry(tr("order processes by {column}", column=name), "", f"screen.order({name!r})"))
+        return sorted(found, key=lambda entry: entry.action == "interrupt")
 
     def action_first_page(self) -> None:
         from tui.screens.tune import StepsScreen
 
-        steps = partial(StepsScreen, newest=lambda: self.reader.sweep)
+        steps = partial(StepsScreen, sweep=lambda: self.reader.sweep)
         self._open((self._first or steps)(self.appearance, self.reader.view))
 
     def action_evidence(self) -> None:

@@ -40,7 +40,6 @@ KEYS = (
     Key("colon,ctrl+p", "palette", ":", "", "every command, found by typing a part of it", 13, footer=False),
     Key("question_mark", "help", "?", "help", "this page", 1),
 )
-"""The keys of a replay."""
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("home", "the beginning; end: the end"),

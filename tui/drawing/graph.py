@@ -79,8 +79,7 @@ def level(share: float | None, glyphs: Glyphs) -> str:
 
 T = TypeVar("T")
 
-RoleAt = Callable[[float], Role]
-"""The role of a row whose middle is at this height (0 to 1)."""
+RoleAt = Callable[[float], Role]  # the role of a row whose middle is at this height (0 to 1)
 
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # round ceilings within a power of ten
 PATIENCE = 15  # intervals that a peak holds the axis up after it has left the picture

@@ -64,38 +64,34 @@ EACH_SERVER = "(each server)"  # stands for the server panels side by side
 
 PROCESSES = "workers/processes"
 
-NARROW = (
+NARROW = (  # 60 columns
     Band(("verdict",), 3, rank=0, max_rows=4),
     Band(("load", "cpu"), 4, weight=2, rank=1, short_rows=2),
     Band(("memory/devices", f"{SERVERS}/{PROCESSES}"), 4, weight=2, rank=3),
     Band(("time",), 1, rank=2, max_rows=1),
 )
-"""60 columns."""
 
-MIDDLE = (
+MIDDLE = (  # 80 columns
     Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
     Band(("load", "cpu"), 4, weight=4, rank=1),
     Band(("memory", "devices"), 3, weight=2, rank=4, max_rows=8),
     Band((SERVERS, PROCESSES), 4, weight=3, rank=3),
     Band(("time",), 1, rank=2, max_rows=1),
 )
-"""80 columns."""
 
-WIDE = (
+WIDE = (  # from 108 columns on
     Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
     Band(("load", "cpu", "memory"), 4, weight=3, rank=1),
     Band((SERVERS, PROCESSES, "devices"), 4, weight=4, rank=3),
     Band(("time",), 2, rank=2, max_rows=2),
 )
-"""From 108 columns on."""
 
-HUGE = (
+HUGE = (  # from 168 columns on
     Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
     Band(("load", "cpu", "memory", "devices"), 8, weight=3, rank=1),
     Band((EACH_SERVER, "workers", "processes"), 8, weight=3, rank=3),
     Band(("time",), 2, rank=2, max_rows=2),
 )
-"""From 168 columns on."""
 
 COMMAND = Band(("command",), 6, weight=6, rank=1)  # the screen of a command that makes the load
 

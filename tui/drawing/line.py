@@ -153,8 +153,7 @@ class Span(NamedTuple):
     role: Role = Role.TEXT
 
 
-Line = tuple[Span, ...]
-"""Spans from left to right."""
+Line = tuple[Span, ...]  # spans from left to right
 
 
 def line(*parts: Span | str) -> Line:

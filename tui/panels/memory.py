@@ -13,8 +13,7 @@ from tui.widgets.panel import Curve, Panel
 
 TRAFFIC_KB_S = 40.0  # kB/s of swap traffic from which it is shown as bad: the threshold of the verdict
 
-STALL_PCT = 10.0
-"""Percent of time stalled for memory from which it is shown as bad: the threshold of the verdict."""
+STALL_PCT = 10.0  # percent of time stalled for memory from which it is shown as bad: the threshold of the verdict
 
 SCARCE_PCT = 10.0  # percent of the memory that is available, below which it is shown as scarce; our own
 LEFT = 19  # cells of the available memory, before its gauge

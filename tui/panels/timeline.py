@@ -12,8 +12,7 @@ from tui.drawing.verdicts import UNSEEN, letter_of
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
-NICE = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
-"""Seconds that one cell may stand for."""
+NICE = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)  # seconds that one cell may stand for
 
 LABEL = 10  # cells from one label of the axis to the next, at least
 

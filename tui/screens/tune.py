@@ -36,8 +36,7 @@ WIDE: tuple[tuple[Translatable, int], ...] = (
 )
 LIMIT = 15  # cells of the verdict's name
 
-NARROW_CELLS, WIDE_CELLS = 76, 112
-"""Cells from which some columns more, and all of them, have room beside a bar."""
+NARROW_CELLS, WIDE_CELLS = 76, 112  # cells from which some columns more, and all of them, have room beside a bar
 
 LEAST_BAR = 6
 
@@ -102,15 +101,21 @@ HEAD = 2  # lines above the table
 
 
 class TuneScreen(PageScreen):
-    """Shown at once; escape shows the cockpit behind it, ``t`` this table again."""
+    """Shown at once; escape shows the cockpit behind it, ``t`` this table again.
+
+    ``why`` says why the sweep ended; with it, what to set follows at the end.
+    """
 
     HEADING: Translatable = "tune"
-    CONCLUDES = True
-    """Whether what to set follows at the end."""
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
 
-    def __init__(self, appearance: Appearance, view: View, sweep: Sweep, why: Callable[[], Message | None]) -> None:
+    def __init__(
+        self,
+        appearance: Appearance,
+        view: View,
+        sweep: Callable[[], Sweep],
+        why: Callable[[], Message | None] | None = None,
+    ) -> None:
         super().__init__(appearance, view)
         self._sweep = sweep
         self._why = why
@@ -119,36 +124,35 @@ class TuneScreen(PageScreen):
         return tr("escape cockpit   t back here   up, down scroll   s stop   q quit")
 
     def text(self, cells: int) -> Sequence[Line]:
-        view = self.view
-        results = self._sweep.results
+        view, sweep = self.view, self._sweep()
+        results = sweep.results
         over = view.phase is not Phase.STARTING and (view.load is None or view.load.state.ended)
-        running = None if over else self._sweep.running
-        lines = [self._heading(over, cells), ()]
+        running = None if over else sweep.running
+        lines = [self._heading(sweep, over, cells), ()]
         if results or running is not None:
             lines += table(results, running, find_knee(results), cells, self.glyphs)
-        if over and results and self.CONCLUDES:
-            tuned = TuneResult.of(results, self._why())
-            said = conclusion(tuned)
+        if over and results and self._why is not None:
+            said = conclusion(TuneResult.of(results, self._why()))
             lines += [(), *(line(Span(safe(text), Role.TITLE if is_main else Role.TEXT)) for text, is_main in said)]
         return lines
 
-    def _heading(self, over: bool, cells: int) -> Line:
-        stand = self._stand(over)
+    def _heading(self, sweep: Sweep, over: bool, cells: int) -> Line:
+        stand = self._stand(sweep, over)
         room = max(LEAST_NAME, cells - length(stand) - 2)
         return line(Span(f"{clip_middle(safe(self.view.title), room, self.glyphs.ellipsis)}  ", Role.VALUE), *stand)
 
-    def _stand(self, over: bool) -> Line:
+    def _stand(self, sweep: Sweep, over: bool) -> Line:
         view = self.view
-        done = len(self._sweep.results)
+        done = len(sweep.results)
         measured = tr("1 step measured") if done == 1 else tr("{steps} steps measured", steps=done)
         if view.phase is Phase.BROKEN:
             return line(Span(message_text(view.detail), Role.BAD))
         if over:
             message = "" if view.load is None else message_text(view.load.message)
             return line(measured, Span(f"  {message}", Role.WARN))
-        if view.load is None or view.snapshot is None or not self._sweep.intervals:
+        if view.load is None or view.snapshot is None or not sweep.intervals:
             return line(tr("starting") if not done else f"{measured}{tr(', the next one begins')}")
-        spent = view.snapshot.at - self._sweep.step_at
+        spent = view.snapshot.at - sweep.step_at
         return line(
             f"{measured}{tr(', now ')}", Span(tr("{c} connections", c=view.load.concurrency), Role.VALUE),
             f" {tr('for {time}', time=duration(spent))}",
@@ -156,23 +160,16 @@ class TuneScreen(PageScreen):
 
 
 class StepsScreen(TuneScreen):
-    """The steps of any load. ``newest`` gives the sweep: a replay that jumps starts a new one."""
+    """The steps of any load."""
 
     HEADING: Translatable = "steps"
-    CONCLUDES = False
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("T", "close", "cockpit")]
-
-    def __init__(self, appearance: Appearance, view: View, newest: Callable[[], Sweep]) -> None:
-        super().__init__(appearance, view, newest(), lambda: None)
-        self._newest = newest
 
     def footer(self) -> str:
         return PageScreen.footer(self)
 
     def text(self, cells: int) -> Sequence[Line]:
         view = self.view
-        self._sweep = self._newest()
         if view.load is not None and view.load.rate is not None:
             words = tr("This table is about numbers of connections. Steps of a rate stand in the report.")
             return self._wrapped(words, cells)

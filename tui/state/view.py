@@ -20,8 +20,7 @@ from loadtop.rates.records import CpuShares, HostRates
 from tui.drawing.graph import Ring
 from tui.drawing.line import message_text
 
-STALE_INTERVALS = 2.5
-"""Intervals without a sample after which a machine is shown stale; one late sample is normal."""
+STALE_INTERVALS = 2.5  # intervals without a sample after which a machine is shown stale; one late sample is normal
 
 MAX_MARKS = 500  # marks, steps and evidence curves kept
 

@@ -1,4 +1,4 @@
-"""The last line: keys to press or click, or a message."""
+"""The keys of the cockpit, and the last line, which shows them, a message or a question."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -53,8 +53,7 @@ KEYS = (
     Key("question_mark", "help", "?", "help", "this page", 1),
 )
 
-INTERRUPT = Key("ctrl+c", "interrupt", "ctrl+c", "", "stop the load and quit at once", 0)
-"""Also in the command palette."""
+INTERRUPT = Key("ctrl+c", "interrupt", "ctrl+c", "", "stop the load and quit at once", 0)  # also in the command palette
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("tab", "the next machine; with one machine, the next panel"),

@@ -25,8 +25,7 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, changed, fit, length, narrow, width
 from tui.state.view import View
 
-Stretch = tuple[int, int]
-"""First column, and one past the last."""
+Stretch = tuple[int, int]  # first column, and one past the last
 
 Shown = tuple[Widget, Region, Region]
 """A widget in a row, the part of it that is not clipped, and all of it; those in front come first."""

@@ -46,14 +46,11 @@ class Panel(Lines):
         panel: str
         may_zoom: bool = True
 
-    KEY = ""
-    """The panel's name in the layout."""
+    KEY = ""  # the panel's name in the layout
 
-    TAB: Translatable = ""
-    """Its title where it shares its place with others; ``KEY`` where this is empty."""
+    TAB: Translatable = ""  # its title where it shares its place with others; ``KEY`` where this is empty
 
-    TITLE: Translatable = ""
-    """Its title, where that is another one and always the same."""
+    TITLE: Translatable = ""  # its title, where that is another one and always the same
 
     CURVES: ClassVar[Sequence[Curve]] = ()
 
