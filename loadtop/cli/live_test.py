@@ -2,25 +2,28 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
+from loadtop import __version__
 from loadtop.cli.display import show, with_screen
-from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE
+from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileError
 from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
 from loadtop.cli.load import Load, safe_words
 from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import write_json, write_page
-from loadtop.cli.recordings import start_recorder, tell_recording
 from loadtop.generator.plan import Target
-from loadtop.i18n import rendered
+from loadtop.i18n import plain, rendered, tr
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Mark
 from loadtop.pipeline.feed import Feed, PreparedFeed
 from loadtop.pipeline.monitor import Monitor
 from loadtop.pipeline.snapshot import Snapshot
+from loadtop.recording.container import SessionMeta
+from loadtop.recording.library import default_path
 from loadtop.recording.marks import MarkPipe
 
 if TYPE_CHECKING:
@@ -68,7 +71,7 @@ class LiveTest:
             closing.push_async_callback(disconnect, far)
             name = self._title if self._url is None else Target.parse(self._url).host
             name = name if self._program is None else self._program.name
-            recorder = self._recorder = start_recorder(options, self._words, self._title, self._url, name)
+            recorder = self._recorder = self._begin_recording(name)
             if recorder is not None:
                 closing.push_async_callback(asyncio.to_thread, recorder.close, self.result)
             marks = MarkPipe(self._title if recorder is None else recorder.path.name)
@@ -98,6 +101,28 @@ class LiveTest:
 
             return await display(PreparedFeed(self._title, options.interval, recording, monitor), options)
 
+    def _begin_recording(self, name: str) -> "Recorder | None":
+        """Begin the recording that was asked for, by default in a file with that name in it. Raises FileError if a
+        file that the user named cannot be written."""
+        options = self.options
+        if options.no_record:
+            return None
+        from loadtop.recording.recorder import Recorder
+
+        now = time.time()
+        meta = SessionMeta(
+            started=now,
+            command_line=tuple(self._words),
+            url=self._url or "",
+            version=__version__,
+            interval_s=options.interval,
+            title=self._title,
+        )
+        recorder = Recorder(options.record or default_path(name, now), meta=meta)
+        if options.record is not None and recorder.problem:
+            raise FileError(recorder.problem)
+        return recorder
+
     def result(self) -> "RunResult":
         return self.totals.result()
 
@@ -107,7 +132,10 @@ class LiveTest:
         # Without a screen, standard output belongs to the command that was run.
         taken = options.json == "-" or (program is not None and program.terminal is None)
         report(sys.stderr if taken else sys.stdout)
-        tell_recording(self._recorder)
+        if self._recorder is not None and self._recorder.has_file:
+            print(tr("Recorded in {path}", path=self._recorder.path), file=sys.stderr)
+        if self._recorder is not None and self._recorder.problem:
+            print(plain(self._recorder.problem), file=sys.stderr)
         write_page(result, options)
         if options.json is not None:
             write_json(figures, options.json)

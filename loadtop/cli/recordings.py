@@ -1,30 +1,38 @@
-"""Recordings that were asked for: begun, and opened."""
+"""``loadtop replay`` and ``loadtop report``: show a recording in the cockpit again, or its report."""
 
+import asyncio
 import sys
-import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from loadtop import __version__
-from loadtop.cli.exit_codes import FileError
+from loadtop.analysis.totals.totals import RunResult
+from loadtop.cli.display import show, with_screen
+from loadtop.cli.exit_codes import DONE, FileError, UsageError
 from loadtop.cli.options.option import Options
-from loadtop.i18n import plain, tr
-from loadtop.recording.container import NoSessionError, SessionError, SessionMeta
-from loadtop.recording.library import SUFFIX, default_path, directory
+from loadtop.cli.outputs import print_report, write_json, write_page
+from loadtop.i18n import plain
+from loadtop.recording.container import NoSessionError, SessionError
+from loadtop.recording.library import SUFFIX, directory
+from loadtop.recording.player import SessionPlayer
+from loadtop.recording.reader import Session
+from loadtop.recording.totals import result_of
 
-if TYPE_CHECKING:
-    from loadtop.recording.reader import Session
-    from loadtop.recording.recorder import Recorder
+
+def main(options: Options) -> int:
+    with opened(options.session) as session:
+        if options.command == "replay":
+            asyncio.run(_replay(session, options))
+            return DONE
+        result = result_of(session)
+    _report(result, options)
+    return DONE
 
 
 @contextmanager
-def opened(path: Path) -> "Generator[Session]":
+def opened(path: Path) -> Generator[Session]:
     """The recording. What had to be left out of a damaged one is said at the end; one without a readable interval is a
     :class:`FileError`."""
-    from loadtop.recording.reader import Session  # what starting a test need not load
-
     found = find(path)
     try:
         with Session(found) as session:
@@ -50,31 +58,31 @@ def find(path: Path) -> Path:
     return path
 
 
-def start_recorder(options: Options, words: list[str], title: str, url: str | None, name: str) -> "Recorder | None":
-    """Begin the recording that was asked for, by default in a file with that name in it. Raises FileError if a file
-    that the user named cannot be written."""
-    if options.no_record:
-        return None
-    from loadtop.recording.recorder import Recorder
+async def _replay(session: Session, options: Options) -> None:
+    if not with_screen(options):
+        await show(SessionPlayer(session), options)
+        return
+    from tui.apps.cockpit import run_cockpit
+    from tui.apps.replay import ReplayCockpit
 
-    now = time.time()
-    meta = SessionMeta(
-        started=now,
-        command_line=tuple(words),
-        url=url or "",
-        version=__version__,
-        interval_s=options.interval,
-        title=title,
-    )
-    recorder = Recorder(options.record or default_path(name, now), meta=meta)
-    if options.record is not None and recorder.problem:
-        raise FileError(recorder.problem)
-    return recorder
+    await run_cockpit(ReplayCockpit(SessionPlayer(session, stay=True)))
 
 
-def tell_recording(recorder: "Recorder | None") -> None:
-    """Say where the recording is, or why there is none, on standard error."""
-    if recorder is not None and recorder.has_file:
-        print(tr("Recorded in {path}", path=recorder.path), file=sys.stderr)
-    if recorder is not None and recorder.problem:
-        print(plain(recorder.problem), file=sys.stderr)
+def _report(result: RunResult, options: Options) -> None:
+    from loadtop.analysis.tune.sizing import TuneResult
+    from loadtop.reports import tables, tune
+
+    if options.ab and result.last_load is None:
+        raise UsageError(f"--ab: {options.session} contains no load; leave --ab out for the report of the hosts")
+    tuned = TuneResult.of(result.steps) if result.is_tune else None
+    out = sys.stderr if options.json == "-" else sys.stdout
+    if options.json is not None:
+        write_json(result.summary if tuned is None else tuned.into(result.summary), options.json)
+    write_page(result, options)
+    if options.markdown:
+        print(tables.markdown(result), end="", file=out)
+    elsewhere = options.json is not None or options.html is not None or options.markdown
+    if tuned is not None and not options.ab and (options.text or not elsewhere):
+        print(tune.report(tuned), end="", file=out)
+    elif options.text or options.ab or not elsewhere:
+        print_report(result, options, out)

@@ -34,9 +34,7 @@ TIMES = "it needs the time of each request, which no command tells; leave the op
 SESSION = "recording: a file, or a name from `loadtop sessions list`"
 JSON = "write the JSON summary (- for standard output)"
 
-AB_REPORTS = Group(
-    "ab's report and files",
-    ("run", "watch", "demo"),
+AB_REPORTS = Group("ab's report and files", ("run", "watch", "demo"),
     Option("--ab", "", "print ab's report instead of loadtop's", commands=("run", "watch", "demo", "report"),
         conflict="report"),
     Option("-d", "", "--ab without percentiles", dest="no_percentiles"),
@@ -54,9 +52,7 @@ AB_REPORTS = Group(
 """ab's reports on one load, which not every command generates."""
 
 GROUPS = (
-    Group(
-        "arguments",
-        (),
+    Group("arguments", (),
         Option("urls", "URL", "URL to request", nargs="*", commands=LOADS),
         Option("plan_file", "PLAN.toml", "what to run (see `loadtop help plan`)", Path, commands=("experiment",)),
         Option("session", "SESSION", SESSION, Path, commands=("replay", "report", "export", "sessions rename")),
@@ -66,9 +62,7 @@ GROUPS = (
         Option("text", "TEXT", "what happens now, such as 'restarted httpd'", commands=("mark",)),
         Option("topic", "TOPIC", "a topic or a command", nargs="*", commands=("help",)),
     ),
-    Group(
-        "load",
-        LOADS,
+    Group("load", LOADS,
         Option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
             refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"}),
         Option("-c --concurrency", "N",
@@ -89,16 +83,12 @@ GROUPS = (
         Option("--workers", "N", "number of generator processes; `auto` adds processes on demand", values.workers, 1,
             refused={"jmeter": "leave it out, one process uses all cores"}),
     ),
-    Group(
-        "tuning",
-        ("tune",),
+    Group("tuning", ("tune",),
         Option("--from", "N", "start with N connections", COUNT, 1, dest="first"),
         Option("--finer", "N", "steps near the knee", values.number(whole=True, least=0), TUNE_REFINEMENTS),
         Option("--most-step-time", "S", "longest step, steady or not (default 4 times --step-time)", POSITIVE),
     ),
-    Group(
-        "requests",
-        LOADS,
+    Group("requests", LOADS,
         Option("--urls", "FILE", "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path,
             dest="url_file", own_plan=PLANS),
         Option("-k --keepalive", "", "reuse connections", own_plan=PLANS),
@@ -116,9 +106,7 @@ GROUPS = (
         Option("-v --verbosity", "LEVEL", "2 prints heads, 3 also the status of each response",
             values.number(whole=True, least=0), 0, refused=BUILTIN_ONLY),
     ),
-    Group(
-        "connections and TLS",
-        LOADS,
+    Group("connections and TLS", LOADS,
         Option("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",), refused=BUILTIN_ONLY),
         Option("-P --proxy-auth", "USER:PASSWORD", "use Basic authentication at the proxy"),
         Option("-b --buffer", "BYTES", "size of the socket buffers", COUNT, refused=BUILTIN_ONLY),
@@ -129,9 +117,7 @@ GROUPS = (
         Option("-I --no-sni", "", "do not send the server's name in the TLS handshake", refused=BUILTIN_ONLY),
         Option("--insecure", "", "accept any TLS certificate"),
     ),
-    Group(
-        "engine",
-        LOADS,
+    Group("engine", LOADS,
         Option("--engine", "NAME", "what generates the load: builtin, locust or jmeter", default="builtin",
             choices=ENGINES),
         Option("--generator", "NAME=PLACE",
@@ -142,9 +128,7 @@ GROUPS = (
         Option("-R --remote", "HOST,HOST", "generate the load on these jmeter-servers: HOST or HOST:PORT",
             values.jmeter_servers, (), dest="servers", refused={"builtin": ADD_JMETER, "locust": ADD_JMETER}),
     ),
-    Group(
-        "monitoring",
-        (*MEASURES, "doctor"),
+    Group("monitoring", (*MEASURES, "doctor"),
         Option("--host", "NAME=PLACE",
             "watch this machine: NAME=local or NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
             "configuration; repeatable",
@@ -156,9 +140,7 @@ GROUPS = (
         Option("--interval", "SECONDS", "time between samples", INTERVAL, 1.0),
         Option("--link", "MBIT", "speed of network interfaces whose speed the kernel does not report", POSITIVE),
     ),
-    Group(
-        "output",
-        MEASURES,
+    Group("output", MEASURES,
         Option("--headless", "", "print a line per interval instead of the cockpit",
             commands=(*MEASURES, "replay", "experiment"),
             help_for={"experiment": "print lines of progress instead of the cockpit"}),
@@ -179,9 +161,7 @@ GROUPS = (
         Option("--strict", "", "exit with 5 if the load generator was the bottleneck"),
     ),
     AB_REPORTS,
-    Group(
-        "options",
-        (),
+    Group("options", (),
         Option("--out", "DIR", "write results there (default: PLAN.results beside the plan)", Path,
             commands=("experiment",)),
         Option("--again", "", "measure everything again, not only what is missing", commands=("experiment",),
@@ -205,8 +185,7 @@ GROUPS = (
         Option("--keep", "N", "but never the newest N", COUNT, commands=("sessions prune",)),
         Option("--dry-run", "", "only show what would be removed", commands=("sessions prune",)),
     ),
-    Group(
-        "every command",
+    Group("every command",
         (*COMMANDS, *(f"{command.name} {part}" for command in COMMANDS.values() for part, _ in command.parts)),
         Option("--lang", "|".join(LANGUAGES), "language (default: that of the locale)", choices=LANGUAGES),
         Option("--theme", "NAME", "colours: terminal (its own 16), dark, light, safe (for the colour-blind)",
