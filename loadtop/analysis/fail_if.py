@@ -2,11 +2,13 @@
 
 import operator
 import re
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from loadtop.analysis.statistic import Json
 from loadtop.model import Distribution, LoadState
 from loadtop.model.histogram import mean
 from loadtop.pipeline.snapshot import Snapshot
@@ -104,8 +106,8 @@ class Watchdog:
 
     def __init__(self, conditions: list[Condition]) -> None:
         self._conditions = conditions
-        self._held: dict[str, float] = {}
-        self._longest: dict[str, float] = {}
+        self._held = defaultdict[str, float](float)
+        self._longest = defaultdict[str, float](float)
         self._at = 0.0
 
     def add(self, snapshot: Snapshot) -> None:
@@ -117,17 +119,19 @@ class Watchdog:
             return
         for condition in self._conditions:
             true = any(map(condition.holds, _now(condition, snapshot)))
-            held = self._held.get(condition.text, 0.0) + passed if true else 0.0
-            self._held[condition.text] = held
-            self._longest[condition.text] = max(self._longest.get(condition.text, 0.0), held)
+            self._held[condition.text] = held = self._held[condition.text] + passed if true else 0.0
+            self._longest[condition.text] = max(self._longest[condition.text], held)
 
-    def broken(self, summary: dict[str, Any]) -> list[str]:
-        return [condition.text for condition in self._conditions if self._fails(condition, summary)]
-
-    def _fails(self, condition: Condition, summary: dict[str, Any]) -> bool:
-        if condition.hold_s is not None:
-            return self._longest.get(condition.text, 0.0) >= condition.hold_s
-        return any(map(condition.holds, _overall(condition, summary)))
+    def broken(self, summary: Json) -> list[str]:
+        return [
+            each.text
+            for each in self._conditions
+            if (
+                any(map(each.holds, _overall(each, summary)))
+                if each.hold_s is None
+                else self._longest[each.text] >= each.hold_s
+            )
+        ]
 
 
 def _now(condition: Condition, snapshot: Snapshot) -> list[float | str | None]:
@@ -141,7 +145,7 @@ def _now(condition: Condition, snapshot: Snapshot) -> list[float | str | None]:
     return [read(host) for host in snapshot.measured.hosts if condition.host in (None, host.name)]
 
 
-def _overall(condition: Condition, summary: dict[str, Any]) -> list[float | str | None]:
+def _overall(condition: Condition, summary: Json) -> list[float | str | None]:
     metric = condition.metric
     if metric == "bottleneck":
         return [summary["verdict"]["bottleneck"]]
@@ -159,7 +163,7 @@ def _overall(condition: Condition, summary: dict[str, Any]) -> list[float | str 
     return values
 
 
-def _load_value(load: dict[str, Any], condition: Condition, summary: dict[str, Any]) -> Any:
+def _load_value(load: Json, condition: Condition, summary: Json) -> Any:
     metric = condition.metric
     if metric in COUNTS:
         count, requests = load[metric], load["requests"]
@@ -191,6 +195,7 @@ def _units(metric: str) -> tuple[str, ...]:
     return {"kB": ("kB", "MB"), "kB/s": ("kB/s", "MB/s"), "% of a core": ("%",)}.get(unit, tuple({unit} & {"%", "/s"}))
 
 
-def _near(name: str, known: Any) -> str:
-    close = get_close_matches(name, [str(item) for item in known], n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known are: {', '.join(sorted(str(item) for item in known))}"
+def _near(name: str, known: Iterable[str]) -> str:
+    listed = sorted(map(str, known))
+    close = get_close_matches(name, listed, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; known are: {', '.join(listed)}"

@@ -16,7 +16,6 @@ SCHEMA = "loadtop.compare/1"
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WIDE, NARROW = 24, 10
 """Cells of the columns: the names of the metrics, and a value."""
-NEVER = "{a} and {b} intervals, over {more} are needed"
 TELLING = frozenset({"better", "worse", "higher", "lower"})
 CONCLUSIONS: dict[str, Translatable] = {"better": "better than A", "worse": "worse than A"}
 USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", *(f"{kind.name}.busy" for kind in KINDS)})
@@ -87,13 +86,13 @@ def _values(row: Row, run: int) -> str:
 
 
 def _shortness(row: Row, run: int) -> str:
-    counts = [0 if known is None else known.intervals for known in (row.samples[0], row.samples[run])]
+    a, b = (0 if known is None else known.intervals for known in (row.samples[0], row.samples[run]))
     needed = row.changes[run - 1].needed
-    if needed is None:
-        few = min(counts) < LEAST
-        said = "{a} and {b} intervals, at least {more} are needed" if few else NEVER
-        return tr(said, a=counts[0], b=counts[1], more=LEAST if few else MOST)
-    return tr("{a} and {b} intervals, about {more} would tell", a=counts[0], b=counts[1], more=needed)
+    if needed is not None:
+        return tr("{a} and {b} intervals, about {more} would tell", a=a, b=b, more=needed)
+    if min(a, b) < LEAST:
+        return tr("{a} and {b} intervals, at least {more} are needed", a=a, b=b, more=LEAST)
+    return tr("{a} and {b} intervals, over {more} are needed", a=a, b=b, more=MOST)
 
 
 def _settings(comparison: Comparison) -> Iterator[str]:
@@ -190,7 +189,18 @@ def as_json(comparison: Comparison) -> Json:
         "margin_pct": comparison.percent,
         "level": LEVEL,
         "method": METHOD,
-        "sessions": [_session(run) for run in comparison.runs],
+        "sessions": [
+            {
+                "path": str(run.path),
+                "started": run.summary["started"],
+                "url": run.summary["url"],
+                "duration_s": round(run.duration, 3),
+                "command_line": list(run.result.command_line),
+                "verdict": _limit(run),
+                "host": run.summary["verdict"]["host"],
+            }
+            for run in comparison.runs
+        ],
         "conclusions": [
             {
                 "session": number,
@@ -208,18 +218,6 @@ def as_json(comparison: Comparison) -> Json:
     }
 
 
-def _session(run: Run) -> Json:
-    return {
-        "path": str(run.path),
-        "started": run.summary["started"],
-        "url": run.summary["url"],
-        "duration_s": round(run.duration, 3),
-        "command_line": list(run.result.command_line),
-        "verdict": _limit(run),
-        "host": run.summary["verdict"]["host"],
-    }
-
-
 def _limit(run: Run) -> str:
     return str(run.summary["verdict"]["bottleneck"])
 
@@ -232,9 +230,7 @@ def _metric(row: Row) -> Json:
         "unit": row.metric.unit,
         "better": row.metric.better,
         "values": [
-            None
-            if known is None
-            else {"mean": known.mean, "intervals": known.intervals, "worth": round(known.worth, 2)}
+            known and {"mean": known.mean, "intervals": known.intervals, "worth": round(known.worth, 2)}
             for known in row.samples
         ],
         "changes": [

@@ -76,24 +76,19 @@ def _between(known: Sequence[Point], knee: Knee) -> int | None:
     """The finer step that tells most: first below where it gets worse, which bounds the setting, then where the knee
     begins. ``None`` where neighbours are close enough."""
     best = max(point.rps for point in known if point.good)
+    gaps: list[tuple[int, int, int]] = []
     if knee.worse_from is not None:
         fine = [p.concurrency for p in known if p.concurrency < knee.worse_from and p.good]
         cliff = not next(p for p in known if p.concurrency == knee.worse_from).good
-        gap = _middle(max(fine), knee.worse_from, 12 if cliff else 4)
-        if gap is not None:
-            return gap
+        gaps.append((max(fine), knee.worse_from, 12 if cliff else 4))
     above = [p for p in known if p.good and p.concurrency > knee.until]
     if above and knee.until == knee.concurrency and above[0].rps >= WORSE_SHARE * best:
-        gap = _middle(knee.concurrency, above[0].concurrency, 4)
-        if gap is not None:
-            return gap
+        gaps.append((knee.concurrency, above[0].concurrency, 4))
     below = [p.concurrency for p in known if p.concurrency < knee.concurrency and p.rps < KNEE_SHARE * best]
-    return _middle(max(below), knee.concurrency, 4) if below else None
-
-
-def _middle(low: int, high: int, fineness: int) -> int | None:
-    """The middle of a gap that is wider than a ``fineness``-th of its lower end."""
-    return (low + high) // 2 if high - low > max(1, low // fineness) else None
+    if below:
+        gaps.append((max(below), knee.concurrency, 4))
+    # A gap is wide if it is more than a ``fineness``-th of its lower end.
+    return next(((low + high) // 2 for low, high, fineness in gaps if high - low > max(1, low // fineness)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +130,14 @@ class SweepController:
     def add(self, snapshot: Snapshot) -> None:
         """Count one interval; if its step is over, go on to the next."""
         running = snapshot.load is not None and snapshot.load.state is LoadState.RUNNING
-        if running and not self.over and self._sweep.intervals and self._step_is_over(snapshot):
+        over = running and not self.over and self._sweep.intervals and self._step_is_over(snapshot)
+        if over:
             self._sweep.end_step()
-            self._report()
-            self._next_step(snapshot)
-        else:
-            self._report()
-
-    def _report(self) -> None:
         for result in self._sweep.results[self._known :]:
             self._on_result(result)
         self._known = len(self._sweep.results)
+        if over:
+            self._next_step(snapshot)
 
     def _step_is_over(self, snapshot: Snapshot) -> bool:
         limits, intervals = self._limits, self._sweep.intervals

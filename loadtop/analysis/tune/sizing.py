@@ -129,12 +129,8 @@ def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | N
     if not full and (knee is None or not knee.bounded):
         return None
     memory = worker_memory(results, pool)
-    found = [
-        _by_memory(results, knee, memory),
-        _by_cpu(pool, limit) if full else _by_knee(knee),
-        None if full else _by_scoreboard(results, knee, pool),
-        _by_reach(results) if full else None,
-    ]
+    seen = (_by_cpu(pool, limit), _by_reach(results)) if full else (_by_knee(knee), _by_scoreboard(results, knee, pool))
+    found = (_by_memory(results, knee, memory), *seen)
     bounds = sorted((bound for bound in found if bound is not None), key=lambda bound: bound.workers)
     if not bounds:
         return None
@@ -231,10 +227,9 @@ def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Worke
     ]
     if not busy or not max(busy):
         return None
-    if WORKERS[pool.kind].takes_page:
-        text = Message("{number} were busy at most, and the status page", number=max(busy))
-        return Bound(BoundName.SCOREBOARD, max(busy) + 1, text)
-    return Bound(BoundName.SCOREBOARD, max(busy), Message("{number} were busy at most", number=max(busy)))
+    page = WORKERS[pool.kind].takes_page
+    text = "{number} were busy at most, and the status page" if page else "{number} were busy at most"
+    return Bound(BoundName.SCOREBOARD, max(busy) + page, Message(text, number=max(busy)))
 
 
 def _by_cpu(pool: WorkerPool, limit: StepResult | None) -> Bound | None:
