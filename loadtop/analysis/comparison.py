@@ -185,8 +185,9 @@ class Comparison:
             return "worse"
         if "better" in found:
             return "better"
-        unclear = sum(self._is_unclear(table, run) for table in self.judged)
-        if 2 * unclear >= len(self.judged) or not found & {"no difference", "higher", "lower"}:
+        main = [[row for row in table.rows if row.of == LOAD and row.metric.name in MAIN] for table in self.judged]
+        unclear = [rows for rows in main if any(row.changes[run - 1].direction == "too short to tell" for row in rows)]
+        if 2 * len(unclear) >= len(self.judged) or not found & {"no difference", "higher", "lower"}:
             return "too short to tell"
         return "no difference"
 
@@ -194,11 +195,6 @@ class Comparison:
     def judged(self) -> tuple[Table, ...]:
         """The tables that the conclusion is drawn from: every step, or the whole time."""
         return self.tables if self.by == "step" else self.tables[:1]
-
-    @staticmethod
-    def _is_unclear(table: Table, run: int) -> bool:
-        main = (row for row in table.rows if row.of == LOAD and row.metric.name in MAIN)
-        return any(row.changes[run - 1].direction == "too short to tell" for row in main)
 
 
 def compare(runs: Sequence[Run], percent: float, by: By | None = None) -> Comparison:

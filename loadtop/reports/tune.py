@@ -131,10 +131,10 @@ def _knee(tuned: TuneResult) -> list[str]:
     if knee is None:
         return [tr("No knee: no step served without failing or swapping.")]
     text = tr("Knee: {rps} requests/s at {c} connections", rps=figure(knee.rps), c=knee.concurrency)
-    if knee.confirmed is not None:
-        text += tr(
-            ", confirmed by measuring again" if knee.confirmed else ", NOT confirmed: the second differs by over 10 %"
-        )
+    if knee.confirmed:
+        text += tr(", confirmed by measuring again")
+    elif knee.confirmed is not None:
+        text += tr(", NOT confirmed: the second differs by over 10 %")
     text += tr(".")
     if knee.until > knee.concurrency:
         text += tr(" It stays so up to {c}.", c=knee.until)

@@ -30,18 +30,16 @@ class Settings:
     def __init__(self) -> None:
         self.roles: dict[str, str] = {}
         self._found: dict[tuple[str, str], str] = {}
-        self._connections: list[str] = []
+        self._shapes: dict[str, None] = {}
         self._newest: dict[str, HostSample] = {}
         self._load: LoadSample | None = None
 
     def add(self, snapshot: Snapshot) -> None:
         load = snapshot.measured.load
         if load is not None:
-            shape = f"{load.rate:g}/s" if load.rate is not None else str(load.concurrency)
-            running = load.state in (LoadState.WARMUP, LoadState.RUNNING)
-            known = running and (load.concurrency is not None or load.rate is not None)
-            if known and shape not in self._connections and len(self._connections) < SHAPES:
-                self._connections.append(shape)
+            shape = f"{load.rate:g}/s" if load.rate is not None else str(load.concurrency or "")
+            if load.state in (LoadState.WARMUP, LoadState.RUNNING) and shape and len(self._shapes) < SHAPES:
+                self._shapes.setdefault(shape)
             self._load = load
         for host in snapshot.measured.hosts:
             self.roles[host.name] = host.state.role
@@ -67,7 +65,7 @@ class Settings:
         values: dict[Translatable, Translatable] = {
             "engine": load.engine,
             "model": load.model,
-            "rate" if load.rate is not None else "concurrency": ", ".join(self._connections),
+            "rate" if load.rate is not None else "concurrency": ", ".join(self._shapes),
             "keep-alive": "" if load.keepalive is None else "yes" if load.keepalive else "no",
             "steps": str(load.steps) if load.steps > 1 else "",
             "server": "" if seen is None else seen.software,

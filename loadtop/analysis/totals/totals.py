@@ -188,8 +188,8 @@ class Totals:
         found = self._forecast
         if found is None or longest is None or longest[0].bottleneck != NONE:
             return None
-        figures = {"rps": found.rps, "low": found.low, "high": found.high}
-        return {"resource": str(found.resource), "host": found.host, **{k: round(v, 1) for k, v in figures.items()}}
+        figures = {name: round(getattr(found, name), 1) for name in ("rps", "low", "high")}
+        return {"resource": str(found.resource), "host": found.host, **figures}
 
     def _add_step(self, snapshot: Snapshot, load: LoadSample) -> None:
         if load.step not in self._steps:

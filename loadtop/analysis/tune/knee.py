@@ -116,13 +116,9 @@ class Knee:
     highest: int
 
     @property
-    def peak(self) -> float | None:
-        return None if self.usl is None else self.usl.peak
-
-    @property
     def peak_is_measured(self) -> bool:
         """Whether the law's peak lies within what was measured."""
-        return self.peak is not None and self.peak <= self.highest
+        return self.usl is not None and self.usl.peak is not None and self.usl.peak <= self.highest
 
     def as_json(self) -> Json:
         usl = self.usl

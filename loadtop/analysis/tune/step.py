@@ -71,7 +71,7 @@ class Interval:
             return None
         first = next(iter(targets(snapshot)), None)
         found = () if first is None else worker_pools(first)
-        diagnosis = snapshot.diagnosis
+        verdict, findings = snapshot.diagnosis.verdict, snapshot.diagnosis.findings
         return cls(
             snapshot.at,
             load.concurrency or 0,
@@ -80,7 +80,7 @@ class Interval:
             (load.non_2xx or 0) - (before.non_2xx or 0),
             load.elapsed_s - before.elapsed_s,
             None if load.latencies is None else load.latencies.total,
-            (diagnosis.verdict, *(each for each in diagnosis.findings if each != diagnosis.verdict)),
+            (verdict, *(each for each in findings if each != verdict)),
             target_values(snapshot),
             found,
             None if first is None or first.sample is None else _room(first.sample, found),
@@ -89,14 +89,6 @@ class Interval:
     @property
     def swaps(self) -> bool:
         return any((values.swap_kb_s or 0.0) > SWAP_KB_S for values in self.targets.values())
-
-    @property
-    def verdict_without_swap(self) -> Finding:
-        verdict = self.findings[0]
-        if verdict.bottleneck != "swap":
-            return verdict
-        others = (finding for finding in self.findings if finding.bottleneck != "swap")
-        return next(others, Finding(NONE, None, 0.0, self.at, 0.0, (), Message("There is headroom.")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +267,7 @@ def measure(intervals: Sequence[Interval], *, after_swapping: bool) -> StepResul
     means = TargetMeans()
     for interval in part:
         means.add(interval.targets)
-    worst, first = means.worst, next(iter(means.machines), None)
+    worst, first = means.worst, next(iter(means.machines), TargetValues())
     return StepResult(
         concurrency=part[-1].concurrency,
         at_s=part[-1].at,
@@ -292,7 +284,7 @@ def measure(intervals: Sequence[Interval], *, after_swapping: bool) -> StepResul
         verdict=_verdict(part, worst.swap_kb_s),
         pools=_mean_pools(interval.pools for interval in part),
         room_kb=min((interval.room_kb for interval in part if interval.room_kb is not None), default=None),
-        used=None if first is None or first.idle is None else 100.0 - first.idle - (first.iowait or 0.0),
+        used=None if first.idle is None else 100.0 - first.idle - (first.iowait or 0.0),
     )
 
 
@@ -300,7 +292,10 @@ def _verdict(part: Sequence[Interval], swap_kb_s: float | None) -> Finding:
     """The verdict of most intervals in the later half: a finding is raised, and cleared, a few intervals late. A
     ``swap`` left over from the step before is disregarded."""
     over = swap_kb_s is not None and swap_kb_s <= SWAP_KB_S
-    later = [each.verdict_without_swap if over else each.findings[0] for each in part[len(part) // 2 :]]
+    later: list[Finding] = []
+    for each in part[len(part) // 2 :]:
+        calm = Finding(NONE, None, 0.0, each.at, 0.0, (), Message("There is headroom."))
+        later.append(next((found for found in each.findings if not over or found.bottleneck != "swap"), calm))
     counts = Counter((finding.bottleneck, finding.host) for finding in later)
     most = max(counts.values())
     return next(f for f in reversed(later) if counts[f.bottleneck, f.host] == most)
