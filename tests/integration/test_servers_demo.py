@@ -178,7 +178,7 @@ def test_the_supervisor_itself_can_be_asked_to_end(temporary: Path, number: sign
         said = json.loads(supervisor.stdout.readline())
         supervisor.send_signal(number)
         assert supervisor.wait(3) == 0
-    assert not answers(said["port"])
+    assert not answers(int(said["url"].rsplit(":", 1)[1].rstrip("/")))
     assert modes(temporary) == []
 
 

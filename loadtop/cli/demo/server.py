@@ -64,9 +64,7 @@ async def start_server() -> DemoServer:
         if "error" in answer:
             raise DemoError(f"the demo's server did not start: {answer['error']}")
         on_failure.pop_all()
-        return DemoServer(
-            supervisor=supervisor, **{name: answer[name] for name in ("url", "status_url", "kind", "workers", "cores")}
-        )
+        return DemoServer(supervisor=supervisor, **answer)
 
 
 def _environment() -> dict[str, str]:

@@ -7,7 +7,6 @@ or SIGHUP. The guard under which it runs sends that, and ends what is left then.
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -38,12 +37,8 @@ class Server:
     """A started server process, leader of its own process group."""
 
     process: subprocess.Popen[bytes]
-    port: int
+    url: str
     kind: str
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def wait_until_it_serves(self, log: Path) -> None:
         """Return when a page that runs a program was served. Raises StartError."""
@@ -128,13 +123,9 @@ def _launch(directory: Path, servers: contextlib.ExitStack, installation: Apache
         apache = DemoApache(installation, directory, port, workers)
         kind = f"Apache {apache.mpm}"
         command = apache.command()
-    setpriv = shutil.which("setpriv")  # if it exists, the kernel ends the server when this process is killed
-    prefix = [setpriv, "--pdeathsig", "TERM"] if setpriv else []
     with (directory / "error.log").open("ab") as log:
-        process = subprocess.Popen(
-            [*prefix, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-        )
-    server = Server(process, port, kind)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    server = Server(process, f"http://127.0.0.1:{port}", kind)
     servers.callback(server.end)
     return server
 
@@ -155,7 +146,6 @@ def _announce(server: Server) -> None:
     line = {
         "kind": server.kind,
         "url": f"{server.url}/",
-        "port": server.port,
         "status_url": f"{server.url}/server-status",
         "workers": worker_slots(CORES),
         "cores": CORES,
