@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from loadtop.analysis.tune.controller import SteppedLoad, SweepController
 from loadtop.analysis.tune.sizing import TuneResult
-from loadtop.analysis.tune.step import StepResult, Sweep
+from loadtop.analysis.tune.step import StepResult
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.live_test import LiveTest
@@ -18,7 +18,9 @@ from loadtop.cli.outputs import check_writable
 from loadtop.reports.tune import HEADING, report, row
 
 if TYPE_CHECKING:
-    from tui.apps.cockpit import FirstPage
+    from tui.drawing.appearance import Appearance
+    from tui.screens.tune import TuneScreen
+    from tui.state.view import View
 
 
 def main(options: Options) -> int:
@@ -43,9 +45,12 @@ async def _tune(options: Options) -> int:
     controller = SweepController(options.search, options.limits, sweep, load.command, print_step)
     test.sinks.append(controller.add)
 
-    interrupted = await test.run(
-        Load(load, options.plan).prepared, partial(show, first=_first_page(options, sweep, controller))
-    )
+    def first_page(appearance: "Appearance", view: "View") -> "TuneScreen":
+        from tui.screens.tune import TuneScreen
+
+        return TuneScreen(appearance, view, lambda: sweep, lambda: controller.reason)
+
+    interrupted = await test.run(Load(load, options.plan).prepared, partial(show, first=first_page))
     result = test.result()
     tuned = TuneResult.of(result.steps, controller.reason)
     figures = tuned.into(result.summary)
@@ -53,11 +58,3 @@ async def _tune(options: Options) -> int:
     test.write(result, figures, lambda out: print(report(tuned), end="", file=out, flush=True))
     limited = tuned.limit is not None and tuned.limit.bottleneck == "generator"
     return INTERRUPTED if interrupted else test.code(figures, generator_limited=limited, silent=True)
-
-
-def _first_page(options: Options, sweep: Sweep, controller: SweepController) -> "FirstPage | None":
-    if not with_screen(options):
-        return None
-    from tui.screens.tune import TuneScreen
-
-    return lambda appearance, view: TuneScreen(appearance, view, lambda: sweep, lambda: controller.reason)

@@ -8,7 +8,7 @@ from loadtop import __version__
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.commands import COMMANDS, TOPICS
 from loadtop.cli.options.option import Option, Options
-from loadtop.cli.options.table import GROUPS, options_of, refusal
+from loadtop.cli.options.table import GROUPS, options_of
 from loadtop.cli.options.values import is_ssh_place
 
 
@@ -132,7 +132,13 @@ class Parser(argparse.ArgumentParser):
         if place:
             raise UsageError(f"{place}: name the machine to watch: --host NAME={place}")
         word = next((word for word in unknown if word.startswith("-")), unknown[0])
-        self.error((word.startswith("-") and refusal(word, command)) or f"unknown argument '{word}'")
+        name = word.partition("=")[0] if word.startswith("--") else word[:2]
+        for group in GROUPS:
+            for option in group.options:
+                if name in option.names.split() and name.startswith("-"):
+                    advice = option.refused.get(command) or group.refused.get(command) or "leave it out"
+                    self.error(f"{name} is not for {command}: {advice}")
+        self.error(f"unknown argument '{word}'")
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")

@@ -200,14 +200,3 @@ GROUPS = (
 def options_of(command: str) -> Iterator[Option]:
     for group in GROUPS:
         yield from group.taken_by(command)
-
-
-def refusal(word: str, command: str) -> str | None:
-    """Why a command does not take the option that a word begins with; None if no command has such an option."""
-    name = word.partition("=")[0] if word.startswith("--") else word[:2]
-    for group in GROUPS:
-        for option in group.options:
-            if name in option.names.split():
-                advice = option.refused.get(command) or group.refused.get(command) or "leave it out"
-                return f"{name} is not for {command}: {advice}"
-    return None
