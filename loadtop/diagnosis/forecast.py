@@ -19,8 +19,7 @@ from loadtop.model import OTHER, HostSample, LoadState, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
 
-LEAST_INTERVALS = 5
-MOST_INTERVALS = 60
+LEAST_INTERVALS, MOST_INTERVALS = 5, 60
 """How many calm intervals a forecast needs, and looks back on."""
 
 TRIMMED = 0.2

@@ -30,8 +30,7 @@ own, from recordings of three locks, of which 7 to 15 % of the requests find one
 LEAST_WAIT_MS = 5.0
 """ms of waiting below which it is the noise of schedulers and lines; our own."""
 
-GROWTH = 1.5
-GAIN = 1.1
+GROWTH, GAIN = 1.5, 1.1
 """With this many times the connections, throughput of less than that many times is no growth; our own."""
 
 CALM_PCT = 75.0
@@ -43,8 +42,7 @@ ISOLATED = 3.0
 LEVELS = 64
 """How many numbers of connections are remembered."""
 
-SPARE = 4.0
-DEVIATIONS = 2.0
+SPARE, DEVIATIONS = 4.0, 2.0
 """Beyond its workers, this many requests and twice the square root of the workers are a burst that passes; our own."""
 
 LATE_PCT = 1.0

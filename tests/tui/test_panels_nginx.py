@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 
 from loadtop.i18n import language, set_language
-from loadtop.servers.nginx.verdict import VERDICT
+from loadtop.servers.nginx.verdict import NGINX_CONNECTIONS
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.server_scenes import with_nginx
 from tui.apps.cockpit import Cockpit
@@ -91,4 +91,4 @@ async def test_the_help_lists_the_verdict(appearance: Appearance, screen_text: S
         for _ in range(3):
             await pilot.pause()
         text = "\n".join(screen_text(app))
-    assert any("X" in line and VERDICT.replace("-", " ") in line.lower() for line in text.splitlines())
+    assert any("X" in line and NGINX_CONNECTIONS.name.replace("-", " ") in line.lower() for line in text.splitlines())

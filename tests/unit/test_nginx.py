@@ -17,10 +17,11 @@ from loadtop.rates.measured import Measurer
 from loadtop.reports.text import report
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.nginx.record import NginxStatus
-from loadtop.servers.nginx.verdict import VERDICT
+from loadtop.servers.nginx.verdict import NGINX_CONNECTIONS
 from loadtop.servers.registry import KINDS, verdict_named
 from tests.unit.course import Course, counted
 
+VERDICT = NGINX_CONNECTIONS.name
 STATUS = NginxStatus("http://x/nginx_status", 11, 1, 4, 6, 100, 100, 500, 2, 8)
 
 Changes = dict[str, Any]

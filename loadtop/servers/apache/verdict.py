@@ -48,8 +48,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
 def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue: int | None) -> Assessment:
     """The status page can only answer once a slot is free, and event frees several at a time. So free slots count as
     busy while requests wait for them. If none wait, the slot that served the page itself counts as free."""
-    load = measured.load
-    flying = None if load is None else load.in_flight
+    flying = None if measured.load is None else measured.load.in_flight
     taken = page.busy + page.graceful
     waits = queue or 0
     if flying is not None and taken - 1 >= HALF * page.capacity:

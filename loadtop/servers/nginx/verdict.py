@@ -8,8 +8,6 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import ServerRates
 from loadtop.servers.nginx.record import FULL_PCT, NAME, NginxStatus
 
-VERDICT = "nginx-connections"
-
 CLEAR_PCT = 85.0
 """Percent of the connections below which it is cleared; our own, as for the other pools."""
 
@@ -80,7 +78,7 @@ def _advice(measured: Measured, status: NginxStatus, lost: float | None) -> Mess
 
 
 NGINX_CONNECTIONS = Verdict(
-    name=VERDICT,
+    name="nginx-connections",
     letter="X",
     title="NGINX CONNECTIONS",
     headline="are the limit",
