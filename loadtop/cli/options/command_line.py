@@ -11,7 +11,8 @@ from loadtop.cli.options.table import AB_REPORTS, TUNE_CONNECTIONS, TUNE_STEP_S,
 from loadtop.cli.options.values import HERE
 from loadtop.generator.plan import PlanError
 from loadtop.i18n import Message, Translatable
-from loadtop.servers.status_options import STATUS_OPTIONS, StatusOption
+from loadtop.servers.status_option import StatusOption
+from loadtop.servers.status_options import STATUS_OPTIONS
 
 SHORTEST_STEP = 3
 """Intervals of the shortest step that can be judged: four samples for the steady state, and one before them."""
