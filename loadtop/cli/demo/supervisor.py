@@ -115,7 +115,8 @@ def _start(directory: Path, servers: contextlib.ExitStack) -> Server:
 
 def _launch(directory: Path, servers: contextlib.ExitStack, installation: ApacheInstallation | None) -> Server:
     workers = worker_slots(CORES)
-    port = _free_port()
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
     if installation is None:
         kind = "embedded"
         command = [sys.executable, "-P", "-m", "loadtop.cli.demo.embedded_server", str(port), str(workers), str(CORES)]
@@ -128,13 +129,6 @@ def _launch(directory: Path, servers: contextlib.ExitStack, installation: Apache
     server = Server(process, f"http://127.0.0.1:{port}", kind)
     servers.callback(server.end)
     return server
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _end_of(log: Path) -> str:

@@ -7,7 +7,6 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -38,6 +37,7 @@ MAX_UNANSWERED = 10  # requests in a row that the master may leave unanswered be
 _LOG_PREFIX = re.compile(r"^\[[^]]*\] \S+/[A-Z]+/\S+: ")
 """What Locust's log puts before each line: time, machine, level."""
 
+_ANY_PORT = ("127.0.0.1", 0)
 _NOT_A_REASON = ("Traceback", "File ", "Warning: Perm")
 
 
@@ -71,7 +71,8 @@ class LocustLoad(EngineLoad):
         }
         if user_plan is not None:
             self._files["user_plan.py"] = user_plan
-        web_port, self._port = free_ports(2)
+        with socket.create_server(_ANY_PORT) as web, socket.create_server(_ANY_PORT) as other:
+            web_port, self._port = (each.getsockname()[1] for each in (web, other))
         self._api = MasterApi(web_port)
         self._master = LocustProcess(LOCAL, ("master", program, str(web_port)), term_s=TERM_S)
         self._worker_processes = [
@@ -314,10 +315,3 @@ def _stated_times(status: Status) -> tuple[StatedTimes, ...]:
         **dict(zip(PERCENTILES, status.percentiles, strict=False)),
     )
     return (times,)
-
-
-def free_ports(number: int) -> list[int]:
-    """Return different loopback ports that are free now."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
-        return [int(each.getsockname()[1]) for each in sockets]
