@@ -159,7 +159,6 @@ class EngineWorker:
 
     @property
     def missing(self) -> bool:
-        """Whether its engine hears of it no more."""
         return self.state == MISSING
 
     @property

@@ -43,11 +43,6 @@ def without_secrets(argv: Sequence[str]) -> list[str]:
     return out
 
 
-def url_without_secrets(url: str) -> str:
-    """The text with user info and secret query parameters of the URLs in it blanked. ``ssh://user@`` stays."""
-    return _text(url)
-
-
 def _option(word: str) -> tuple[str, str]:
     """The cleaned word, and what the next one is: see :func:`_clean`."""
     if word.startswith("--"):
@@ -60,7 +55,7 @@ def _option(word: str) -> tuple[str, str]:
         given = value
         kind = _LETTERS.get(word[place : place + 1], "")
     if not kind:
-        return _text(word), "text"
+        return url_without_secrets(word), "text"
     return (head + _clean(kind, value), "text") if given else (word, kind)
 
 
@@ -68,16 +63,16 @@ def _clean(kind: str, value: str) -> str:
     """A value without secrets; ``kind`` is ``secret``, ``header``, ``user`` (with a password) or ``text``."""
     if kind == "secret" or (kind == "user" and ":" in value):
         return BLANK
-    return _header(value) if kind == "header" else _text(value)
+    return _header(value) if kind == "header" else url_without_secrets(value)
 
 
 def _header(line: str) -> str:
     name, colon, _ = line.partition(":")
-    return f"{name}: {BLANK}" if colon and _SECRET_NAME.search(name) else _text(line)
+    return f"{name}: {BLANK}" if colon and _SECRET_NAME.search(name) else url_without_secrets(line)
 
 
-def _text(text: str) -> str:
-    """Blank user info and secret assignments anywhere in a word."""
+def url_without_secrets(text: str) -> str:
+    """The text with user info and secret query parameters of the URLs in it blanked. ``ssh://user@`` stays."""
     if "@" in text:
         text = _BROKEN_USER_INFO.sub(rf"\g<scheme>{BLANK}@", text)
         text = _USER_INFO.sub(_user_info, text)
