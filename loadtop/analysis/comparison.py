@@ -132,14 +132,14 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class Change:
     """One run against the first. ``p`` is corrected for all comparisons of its table; ``percent`` is ``None`` where the
-    first has 0. ``needed``: where it is too short to tell, how many intervals each of both would need for such a
+    first has 0. ``needed_intervals``: where it is too short to tell, how many each of both would need for such a
     difference to count; ``None`` where that is not known."""
 
     direction: Direction
     difference: float | None = None
     percent: float | None = None
     p: float | None = None
-    needed: int | None = None
+    needed_intervals: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

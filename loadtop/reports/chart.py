@@ -37,10 +37,6 @@ class Chart:
     stacked: bool = False
     top: float | None = None
 
-    @property
-    def measured(self) -> bool:
-        return any(value is not None for ink in self.inks for value in ink.values)
-
 
 @dataclass(frozen=True, slots=True)
 class Axis:

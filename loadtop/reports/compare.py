@@ -1,6 +1,7 @@
 """A comparison in words and as JSON."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
 
 from loadtop.analysis.comparison import MAIN, Change, Comparison, Row, Run, Table
@@ -87,7 +88,7 @@ def _values(row: Row, run: int) -> str:
 
 def _shortness(row: Row, run: int) -> str:
     a, b = (0 if known is None else known.intervals for known in (row.samples[0], row.samples[run]))
-    needed = row.changes[run - 1].needed
+    needed = row.changes[run - 1].needed_intervals
     if needed is not None:
         return tr("{a} and {b} intervals, about {more} would tell", a=a, b=b, more=needed)
     if min(a, b) < LEAST:
@@ -233,15 +234,5 @@ def _metric(row: Row) -> Json:
             known and {"mean": known.mean, "intervals": known.intervals, "worth": round(known.worth, 2)}
             for known in row.samples
         ],
-        "changes": [
-            {
-                "session": number,
-                "direction": change.direction,
-                "difference": change.difference,
-                "percent": change.percent,
-                "p": change.p,
-                "needed_intervals": change.needed,
-            }
-            for number, change in enumerate(row.changes, start=1)
-        ],
+        "changes": [{"session": number, **asdict(change)} for number, change in enumerate(row.changes, start=1)],
     }

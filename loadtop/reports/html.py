@@ -27,6 +27,7 @@ POLICY = (
 def html(result: RunResult) -> str:
     figures = result.summary
     name = text(title(figures))
+    words = shlex.join(["loadtop", *result.command_line])
     charts = list(_charts(result))
     times = result.series.at
     axis = Axis(times, times[-1] if times else 0.0, [(mark["at_s"], mark["text"]) for mark in figures["marks"]])
@@ -43,7 +44,7 @@ def html(result: RunResult) -> str:
             _verdict(result),
             *_drawings(result, charts, axis, spans),
             *map(_table, tables(result)),
-            _command(result.command_line),
+            f"<h2>{tr('Command')}</h2>\n<p><code>{text(words)}</code></p>" if result.command_line else "",
             f'<script type="application/json" id="data">{_data(charts, axis, spans)}</script>',
             f"<script>\n{_file('report.js')}</script>\n</body>\n</html>\n",
         )
@@ -84,7 +85,7 @@ def _charts(result: RunResult) -> Iterator[Chart]:
         found.append(Chart(tr("Response time"), "ms", _inks(result, LOAD, times)))
     for host in result.roles:
         found += _host_charts(result, host)
-    yield from (chart for chart in found if chart.measured)
+    yield from (chart for chart in found if chart.inks)
 
 
 def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:
@@ -109,7 +110,7 @@ def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:
 def _inks(
     result: RunResult, subject: str, curves: Iterable[tuple[str, Translatable, str]], dashed: Collection[str] = ()
 ) -> list[Ink]:
-    """Curves by the names of their series (several joined by ``+`` are added up), titles and colours."""
+    """The measured ones of curves: names of series (several joined by ``+`` are added up), titles and colours."""
     number = [LOAD, *result.roles].index(subject)
     found: list[Ink] = []
     for names, called, colour in curves:
@@ -165,7 +166,3 @@ def _table(table: Table) -> str:
         f'<h2>{text(tr(table.title))}</h2>\n<div class="scroll"><table{kind}>\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody>\n</table></div>"
     )
-
-
-def _command(words: Sequence[str]) -> str:
-    return f"<h2>{tr('Command')}</h2>\n<p><code>{text(shlex.join(['loadtop', *words]))}</code></p>" if words else ""

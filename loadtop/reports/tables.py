@@ -138,18 +138,16 @@ def _of_load(load: Json | None) -> Iterator[Table]:
         return
     classes = failure_classes(load["failures"]) if load["failed"] else ""
     received: int | None = load["received_bytes"]
-    behind = [name for name in ("late", "unsent") if load["late"] or load["unsent"]]
-    row = (
-        figure(load["requests"]),
-        f"{figure(load['failed'])}{f' ({classes})' if classes else ''}",
-        figure(load["non_2xx"]),
-        figure(load["rps"]),
-        "-" if received is None else f"{received / 1e6:.2f}",
-        *(figure(load[name]) for name in behind),
-    )
-    heads: tuple[Translatable, ...] = ("late", "never sent")
-    shown = ("requests", "failed", "not 2xx", "requests/s", "MB received", *heads[: len(behind)])
-    yield Table("Load", shown, [row])
+    columns: dict[Translatable, str] = {
+        "requests": figure(load["requests"]),
+        "failed": f"{figure(load['failed'])}{f' ({classes})' if classes else ''}",
+        "not 2xx": figure(load["non_2xx"]),
+        "requests/s": figure(load["rps"]),
+        "MB received": "-" if received is None else f"{received / 1e6:.2f}",
+    }
+    if load["late"] or load["unsent"]:
+        columns |= {"late": figure(load["late"]), "never sent": figure(load["unsent"])}
+    yield Table("Load", tuple(columns), [tuple(columns.values())])
     if load["latency_ms"] is not None:
         names = ("min", "mean", "sd", *PERCENTILES, "max")
         kinds: tuple[tuple[Translatable, Json], ...] = (

@@ -73,11 +73,9 @@ async def run_commands(commands: Sequence[str], *, place: str | None, directory:
                     await process.wait()
             if message is not None:
                 output.seek(max(0, output.seek(0, os.SEEK_END) - MOST_SHOWN))
-                said = output.read().decode("utf-8", "replace")
-                if place in (None, "local"):
-                    raise CommandError(Message("'{command}' {message}", command=command, message=message), said)
-                failure = Message("'{command}' on {place} {message}", command=command, place=place, message=message)
-                raise CommandError(failure, said)
+                text = "'{command}' {message}" if place in (None, "local") else "'{command}' on {place} {message}"
+                failure = Message(text, command=command, place=place, message=message)
+                raise CommandError(failure, output.read().decode("utf-8", "replace"))
 
 
 async def wait_until_ready(ready: str, *, place: str | None, directory: Path, seconds: float) -> None:

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import SessionMeta
-from loadtop.reports.export.tables import TABLES, Cell
+from loadtop.reports.export.tables import TABLES, Cell, Table
 
 MAX_SQLITE_INTEGER = 1 << 63
 
@@ -24,16 +24,14 @@ def write_csv(snapshots: Iterable[Snapshot], folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, TextIO] = {}
     with ExitStack() as stack:
-        for snapshot in snapshots:
-            for table in TABLES:
-                for row in table.rows(snapshot):
-                    name = f"{table.name}.csv"
-                    if name not in files:
-                        # Names of processes may be bytes that are not UTF-8: they are written as they were.
-                        opened = (folder / name).open("w", encoding="utf-8", errors="surrogateescape", newline="")
-                        files[name] = stack.enter_context(opened)
-                        files[name].write(",".join(table.names) + "\r\n")
-                    files[name].write(csv_line(row))
+        for table, row in _rows(snapshots):
+            name = f"{table.name}.csv"
+            if name not in files:
+                # Names of processes may be bytes that are not UTF-8: they are written as they were.
+                opened = (folder / name).open("w", encoding="utf-8", errors="surrogateescape", newline="")
+                files[name] = stack.enter_context(opened)
+                files[name].write(",".join(table.names) + "\r\n")
+            files[name].write(csv_line(row))
     return list(files)
 
 
@@ -52,10 +50,8 @@ def _csv_cell(value: Cell) -> str:
 def json_lines(snapshots: Iterable[Snapshot], meta: SessionMeta) -> Iterator[str]:
     """Yield a line for the session and one for each row of each table, which is its ``table``."""
     yield json.dumps({"table": "session", **asdict(meta)}) + "\n"
-    for snapshot in snapshots:
-        for table in TABLES:
-            for row in table.rows(snapshot):
-                yield json.dumps({"table": table.name, **dict(zip(table.names, row, strict=True))}) + "\n"
+    for table, row in _rows(snapshots):
+        yield json.dumps({"table": table.name, **dict(zip(table.names, row, strict=True))}) + "\n"
 
 
 def write_sqlite(snapshots: Iterable[Snapshot], meta: SessionMeta, path: Path) -> None:
@@ -74,6 +70,10 @@ def write_sqlite(snapshots: Iterable[Snapshot], meta: SessionMeta, path: Path) -
                 rows = (list(map(_sqlite_cell, row)) for row in table.rows(snapshot))
                 database.executemany(_insert(table.name, len(table.names)), rows)
         database.commit()
+
+
+def _rows(snapshots: Iterable[Snapshot]) -> Iterator[tuple[Table, list[Cell]]]:
+    return ((table, row) for snapshot in snapshots for table in TABLES for row in table.rows(snapshot))
 
 
 def _listed(names: Iterable[str]) -> str:

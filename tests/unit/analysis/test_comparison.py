@@ -71,14 +71,14 @@ def test_a_great_difference_in_few_intervals_is_not_called_none(snapshots: list[
     (change,) = row.changes
     assert (change.direction, comparison.overall(1)) == ("too short to tell", "too short to tell")
     assert change.percent == pytest.approx(61.25)
-    assert change.needed is not None
-    assert 4 < change.needed < 60
+    assert change.needed_intervals is not None
+    assert 4 < change.needed_intervals < 60
     told = text(comparison)
-    assert f"4 and 4 intervals, about {change.needed} would tell" in told
+    assert f"4 and 4 intervals, about {change.needed_intervals} would tell" in told
     assert "+61 % too short to tell" in told
-    assert f'"needed_intervals": {change.needed}' in json.dumps(as_json(comparison))
+    assert f'"needed_intervals": {change.needed_intervals}' in json.dumps(as_json(comparison))
     # As many intervals as it asks for, of the same kind, do tell.
-    times = -(-change.needed // 4)
+    times = -(-change.needed_intervals // 4)
     for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
         run.series.at, run.series.steps = array("d", range(1, 4 * times + 3)), array("q", [1] * (4 * times + 2))
         run.series.values = {(LOAD, "rps"): array("d", [0.0, *(speeds * times), 0.0])}
