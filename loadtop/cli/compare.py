@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from itertools import takewhile
-from pathlib import Path
 
 from loadtop.analysis.comparison import By, Run, alignment, common, compare
 from loadtop.analysis.totals.series import Series
@@ -24,7 +23,10 @@ FEW = 60
 def main(options: Options) -> int:
     if len(options.sessions) < 2:
         raise UsageError("compare needs two recordings or more: loadtop sessions lists them")
-    runs = [_read(path) for path in options.sessions]
+    runs: list[Run] = []
+    for path in options.sessions:
+        with opened(path) as session:
+            runs.append(Run.of(session.path, result_of(session)))
     _refine(runs, options.by)
     try:
         comparison = compare(runs, options.margin, options.by)
@@ -42,11 +44,6 @@ def main(options: Options) -> int:
         out = sys.stderr if options.json == "-" else sys.stdout
         print(text(comparison, everything=options.all), end="", file=out)
     return DONE
-
-
-def _read(path: Path) -> Run:
-    with opened(path) as session:
-        return Run.of(session.path, result_of(session))
 
 
 def _refine(runs: Sequence[Run], by: By | None) -> None:

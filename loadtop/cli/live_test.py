@@ -83,15 +83,13 @@ class LiveTest:
                 if load.close is not None:
                     closing.push_async_callback(load.close)
                 self.totals.url = load.url
-                takers = [self.totals.add, self._watchdog.add]
-                if recorder is not None:
-                    takers.insert(0, recorder.record)
+                sinks = [] if recorder is None else [recorder.record]
                 ready = Monitor(
                     self._title if self._program is not None else load.url or self._title,
                     load.source,
                     await asyncio.to_thread(watched_hosts, options, load.plan, load.status_url, far),
                     interval_s=options.interval,
-                    sinks=[*takers, *self.sinks],
+                    sinks=[*sinks, self.totals.add, self._watchdog.add, *self.sinks],
                     until_load_ends=load.source is not None and not with_screen(options),
                     recording=recording,
                     url=load.url,
