@@ -11,23 +11,17 @@ from loadtop.generator.plan import Origin
 from loadtop.generator.results import FailureKind, Results
 from loadtop.i18n.message import Message
 
+# The states of a connection:
 DISCONNECTED = 0
 CONNECTING = 1
-FAST = 2
-"""A request was sent on a reused connection, and its response may take the fast path."""
-WAITING = 3
-"""A request was sent, and no byte of the response has arrived."""
-READING_BODY = 4
-"""The head was recognised; the rest of the body is counted."""
+FAST = 2  # a request was sent on a reused connection, and its response may take the fast path
+WAITING = 3  # a request was sent, and no byte of the response has arrived
+READING_BODY = 4  # the head was recognised; the rest of the body is counted
 PARSING = 5
-IDLE = 6
-"""Connected, without a request."""
-CLOSING = 7
-"""The response is complete, and the connection is about to close."""
-ABORTED = 8
-"""Given up; the transport is about to report that it is closed."""
-SWITCHING = 9
-"""About to close, because the next request goes to another server."""
+IDLE = 6  # connected, without a request
+CLOSING = 7  # the response is complete, and the connection is about to close
+ABORTED = 8  # given up; the transport is about to report that it is closed
+SWITCHING = 9  # about to close, because the next request goes to another server
 
 BUSY = (CONNECTING, FAST, WAITING, READING_BODY, PARSING)
 
@@ -48,7 +42,6 @@ class RequestSource(Protocol):
 
     def next_request(self, connection: "Connection", at: int) -> None:
         """The connection is free: send its next request or leave it idle."""
-        ...
 
 
 @dataclass(slots=True, eq=False)

@@ -186,13 +186,12 @@ class PreciseTimer:
             self._timer.close()
 
     def _time_over(self, event: int) -> None:  # noqa: ARG002 - a handler
-        if self._timer is None:
-            return
-        try:
-            os.read(self._timer.number, 8)
-        except BlockingIOError:
-            return
-        self._callback()
+        if self._timer is not None:
+            try:
+                os.read(self._timer.number, 8)
+            except OSError:  # it was set again, or closed, after its event had been fetched
+                return
+            self._callback()
 
 
 def _selector_events(event: int) -> int:

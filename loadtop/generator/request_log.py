@@ -4,6 +4,7 @@ import os
 import re
 import tempfile
 from array import array
+from io import StringIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from loadtop.i18n import plain
@@ -88,8 +89,7 @@ class VerboseLog:
 
     def __init__(self, level: int) -> None:
         self._level = level
-        self._parts: list[str] = []
-        self._pending = 0
+        self._text = StringIO()
         self._left_out = 0
 
     def add_requests(self, exchanges: "tuple[Exchange, ...]") -> None:
@@ -110,18 +110,17 @@ class VerboseLog:
 
     def take(self) -> str:
         if self._left_out:
-            self._parts.append(f"LOG: {self._left_out} responses left out: they come faster than they can be shown\n")
-        text = "".join(self._parts)
-        self._parts.clear()
-        self._pending = self._left_out = 0
+            self._text.write(f"LOG: {self._left_out} responses left out: they come faster than they can be shown\n")
+        text = self._text.getvalue()
+        self._text = StringIO()
+        self._left_out = 0
         return text
 
     def _add(self, text: str) -> None:
-        if self._pending > _MAX_PENDING:
+        if self._text.tell() > _MAX_PENDING:
             self._left_out += 1
-            return
-        self._pending += len(text)
-        self._parts.append(text)
+        else:
+            self._text.write(text)
 
 
 def _printable(text: str) -> str:

@@ -42,7 +42,7 @@ class LoadRunner:
         plan: Plan,
         loop: asyncio.AbstractEventLoop,
         portion: Portion,
-        report_now: Callable[[], None],
+        report_now: Callable[[Handover | None], None],
         request_log: RequestLog | None = None,
     ) -> None:
         self.state = LoadState.STARTING
@@ -69,9 +69,8 @@ class LoadRunner:
         self._draining = False
         self._final_state = LoadState.DONE
         self._problem: Message | None = None
-        self._handover: Handover | None = None
 
-    def report(self) -> Report:
+    def report(self, handover: Handover | None = None) -> Report:
         """Return how things stand; durations and the text of -v are those since the last report."""
         results, connections, at = self._results, self._connections, monotonic()
         results.count_hits()
@@ -115,7 +114,7 @@ class LoadRunner:
             files_limit=self._file_limit,
         )
         verbose_text = "" if results.verbose_log is None else results.verbose_log.take()
-        return Report(load, generator, self._waits_after + 1, self._handover, verbose_text)
+        return Report(load, generator, self._waits_after + 1, handover, verbose_text)
 
     async def prepare(self) -> bool:
         """Look up the hosts; return whether the load can start. If not, it has failed, and the message says why."""
@@ -158,7 +157,7 @@ class LoadRunner:
         if self.state.ended:
             return
         self._portion = Portion(worker, workers)
-        self._handover = Handover(
+        handover = Handover(
             finishing=self._draining,
             step=self._step,
             requests=self._model.give_away(fraction) if self._step == step and not self._draining else 0,
@@ -168,15 +167,14 @@ class LoadRunner:
             concurrency=self._connections.limit,
             rate=self._model.rate,
         )
-        self._report_now()
-        self._handover = None
+        self._report_now(handover)
         self._check_step_end()
 
     def start_step(self, number: int) -> None:
         """Start step ``number``, unless it has started already."""
         if number <= self._step or self.state.ended or self._draining:
             return
-        self._report_now()
+        self._report_now(None)
         self._begin(number, self._portion.requests(self._plan.steps[number]), self._end_of(number))
 
     def set_concurrency(self, connections: int) -> None:
@@ -272,7 +270,7 @@ class LoadRunner:
             self._loop.call_soon(self.start_step, self._step + 1)
         elif self._waits_after != self._step:
             self._waits_after = self._step
-            self._report_now()
+            self._report_now(None)
 
     def _fail(self, problem: Message) -> None:
         if not self.state.ended:
@@ -305,4 +303,4 @@ class LoadRunner:
             self._send_timer.close()
         self._connections.close()
         self._results.count_hits()
-        self._report_now()
+        self._report_now(None)

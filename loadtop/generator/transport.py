@@ -31,10 +31,8 @@ if hasattr(select, "epoll"):
     _READABLE = _INPUT | _ERROR
     _ENDED = select.EPOLLRDHUP | select.EPOLLHUP
 
-_UNCONNECTED = 0
-"""No socket, or one that is being connected."""
-_SENDING = 1
-"""Connected; the rest of a request waits until the socket is writable."""
+_UNCONNECTED = 0  # no socket, or one that is being connected
+_SENDING = 1  # connected; the rest of a request waits until the socket is writable
 _OPEN = 2
 
 _NO_DATA = memoryview(b"")

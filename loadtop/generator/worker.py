@@ -16,6 +16,7 @@ import signal
 
 import msgspec
 
+from loadtop.generator.aggregation import Handover
 from loadtop.generator.event_loop import EpollLoop
 from loadtop.generator.plan import Plan, Portion
 from loadtop.generator.request_log import RequestLog
@@ -53,8 +54,8 @@ async def _work(plan: Plan, portion: Portion, request_log: int | None, commands:
     output = asyncio.StreamWriter(transport, protocol, None, loop)
     ended = asyncio.Event()
 
-    def report() -> None:
-        output.write(msgspec.json.encode(runner.report()) + b"\n")
+    def report(handover: Handover | None = None) -> None:
+        output.write(msgspec.json.encode(runner.report(handover)) + b"\n")
         if runner.state.ended:
             ended.set()
 
