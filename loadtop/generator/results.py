@@ -87,13 +87,7 @@ class Results:
             self._first_connected()
 
     def responded(
-        self,
-        exchange: Exchange,
-        transport: Transport | None,
-        head: Head,
-        parser: ResponseParser | None,
-        *,
-        extra: bool,
+        self, exchange: Exchange, transport: Transport | None, head: Head, parser: ResponseParser | None, *, extra: bool
     ) -> None:
         """Count a whole response. ``parser`` is None if its head was recognised; ``extra``: more data followed it."""
         self._any_response = True
