@@ -186,7 +186,7 @@ class Connection(asyncio.Protocol):
             self._complete_parsed(parser, at)
 
     def _complete_parsed(self, parser: ResponseParser, at: int) -> None:
-        head = Head(parser.status, parser.received - parser.body, parser.body, persistent=parser.persistent)
+        head = Head(parser.status, parser.received, parser.body, persistent=parser.persistent)
         prefix = parser.prefix
         exchange = self.exchange  # completing a response may give the connection another one
         if exchange.is_head:

@@ -30,22 +30,18 @@ _SERVER = re.compile(rb"\r\n[Ss][Ee][Rr][Vv][Ee][Rr]:[ \t]*([^\r\n]*)")
 
 @dataclass(slots=True, eq=False)
 class Head:
-    """A response head: its status, its length, the length of the body that follows, and both together as ``total``.
+    """A response head: its status, the length of the body that follows, and of both together as ``total``.
 
     ``persistent``: the connection stays open after the response. ``learnt``: its exchange recognises it and counts
     such responses in ``hits``.
     """
 
     status: int
-    length: int
+    total: int
     body: int
     persistent: bool
-    total: int = field(init=False)
     learnt: bool = False
     hits: int = 0
-
-    def __post_init__(self) -> None:
-        self.total = self.length + self.body
 
 
 NO_HEAD = Head(0, -1, 0, persistent=False)

@@ -78,7 +78,7 @@ class Recorder(Results):
         assert transport is not None or parser is not None
         assert parser is None or len(parser.start) <= 2 * MAX_HEAD
         assert head.body >= 0
-        assert head.length >= 0
+        assert head.total >= head.body
         self.outcome.append(("answered", head.status, head.body))
         self.rests += extra
 
