@@ -74,6 +74,11 @@ class ApacheStatus(ServerReading):
         return self.scoreboard.count("K")
 
     @property
+    def closing(self) -> int:
+        """Slots that close a connection: a column of exports."""
+        return self.scoreboard.count("C")
+
+    @property
     def graceful(self) -> int:
         """Slots of processes that finish their last request."""
         return self.scoreboard.count("G")

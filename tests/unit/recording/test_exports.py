@@ -68,6 +68,7 @@ def test_counters_stand_as_measured_and_rates_as_computed(
     ]
     assert len(of("process", "cpu_pct", rows)) == sum(len(sample.processes or ()) for _, sample in fresh)
     assert any(each is not None for each in of("apache", "busy", rows))
+    assert of("apache", "closing", rows)
     (columns,) = (table.names for table in TABLES if table.name == "host")
     assert {"paging_oom_kills_rate", "tcp_active_opens_rate", "cgroup_memory_failures_rate"} <= set(columns)
 
