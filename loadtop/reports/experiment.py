@@ -170,12 +170,7 @@ def _shown(value: Value) -> str:
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     """Columns as wide as their longest value: words to the left, numbers to the right."""
-    sizes = [max(width(row[index]) for row in table) for index in range(len(table[0]))]
+    sizes = [max(map(width, column)) for column in zip(*table, strict=True)]
     words = {i for i, title in enumerate(table[0]) if title in map(tr, ("variant", "url", "load", "limit"))}
-    return [
-        "  ".join(
-            pad(value, size, right=index not in words)
-            for index, (value, size) in enumerate(zip(row, sizes, strict=True))
-        ).rstrip()
-        for row in table
-    ]
+    cells = ([pad(value, sizes[i], right=i not in words) for i, value in enumerate(row)] for row in table)
+    return ["  ".join(row).rstrip() for row in cells]

@@ -37,7 +37,9 @@ class Settings:
     def add(self, snapshot: Snapshot) -> None:
         load = snapshot.measured.load
         if load is not None:
-            shape = f"{load.rate:g}/s" if load.rate is not None else str(load.concurrency or "")
+            shape = "" if load.concurrency is None else str(load.concurrency)
+            if load.rate is not None:
+                shape = f"{load.rate:g}/s"
             if load.state in (LoadState.WARMUP, LoadState.RUNNING) and shape and len(self._shapes) < SHAPES:
                 self._shapes.setdefault(shape)
             self._load = load
