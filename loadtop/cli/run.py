@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def main(options: Options) -> int:
-    checked(options)
+    return asyncio.run(_run(checked(options)))
+
+
+async def _run(options: Options) -> int:
+    """Run the test and write its report, in one event loop: it keeps a second signal from cutting the report short."""
     program = command_load(options) if options.program else None
     check_writable(options)
     request_logs = None
@@ -38,7 +42,7 @@ def main(options: Options) -> int:
         write_ab_files(result, request_logs, options)
 
     try:
-        interrupted = asyncio.run(test.run(prepare, partial(show, program=program)))
+        interrupted = await test.run(prepare, partial(show, program=program))
     except Exception:
         # Whatever it was: the user gets what was measured up to then.
         if test.totals.has_begun:
