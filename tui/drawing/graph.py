@@ -14,6 +14,32 @@ from typing import TypeVar
 from tui.drawing.appearance import Glyphs
 from tui.drawing.line import Line, Role, Span
 
+T = TypeVar("T")
+
+RoleAt = Callable[[float], Role]  # the role of a row whose middle is at this height (0 to 1)
+
+STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # round ceilings within a power of ten
+PATIENCE = 15  # intervals that a peak holds the axis up after it has left the picture
+MAX_INTERVALS = 400  # intervals kept for graphs: more than the widest terminal shows
+
+_LEFT_DOTS, _RIGHT_DOTS = (0x00, 0x40, 0x44, 0x46, 0x47), (0x00, 0x80, 0xA0, 0xB0, 0xB8)
+"""Bits of the Braille block (from U+2800 on) for columns of 0 to 4 dots, from the bottom."""
+
+
+class Ring(deque[T | None]):
+    """The newest values of a graph, and how many there have been in all: that says which two share a cell."""
+
+    def __init__(self, values: Iterable[T | None] = (), total: int = 0) -> None:
+        super().__init__(values, MAX_INTERVALS)
+        self.total = total
+
+    def append(self, value: T | None) -> None:
+        super().append(value)
+        self.total += 1
+
+    def __deepcopy__(self, memo: object) -> "Ring[T]":
+        return Ring(self, self.total)
+
 
 def share_out(shares: Sequence[float], cells: int) -> list[int]:
     """Whole cells for each share (percent; at most 100 together) by largest remainder: they add up to their sum."""
@@ -75,33 +101,6 @@ def level(share: float | None, glyphs: Glyphs) -> str:
         return glyphs.unsure
     top = len(glyphs.steps) - 1
     return glyphs.steps[max(1, min(top, round(share * top / 100.0)))] if share > 0 else glyphs.dot
-
-
-T = TypeVar("T")
-
-RoleAt = Callable[[float], Role]  # the role of a row whose middle is at this height (0 to 1)
-
-STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # round ceilings within a power of ten
-PATIENCE = 15  # intervals that a peak holds the axis up after it has left the picture
-MAX_INTERVALS = 400  # intervals kept for graphs: more than the widest terminal shows
-
-_LEFT_DOTS, _RIGHT_DOTS = (0x00, 0x40, 0x44, 0x46, 0x47), (0x00, 0x80, 0xA0, 0xB0, 0xB8)
-"""Bits of the Braille block (from U+2800 on) for columns of 0 to 4 dots, from the bottom."""
-
-
-class Ring(deque[T | None]):
-    """The newest values of a graph, and how many there have been in all: that says which two share a cell."""
-
-    def __init__(self, values: Iterable[T | None] = (), total: int = 0) -> None:
-        super().__init__(values, MAX_INTERVALS)
-        self.total = total
-
-    def append(self, value: T | None) -> None:
-        super().append(value)
-        self.total += 1
-
-    def __deepcopy__(self, memo: object) -> "Ring[T]":
-        return Ring(self, self.total)
 
 
 def ceiling(value: float) -> float:

@@ -41,6 +41,11 @@ NARROW_CELLS, WIDE_CELLS = 76, 112  # cells from which some columns more, and al
 LEAST_BAR = 6
 
 
+LEAST_NAME = 8  # cells of the address that are always shown
+LEAST = SKIPPED + LEAST_INTERVALS  # intervals of a step from which it is measured
+HEAD = 2  # lines above the table
+
+
 def table(
     results: Sequence[StepResult], running: StepResult | None, knee: Knee | None, cells: int, glyphs: Glyphs
 ) -> list[Line]:
@@ -93,11 +98,6 @@ def _values(result: StepResult) -> dict[str, str]:
         "%swpused": swap,
         "busy": count(result.busy),
     }
-
-
-LEAST_NAME = 8  # cells of the address that are always shown
-LEAST = SKIPPED + LEAST_INTERVALS  # intervals of a step from which it is measured
-HEAD = 2  # lines above the table
 
 
 class TuneScreen(PageScreen):

@@ -12,6 +12,8 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, length, safe, width
 from tui.widgets.lines import Lines
 
+GAP = 2  # cells after a key with a label
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -64,9 +66,6 @@ ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("ctrl+z", "suspend"),
 )
 """Keys that are in the help but not in the footer."""
-
-
-GAP = 2  # cells after a key with a label
 
 
 def arrange(cells: int, keys: Iterable[Key] = KEYS, first: int = 1) -> list[tuple[Key, int, int]]:
