@@ -3,9 +3,10 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 from textual import events
+from textual.app import App
 from textual.binding import Binding, BindingType
 
 from loadtop.i18n import Translatable, duration, pad, tr
@@ -87,7 +88,10 @@ class SessionsPage(PageScreen, inherit_bindings=False):
         if entry.problem:
             self.say(message_text(entry.problem))
         else:
-            self.app.exit(Chosen("replay", (entry.path,)))
+            self._leave(Chosen("replay", (entry.path,)))
+
+    def _leave(self, chosen: Chosen) -> None:
+        cast("App[Chosen]", self.app).exit(chosen)  # pyright: ignore[reportUnknownMemberType]
 
     def action_mark(self) -> None:
         entry = self._found[self._at]
@@ -101,7 +105,7 @@ class SessionsPage(PageScreen, inherit_bindings=False):
         if len(self._marked) < 2:
             self.say(tr("mark two or more with space: the others are compared with the first"))
         else:
-            self.app.exit(Chosen("compare", tuple(self._marked)))
+            self._leave(Chosen("compare", tuple(self._marked)))
 
     def on_click(self, event: events.Click) -> None:
         """A click chooses, a click on the chosen one replays it."""

@@ -53,7 +53,8 @@ def table(
     columns = WIDE if cells >= WIDE_CELLS else NARROW if cells >= NARROW_CELLS else TINY
     heading = "".join(pad(tr(name), size, right=True) for name, size in columns)
     found = [line(Span(f"{heading}  {pad(tr('limit'), LIMIT)}", Role.DIM), Span(tr("throughput"), Role.DIM))]
-    known = sorted([*results, *([] if running is None else [running])], key=lambda each: (each.concurrency, each.at_s))
+    known = list(results) if running is None else [*results, running]
+    known.sort(key=lambda result: (result.concurrency, result.at_s))
     top = max((result.rps for result in known), default=0.0)
     room = max(LEAST_BAR, cells - sum(size for _, size in columns) - 2 - LIMIT - 7)
     for result in known:
