@@ -30,24 +30,31 @@ class Machine(Texts, Connection, Protocol):
 
     async def sample(self) -> HostSample:
         """Everything but servers' pages, with an empty name. Raises :class:`~collectors.errors.TransportError`."""
+        ...
 
     def servers(self, group: str) -> tuple[int, ...]:
         """The first process of each running server of a group, as of the newest sample."""
+        ...
 
     def tested(self, group: str) -> tuple[int, ...]:
         """The same without those that were set aside."""
+        ...
 
     def set_aside(self, pids: frozenset[int]) -> None:
         """Take the servers with these first processes for others than those under test from the next sample on."""
+        ...
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         """Where a process listens, as far as that may be read."""
+        ...
 
     def follow(self, path: str) -> None:
         """Read a file with every sample from now on."""
+        ...
 
     def followed(self, path: str) -> str | Missing:
         """The text of such a file in the newest sample."""
+        ...
 
 
 class Outcomes:

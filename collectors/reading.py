@@ -93,6 +93,7 @@ class ProcessStat:
 class Texts(Protocol):
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         """The texts of files now, by path. Raises :class:`~collectors.errors.TransportError`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +165,12 @@ class Connection(Protocol):
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         """A page, fetched from that machine. Raises :class:`~collectors.errors.FetchError`."""
+        ...
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """All that a stream socket of that machine answers: ``HOST:PORT``, or the path of a unix socket. Raises
         :class:`~collectors.errors.FetchError`."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -180,3 +183,4 @@ class Transport(Connection, Protocol):
 
     async def read(self, request: Request) -> Reading:
         """One reading, on the machine's own clock. Raises :class:`~collectors.errors.TransportError`."""
+        ...
