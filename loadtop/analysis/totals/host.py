@@ -48,7 +48,7 @@ class HostTotals:
             return
         self.samples += 1
         self._newest = host
-        self._metrics.add(metric.read(host) for metric in HOST_METRICS)
+        self._metrics.add([metric.read(host) for metric in HOST_METRICS])
         self._add_servers(host)
         self._processes.add(host)
         for part, (key, values) in _READERS.items():
@@ -94,10 +94,12 @@ class HostTotals:
                 _, statistics = entries.get(reading.key) or (reading, Statistics(column.json for column in measured))
                 entries[reading.key] = reading, statistics
                 statistics.add(
-                    found.per_second[column.field]
-                    if column.measure is Measure.COUNTER
-                    else getattr(reading, column.field)
-                    for column in measured
+                    [
+                        found.per_second[column.field]
+                        if column.measure is Measure.COUNTER
+                        else getattr(reading, column.field)
+                        for column in measured
+                    ]
                 )
 
     def _servers_json(self, tree: Json) -> Json:

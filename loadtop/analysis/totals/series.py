@@ -182,10 +182,13 @@ class Series:
         series = self.values.get(key)
         if series is None:
             series = self.values[key] = array("d")
-        if len(series) < len(self.at):
-            series.extend([nan] * (len(self.at) - len(series)))
+        missing = len(self.at) - len(series)
+        if missing > 1:
+            series.extend([nan] * (missing - 1))
         count = self._added.get(key, 0)
-        if not count:
+        if missing:
+            series.append(value)
+        elif not count:
             series[-1] = value
         elif peak:
             series[-1] = max(series[-1], value)
