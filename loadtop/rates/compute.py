@@ -9,58 +9,26 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from loadtop.model import (
-    LOADTOP,
-    OTHER,
-    USER_HZ,
-    CgroupLimits,
-    Cpu,
-    CpuTimes,
-    Disk,
-    GeneratorSample,
-    HostSample,
-    LoadSample,
-    LoadState,
-    Network,
-    Paging,
-    Pressure,
-    Process,
-    Role,
-    ServerKind,
-    ServerReading,
-    Tcp,
-)
+from loadtop import model
+from loadtop.model import LOADTOP, OTHER, USER_HZ, LoadState, Role, ServerKind, ServerReading
 from loadtop.model.server import Measure, columns
-from loadtop.rates.records import (
-    CgroupRates,
-    CoreShares,
-    CpuShares,
-    DiskRates,
-    GeneratorRates,
-    GroupRates,
-    HostRates,
-    LoadRates,
-    NetworkRates,
-    PagingRates,
-    PressureShares,
-    ProcessRates,
-    ServerRates,
-    TcpRates,
-)
+from loadtop.rates import records
 
 A = TypeVar("A")
 B = TypeVar("B")
-Device = TypeVar("Device", Disk, Network)
+Device = TypeVar("Device", model.Disk, model.Network)
 
 
-def host_rates(before: HostSample, now: HostSample, kinds: Iterable[ServerKind]) -> HostRates | None:
+def host_rates(
+    before: model.HostSample, now: model.HostSample, kinds: Iterable[ServerKind]
+) -> records.HostRates | None:
     """The rates of one machine between two of its samples; ``None`` where no time passed or it was rebooted."""
     seconds = now.at - before.at
     if seconds <= 0:
         return None
     cpu, cores = (None, ()) if before.cpu is None or now.cpu is None else _cpu(before.cpu, now.cpu)
     processes = None if now.processes is None else _processes(before.processes, now.processes, seconds)
-    return HostRates(
+    return records.HostRates(
         seconds=seconds,
         cpu=cpu,
         cores=cores,
@@ -88,32 +56,34 @@ def per_second(before: float | None, now: float | None, seconds: float) -> float
 
 def server_rates(
     before: Iterable[ServerReading], now: Iterable[ServerReading], seconds: float
-) -> tuple[ServerRates[ServerReading], ...]:
+) -> tuple[records.ServerRates[ServerReading], ...]:
     """The rates of all servers of one kind on one host. ``seconds`` is the time between the host's samples, which
     counts for readings that are not dated themselves."""
     earlier = {reading.key: reading for reading in before}
     return tuple(_server(earlier.get(reading.key), reading, seconds) for reading in now)
 
 
-def _server(before: ServerReading | None, now: ServerReading, seconds: float) -> ServerRates[ServerReading]:
+def _server(before: ServerReading | None, now: ServerReading, seconds: float) -> records.ServerRates[ServerReading]:
     counters = [column.field for column in columns(type(now), Measure.COUNTER)]
     if before is None or (before.age_s or 0) > (now.age_s or 0):
-        return ServerRates(now, dict.fromkeys(counters))
+        return records.ServerRates(now, dict.fromkeys(counters))
     first, last = before.read_at, now.read_at
     if first is not None and last is not None and last > first:
         seconds = last - first
-    return ServerRates(now, {name: per_second(getattr(before, name), getattr(now, name), seconds) for name in counters})
-
-
-def _cpu(before: Cpu, now: Cpu) -> tuple[CpuShares | None, tuple[CoreShares, ...]]:
-    earlier = {core.id: core.times for core in before.cores}
-    found = ((core.id, cpu_shares(earlier[core.id], core.times)) for core in now.cores if core.id in earlier)
-    return cpu_shares(before.total, now.total), tuple(
-        CoreShares(core, each) for core, each in found if each is not None
+    return records.ServerRates(
+        now, {name: per_second(getattr(before, name), getattr(now, name), seconds) for name in counters}
     )
 
 
-def cpu_shares(before: CpuTimes, now: CpuTimes) -> CpuShares | None:
+def _cpu(before: model.Cpu, now: model.Cpu) -> tuple[records.CpuShares | None, tuple[records.CoreShares, ...]]:
+    earlier = {core.id: core.times for core in before.cores}
+    found = ((core.id, cpu_shares(earlier[core.id], core.times)) for core in now.cores if core.id in earlier)
+    return cpu_shares(before.total, now.total), tuple(
+        records.CoreShares(core, each) for core, each in found if each is not None
+    )
+
+
+def cpu_shares(before: model.CpuTimes, now: model.CpuTimes) -> records.CpuShares | None:
     """Percent of the time in each state; ``None`` where no tick passed.
 
     A state that went backwards counts as 0 for the interval: iowait can do so (Linux,
@@ -125,25 +95,25 @@ def cpu_shares(before: CpuTimes, now: CpuTimes) -> CpuShares | None:
     if whole == 0:
         return None
     user, nice, system, idle, *others = [None if value is None else 100.0 * value / whole for value in ticks]
-    return CpuShares(user or 0.0, nice or 0.0, system or 0.0, idle or 0.0, *others)
+    return records.CpuShares(user or 0.0, nice or 0.0, system or 0.0, idle or 0.0, *others)
 
 
-_STATES: Callable[[CpuTimes], tuple[int | None, ...]] = attrgetter(
-    "user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"
+_STATES: Callable[[model.CpuTimes], tuple[int | None, ...]] = attrgetter(
+    *(each.name for each in fields(records.CpuShares))
 )
 
 
-def pressure_shares(before: Pressure, now: Pressure, seconds: float) -> PressureShares:
+def pressure_shares(before: model.Pressure, now: model.Pressure, seconds: float) -> records.PressureShares:
     """Percent of the interval stalled, from the difference of ``total`` (the kernel's averages lag by 10 s)."""
 
     def share(name: str) -> float | None:
         value = per_second(getattr(before, name), getattr(now, name), seconds)
         return None if value is None else min(100.0, value / 10_000.0)
 
-    return PressureShares(*(share(f"{each.name}_us") for each in fields(PressureShares)))
+    return records.PressureShares(*(share(f"{each.name}_us") for each in fields(records.PressureShares)))
 
 
-def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:
+def load_rates(before: model.LoadSample, now: model.LoadSample) -> records.LoadRates | None:
     """The load's rates; ``None`` where no time passed or the counters began anew (the end of the warm-up)."""
     seconds = now.at - before.at
     warmed_up = before.state is LoadState.WARMUP and now.state is not LoadState.WARMUP
@@ -161,23 +131,19 @@ def load_rates(before: LoadSample, now: LoadSample) -> LoadRates | None:
         return None if number is None else number / unit / counted
 
     requests, failed, non_2xx = passed("requests"), passed("failed"), passed("non_2xx")
-    return LoadRates(
+    failed_share = None
+    if failed is not None and requests is not None:  # some may fail although none ends
+        failed_share = 100.0 * min(failed, requests) / requests if requests else (100.0 if failed else None)
+    return records.LoadRates(
         seconds=seconds,
         rps=rate(requests),
         failed=rate(failed),
-        failed_share=_failed_share(failed, requests),
+        failed_share=failed_share,
         non_2xx_share=100.0 * non_2xx / requests if requests and non_2xx is not None else None,
         received_kb=rate(passed("received_bytes"), 1024.0),
         sent_kb=rate(passed("sent_bytes"), 1024.0),
         generator=_both(_generator, before.generator, now.generator, seconds),
     )
-
-
-def _failed_share(failed: int | None, requests: int | None) -> float | None:
-    """Percent of the requests that failed; all of them where some failed and none ended."""
-    if failed is None or requests is None:
-        return None
-    return 100.0 * min(failed, requests) / requests if requests else (100.0 if failed else None)
 
 
 def _both(rates: Callable[[A, A, float], B | None], before: A | None, now: A | None, seconds: float) -> B | None:
@@ -205,25 +171,25 @@ def _counted(record: Callable[..., B], before: object, now: object, seconds: flo
     return record(**rates, **others)
 
 
-def _paging(before: Paging, now: Paging, seconds: float) -> PagingRates:
+def _paging(before: model.Paging, now: model.Paging, seconds: float) -> records.PagingRates:
     refaults = per_second(_refaults(before), _refaults(now), seconds)
-    return _counted(PagingRates, before, now, seconds, refaults_pages=refaults)
+    return _counted(records.PagingRates, before, now, seconds, refaults_pages=refaults)
 
 
-def _refaults(sample: Paging) -> int | None:
+def _refaults(sample: model.Paging) -> int | None:
     """Pages of processes and of files together; kernels before 5.9 count those of files only."""
     known = [pages for pages in (sample.refaults_anon_pages, sample.refaults_file_pages) if pages is not None]
     return sum(known) if known else None
 
 
-def _disk(before: Disk, now: Disk, seconds: float) -> DiskRates | None:
+def _disk(before: model.Disk, now: model.Disk, seconds: float) -> records.DiskRates | None:
     if now.reads < before.reads or now.writes < before.writes:
         return None
     requests = now.reads - before.reads + now.writes - before.writes
     waited = now.read_ms - before.read_ms + now.write_ms - before.write_ms
     busy = per_second(before.busy_ms, now.busy_ms, seconds)
     queue = per_second(before.queue_ms, now.queue_ms, seconds)
-    return DiskRates(
+    return records.DiskRates(
         name=now.name,
         util=None if busy is None else min(100.0, busy / 10.0),
         await_ms=waited / requests if requests and waited >= 0 else None,
@@ -235,13 +201,13 @@ def _disk(before: Disk, now: Disk, seconds: float) -> DiskRates | None:
     )
 
 
-def _network(before: Network, now: Network, seconds: float) -> NetworkRates | None:
+def _network(before: model.Network, now: model.Network, seconds: float) -> records.NetworkRates | None:
     rx = per_second(before.rx_bytes, now.rx_bytes, seconds)
     tx = per_second(before.tx_bytes, now.tx_bytes, seconds)
     if rx is None or tx is None:
         return None
     first, last = (net.rx_errors + net.tx_errors + net.rx_drops + net.tx_drops for net in (before, now))
-    return NetworkRates(
+    return records.NetworkRates(
         name=now.name,
         rx_kb=rx / 1024.0,
         tx_kb=tx / 1024.0,
@@ -253,19 +219,19 @@ def _network(before: Network, now: Network, seconds: float) -> NetworkRates | No
     )
 
 
-def _tcp(before: Tcp, now: Tcp, seconds: float) -> TcpRates:
+def _tcp(before: model.Tcp, now: model.Tcp, seconds: float) -> records.TcpRates:
     gauges = {name: getattr(now, name) for name in ("time_wait", "in_use", "established")}
-    return _counted(TcpRates, before, now, seconds, **gauges)
+    return _counted(records.TcpRates, before, now, seconds, **gauges)
 
 
-def _cgroup(before: CgroupLimits, now: CgroupLimits, seconds: float) -> CgroupRates | None:
+def _cgroup(before: model.CgroupLimits, now: model.CgroupLimits, seconds: float) -> records.CgroupRates | None:
     """Nothing where the server is in another group than before: its counters are others then."""
     if before.path != now.path:
         return None
     periods = per_second(before.periods, now.periods, seconds)
     throttled = per_second(before.throttled_periods, now.throttled_periods, seconds)
     lost = per_second(before.throttled_us, now.throttled_us, seconds)
-    return CgroupRates(
+    return records.CgroupRates(
         throttled=100.0 * throttled / periods if periods and throttled is not None else None,
         throttled_ms=None if lost is None else lost / 1000.0,
         memory_failures=per_second(before.memory_failures, now.memory_failures, seconds),
@@ -274,19 +240,19 @@ def _cgroup(before: CgroupLimits, now: CgroupLimits, seconds: float) -> CgroupRa
 
 
 def _processes(
-    before: tuple[Process, ...] | None, now: tuple[Process, ...], seconds: float
-) -> tuple[ProcessRates, ...]:
+    before: tuple[model.Process, ...] | None, now: tuple[model.Process, ...], seconds: float
+) -> tuple[records.ProcessRates, ...]:
     earlier = {(process.pid, process.started_ticks): process.cpu_ticks for process in before or ()}
 
-    def cpu(process: Process) -> float | None:
+    def cpu(process: model.Process) -> float | None:
         ticks = per_second(earlier.get((process.pid, process.started_ticks)), process.cpu_ticks, seconds)
         return None if ticks is None else 100.0 * ticks / USER_HZ
 
-    return tuple(ProcessRates(process, cpu(process)) for process in now)
+    return tuple(records.ProcessRates(process, cpu(process)) for process in now)
 
 
-def _groups(processes: tuple[ProcessRates, ...], kinds: Iterable[ServerKind]) -> tuple[GroupRates, ...]:
-    members: dict[str, list[ProcessRates]] = {}
+def _groups(processes: tuple[records.ProcessRates, ...], kinds: Iterable[ServerKind]) -> tuple[records.GroupRates, ...]:
+    members: dict[str, list[records.ProcessRates]] = {}
     for process in processes:
         members.setdefault(process.process.group, []).append(process)
     roles: dict[str, Role | None] = {kind.group: kind.role for kind in kinds}
@@ -294,12 +260,12 @@ def _groups(processes: tuple[ProcessRates, ...], kinds: Iterable[ServerKind]) ->
     return tuple(_group(group, roles.get(group), members[group]) for group in order if group in members)
 
 
-def _group(group: str, role: Role | None, members: list[ProcessRates]) -> GroupRates:
+def _group(group: str, role: Role | None, members: list[records.ProcessRates]) -> records.GroupRates:
     processes = [member.process for member in members]
     states = [process.state for process in processes]
     shares = [member.cpu for member in members if member.cpu is not None]
     proportional = [process.pss_kb for process in processes if process.pss_kb is not None]
-    return GroupRates(
+    return records.GroupRates(
         group=group,
         role=role,
         processes=len(members),
@@ -316,12 +282,12 @@ def _passed(before: int, now: int, seconds: float) -> float:
     return max(0, now - before) / seconds
 
 
-def _generator(before: GeneratorSample, now: GeneratorSample, seconds: float) -> GeneratorRates:
+def _generator(before: model.GeneratorSample, now: model.GeneratorSample, seconds: float) -> records.GeneratorRates:
     earlier = before.worker_cpu_s + (0.0,) * len(now.worker_cpu_s)
     shares = [100.0 * max(0.0, new - old) / seconds for old, new in zip(earlier, now.worker_cpu_s, strict=False)]
     periods = per_second(before.quota_periods, now.quota_periods, seconds)
     stops = per_second(before.quota_stops, now.quota_stops, seconds)
-    return GeneratorRates(
+    return records.GeneratorRates(
         cpu=sum(shares),
         busiest=max(shares, default=0.0),
         workers=len(shares),
