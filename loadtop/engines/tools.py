@@ -30,11 +30,11 @@ class ToolReader:
     name: ClassVar[str]
     """The command, and the name of the engine."""
 
-    start: ClassVar[re.Pattern[str]]
-    """Matches a line that only this tool prints."""
+    start: ClassVar[str]
+    """A pattern for a line that only this tool prints."""
 
-    patterns: ClassVar[Sequence[re.Pattern[str]]]
-    """The lines to read; the first match counts. Groups are named after what :meth:`_take` takes."""
+    lines: ClassVar[Sequence[str]]
+    """Patterns for the lines to read; the first match counts. Groups are named after what :meth:`_take` takes."""
 
     def __init__(self, argv: tuple[str, ...]) -> None:
         self.load = LoadSample(0.0, self.name, LoadState.RUNNING, "closed", 0.0, keepalive=None)
@@ -46,7 +46,7 @@ class ToolReader:
 
     def read(self, line: str) -> None:
         """Take the next line of output, without escape sequences. A damaged line is ignored."""
-        found = next((found for pattern in self.patterns if (found := pattern.match(line))), None)
+        found = next((found for pattern in self.lines if (found := re.match(pattern, line))), None)
         if found is not None:
             with suppress(ValueError):
                 self._take({name: text for name, text in found.groupdict().items() if text is not None})
@@ -67,12 +67,15 @@ class ToolReader:
             classes: dict[str, Any] = {name: int(texts[name]) if name in texts else None for name in _FAILURES}
             self._set(failures=Failures(**classes))
         for name, text in texts.items():
-            if name == "seconds":
-                self.seconds = seconds(text)
+            if name in ("seconds", "target_s"):
+                duration = milliseconds(text)
+                duration_s = None if duration is None else duration / 1000
+                if name == "seconds":
+                    self.seconds = duration_s
+                else:
+                    self._set(target_s=duration_s)
             elif name == "failed":
                 self._set(failures=Failures.undivided(int(text)))
-            elif name == "target_s":
-                self._set(target_s=seconds(text))
             elif name == "stated_rps":
                 self._set(stated_rps=decimal(text))
                 self.final = True
@@ -90,16 +93,12 @@ class ToolReader:
         self.load = replace(self.load, **changes)
 
 
-def _patterns(*lines: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(line) for line in lines)
-
-
 class Ab(ToolReader):
     """ApacheBench: progress on standard error, a report at the end (httpd's support/ab.c)."""
 
     name = "ab"
-    start = re.compile("This is ApacheBench, Version")
-    patterns = _patterns(
+    start = "This is ApacheBench, Version"
+    lines = (
         r"(?:Completed|Finished|Complete requests:) +(?P<requests>\d+)",
         r"Benchmarking \S+ \[through (?P<proxy>\S+)\] ",
         r"Server Software:(?P<software>.*)",
@@ -164,19 +163,17 @@ class Wrk(ToolReader):
     """wrk: nothing while it runs, a report at the end (its src/wrk.c, src/units.c). wrk2 prints the same."""
 
     name = "wrk"
-    start = re.compile(r"Running (?P<target_s>\S+) test @ ")
-    patterns = (
+    start = r"Running (?P<target_s>\S+) test @ "
+    lines = (
         start,
-        *_patterns(
-            r"\s*\d+ threads? and (?P<concurrency>\d+) connections?$",
-            r"\s+Latency\s+(?P<mean_ms>\S+)\s+(?P<sd_ms>\S+)\s+(?P<max_ms>\S+)\s+\S+%$",
-            r"\s+(?P<percent>\d+(?:\.\d+)?)%\s+(?P<time>[\d.]+\w+)$",
-            r"\s*(?P<requests>\d+) requests in (?P<seconds>\S+), (?P<received_bytes>[\d.]+[KMGTP]?)B read$",
-            r"\s*Socket errors: connect (?P<connect>\d+), read (?P<receive>\d+), write (?P<exceptions>\d+), "
-            r"timeout (?P<timeout>\d+)$",
-            r"\s*Non-2xx or 3xx responses: (?P<non_2xx>\d+)$",
-            r"Requests/sec:\s+(?P<stated_rps>\S+)",
-        ),
+        r"\s*\d+ threads? and (?P<concurrency>\d+) connections?$",
+        r"\s+Latency\s+(?P<mean_ms>\S+)\s+(?P<sd_ms>\S+)\s+(?P<max_ms>\S+)\s+\S+%$",
+        r"\s+(?P<percent>\d+(?:\.\d+)?)%\s+(?P<time>[\d.]+\w+)$",
+        r"\s*(?P<requests>\d+) requests in (?P<seconds>\S+), (?P<received_bytes>[\d.]+[KMGTP]?)B read$",
+        r"\s*Socket errors: connect (?P<connect>\d+), read (?P<receive>\d+), write (?P<exceptions>\d+), "
+        r"timeout (?P<timeout>\d+)$",
+        r"\s*Non-2xx or 3xx responses: (?P<non_2xx>\d+)$",
+        r"Requests/sec:\s+(?P<stated_rps>\S+)",
     )
 
     def _read_command(self, argv: tuple[str, ...]) -> None:
@@ -194,8 +191,8 @@ class Hey(ToolReader):
     """hey: a summary at the end (its requester/print.go)."""
 
     name = "hey"
-    start = re.compile(r"\s+Total:\t[\d.]+ secs$")
-    patterns = _patterns(
+    start = r"\s+Total:\t[\d.]+ secs$"
+    lines = (
         r"\s+Total:\s+(?P<seconds>.+)",
         r"\s+Slowest:\s+(?P<max_ms>.+)",
         r"\s+Fastest:\s+(?P<min_ms>.+)",
@@ -237,7 +234,7 @@ class Oha(Hey):
     """oha, whose summary reads like hey's (its src/printer.rs). Its live view is not read."""
 
     name = "oha"
-    start = re.compile(r"\s*Success rate:")
+    start = r"\s*Success rate:"
 
 
 class Siege(ToolReader):
@@ -247,8 +244,8 @@ class Siege(ToolReader):
     """
 
     name = "siege"
-    start = re.compile(r"\*\* SIEGE ")
-    patterns = _patterns(
+    start = r"\*\* SIEGE "
+    lines = (
         r"HTTP/\d(?:\.\d)?\s+(?P<status>\d{3})\s+[\d.]+ secs:\s+(?P<size>\d+) bytes ==>",
         r"\s*[{\"]*\s*\"?(?P<label>[A-Za-z][A-Za-z _]+?)\"?:\s+(?P<value>[\d.]+)(?: .*)?,?$",
     )
@@ -289,17 +286,15 @@ class K6(ToolReader):
     """
 
     name = "k6"
-    start = re.compile(r"running \(\S+?\), \d+/(?P<concurrency>\d+) VUs, ")
-    patterns = (
+    start = r"running \(\S+?\), \d+/(?P<concurrency>\d+) VUs, "
+    lines = (
         start,
-        *_patterns(
-            r"\s*\* \S+: \d+ looping VUs for (?P<target_s>\S+) ",
-            r"\s*http_req_(?P<metric>duration|connecting|waiting)\.*: +(?P<statistics>.*)",
-            r"\s*http_req_failed\.*: +[\d.]+% +(?:✓ )?(?P<failed>\d+)",
-            r"\s*http_reqs\.*: +(?P<requests>\d+) +(?P<stated_rps>[\d.]+)/s",
-            r"\s*data_received\.*: +(?P<received_bytes>[\d.]+ [kMGT]?B)",
-            r"\s*data_sent\.*: +(?P<sent_bytes>[\d.]+ [kMGT]?B)",
-        ),
+        r"\s*\* \S+: \d+ looping VUs for (?P<target_s>\S+) ",
+        r"\s*http_req_(?P<metric>duration|connecting|waiting)\.*: +(?P<statistics>.*)",
+        r"\s*http_req_failed\.*: +[\d.]+% +(?:✓ )?(?P<failed>\d+)",
+        r"\s*http_reqs\.*: +(?P<requests>\d+) +(?P<stated_rps>[\d.]+)/s",
+        r"\s*data_received\.*: +(?P<received_bytes>[\d.]+ [kMGT]?B)",
+        r"\s*data_sent\.*: +(?P<sent_bytes>[\d.]+ [kMGT]?B)",
     )
 
     def _take(self, texts: dict[str, str]) -> None:
@@ -322,10 +317,8 @@ class Jmeter(ToolReader):
     """
 
     name = "jmeter"
-    start = re.compile(
-        r"Creating summariser <|Starting (?:the test|standalone test) @ |\S+ \+\s+\d+ in\s+\S+ =\s+\S+/s Avg:"
-    )
-    patterns = _patterns(
+    start = r"Creating summariser <|Starting (?:the test|standalone test) @ |\S+ \+\s+\d+ in\s+\S+ =\s+\S+/s Avg:"
+    lines = (
         r"(?P<end>\.\.\. end of run)",
         r"\S+ (?P<sign>[+=])\s+(?P<requests>\d+) in\s+(?P<clock>[\d:]+)s? =\s+(?P<stated_rps>[\d.,]+|\*+)/s "
         r"Avg:\s+(?P<mean_ms>\d+) Min:\s+(?P<min_ms>\d+) Max:\s+(?P<max_ms>-?\d+) Err:\s+(?P<failed>\d+) "
@@ -362,7 +355,7 @@ def reader_of_command(argv: Sequence[str]) -> ToolReader | None:
 
 def reader_of_line(line: str) -> ToolReader | None:
     """Return a reader for the tool that prints this line: for scripts and wrappers, whose options are unknown."""
-    return next((tool(()) for tool in TOOLS if tool.start.match(line)), None)
+    return next((tool(()) for tool in TOOLS if re.match(tool.start, line)), None)
 
 
 def decimal(text: str) -> float:
@@ -382,12 +375,6 @@ def milliseconds(text: str) -> float | None:
         return round(sum(float(number) * _UNITS_MS[unit] for number, unit in parts), 6)
     except ValueError:
         return None
-
-
-def seconds(text: str) -> float | None:
-    """Parse a duration as :func:`milliseconds` does, in seconds."""
-    duration = milliseconds(text)
-    return None if duration is None else duration / 1000
 
 
 def bytes_of(text: str) -> int:
