@@ -112,16 +112,20 @@ class Ab(ToolReader):
         r"Concurrency Level: +(?P<concurrency>\d+)",
         r"Time taken for tests: +(?P<seconds>\S+ seconds)",
         r"Failed requests: +(?P<failed>\d+)",
-        r" *\(Connect: (?P<connect>\d+), Receive: (?P<receive>\d+), Length: (?P<length>\d+), "
-        r"Exceptions: (?P<exceptions>\d+)\)",
+        (
+            r" *\(Connect: (?P<connect>\d+), Receive: (?P<receive>\d+), Length: (?P<length>\d+), "
+            r"Exceptions: (?P<exceptions>\d+)\)"
+        ),
         r"Non-2xx responses: +(?P<non_2xx>\d+)",
         r"Keep-Alive requests: +(?P<keepalive_requests>\d+)",
         r"Total transferred: +(?P<received_bytes>\d+)",
         r"Total body sent: +(?P<sent_bytes>\d+)",
         r"HTML transferred: +(?P<body_bytes>\d+)",
         r"Requests per second: +(?P<stated_rps>\S+)",
-        r"(?P<part>Connect|Processing|Waiting|Total): +(?P<min_ms>\d+) +(?P<mean_ms>\d+)"
-        r"(?: +(?P<sd_ms>[\d.]+) +(?P<p50_ms>\d+) +| *)(?P<max_ms>\d+)$",
+        (
+            r"(?P<part>Connect|Processing|Waiting|Total): +(?P<min_ms>\d+) +(?P<mean_ms>\d+)"
+            r"(?: +(?P<sd_ms>[\d.]+) +(?P<p50_ms>\d+) +| *)(?P<max_ms>\d+)$"
+        ),
         r" +(?P<percent>\d+)% +(?P<time>\d+)",
     )
 
@@ -170,8 +174,10 @@ class Wrk(ToolReader):
         r"\s+Latency\s+(?P<mean_ms>\S+)\s+(?P<sd_ms>\S+)\s+(?P<max_ms>\S+)\s+\S+%$",
         r"\s+(?P<percent>\d+(?:\.\d+)?)%\s+(?P<time>[\d.]+\w+)$",
         r"\s*(?P<requests>\d+) requests in (?P<seconds>\S+), (?P<received_bytes>[\d.]+[KMGTP]?)B read$",
-        r"\s*Socket errors: connect (?P<connect>\d+), read (?P<receive>\d+), write (?P<exceptions>\d+), "
-        r"timeout (?P<timeout>\d+)$",
+        (
+            r"\s*Socket errors: connect (?P<connect>\d+), read (?P<receive>\d+), write (?P<exceptions>\d+), "
+            r"timeout (?P<timeout>\d+)$"
+        ),
         r"\s*Non-2xx or 3xx responses: (?P<non_2xx>\d+)$",
         r"Requests/sec:\s+(?P<stated_rps>\S+)",
     )
@@ -320,9 +326,11 @@ class Jmeter(ToolReader):
     start = r"Creating summariser <|Starting (?:the test|standalone test) @ |\S+ \+\s+\d+ in\s+\S+ =\s+\S+/s Avg:"
     lines = (
         r"(?P<end>\.\.\. end of run)",
-        r"\S+ (?P<sign>[+=])\s+(?P<requests>\d+) in\s+(?P<clock>[\d:]+)s? =\s+(?P<stated_rps>[\d.,]+|\*+)/s "
-        r"Avg:\s+(?P<mean_ms>\d+) Min:\s+(?P<min_ms>\d+) Max:\s+(?P<max_ms>-?\d+) Err:\s+(?P<failed>\d+) "
-        r"(?:.*Active: (?P<active>\d+) Started: )?",
+        (
+            r"\S+ (?P<sign>[+=])\s+(?P<requests>\d+) in\s+(?P<clock>[\d:]+)s? =\s+(?P<stated_rps>[\d.,]+|\*+)/s "
+            r"Avg:\s+(?P<mean_ms>\d+) Min:\s+(?P<min_ms>\d+) Max:\s+(?P<max_ms>-?\d+) Err:\s+(?P<failed>\d+) "
+            r"(?:.*Active: (?P<active>\d+) Started: )?"
+        ),
     )
 
     def _take(self, texts: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from loadtop.cli.demo.apache import DemoApache, find_apache, service_user
-from loadtop.cli.demo.server import demo_plan, start_server
+from loadtop.cli.demo.server import DemoServer, demo_plan, start_server
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
 pytestmark = pytest.mark.servers
@@ -57,6 +57,15 @@ def temporary(servers: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) ->
     return directory
 
 
+@contextlib.asynccontextmanager
+async def demo() -> AsyncGenerator[DemoServer]:
+    target = await start_server()
+    try:
+        yield target
+    finally:
+        await target.supervisor.close()
+
+
 def fetch(url: str) -> str:
     with urllib.request.urlopen(url, timeout=10) as response:
         body: bytes = response.read()
@@ -83,20 +92,17 @@ def eventually(condition: Callable[[], bool], within_s: float) -> bool:
 
 
 async def test_serves_its_pages_and_is_gone_after_close(kind: str, temporary: Path) -> None:
-    target = await start_server()
-    try:
+    async with demo() as target:
         assert target.kind == KINDS[kind]
         for page in ("", "light", "wait", "burn"):
             assert "This page" in await asyncio.to_thread(fetch, target.url + page)
         assert modes(temporary) == [0o40700]
-    finally:
-        await target.close()
     assert not answers(int(target.url.rsplit(":", 1)[1].rstrip("/")))
     assert modes(temporary) == []
 
 
 async def test_status_counts_its_own_workers(kind: str) -> None:
-    async with await start_server() as target:
+    async with demo() as target:
         idle = await asyncio.to_thread(status_of, target.status_url)
         waiting = [asyncio.create_task(asyncio.to_thread(fetch, target.url + "wait")) for _ in range(4)]
         await asyncio.sleep(0.15)
@@ -112,7 +118,7 @@ async def test_status_counts_its_own_workers(kind: str) -> None:
 
 
 async def test_its_load_shows_headroom_then_a_full_pool_then_a_full_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with await start_server() as target:
+    async with demo() as target:
         plan = demo_plan(target)
         light, wait, burn = plan.steps
         assert 50 <= sum(step.duration_s or 0 for step in plan.steps) <= 65
@@ -125,7 +131,7 @@ async def test_its_load_shows_headroom_then_a_full_pool_then_a_full_processor(mo
 
 async def test_its_own_server_is_a_web_server_in_every_process_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOADTOP_DEMO_SERVER", "embedded")
-    async with await start_server() as target:
+    async with demo() as target:
         server = psutil.Process(target.supervisor.pid).children(recursive=True)
         assert len(server) == 1 + target.cores
         assert await asyncio.to_thread(eventually, lambda: {each.name() for each in server} == {"httpd"}, 5.0)
@@ -133,7 +139,7 @@ async def test_its_own_server_is_a_web_server_in_every_process_table(monkeypatch
 
 async def test_more_requests_than_workers_wait_in_order(kind: str) -> None:
     del kind
-    async with await start_server() as target:
+    async with demo() as target:
         began = time.monotonic()
         pages = [asyncio.to_thread(fetch, target.url + "wait") for _ in range(target.workers + 2)]
         await asyncio.gather(*pages)
@@ -189,7 +195,7 @@ async def test_an_apache_that_does_not_start_is_replaced(
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    async with await start_server() as target:
+    async with demo() as target:
         assert target.kind == "embedded"
         assert "waits" in await asyncio.to_thread(fetch, target.url + "burn")
     assert modes(temporary) == []

@@ -32,8 +32,3 @@ LIGHT = Page("light", "This page takes 40 ms and hardly computes.", wait_ms=40)
 WAIT = Page("wait", "This page holds a worker for some 300 ms without computing.", wait_ms=250, spread_ms=100)
 BURN = Page("burn", "This page computes and never waits.", burns=True)
 PAGES = (LIGHT, WAIT, BURN)
-
-
-def worker_slots(cores: int) -> int:
-    """Few enough that waiting pages fill them; enough that computing pages use every core first."""
-    return max(8, 4 * cores)

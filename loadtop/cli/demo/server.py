@@ -7,7 +7,6 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import loadtop
 from loadtop.cli.demo.pages import BURN, LIGHT, WAIT
@@ -16,9 +15,10 @@ from loadtop.generator.plan import Plan, Step, Target
 
 START_S = 30.0
 END_S = 2.0  # what the server may take to end before it is killed
+_ROOT = str(Path(loadtop.__file__).resolve().parent.parent)
+"""This copy of loadtop is imported, whatever is in the working directory, which ``-P`` leaves out."""
+
 HEADROOM_S, POOL_S, CPU_S = 18.0, 18.0, 20.0
-SECONDS_VARIABLE = "LOADTOP_DEMO_SECONDS"
-LIGHT_CONNECTIONS = 2
 
 
 class DemoError(Exception):
@@ -27,8 +27,8 @@ class DemoError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DemoServer:
-    """A server that runs until :meth:`close` or the end of this process, even if that is killed. ``url`` ends in a
-    slash; ``kind`` is ``Apache`` and its MPM, or ``embedded``."""
+    """A server that runs until its ``supervisor`` is closed (normally less than 2 s) or this process ends, even if that
+    is killed. ``url`` ends in a slash; ``kind`` is ``Apache`` and its MPM, or ``embedded``."""
 
     url: str
     status_url: str
@@ -36,16 +36,6 @@ class DemoServer:
     workers: int
     cores: int
     supervisor: GuardedProcess
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_exit: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """End the server and wait until it is gone (normally less than 2 s)."""
-        await self.supervisor.close()
 
 
 async def start_server() -> DemoServer:
@@ -56,7 +46,9 @@ async def start_server() -> DemoServer:
         always.callback(os.close, output)
         on_failure.push_async_callback(supervisor.close)
         command = (sys.executable, "-P", "-m", "loadtop.cli.demo.supervisor")
-        await supervisor.start(command, (nothing, stdout, nothing), environment=_environment(), term_s=END_S)
+        path = [_ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+        await supervisor.start(command, (nothing, stdout, nothing), environment=environment, term_s=END_S)
         try:
             answer = json.loads(await asyncio.wait_for(asyncio.to_thread(os.read, output, 65_536), START_S))
         except (TimeoutError, json.JSONDecodeError) as error:
@@ -67,21 +59,15 @@ async def start_server() -> DemoServer:
         return DemoServer(supervisor=supervisor, **answer)
 
 
-def _environment() -> dict[str, str]:
-    """Import this copy of loadtop, whatever is in the working directory (which -P leaves out)."""
-    root = str(Path(loadtop.__file__).resolve().parent.parent)
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
-
-
 def demo_plan(server: DemoServer, seconds: float | None = None) -> Plan:
     """Three steps: headroom, a full worker pool with an idle processor, a full processor. ``seconds`` is the time of
     all (by default that of ``LOADTOP_DEMO_SECONDS``, or 56 s)."""
     whole = HEADROOM_S + POOL_S + CPU_S
-    scale = (seconds or float(os.environ.get(SECONDS_VARIABLE) or whole)) / whole
+    scale = (seconds or float(os.environ.get("LOADTOP_DEMO_SECONDS") or whole)) / whole
     return Plan(
         targets=tuple(Target.parse(server.url + page.name) for page in (LIGHT, WAIT, BURN)),
         steps=(
-            Step(concurrency=LIGHT_CONNECTIONS, duration_s=HEADROOM_S * scale, targets=(0,)),
+            Step(concurrency=2, duration_s=HEADROOM_S * scale, targets=(0,)),
             Step(concurrency=2 * server.workers, duration_s=POOL_S * scale, targets=(1,)),
             Step(concurrency=3 * server.cores, duration_s=CPU_S * scale, targets=(2,)),
         ),

@@ -21,11 +21,13 @@ from pathlib import Path
 from types import FrameType
 
 from loadtop.cli.demo.apache import ApacheInstallation, DemoApache, find_apache, service_user
-from loadtop.cli.demo.pages import LIGHT, worker_slots
+from loadtop.cli.demo.pages import LIGHT
 
 READY_S = 8.0
 TERM_S = 1.5
 CORES = os.cpu_count() or 1
+WORKERS = max(8, 4 * CORES)
+"""Few enough that waiting pages fill them; enough that computing pages use every core first."""
 
 
 class StartError(Exception):
@@ -101,27 +103,25 @@ def _handle_signals(handler: Callable[[int, FrameType | None], None] | signal.Ha
 def _start(directory: Path, servers: contextlib.ExitStack) -> Server:
     """Start Apache if it is installed and works (tried twice: its port may be taken), else the embedded server."""
     installation = None if os.environ.get("LOADTOP_DEMO_SERVER") == "embedded" else find_apache()
-    for choice in (installation, installation):
-        if choice is not None:
-            server = _launch(directory, servers, choice)
-            with contextlib.suppress(StartError):
-                server.wait_until_it_serves(directory / "error.log")
-                return server
-            server.end()
+    for _ in range(0 if installation is None else 2):
+        server = _launch(directory, servers, installation)
+        with contextlib.suppress(StartError):
+            server.wait_until_it_serves(directory / "error.log")
+            return server
+        server.end()
     server = _launch(directory, servers, None)
     server.wait_until_it_serves(directory / "error.log")
     return server
 
 
 def _launch(directory: Path, servers: contextlib.ExitStack, installation: ApacheInstallation | None) -> Server:
-    workers = worker_slots(CORES)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
     if installation is None:
         kind = "embedded"
-        command = [sys.executable, "-P", "-m", "loadtop.cli.demo.embedded_server", str(port), str(workers), str(CORES)]
+        command = [sys.executable, "-P", "-m", "loadtop.cli.demo.embedded_server", str(port), str(WORKERS), str(CORES)]
     else:
-        apache = DemoApache(installation, directory, port, workers)
+        apache = DemoApache(installation, directory, port, WORKERS)
         kind = f"Apache {apache.mpm}"
         command = apache.command()
     with (directory / "error.log").open("ab") as log:
@@ -141,7 +141,7 @@ def _announce(server: Server) -> None:
         "kind": server.kind,
         "url": f"{server.url}/",
         "status_url": f"{server.url}/server-status",
-        "workers": worker_slots(CORES),
+        "workers": WORKERS,
         "cores": CORES,
     }
     with contextlib.suppress(BrokenPipeError):  # the reader is gone: the guard ends this soon
