@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import msgspec
+
 from loadtop.engines.engine import (
     LOCAL,
     EngineError,
@@ -21,7 +23,7 @@ from loadtop.engines.engine import (
     read_resource,
     users_for_rate,
 )
-from loadtop.engines.locust.master import PERCENTILES, TIMEOUT_S, MasterApi, Status, Workers
+from loadtop.engines.locust.master import PERCENTILES, TIMEOUT_S, Status, Workers, ask_master
 from loadtop.generator.plan import Plan, Step
 from loadtop.i18n.message import Message, verbatim
 from loadtop.model import Failures, Latencies, LoadSample, LoadState, StatedTimes
@@ -72,9 +74,8 @@ class LocustLoad(EngineLoad):
         if user_plan is not None:
             self._files["user_plan.py"] = user_plan
         with socket.create_server(_ANY_PORT) as web, socket.create_server(_ANY_PORT) as other:
-            web_port, self._port = (each.getsockname()[1] for each in (web, other))
-        self._api = MasterApi(web_port)
-        self._master = LocustProcess(LOCAL, ("master", program, str(web_port)), term_s=TERM_S)
+            self._master_port, self._port = (each.getsockname()[1] for each in (web, other))
+        self._master = LocustProcess(LOCAL, ("master", program, str(self._master_port)), term_s=TERM_S)
         self._worker_processes = [
             LocustProcess(machine, ("worker", "locust" if machine.remote else program, str(plan.workers), machine.name))
             for machine in machines
@@ -111,7 +112,7 @@ class LocustLoad(EngineLoad):
     def _set_users(self, users: int) -> None:
         if self._state is LoadState.RUNNING:
             self._users = users
-            self._change = asyncio.create_task(self._api.order(f"start/{users}"))
+            self._change = asyncio.create_task(ask_master(self._master_port, f"/start/{users}"))
 
     async def _run(self) -> None:
         try:
@@ -153,12 +154,12 @@ class LocustLoad(EngineLoad):
 
     async def _run_steps(self) -> None:
         plan = self._plan
-        await self._api.order(f"start/{self._users}")
+        await ask_master(self._master_port, f"/start/{self._users}")
         self._started_at = self._counted_at = time.monotonic()
         if plan.warmup_s:
             self._state = LoadState.WARMUP
             await self._watch_until(self._started_at + plan.warmup_s)
-            await self._api.order("reset")
+            await ask_master(self._master_port, "/reset")
             self._reported_times.clear()
             self._reported_ms = 0.0
             await self._update()
@@ -172,11 +173,11 @@ class LocustLoad(EngineLoad):
                 rate = rate_per_user(plan)
                 self._step = number
                 self._users = max(1, round(step.rate / rate)) if step.rate is not None and rate else users_of(step)
-                await self._api.order(f"start/{self._users}")
+                await ask_master(self._master_port, f"/start/{self._users}")
             end += step.duration_s or float("inf")
             await self._watch_until(end)
         stopped_at = time.monotonic()
-        await self._api.order("stop")
+        await ask_master(self._master_port, "/stop")
         await self._wait_for_last_results()
         self._ended_at = stopped_at
         status = self._status
@@ -215,7 +216,8 @@ class LocustLoad(EngineLoad):
 
     async def _update(self, timeout_s: float = TIMEOUT_S) -> Status:
         before = self._status
-        status = self._status = await self._api.status(timeout_s)
+        answer = await ask_master(self._master_port, timeout_s=timeout_s)
+        status = self._status = msgspec.json.decode(answer, type=Status)
         now = time.monotonic()
         if before is None or status.requests != before.requests:
             self._counted_at = now - status.age_s

@@ -54,29 +54,20 @@ class Status(msgspec.Struct, frozen=True):
     workers: tuple[Worker, ...]
 
 
-class MasterApi:
-    """The interface on a loopback port. Both methods raise EngineError if the master does not answer."""
+async def ask_master(port: int, order: str = "", timeout_s: float = TIMEOUT_S) -> bytes:
+    """Return the answer of the master on this loopback port: its status, or that of an order: ``/start/USERS``,
+    ``/reset`` or ``/stop``. Raises EngineError if it does not answer."""
 
-    def __init__(self, port: int) -> None:
-        self._base = f"http://127.0.0.1:{port}/loadtop"
+    def fetch() -> bytes:
+        data = b"now=yes" if order else None
+        with _WITHOUT_PROXY.open(f"http://127.0.0.1:{port}/loadtop{order}", data, timeout_s) as response:
+            body: bytes = response.read()
+            return body
 
-    async def status(self, timeout_s: float = TIMEOUT_S) -> Status:
-        return msgspec.json.decode(await self._request(self._base, None, timeout_s), type=Status)
-
-    async def order(self, order: str) -> None:
-        """Give an order: ``start/USERS``, ``reset`` or ``stop``."""
-        await self._request(f"{self._base}/{order}", b"now=yes", TIMEOUT_S)
-
-    async def _request(self, url: str, data: bytes | None, timeout_s: float) -> bytes:
-        def fetch() -> bytes:
-            with _WITHOUT_PROXY.open(url, data, timeout_s) as response:
-                body: bytes = response.read()
-                return body
-
-        try:
-            return await asyncio.to_thread(fetch)
-        except (OSError, ValueError) as error:  # URLError is an OSError
-            raise EngineError("locust's master does not answer: {reason}", reason=str(error)) from None
+    try:
+        return await asyncio.to_thread(fetch)
+    except (OSError, ValueError) as error:  # URLError is an OSError
+        raise EngineError("locust's master does not answer: {reason}", reason=str(error)) from None
 
 
 class Workers:
@@ -109,13 +100,27 @@ class Workers:
 
     def update(self, workers: Iterable[Worker], seconds: float) -> None:
         """Take what the master reports, so many seconds after its last report."""
-        reported = {worker.id: worker for worker in workers}
-        for key, worker in reported.items():
+        forgotten = set(self._known)
+        for worker in workers:
+            key, machine = worker.id, worker.machine
+            forgotten.discard(key)
             if key not in self._known:
-                number = 1 + sum(known.host == worker.machine for known in self.all)
-                self._known[key] = EngineWorker(f"{worker.machine}-{number}", worker.machine, UNKNOWN)
-            self._update(worker, seconds)
-        for key in self._known.keys() - reported.keys():
+                number = 1 + sum(known.host == machine for known in self.all)
+                self._known[key] = EngineWorker(f"{machine}-{number}", machine, UNKNOWN)
+            before = self._known[key]
+            if worker.state == MISSING:
+                self._set_state(key, MISSING)
+            elif not worker.memory:  # it has just started; after a stop, it starts anew for its master
+                self._known[key] = replace(before, state=worker.state, users=worker.users)
+            else:
+                cpu_pct = None
+                if worker.cpu > 0 or key in self._cpu_s:  # psutil's first share of a core is always 0
+                    cpu_pct = worker.cpu
+                    used = cpu_pct / 100.0 * seconds if worker.state in _BUSY else 0.0
+                    self._cpu_s[key] = self._cpu_s.get(key, 0.0) + used
+                size_kb = round(worker.memory / 1024)
+                self._known[key] = EngineWorker(before.name, machine, worker.state, worker.users, cpu_pct, size_kb)
+        for key in forgotten:
             self._set_state(key, MISSING)
 
     def set_unknown(self) -> None:
@@ -127,18 +132,3 @@ class Workers:
     def _set_state(self, key: str, state: str) -> None:
         """Set the state of a worker of which nothing else is known."""
         self._known[key] = EngineWorker(self._known[key].name, self._known[key].host, state)
-
-    def _update(self, worker: Worker, seconds: float) -> None:
-        key, before = worker.id, self._known[worker.id]
-        if worker.state == MISSING:
-            self._set_state(key, MISSING)
-        elif not worker.memory:  # it has just started; after a stop, it starts anew for its master
-            self._known[key] = replace(before, state=worker.state, users=worker.users)
-        else:
-            cpu_pct = None
-            if worker.cpu > 0 or key in self._cpu_s:  # psutil's first share of a core is always 0
-                cpu_pct = worker.cpu
-                used = cpu_pct / 100.0 * seconds if worker.state in _BUSY else 0.0
-                self._cpu_s[key] = self._cpu_s.get(key, 0.0) + used
-            memory_kb = round(worker.memory / 1024)
-            self._known[key] = EngineWorker(before.name, before.host, worker.state, worker.users, cpu_pct, memory_kb)
