@@ -14,11 +14,8 @@ BUSY_PCT, BUSY_CLEAR_PCT = 90.0, 80.0
 """Percent of the time computing, without iowait and steal: PCP's cpu/util 90; cleared at 80."""
 
 CORE_PCT, CORE_CLEAR_PCT = 95.0, 88.0
-MEAN_PCT = 70.0
-"""One core over 95 % (PCP percpu/some_util) while all together stay below 70 %."""
-
-PROCESS_PCT = 85.0
-"""Percent of a core that one process must take for its core to be called its limit; our own."""
+MEAN_PCT = 70.0  # one core over 95 % (PCP percpu/some_util) while all together stay below 70 %
+PROCESS_PCT = 85.0  # percent of a core that one process must take for its core to be called its limit; our own
 
 TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
 """The processes of the web server together take one core, and nobody else takes half of one; our own."""
@@ -26,8 +23,7 @@ TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
 STALL_PCT = 10.0
 """Percent of the time in which some task waited for a processor: check_psi's critical value. A vote only."""
 
-SHARED_PCT = 10.0
-"""Percent of the machine from which the load generator's own share is called out; our own."""
+SHARED_PCT = 10.0  # percent of the machine from which the load generator's own share is called out; our own
 
 STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0
 """Percent of the time: netdata and awesome-prometheus-alerts warn above 10; cleared at netdata's 5."""
@@ -35,8 +31,7 @@ STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0
 PERIODS_PCT, PERIODS_CLEAR_PCT = 25.0, 10.0
 """Percent of the periods in which it was throttled: awesome-prometheus-alerts warns above 25; cleared at 10."""
 
-LOST_MS_S = 20.0
-"""ms per second that it stood still: our own, so that throttling of some microseconds is no limit."""
+LOST_MS_S = 20.0  # ms per second that it stood still: our own, so that throttling of some microseconds is no limit
 
 MORE_CPU = Message("Add CPU, or make the page cheaper; more workers will not help.")
 

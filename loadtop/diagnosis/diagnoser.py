@@ -37,8 +37,7 @@ MACHINE_VERDICTS = (
 )
 """Every verdict that is not of one kind of server: an invalid measurement first."""
 
-SILENT_S = 2.0
-"""Seconds without a sample of the machine under test from which nothing is called free."""
+SILENT_S = 2.0  # seconds without a sample of the machine under test from which nothing is called free
 
 NEWEST = 3
 """Intervals of which two (``Verdict.intervals``) must be over the threshold. Published durations are minutes (netdata
@@ -47,8 +46,7 @@ NEWEST = 3
 ADVICE_EVERY = 3
 """Intervals for which an advice stays as it is, numbers and all, so that it can be read and is recorded once."""
 
-CLEAR_AFTER = 3
-"""Intervals in a row below the lower threshold after which a finding is dropped."""
+CLEAR_AFTER = 3  # intervals in a row below the lower threshold after which a finding is dropped
 
 SILENT_FOR = 7
 """Intervals without a sample of its machine in which a finding stays up before those begin to count: a machine that

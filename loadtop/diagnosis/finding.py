@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 from loadtop.i18n import Message
 
-NONE = "none"
-"""The name of the verdict that there is headroom."""
+NONE = "none"  # the name of the verdict that there is headroom
 
 
 @dataclass(frozen=True, slots=True)

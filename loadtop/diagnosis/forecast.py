@@ -19,23 +19,15 @@ from loadtop.model import OTHER, HostSample, LoadState, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
 
-LEAST_INTERVALS, MOST_INTERVALS = 5, 60
-"""How many calm intervals a forecast needs, and looks back on."""
-
-TRIMMED = 0.2
-"""The part of the intervals that is left out at either end, where a request took most or least."""
+LEAST_INTERVALS, MOST_INTERVALS = 5, 60  # how many calm intervals a forecast needs, and looks back on
+TRIMMED = 0.2  # the part of the intervals that is left out at either end, where a request took most or least
 
 STRANGER_PCT = 85.0
 """Percent of a core that a stranger takes: what takes less may well work for the server, as a database does."""
 
-LEAST_USED = 0.03
-"""The part of a resource that must be used for its demand to be measured at all."""
-
-FARTHEST = 10.0
-"""Times the present throughput beyond which nothing is foretold."""
-
-ERRORS_PCT = 5.0
-"""Failed requests cost something else than good ones."""
+LEAST_USED = 0.03  # the part of a resource that must be used for its demand to be measured at all
+FARTHEST = 10.0  # times the present throughput beyond which nothing is foretold
+ERRORS_PCT = 5.0  # failed requests cost something else than good ones
 
 MODEL_ERROR = 0.08
 """What the range has beside twice the standard error: costs that change with the load, from the laboratory's runs."""

@@ -8,8 +8,7 @@ from loadtop.model import LOADTOP, GeneratorSample, LoadSample
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
 
-WORKER_PCT, WORKER_CLEAR_PCT = 90.0, 80.0
-"""Percent of one core of the busiest worker process: Locust warns above 90."""
+WORKER_PCT, WORKER_CLEAR_PCT = 90.0, 80.0  # percent of one core of the busiest worker process: Locust warns above 90
 
 MACHINE_PCT, MACHINE_CLEAR_PCT = 80.0, 70.0
 """Percent of a machine that only generates load: k6's documentation asks to leave 20 % idle."""
@@ -17,11 +16,8 @@ MACHINE_PCT, MACHINE_CLEAR_PCT = 80.0, 70.0
 OWN_PCT = 20.0
 """Percent of the machine that the load generator itself must take for its full processors to be its own; our own."""
 
-DELAY_MS = 10.0
-"""ms that the event loop of a worker comes late: it waits for a processor; our own."""
-
-UNSENT_PCT = 1.0
-"""Percent of the requests due that were not sent on time; our own (k6 counts any dropped iteration)."""
+DELAY_MS = 10.0  # ms that the event loop of a worker comes late: it waits for a processor; our own
+UNSENT_PCT = 1.0  # percent of the requests due that were not sent on time; our own (k6 counts any dropped iteration)
 
 PORTS_PCT, PORTS_CLEAR_PCT = 80.0, 70.0
 """Percent of the range of local ports. No monitor has an alarm for it; 80 is node-mixin's middle for descriptors."""

@@ -11,14 +11,12 @@ from loadtop.model.server import WorkerLimit
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
 
-TRAFFIC_KB_S = 40.0
-"""kB/s in and out together: atop calls more than 10 pages of 4 kB per second critical."""
+TRAFFIC_KB_S = 40.0  # kB/s in and out together: atop calls more than 10 pages of 4 kB per second critical
 
 FAULTS_S = 100.0
 """Major faults per second that make the traffic felt; our own, well below node-mixin's 500/s over 15 minutes."""
 
-STALL_PCT, STALL_CLEAR_PCT = 10.0, 4.0
-"""Percent of the time in which some task waited for memory: psi-notify's 10."""
+STALL_PCT, STALL_CLEAR_PCT = 10.0, 4.0  # percent of the time in which some task waited for memory: psi-notify's 10
 
 OWN_STALL_PCT = 1.0
 """Percent of the time below which the server's own control group is said not to wait for memory at all; our own."""
@@ -33,8 +31,7 @@ node-mixin's 500 major faults per second."""
 USABLE = 0.8
 """The part of the free memory that is given to more workers: the rest is for the page cache and everybody else."""
 
-MUCH_ROOM = 20
-"""Times the present number from which a number that memory allows is no help any more."""
+MUCH_ROOM = 20  # times the present number from which a number that memory allows is no help any more
 
 
 def _own_stall(rates: HostRates) -> float | None:

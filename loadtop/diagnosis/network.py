@@ -10,8 +10,7 @@ from loadtop.rates.records import NetworkRates
 UTIL_PCT, UTIL_CLEAR_PCT = 85.0, 75.0
 """Percent of the line's speed in its fuller direction: PCP's pernetif/util 85; cleared at 75."""
 
-RETRANSMITS_S = 5.0
-"""Segments per second that were sent again: a vote only; our own."""
+RETRANSMITS_S = 5.0  # segments per second that were sent again: a vote only; our own
 
 MADE_UP = {"veth": 10_000, "tun": 10, "tap": 10, "lo": 0}
 """Speeds in Mbit/s that drivers of lines which are none report, whatever they can carry (Linux, drivers/net)."""
@@ -19,8 +18,7 @@ MADE_UP = {"veth": 10_000, "tun": 10, "tap": 10, "lo": 0}
 OVERFLOWS_S = 0.0
 """Connections per second that found the queue full. PCP's tcplistenoverflows: any."""
 
-DEFAULT_BACKLOG = 511
-"""The default of the common web servers."""
+DEFAULT_BACKLOG = 511  # the default of the common web servers
 
 
 def fullest(host: HostView) -> NetworkRates | None:

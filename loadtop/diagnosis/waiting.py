@@ -16,37 +16,31 @@ from loadtop.model import Distribution, LoadSample, Role, State
 from loadtop.model.histogram import bounds, percentile
 from loadtop.rates.measured import HostView, Measured
 
-WAITING_PCT, WAITING_CLEAR_PCT = 60.0, 45.0
-"""Percent of the requests in flight that wait, by Little's law; our own."""
+WAITING_PCT, WAITING_CLEAR_PCT = 60.0, 45.0  # percent of the requests in flight that wait, by Little's law; our own
 
 LOW_PERCENTILE = 10.0
-SLOWER, SLOWER_CLEAR = 1.7, 1.4
-"""Even the fastest tenth takes this many times R0: then all wait, not some; our own."""
+SLOWER, SLOWER_CLEAR = 1.7, 1.4  # even the fastest tenth takes this many times R0: then all wait, not some; our own
 
 LOW_OF_SPREAD, HIGH_OF_SPREAD, SPREAD = 20.0, 80.0, 2.0
 """Or the fastest fifth does, and from there to the slowest fifth is this many times more: a queue without order. Our
 own, from recordings of three locks, of which 7 to 15 % of the requests find one free."""
 
-LEAST_WAIT_MS = 5.0
-"""ms of waiting below which it is the noise of schedulers and lines; our own."""
+LEAST_WAIT_MS = 5.0  # ms of waiting below which it is the noise of schedulers and lines; our own
 
 GROWTH, GAIN = 1.5, 1.1
 """With this many times the connections, throughput of less than that many times is no growth; our own."""
 
-CALM_PCT = 75.0
-"""Percent of the CPU above which requests may well wait for that, although it is not full yet; our own."""
+CALM_PCT = 75.0  # percent of the CPU above which requests may well wait for that, although it is not full yet; our own
 
 ISOLATED = 3.0
 """A single answer that came this many times faster than the next is no measure of what a request takes; our own."""
 
-LEVELS = 64
-"""How many numbers of connections are remembered."""
+LEVELS = 64  # how many numbers of connections are remembered
 
 SPARE, DEVIATIONS = 4.0, 2.0
 """Beyond its workers, this many requests and twice the square root of the workers are a burst that passes; our own."""
 
-LATE_PCT = 1.0
-"""Percent of the due requests that are sent late: then every connection of an open load is taken."""
+LATE_PCT = 1.0  # percent of the due requests that are sent late: then every connection of an open load is taken
 
 
 class Waiting:

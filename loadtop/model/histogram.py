@@ -14,8 +14,7 @@ from operator import mul
 
 from loadtop.model import Distribution
 
-EMPTY = Distribution(0, 0, 0, 0, 0, (), ())
-"""The distribution of nothing; merging it changes nothing."""
+EMPTY = Distribution(0, 0, 0, 0, 0, (), ())  # the distribution of nothing; merging it changes nothing
 
 
 def bucket_of(us: int) -> int:

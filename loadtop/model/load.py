@@ -180,8 +180,7 @@ TOO_MANY_CONNECTIONS: Translatable = (
 
 MISSING = "missing"
 
-WORKER_FULL_PCT = 90.0
-"""Percent of a core at which Locust itself warns about a worker."""
+WORKER_FULL_PCT = 90.0  # percent of a core at which Locust itself warns about a worker
 
 
 @dataclass(frozen=True, slots=True)

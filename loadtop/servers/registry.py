@@ -20,8 +20,7 @@ HOST_METRICS: tuple[HostMetric, ...] = (*MACHINE_METRICS, *(metric for kind in K
 VERDICTS: tuple[Verdict, ...] = ranked((*MACHINE_VERDICTS, *(verdict for kind in KINDS for verdict in kind.verdicts)))
 """Every limit that can be named, causes first; ``none`` is not among them."""
 
-PROCESS_GROUPS = (*(kind.group for kind in KINDS), LOADTOP, OTHER)
-"""What a process can belong to, servers first."""
+PROCESS_GROUPS = (*(kind.group for kind in KINDS), LOADTOP, OTHER)  # what a process can belong to, servers first
 
 WORKERS: dict[str, Workers[Any]] = {kind.name: kind.workers for kind in KINDS if kind.workers is not None}
 """How the workers of each kind of server are measured and limited, by its name."""
@@ -35,8 +34,7 @@ EVIDENCE_TITLES: dict[str, Translatable] = {metric.name: metric.title for metric
 }
 """What the metrics in evidence are called."""
 
-VERDICT_NAMES = tuple(_BY_NAME)
-"""Every name that a verdict can have, ``none`` first."""
+VERDICT_NAMES = tuple(_BY_NAME)  # every name that a verdict can have, `none` first
 
 
 def verdict_named(name: str) -> Verdict:

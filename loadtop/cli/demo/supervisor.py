@@ -26,8 +26,7 @@ from loadtop.cli.demo.pages import LIGHT
 READY_S = 8.0
 TERM_S = 1.5
 CORES = os.cpu_count() or 1
-WORKERS = max(8, 4 * CORES)
-"""Few enough that waiting pages fill them; enough that computing pages use every core first."""
+WORKERS = max(8, 4 * CORES)  # few enough that waiting pages fill them; enough that computing pages use every core first
 
 
 class StartError(Exception):

@@ -16,8 +16,7 @@ COLUMNS = (
 """The columns that we request, in JMeter's order: it writes no header into a pipe."""
 
 _OLD_COLUMNS = tuple(name for name in COLUMNS if name != "sentBytes")  # before JMeter 3.1
-_STEP = re.compile(r"\bs(\d+) \d+-\d+$")
-"""A thread of our plan: its group is named after its step; ``s0`` is the warm-up."""
+_STEP = re.compile(r"\bs(\d+) \d+-\d+$")  # a thread of our plan: its group is named after its step; `s0` is the warm-up
 
 _NO_RESPONSE = "Non HTTP response message: "
 _NO_RESPONSE_CODE = "Non HTTP"

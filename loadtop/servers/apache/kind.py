@@ -29,8 +29,7 @@ from loadtop.servers.kind import (
 KEEPALIVE_SHARE = 0.1
 """Slots of idle connections follow their number, not requests: with more of them there is no forecast; our own."""
 
-DEFAULT_THREADS = 25
-"""ThreadsPerChild where the server does not tell it: Apache's own default."""
+DEFAULT_THREADS = 25  # ThreadsPerChild where the server does not tell it: Apache's own default
 
 SLOTS: Translatable = "worker slots"
 

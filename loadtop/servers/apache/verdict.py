@@ -11,11 +11,8 @@ from loadtop.model import Role, State
 from loadtop.rates.measured import HostView, Measured
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 
-FULL_PCT, FULL_CLEAR_PCT = 95.0, 85.0
-"""Percent of the slots taken: Linuxfabrik's critical value; cleared at 85."""
-
-QUEUE = 0
-"""Connections in the accept queue of the server's port: any that stays there waits for a worker."""
+FULL_PCT, FULL_CLEAR_PCT = 95.0, 85.0  # percent of the slots taken: Linuxfabrik's critical value; cleared at 85
+QUEUE = 0  # connections in the accept queue of the server's port: any that stays there waits for a worker
 
 HALF = 0.5
 """Part of the slots that must be taken for requests beyond their number to be called waiting for them; our own."""

@@ -8,8 +8,7 @@ NAME = "haproxy"
 GROUP = "haproxy"
 
 FRONTEND, BACKEND = "FRONTEND", "BACKEND"
-FULL_PCT = 95.0
-"""Percent of ``maxconn`` from which a frontend or server counts as full: Linuxfabrik's critical value."""
+FULL_PCT = 95.0  # percent of `maxconn` from which a frontend or server counts as full: Linuxfabrik's critical value
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.servers.haproxy.record import FULL_PCT, NAME, HaproxyProxy
 
-QUEUE = 0
-"""Requests queued in a backend: awesome-prometheus-alerts warns of any that stay for 2 minutes."""
+QUEUE = 0  # requests queued in a backend: awesome-prometheus-alerts warns of any that stay for 2 minutes
 
 FRONTEND_CLEAR_PCT = 85.0
 """Percent of a frontend's maxconn: Linuxfabrik's critical value; cleared at 85. Above it the kernel's queue fills."""

@@ -8,14 +8,12 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import ServerRates
 from loadtop.servers.nginx.record import FULL_PCT, NAME, NginxStatus
 
-CLEAR_PCT = 85.0
-"""Percent of the connections below which it is cleared; our own, as for the other pools."""
+CLEAR_PCT = 85.0  # percent of the connections below which it is cleared; our own, as for the other pools
 
 DROPPED_S = 0.0
 """Connections per second that were accepted and closed at once: any (nginx: "worker_connections are not enough")."""
 
-ROOM = 2
-"""Times the connections in flight that are advised, so that the next step of the load fits too; our own."""
+ROOM = 2  # times the connections in flight that are advised, so that the next step of the load fits too; our own
 
 
 def _assess(measured: Measured, host: HostView) -> Assessment | None:

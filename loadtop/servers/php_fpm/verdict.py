@@ -13,8 +13,7 @@ CLEAR_PCT = 85.0
 """Percent of the children that are busy. Linuxfabrik warns of a static pool at 80 and calls 90 critical, but at
 90 % no request has to wait yet."""
 
-QUEUE = 0
-"""Connections that wait for a child: Linuxfabrik calls any critical."""
+QUEUE = 0  # connections that wait for a child: Linuxfabrik calls any critical
 
 
 def _assess(measured: Measured, host: HostView) -> Assessment | None:
