@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from string import Formatter
 from typing import TypeAlias
 
 from loadtop.i18n.language import translate
@@ -28,7 +29,6 @@ MAX_DEPTH = 12
 """Messages within messages."""
 _MAX_INTEGER = 2**63
 _MAX_CHARACTERS = 16_384
-_PLACE = re.compile(r"\{\{|\}\}|\{(\w+)(?::([^{}]*))?\}")
 _FORMAT = re.compile(r"|,|,?\.\d[fg%]|groups|sentences")
 
 _Translate: TypeAlias = Callable[[str, str, int], str]
@@ -203,26 +203,12 @@ def _names(template: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2048)
 def _pieces(template: str) -> tuple[tuple[str, str, str], ...]:
-    """The template as literals, each with the name and the format of the place after it, empty at the end."""
+    """The template as literals, each with the name and the format of the place after it, empty if there is none."""
     if len(template) > _MAX_CHARACTERS:
         raise ValueError("a template is too long")
     pieces: list[tuple[str, str, str]] = []
-    literal, end = "", 0
-    for place in _PLACE.finditer(template):
-        literal += _without_braces(template[end : place.start()])
-        end = place.end()
-        name, form = place[1], place[2] or ""
-        if name is None:
-            literal += place[0][0]
-            continue
-        if _FORMAT.fullmatch(form) is None:
+    for literal, name, form, conversion in Formatter().parse(template):
+        if name is not None and (conversion or not name.isidentifier() or _FORMAT.fullmatch(form or "") is None):
             raise ValueError(f"unknown format {form!r} in {template!r}")
-        pieces.append((literal, name, form))
-        literal = ""
-    return (*pieces, (literal + _without_braces(template[end:]), "", ""))
-
-
-def _without_braces(literal: str) -> str:
-    if "{" in literal or "}" in literal:
-        raise ValueError(f"a single brace in {literal!r}: write it twice")
-    return literal
+        pieces.append((literal, name or "", form or ""))
+    return tuple(pieces)
