@@ -29,9 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_command(words: Sequence[str]) -> int:
     """Run the command that the words name; returns its exit code. Raises ExitError."""
-    from loadtop.cli.options.commands import COMMANDS
     from loadtop.cli.options.parser import read
-    from loadtop.cli.options.table import THEMES
+    from loadtop.cli.options.table import COMMANDS, THEMES
     from loadtop.i18n import language_of, set_language
 
     options = read(words)
@@ -43,8 +42,8 @@ def run_command(words: Sequence[str]) -> int:
     if options.ascii:
         os.environ["LOADTOP_ASCII"] = "1"
     module = importlib.import_module(f"loadtop.cli.{COMMANDS[options.command].module}")
-    code: int = module.main(options)
-    return code
+    code: int | None = module.main(options)  # None: done
+    return code or DONE
 
 
 def _run_program() -> int:

@@ -2,17 +2,15 @@
 
 import sys
 from collections.abc import Sequence
-from itertools import takewhile
 
 from loadtop.analysis.comparison import By, Run, alignment, common, compare
 from loadtop.analysis.totals.series import Series
 from loadtop.cli.display import can_draw
-from loadtop.cli.exit_codes import DONE, UsageError
+from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
 from loadtop.pipeline.snapshot import snapshots
-from loadtop.recording.reader import Session
 from loadtop.recording.totals import result_of
 from loadtop.reports.compare import as_json, text
 
@@ -20,7 +18,7 @@ FEW = 60
 """Points of a long run within the time that all have, below which its intervals are read again: ten for each part."""
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     if len(options.sessions) < 2:
         raise UsageError("compare needs two recordings or more: loadtop sessions lists them")
     runs: list[Run] = []
@@ -43,7 +41,6 @@ def main(options: Options) -> int:
             PageApp[None](ComparisonPage(Appearance.of_terminal(), comparison)).run()
         out = sys.stderr if options.json == "-" else sys.stdout
         print(text(comparison, everything=options.all), end="", file=out)
-    return DONE
 
 
 def _refine(runs: Sequence[Run], by: By | None) -> None:
@@ -52,12 +49,9 @@ def _refine(runs: Sequence[Run], by: By | None) -> None:
     for run in runs if alignment(runs, by) == "time" else ():
         points = sum(at - run.series.began <= end for at in run.series.at)
         if run.series.width > 1 and points < FEW:
+            run.beginning = Series()
             with opened(run.path) as session:
-                run.beginning = _beginning(session, end)
-
-
-def _beginning(session: Session, end: float) -> Series:
-    series = Series()
-    for snapshot in takewhile(lambda _: series.duration < end, snapshots(session.frames())):
-        series.add(snapshot)
-    return series
+                for snapshot in snapshots(session.frames()):
+                    if run.beginning.duration >= end:
+                        break
+                    run.beginning.add(snapshot)

@@ -4,6 +4,7 @@ import asyncio
 import resource
 import shutil
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -53,16 +54,17 @@ async def _examine_all(options: Options) -> list[Report]:
         return Report(name, place, problem=error.message, fix=error.fix)
 
     examinations = []
-    for name, place in options.hosts:
-        alone = copy(options)
-        alone.hosts = [(name, place)]
-        try:
-            examinations.append(_examine(alone, await connect_far(alone)))
-        except UnreachableError as error:
-            if not isinstance(error.__cause__, TransportError):
-                raise
-            examinations.append(unreachable(name, place, error.__cause__))
-    return await asyncio.gather(*examinations)
+    async with AsyncExitStack() as closing:
+        for name, place in options.hosts:
+            alone = copy(options)
+            alone.hosts = [(name, place)]
+            try:
+                examinations.append(_examine(alone, await connect_far(alone, closing)))
+            except UnreachableError as error:
+                if not isinstance(error.__cause__, TransportError):
+                    raise
+                examinations.append(unreachable(name, place, error.__cause__))
+        return await asyncio.gather(*examinations)
 
 
 async def _examine(options: Options, far: "dict[str, SshTransport]") -> Report:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import aclosing, suppress
 from pathlib import Path
 
-from loadtop.cli.exit_codes import DONE, FileError, UsageError
+from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options.option import Options
 from loadtop.cli.recordings import opened
 from loadtop.i18n import plain
@@ -22,7 +22,7 @@ SMALLEST, GREATEST = (60, 20), (400, 200)
 """Columns and rows of a film."""
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     if not (options.csv or options.jsonl or options.sqlite or options.sar or options.cast):
         raise UsageError("say into what to export: --csv DIR, --jsonl FILE, --sqlite FILE, --sar or --cast FILE")
     if options.jsonl == "-" and options.sar:
@@ -36,7 +36,6 @@ def main(options: Options) -> int:
         except OSError as error:
             where = error.filename or options.cast or options.jsonl or options.csv
             raise FileError(f"cannot write the export to {where}: {error.strerror}") from None
-    return DONE
 
 
 def _size(text: str) -> tuple[int, int]:

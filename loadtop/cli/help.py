@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from loadtop.cli.exit_codes import DONE, UsageError
-from loadtop.cli.options.commands import COMMANDS, TOPICS
+from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.option import Options
 from loadtop.cli.options.parser import parser_of
+from loadtop.cli.options.table import COMMANDS, TOPICS
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     topic = options.topic[0] if options.topic else "help"
     if len(options.topic) > 1 or topic not in (*TOPICS, *COMMANDS):
         names = " ".join(options.topic)
@@ -19,4 +19,3 @@ def main(options: Options) -> int:
     else:
         text = parser_of(topic).format_help()
     print(text, end="", flush=True)
-    return DONE

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.exit_codes import UnreachableError
@@ -24,8 +24,8 @@ _ROLES = {
 """The role of a host in the test: by whether it serves what is requested, and whether it generates the load."""
 
 
-async def connect_far(options: Options) -> "dict[str, SshTransport]":
-    """Connect to the remote hosts; returns the connections by name. Raises UnreachableError."""
+async def connect_far(options: Options, closing: AsyncExitStack) -> "dict[str, SshTransport]":
+    """Connect to the remote hosts until ``closing`` ends; returns the connections by name. Raises UnreachableError."""
     places = {name: place for name, place in options.hosts if place not in HERE}
     if not places:
         return {}
@@ -33,24 +33,18 @@ async def connect_far(options: Options) -> "dict[str, SshTransport]":
     from collectors.transport.ssh.transport import SshTransport
 
     far = {name: SshTransport(place) for name, place in places.items()}
-    try:
-        outcomes = await asyncio.gather(*(transport.connect() for transport in far.values()), return_exceptions=True)
-    except asyncio.CancelledError:
-        await disconnect(far)
-        raise
+
+    async def disconnect() -> None:
+        await asyncio.gather(*(transport.close() for transport in far.values()))
+
+    closing.push_async_callback(disconnect)
+    outcomes = await asyncio.gather(*(transport.connect() for transport in far.values()), return_exceptions=True)
     for name, outcome in zip(far, outcomes, strict=True):
+        if isinstance(outcome, TransportError):
+            raise UnreachableError(Message("--host {name}: {reason}", name=name, reason=outcome.message)) from outcome
         if isinstance(outcome, BaseException):
-            await disconnect(far)
-            if isinstance(outcome, TransportError):
-                raise UnreachableError(
-                    Message("--host {name}: {reason}", name=name, reason=outcome.message)
-                ) from outcome
             raise outcome
     return far
-
-
-async def disconnect(far: "dict[str, SshTransport]") -> None:
-    await asyncio.gather(*(transport.close() for transport in far.values()))
 
 
 def watched_hosts(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from loadtop import __version__
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileError
-from loadtop.cli.hosts import connect_far, disconnect, watched_hosts
+from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.load import Load, safe_words
 from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import write_json, write_page
@@ -67,8 +67,7 @@ class LiveTest:
         because ssh may ask for something; the load is prepared behind the painted screen."""
         options = self.options
         async with AsyncExitStack() as closing:
-            far = await connect_far(options)
-            closing.push_async_callback(disconnect, far)
+            far = await connect_far(options, closing)
             name = self._title if self._url is None else Target.parse(self._url).host
             name = name if self._program is None else self._program.name
             recorder = self._recorder = self._begin_recording(name)

@@ -1,32 +1,36 @@
-"""``loadtop replay`` and ``loadtop report``: show a recording in the cockpit again, or its report."""
+"""``loadtop replay``, ``report``, ``sessions``: show a recording again or its report; choose, list, rename, prune."""
 
 import asyncio
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.cli.display import show, with_screen
-from loadtop.cli.exit_codes import DONE, FileError, UsageError
+from loadtop.cli import run_command
+from loadtop.cli.display import can_draw, show, with_screen
+from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import print_report, write_json, write_page
-from loadtop.i18n import plain
+from loadtop.i18n import language, pad, plain, rendered, tr
 from loadtop.recording.container import NoSessionError, SessionError
-from loadtop.recording.library import SUFFIX, directory
+from loadtop.recording.library import SUFFIX, age, chosen, directory, recordings, remove, rename
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
 from loadtop.recording.totals import result_of
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
+    if options.command == "sessions":
+        _manage(options)
+        return
     with opened(options.session) as session:
         if options.command == "replay":
             asyncio.run(_replay(session, options))
-            return DONE
+            return
         result = result_of(session)
     _report(result, options)
-    return DONE
 
 
 @contextmanager
@@ -86,3 +90,81 @@ def _report(result: RunResult, options: Options) -> None:
         print(tune.report(tuned), end="", file=out)
     elif options.text or options.ab or not elsewhere:
         print_report(result, options, out)
+
+
+def _manage(options: Options) -> None:
+    if options.part == "rename":
+        _rename(options.session, options.name)
+    elif options.part == "prune":
+        _prune(options.older_than, options.keep, dry_run=options.dry_run)
+    elif options.part is None and _on_terminal():
+        _choose()
+    else:
+        _list()
+
+
+def _choose() -> None:
+    from tui.apps.page import PageApp
+    from tui.drawing.appearance import Appearance
+    from tui.screens.sessions import Chosen, SessionsPage
+
+    at: Path | None = None
+    while found := list(recordings()):
+        choice = PageApp[Chosen](SessionsPage(Appearance.of_terminal(), found, at=at)).run()
+        if choice is None:
+            return
+        at = choice.paths[0]
+        run_command([choice.verb, "--lang", language(), *map(str, choice.paths)])
+        if not _on_terminal():  # it was closed meanwhile
+            return
+    _list()
+
+
+def _on_terminal() -> bool:
+    return can_draw() and sys.stdin.isatty()
+
+
+def _list() -> None:
+    found = list(recordings())
+    if not found:
+        print(tr("No recordings yet: every test is recorded, unless --no-record is given."))
+    for entry in found:
+        if entry.problem:
+            print(f"{plain(entry.path.name)}  {rendered(entry.problem)}")
+            continue
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.started))
+        what = f"{pad(tr(entry.verdict), 15)} {plain(entry.what)}"
+        print(f"{when}  {entry.duration_s:7.0f} {tr('s')}  {what}\n    {plain(str(entry.path))}")
+
+
+def _rename(session: Path, name: str) -> None:
+    path = find(session)
+    try:
+        print(f"renamed to {plain(str(rename(path, name)))}")
+    except SessionError as error:
+        raise FileError(f"{path.name} is not renamed: {error}") from None
+
+
+def _prune(older_than: str | None, keep: int | None, *, dry_run: bool) -> None:
+    if older_than is None and keep is None:
+        raise UsageError("say what to remove: --older-than 30d, --keep 20, or both (--dry-run only shows it)")
+    try:
+        older_s = None if older_than is None else age(older_than)
+    except ValueError as error:
+        raise UsageError(f"--older-than: {error}") from None
+    count = size = 0
+    kept = False
+    for entry in chosen(list(recordings()), time.time(), older_s=older_s, keep=keep):
+        try:
+            freed = remove(entry.path, dry_run=dry_run)
+        except SessionError as error:
+            print(f"loadtop: {plain(entry.path.name)} stays: {error}", file=sys.stderr)
+            kept = True
+            continue
+        count, size = count + 1, size + freed
+        print(f"{'would remove' if dry_run else 'removed'} {plain(entry.path.name)}")
+    print(
+        f"{count} recording{'' if count == 1 else 's'}, {size / 1e6:.1f} MB{' would be free' if dry_run else ' freed'}"
+    )
+    if kept:
+        raise FileError("not all of them could be removed")

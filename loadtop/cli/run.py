@@ -1,4 +1,4 @@
-"""``loadtop URL``, ``loadtop watch``, ``loadtop demo``: a live test, with the cockpit or without; then its report."""
+"""``loadtop URL``, ``watch``, ``demo``, ``tune``: a live test, with the cockpit or without; then its report."""
 
 import asyncio
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from loadtop.cli.display import show
+from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.live_test import LiveTest
 from loadtop.cli.load import Load, command_load, demo_load, load_maker, safe_words
@@ -17,12 +17,17 @@ from loadtop.i18n import rendered
 
 if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import RunResult
+    from loadtop.analysis.tune.step import StepResult
     from loadtop.engines.command import CommandLoad
     from loadtop.generator.request_log import RequestLogFiles
+    from tui.drawing.appearance import Appearance
+    from tui.screens.tune import TuneScreen
+    from tui.state.view import View
 
 
 def main(options: Options) -> int:
-    return asyncio.run(_run(checked(options)))
+    test = _tune if options.command == "tune" else _run
+    return asyncio.run(test(checked(options)))
 
 
 async def _run(options: Options) -> int:
@@ -81,3 +86,41 @@ def _load(
 
     url = options.plan.targets[0].url
     return url, url, prepare
+
+
+async def _tune(options: Options) -> int:
+    """Step the concurrency up until the knee is found; report the limit and what to set."""
+    from loadtop.analysis.tune.controller import SteppedLoad, SweepController
+    from loadtop.analysis.tune.sizing import TuneResult
+    from loadtop.reports.tune import HEADING, report, row
+
+    load = SteppedLoad(load_maker(options)())
+    check_writable(options)
+    url = options.plan.targets[0].url
+    test = LiveTest(options, url, url)
+    sweep = test.totals.sweep
+    silent = options.quiet or with_screen(options)
+
+    def print_step(result: "StepResult") -> None:
+        if silent:
+            return
+        if result is sweep.results[0]:
+            print(HEADING, file=sys.stderr)
+        print(row(result), file=sys.stderr, flush=True)
+
+    controller = SweepController(options.search, options.limits, sweep, load.command, print_step)
+    test.sinks.append(controller.add)
+
+    def first_page(appearance: "Appearance", view: "View") -> "TuneScreen":
+        from tui.screens.tune import TuneScreen
+
+        return TuneScreen(appearance, view, lambda: sweep, lambda: controller.reason)
+
+    interrupted = await test.run(Load(load, options.plan).prepared, partial(show, first=first_page))
+    result = test.result()
+    tuned = TuneResult.of(result.steps, controller.reason)
+    figures = tuned.into(result.summary)
+
+    test.write(result, figures, lambda out: print(report(tuned), end="", file=out, flush=True))
+    limited = tuned.limit is not None and tuned.limit.bottleneck == "generator"
+    return INTERRUPTED if interrupted else test.code(figures, generator_limited=limited, silent=True)

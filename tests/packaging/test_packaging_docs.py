@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.cli.options.commands import COMMANDS
+from loadtop.cli.options.table import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))

@@ -17,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import loadtop
-from loadtop.cli.options.commands import TOPICS
+from loadtop.cli.options.table import TOPICS
 
 ROOT = Path(__file__).parents[2]
 BODY = b"It works.\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from loadtop.cli import sessions
+from loadtop.cli import recordings
 from loadtop.cli.options.parser import read
 from loadtop.recording.library import Recording
 from tests.tui.lines import text_of
@@ -80,9 +80,9 @@ def test_a_window_that_is_closed_during_a_replay_ends_it_all(monkeypatch: pytest
         return 0
 
     on_terminal = iter([True, False])
-    monkeypatch.setattr(sessions, "recordings", lambda: [Recording(Path("a.loadtop"))])
-    monkeypatch.setattr(sessions, "_on_terminal", lambda: next(on_terminal))
+    monkeypatch.setattr(recordings, "recordings", lambda: [Recording(Path("a.loadtop"))])
+    monkeypatch.setattr(recordings, "_on_terminal", lambda: next(on_terminal))
     monkeypatch.setattr(PageApp, "run", run)
-    monkeypatch.setattr(sessions, "run_command", replay)
-    assert sessions.main(read(["sessions"])) == 0
+    monkeypatch.setattr(recordings, "run_command", replay)
+    recordings.main(read(["sessions"]))
     assert shown == ["page", "replay"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.cli.options.commands import TOPICS
+from loadtop.cli.options.table import TOPICS
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,9 +8,9 @@ import pytest
 from loadtop.cli import main
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
-from loadtop.cli.options.commands import COMMANDS
+from loadtop.cli.options.option import Options
 from loadtop.cli.options.parser import read
-from loadtop.cli.options.table import ENGINES, GROUPS, options_of
+from loadtop.cli.options.table import COMMANDS, ENGINES, GROUPS, options_of
 from loadtop.servers.registry import KINDS
 from loadtop.servers.status_options import STATUS_OPTIONS
 
@@ -53,6 +53,14 @@ def test_help_fits_80_columns_and_is_whole(
         assert " ".join(option.help_of(words[0]).split()[:2]) in " ".join(text.split())
     if len(words) == 1:
         assert f"examples:\n  loadtop {COMMANDS[words[0]].examples[0]}\n" in text
+
+
+def test_every_option_is_declared_for_the_type_checker() -> None:
+    pages = {page.name for page in STATUS_OPTIONS}
+    names = {option.attribute for option in OPTIONS} - pages - {"help", "version"}
+    derived = {"command", "words", "program", "part", "plan", "html_table", "status_urls", "load_hosts", "locustfile"}
+    assert set(Options.__annotations__) == names | derived | {"search", "limits"}
+    assert not hasattr(Options, "__getattr__")  # with it, any name would pass
 
 
 def test_without_a_command_help_is_that_of_run(capsys: pytest.CaptureFixture[str]) -> None:

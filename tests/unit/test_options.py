@@ -37,7 +37,7 @@ def test_letters_mean_what_they_mean_to_ab(words: list[str], expected: tuple[obj
 
 
 def test_run_is_the_same_as_nothing() -> None:
-    assert parse(["run", "-n", "5", URL]) == parse(["-n", "5", URL])
+    assert vars(parse(["run", "-n", "5", URL])) == vars(parse(["-n", "5", URL]))
 
 
 def test_headers_cookies_and_authentication_are_all_sent() -> None:

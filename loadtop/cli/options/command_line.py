@@ -184,8 +184,8 @@ def _check_conditions(options: Options) -> None:
 
 def _complete_html_table(options: Options) -> None:
     """The attributes of the elements; each of them asks for the table, as -w does."""
-    table, row, cell = (getattr(options, f"{element}_attributes", None) for element in ("table", "tr", "td"))
-    if getattr(options, "as_html", False) or (table, row, cell) != (None, None, None):
+    table, row, cell = options.table_attributes, options.tr_attributes, options.td_attributes
+    if options.as_html or (table, row, cell) != (None, None, None):
         if options.ab:
             raise UsageError("--ab and -w contradict each other: both are ab's report; give one of them")
         options.html_table = (table or "", row or "", "bgcolor=white" if cell is None else cell)

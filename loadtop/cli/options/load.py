@@ -81,10 +81,10 @@ def _several_steps(options: Options, steps: str) -> tuple[Step, ...]:
 
 
 def _targets(options: Options) -> tuple[Target, ...]:
-    list_file: Path | None = options.url_file
+    list_file = options.url_file
     if not options.urls and list_file is None:
         raise UsageError("no URL given: for example loadtop http://127.0.0.1/ (see loadtop --help)")
-    file: Path | None = options.post or options.put
+    file = options.post or options.put
     default = "POST" if options.post else "PUT" if options.put else "HEAD" if options.head else "GET"
     method = default if options.method is None else options.method
     headers, body = _headers(options), None if file is None else _read(file)
@@ -130,7 +130,7 @@ def _proxy(options: Options) -> Proxy | None:
         if options.proxy_auth is not None:
             raise UsageError("-P is for a proxy: name it with -X HOST:PORT")
         return None
-    place: str = options.proxy
+    place = options.proxy
     if "@" in place:  # not repeated: it may hold a password
         raise UsageError("-X takes HOST:PORT alone: give the proxy's user and password with -P USER:PASSWORD")
     wrong = UsageError(f"-X '{place}' is not a proxy: write HOST:PORT, without http:// and path")

@@ -1,12 +1,12 @@
-"""What is declared about an option, and the options of one command line."""
+"""What is declared about a command and an option, and the options of one command line."""
 
-import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from loadtop.analysis.comparison import By
     from loadtop.analysis.fail_if import Condition
     from loadtop.analysis.tune.controller import StepSearch, TimeLimits
     from loadtop.generator.plan import Plan
@@ -58,7 +58,7 @@ class Option:
             raise ValueError(self.expected)
         return self.type(word)
 
-    def given(self, options: argparse.Namespace) -> bool:
+    def given(self, options: "Options") -> bool:
         unset: object = [] if self.repeatable else self.default if self.metavar else False
         return getattr(options, self.attribute, unset) != unset
 
@@ -84,12 +84,26 @@ class Group:
         ]
 
 
-class Options(argparse.Namespace):
-    """What one command line asks for. argparse sets the attributes that the table names; those with a value here are
-    not options of every command. ``words`` are the command line, secrets included; ``program`` is the command that
-    ``watch`` runs; ``hosts`` and ``generators`` are pairs of a name and a place.
+@dataclass(frozen=True, slots=True)
+class Command:
+    """``usage`` is what follows ``loadtop``; ``module`` of ``loadtop.cli`` has ``main(options) -> exit code``.
+    ``examples`` are also what follows ``loadtop``. ``parts`` are commands of its own, with what each does."""
 
-    The attributes of the second block follow from several options: the load of ``run`` and ``tune``; the attributes of
+    name: str
+    usage: str
+    summary: str
+    module: str = ""
+    examples: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
+
+
+class Options:
+    """What one command line asks for. argparse sets the attributes that the table names (no ``argparse.Namespace``: its
+    attributes are not checked); those with a value here are not options of every command that reads them. ``words`` are
+    the command line, secrets included; ``program`` is the command that ``watch`` runs; ``hosts`` and ``generators`` are
+    pairs of a name and a place.
+
+    The attributes of the last block follow from several options: the load of ``run`` and ``tune``; the attributes of
     the HTML table, its rows and cells; status URLs by host and kind of server; the hosts that generate load for another
     engine; the text of the user's locustfile; the bounds of ``tune``.
     """
@@ -97,24 +111,98 @@ class Options(argparse.Namespace):
     command: str
     words: tuple[str, ...]
     program: tuple[str, ...] = ()
-    hosts: list[tuple[str, str]]
+    lang: str | None
+    theme: str | None
+    ascii: bool
+
+    urls: list[str]
+    requests: int | None
+    concurrency: int | None
+    time: float | None = None
+    rate: float | None
+    steps: str | None = None
+    step_time: float | None
+    warmup: float = 0.0
+    workers: int
+    first: int
+    finer: int
+    most_step_time: float | None
+    url_file: Path | None
+    keepalive: bool
+    method: str | None
+    head: bool
+    post: Path | None
+    put: Path | None
+    content_type: str | None
+    header: list[str]
+    cookie: list[str]
+    auth: str | None
+    any_length: bool
+    timeout: float
+    keep_going: bool
+    verbosity: int = 0
+    proxy: str | None
+    proxy_auth: str | None
+    buffer: int | None
+    bind: str | None
+    protocol: str | None
+    ciphers: str | None
+    certificate: str | None
+    no_sni: bool
+    insecure: bool
     engine: str = "builtin"
     generators: list[tuple[str, str]]
+    user_plan: Path | None
     servers: tuple[str, ...] = ()
-    time: float | None = None
-    steps: str | None = None
-    warmup: float = 0.0
-    verbosity: int = 0
+
+    hosts: list[tuple[str, str]]
+    interval: float
+    link: float | None
     headless: bool = False
     quiet: bool = False
+    text: bool
+    markdown: bool
     json: str | None = None
     html: Path | None = None
+    record: Path | None
+    no_record: bool
+    fail_if: "list[Condition]"
+    strict: bool
     ab: bool = False
     no_percentiles: bool = False
     no_spread: bool = False
     percentiles_csv: Path | None = None
     gnuplot: Path | None = None
-    fail_if: "list[Condition]"
+    as_html: bool = False
+    table_attributes: str | None = None
+    tr_attributes: str | None = None
+    td_attributes: str | None = None
+
+    plan_file: Path
+    out: Path | None
+    again: bool
+    check: bool
+    table: bool
+    session: Path
+    sessions: list[Path]
+    by: "By | None"
+    margin: float
+    all: bool
+    csv: Path | None
+    jsonl: str | None
+    sqlite: Path | None
+    sar: bool
+    host: str | None
+    cast: Path | None
+    size: str
+    mark: str
+    running: str | None
+    part: str | None
+    name: str
+    older_than: str | None
+    keep: int | None
+    dry_run: bool
+    topic: list[str]
 
     plan: "Plan"
     html_table: tuple[str, str, str] | None = None

@@ -6,9 +6,8 @@ from typing import Any, NoReturn
 
 from loadtop import __version__
 from loadtop.cli.exit_codes import UsageError
-from loadtop.cli.options.commands import COMMANDS, TOPICS
 from loadtop.cli.options.option import Option, Options
-from loadtop.cli.options.table import GROUPS, options_of
+from loadtop.cli.options.table import COMMANDS, GROUPS, TOPICS, options_of
 from loadtop.cli.options.values import is_ssh_place
 
 

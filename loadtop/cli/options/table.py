@@ -1,14 +1,58 @@
-"""Every option of every command, declared once: parser, ``--help`` and checks are made from this."""
+"""Every command and every option, declared once: parser, ``--help`` and checks are made from this."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from loadtop.cli.options import values
-from loadtop.cli.options.commands import COMMANDS
-from loadtop.cli.options.option import Group, Option
+from loadtop.cli.options.option import Command, Group, Option
 from loadtop.cli.options.values import COUNT, POSITIVE, output_file
 from loadtop.i18n import LANGUAGES, Translatable
 from loadtop.servers.status_options import STATUS_OPTIONS
+
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command("run", "[run] [OPTIONS] URL [URL ...]", "run a load test and watch it", "run",
+            ("http://127.0.0.1/", "-k -c 50 -t 60 http://web1/", "--host web=ssh://web1 -c 20 http://web1/index.php",
+             "--headless --json - --fail-if 'p99>500ms' -n 1000 http://web1/")),
+        Command("watch", "watch [OPTIONS] [-- COMMAND ...]",
+            "watch only; or run a command (ab, wrk) meanwhile", "run",
+            ("watch --host web=ssh://web1 --host db=ssh://root@db1:2222", "watch -- ab -n 10000 -c 20 http://127.0.0.1/")),
+        Command("tune", "tune [OPTIONS] URL", "find the knee; recommend the worker limit", "run",
+            ("tune http://127.0.0.1/", "tune -c 64 -t 90 --host web=ssh://web1 http://web1/index.php")),
+        Command("experiment", "experiment [OPTIONS] PLAN.toml",
+            "measure server variants under several loads", "experiment",
+            ("experiment plan.toml", "experiment --check plan.toml")),
+        Command("demo", "demo [OPTIONS]", "start a server and load it: shows what loadtop does", "run",
+            ("demo",)),
+        Command("replay", "replay [OPTIONS] SESSION", "show a recording in the cockpit again", "recordings",
+            ("replay run.loadtop",)),
+        Command("report", "report [OPTIONS] SESSION", "print or write the report of a recording", "recordings",
+            ("report run.loadtop", "report --html report.html --json - run.loadtop")),
+        Command("compare", "compare [OPTIONS] SESSION SESSION ...", "compare runs, with direction and significance",
+            "compare", ("compare before.loadtop after.loadtop",)),
+        Command("export", "export [OPTIONS] SESSION", "convert a recording for other tools", "export",
+            ("export --csv tables run.loadtop", "export --sar --host web1 run.loadtop")),
+        Command("mark", "mark [OPTIONS] TEXT", "note an event on the time axis of a running test", "mark",
+            ("mark 'restarted httpd'",)),
+        Command("sessions", "sessions [list | rename | prune]", "choose, list, rename or remove recordings",
+            "recordings",
+            ("sessions list", "sessions rename run.loadtop before", "sessions prune --older-than 30d --keep 20"),
+            (("list", "list them, newest last"), ("rename", "give one another name"), ("prune", "remove old ones"))),
+        Command("doctor", "doctor [OPTIONS]", "check access to each host and suggest fixes", "doctor",
+            ("doctor --host web=ssh://web1",)),
+        Command("help", "help [TOPIC]", "explain a topic, or the options of a command", "help",
+            ("help ab", "help tune")),
+    )
+}  # fmt: skip
+
+TOPICS = {
+    "ab": "differences from ab, and why",
+    "generator": "how load is generated: models, steps, workers",
+    "scripts": "exit codes, --fail-if, the JSON summary",
+    "plan": "every key of the plan of `loadtop experiment`",
+}
+"""Texts of ``docs``; ``pyproject.toml`` has those that wheels include."""
 
 ENGINES = ("builtin", "locust", "jmeter")
 THEMES = ("terminal", "dark", "light", "safe")
@@ -59,7 +103,7 @@ GROUPS = (
         Option("name", "NAME", "the new name, with or without .loadtop", commands=("sessions rename",)),
         Option("sessions", "SESSION", "recordings; the others are compared with the first", Path, nargs="*",
             commands=("compare",)),
-        Option("text", "TEXT", "what happens now, such as 'restarted httpd'", commands=("mark",)),
+        Option("mark", "TEXT", "what happens now, such as 'restarted httpd'", commands=("mark",)),
         Option("topic", "TOPIC", "a topic or a command", nargs="*", commands=("help",)),
     ),
     Group("load", LOADS,
@@ -180,7 +224,8 @@ GROUPS = (
         Option("--host", "NAME", "only this machine (with --sar)", commands=("export",)),
         Option("--cast", "FILE", "write the cockpit as a recording of asciinema", output_file, commands=("export",)),
         Option("--size", "COLUMNSxROWS", "size of the cockpit (with --cast)", default="120x40", commands=("export",)),
-        Option("--session", "FILE", "the test that records to FILE (default: the newest)", commands=("mark",)),
+        Option("--session", "FILE", "the test that records to FILE (default: the newest)", dest="running",
+            commands=("mark",)),
         Option("--older-than", "AGE", "recordings that ended so long ago: 30d, 12h, 2w", commands=("sessions prune",)),
         Option("--keep", "N", "but never the newest N", COUNT, commands=("sessions prune",)),
         Option("--dry-run", "", "only show what would be removed", commands=("sessions prune",)),
