@@ -29,7 +29,7 @@ def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
     progress, bar = _progress(view), _bar(view, glyphs)
     recording, host = _recording(view, glyphs, tr("rec")), _host(view, glyphs, details=False)
     needed: Line = host if len(view.hosts) > 1 else ()
-    wanted: list[list[Line]] = [
+    wanted = [
         [progress, bar, _recording(view, glyphs, tr("recording")), _host(view, glyphs, details=True)],
         [progress, bar, recording, host],
         [progress, bar, recording, needed],
@@ -37,9 +37,8 @@ def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
         [progress, recording],
         [progress],
     ]
-    sizes = [least + sum(length(part) + 2 for part in kept if part) for kept in wanted]
-    parts = next((kept for kept, size in zip(wanted, sizes, strict=True) if size < cells), wanted[-1])
-    right = [span for part in parts if part for span in (GAP, *part)]
+    rights = [[span for part in parts if part for span in (GAP, *part)] for parts in wanted]
+    right = next((spans for spans in rights if least + length(spans) < cells), rights[-1])
     name = clip_middle(title, max(0, cells - length(right) - 11), glyphs.ellipsis)
     return spread(line(Span(" loadtop", Role.BRAND), GAP, Span(name, Role.VALUE)), (*right, Span(" ")), cells)
 

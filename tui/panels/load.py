@@ -1,19 +1,22 @@
-"""The load: throughput with its history, response times, what is in flight and what failed."""
+"""The load: throughput with its history, response times, what is in flight and what failed; and who makes it."""
 
 from collections.abc import Sequence
 
 from loadtop.diagnosis.errors import ERRORS
 from loadtop.i18n import Translatable, tr
-from loadtop.model import Failures, LoadSample, LoadState
+from loadtop.model import EngineWorker, Failures, LoadSample, LoadState
 from tui.drawing.graph import graph
-from tui.drawing.line import Line, Role, Span, beside, length, line, message_text, safe, width
-from tui.drawing.numbers import count, milliseconds, per_second, speed
+from tui.drawing.line import Line, Role, Span, beside, clip, clip_middle, length, line, message_text, safe, width
+from tui.drawing.numbers import count, milliseconds, per_second, percent, size, speed
 from tui.state.view import Phase, View, latency_ms
 from tui.widgets.panel import Panel
 
 LEFT = 20  # cells of the figures at the left of the graphs
 ROOMY = 26  # cells from which failures stand in columns
 TALL = 9  # rows from which response times have a graph of their own
+FIGURES = 18  # cells of a worker's three columns of figures
+
+_CALM = ("ready", "starting", "spawning", "running")
 
 
 class LoadPanel(Panel):
@@ -58,8 +61,8 @@ class LoadPanel(Panel):
 
     def _times(self, view: View, cells: int, rows: int) -> list[Line]:
         figures = [
-            line(Span(milliseconds(_percentile(view, percent), 9), Role.VALUE), Span(f" ms p{percent}", Role.DIM))
-            for percent in (50, 90, 99)
+            line(Span(milliseconds(_percentile(view, share), 9), Role.VALUE), Span(f" ms p{share}", Role.DIM))
+            for share in (50, 90, 99)
         ]
         room = cells - LEFT
         top = self.top(view.history.p99, room, 10.0)
@@ -102,22 +105,22 @@ def _at_work(load: LoadSample) -> Line:
     return line(Span(count(there, 9), role), tr(" worker" if there == 1 else " workers"))
 
 
-def _percentile(view: View, percent: int) -> float | None:
+def _percentile(view: View, share: int) -> float | None:
     """The interval's percentile in ms; that of the whole load where an engine only states that."""
-    value = latency_ms(view.snapshot, percent)
+    value = latency_ms(view.snapshot, share)
     if value is not None or view.load is None:
         return value
     total = next((times for times in view.load.stated if times.part == "total"), None)
-    found: float | None = getattr(total, f"p{percent}_ms", None)
+    found: float | None = getattr(total, f"p{share}_ms", None)
     return found
 
 
 def _latencies(view: View, cells: int) -> Line:
     shown = (50, 90, 99) if cells >= 34 else (50, 99) if cells >= 23 else (99,)
     spans: list[Span] = []
-    for percent in shown:
-        value = _percentile(view, percent)
-        spans += [Span(f"p{percent} ", Role.DIM), Span(milliseconds(value, 5), Role.VALUE), Span("  ")]
+    for share in shown:
+        value = milliseconds(_percentile(view, share), 5)
+        spans += [Span(f"p{share} ", Role.DIM), Span(value, Role.VALUE), Span("  ")]
     return (*spans[:-1], Span(" ms", Role.DIM))
 
 
@@ -140,3 +143,59 @@ def _classes(failures: Failures) -> Sequence[str]:
     if len(most) < 2:
         return (numbers, *most)
     return (numbers, " ".join(known), f"{most[0]} +{len(most) - 1}")
+
+
+class WorkersPanel(Panel):
+    """The workers of another engine, in the order of their starts; where there is no room for all, those with problems
+    first."""
+
+    KEY = "workers"
+    TAB: Translatable = "workers"
+
+    def wanted(self, view: View) -> bool:
+        return bool(_workers(view))
+
+    def title(self, view: View) -> Line:
+        engine = safe(view.load.engine) if view.load is not None else ""
+        return line(Span(tr("workers of {engine}", engine=engine), Role.TITLE))
+
+    def tag(self, view: View) -> Line:
+        workers = _workers(view)
+        there = sum(not worker.missing for worker in workers)
+        role = Role.DIM if there == len(workers) else Role.BAD
+        return line(Span(tr("{done} of {all}", done=there, all=len(workers)), role))
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        workers = _workers(view)
+        if not workers:
+            return self.words(tr("The engine has not told of any worker yet."), cells, rows)
+        shown, hidden = workers, ""
+        if len(workers) > rows - 1:
+            shown = sorted(workers, key=lambda worker: not _troubled(worker))[: max(0, rows - 2)]
+            rest = [worker.cpu_pct for worker in workers if worker not in shown and worker.cpu_pct is not None]
+            most = percent(max(rest, default=None), 0)
+            hidden = tr("{number} more, at most {cpu} % of a core", number=len(workers) - len(shown), cpu=most)
+        names = max(width(safe(worker.name)) for worker in workers)
+        room = max(len("worker"), min(names, cells - FIGURES - 9))
+        head = f"{'worker':{room}} {'state':8}{'users':>6}{'cpu%':>5}{'rss':>7}"
+        lines = [line(Span(head, Role.DIM)), *(self._row(worker, room) for worker in shown)]
+        return [*lines, line(Span(hidden, Role.DIM))] if hidden else lines
+
+    def _row(self, worker: EngineWorker, room: int) -> Line:
+        name = clip_middle(safe(worker.name), room, self.glyphs.ellipsis)
+        role = Role.BAD if worker.missing else Role.TEXT if worker.state in _CALM else Role.WARN
+        return line(
+            Span(name + " " * (room - width(name) + 1)),
+            Span(f"{clip(safe(worker.state), 8):8}", role),
+            Span(count(worker.users, 6), Role.VALUE),
+            Span(percent(worker.cpu_pct, 5), Role.WARN if worker.full else Role.VALUE),
+            Span(size(worker.memory_kb, 7), Role.DIM),
+        )
+
+
+def _workers(view: View) -> Sequence[EngineWorker]:
+    return () if view.load is None else view.load.workers
+
+
+def _troubled(worker: EngineWorker) -> bool:
+    return worker.state not in _CALM or worker.full

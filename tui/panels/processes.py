@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from textual import events
 
-from loadtop.i18n import Translatable, tr
+from loadtop.i18n import Translatable, pad, tr
 from loadtop.model import Role as ServerRole
 from loadtop.rates.records import ProcessRates
 from loadtop.servers.registry import PROCESS_GROUPS
@@ -81,10 +81,8 @@ class ProcessPanel(WheelScrolled, Panel):
 
     def tag(self, view: View) -> Line:
         groups = () if view.rates is None else view.rates.of_role(ServerRole.WEB)
-        if not groups:
-            return ()
-        web = max(groups, key=lambda group: group.cpu or 0.0)
-        return line(Span(f"{web.processes} {web.group} {percent(web.cpu)} % cpu", Role.DIM))
+        web = max(groups, key=lambda group: group.cpu or 0.0, default=None)
+        return () if web is None else line(Span(f"{web.processes} {web.group} {percent(web.cpu)} % cpu", Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         known = None if view.rates is None else view.rates.processes
@@ -92,14 +90,13 @@ class ProcessPanel(WheelScrolled, Panel):
             return self.words(view.why_nothing("processes"), cells, rows)
         found = ordered([p for p in known if matches(p, self.filter)], self.column, reverse=self.reversed)
         self.first = max(0, min(self.first, len(found) - rows + 1))
-        wide = cells >= WIDE
-        columns = [column for column in COLUMNS if wide or not column.wide]
+        columns = [column for column in COLUMNS if cells >= WIDE or not column.wide]
         shown = [self._row(process, columns) for process in found[self.first : self.first + rows - 1]]
         return [self._head(columns), *shown, *([] if found else self.words(tr("None of them."), cells, 1))]
 
     def on_click(self, event: events.Click) -> None:
         column = next((name for name, first, end in self._heads if event.y == 1 and first <= event.x < end), "")
-        if column:
+        if column in ORDERS:
             event.stop()
             event.prevent_default()
             self.order_by(column)
@@ -117,11 +114,9 @@ class ProcessPanel(WheelScrolled, Panel):
             mine = column.name == self.column
             rising = (column.name in ("pid", *LEFT)) != self.reversed
             arrow = (self.glyphs.up if rising else self.glyphs.down) if mine else " "
-            head = f"{arrow}{column.name}"
-            text = head.ljust(column.cells) if column.name in LEFT else head.rjust(column.cells)
+            text = pad(f"{arrow}{column.name}", column.cells, right=column.name not in LEFT)
             spans.append(Span(text, Role.KEY if mine else Role.DIM))
-            if column.order is not None:
-                self._heads.append((column.name, x, x + len(text)))
+            self._heads.append((column.name, x, x + len(text)))
             x += len(text)
         return tuple(spans)
 

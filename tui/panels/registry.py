@@ -1,26 +1,18 @@
 """Every panel of the cockpit, in the order in which they are chosen."""
 
 from tui.panels.apache import ApachePanel
-from tui.panels.cpu import CpuPanel
-from tui.panels.devices import DevicePanel
 from tui.panels.haproxy import HaproxyPanel
-from tui.panels.load import LoadPanel
-from tui.panels.memory import MemoryPanel
+from tui.panels.load import LoadPanel, WorkersPanel
+from tui.panels.machine import CpuPanel, DevicePanel, MemoryPanel
 from tui.panels.nginx import NginxPanel
 from tui.panels.php_fpm import FpmPanel
 from tui.panels.processes import ProcessPanel
 from tui.panels.timeline import TimePanel
 from tui.panels.verdict import VerdictPanel
-from tui.panels.workers import WorkersPanel
 from tui.state.view import Curves
 from tui.widgets.panel import Panel
 
-SERVERS: tuple[type[Panel], ...] = (
-    ApachePanel,
-    NginxPanel,
-    FpmPanel,
-    HaproxyPanel,
-)
+SERVERS: tuple[type[Panel], ...] = (ApachePanel, NginxPanel, FpmPanel, HaproxyPanel)
 """One panel per kind of server. A new kind is one line here: layout, history, tabs and help follow."""
 
 PANELS: tuple[type[Panel], ...] = (

@@ -83,10 +83,9 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     def places(self, cells: int, rows: int) -> list[tuple[Widget, Region]]:
         shared = bands_for(cells, rows, [panel.KEY for panel in SERVERS], command="command" in self.panels)
-        bands = (
-            [Band((self.chosen,), 1, weight=1)] if self.zoomed else chosen_panels(shared, self._wanted, self._recent)
-        )
-        sharing = {} if self.zoomed else tabs(shared, self._wanted)
+        bands, sharing = chosen_panels(shared, self._wanted, self._recent), tabs(shared, self._wanted)
+        if self.zoomed:
+            bands, sharing = [Band((self.chosen,), 1, weight=1)], {}
         found: list[tuple[Widget, Region]] = [(self.header, Region(0, 0, cells, 1))]
         for panel in self.panels.values():
             panel.placement = None

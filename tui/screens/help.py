@@ -10,7 +10,7 @@ from loadtop.i18n import Translatable, pad, tr
 from loadtop.servers.registry import VERDICTS
 from tui.drawing.line import Line, Role, Span, beside, line, width
 from tui.drawing.verdicts import headline
-from tui.panels.cpu import ROLES
+from tui.panels.machine import ROLES
 from tui.panels.registry import PANELS
 from tui.widgets.keybar import ELSEWHERE, KEYS, Key
 from tui.widgets.page import PageScreen

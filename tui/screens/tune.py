@@ -20,20 +20,10 @@ from tui.widgets.page import PageScreen
 
 TINY: tuple[tuple[Translatable, int], ...] = (("c", 4), ("req/s", 8), ("ms", 7), ("p99", 7))
 NARROW: tuple[tuple[Translatable, int], ...] = (*TINY, ("iowait%", 8), ("swap%", 6), ("busy", 5))
-WIDE: tuple[tuple[Translatable, int], ...] = (
-    ("c", 5),
-    ("s", 5),
-    ("req/s", 9),
-    ("ms mean", 9),
-    ("p50", 8),
-    ("p90", 8),
-    ("p99", 8),
-    ("failed", 7),
-    ("idle%", 6),
-    ("%iowait", 8),
-    ("%swpused", 9),
-    ("busy", 5),
-)
+_STEP: tuple[tuple[Translatable, int], ...] = (("c", 5), ("s", 5), ("req/s", 9))
+_TIMES: tuple[tuple[Translatable, int], ...] = (("ms mean", 9), ("p50", 8), ("p90", 8), ("p99", 8), ("failed", 7))
+_SHARES: tuple[tuple[Translatable, int], ...] = (("idle%", 6), ("%iowait", 8), ("%swpused", 9), ("busy", 5))
+WIDE = (*_STEP, *_TIMES, *_SHARES)
 LIMIT = 15  # cells of the verdict's name
 
 NARROW_CELLS, WIDE_CELLS = 76, 112  # cells from which some columns more, and all of them, have room beside a bar

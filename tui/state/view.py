@@ -3,7 +3,7 @@
 The past is kept for graphs: one bounded ring per number, fed with every snapshot, also with those that are not drawn.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -37,7 +37,7 @@ class HostHistory:
     """
 
     cpu: Ring[tuple[int, ...]] = field(default_factory=Ring[tuple[int, ...]])
-    curves: dict[str, Ring[float]] = field(default_factory=dict[str, Ring[float]])
+    curves: defaultdict[str, Ring[float]] = field(default_factory=lambda: defaultdict(Ring[float]))
     rates: HostRates | None = None
     servers: dict[str, tuple[float, HostRates]] = field(default_factory=dict[str, tuple[float, HostRates]])
 
@@ -45,13 +45,10 @@ class HostHistory:
         rates = host.rates
         self.cpu.append(None if rates is None or rates.cpu is None else tuple(map(round, cpu_parts(rates.cpu))))
         for name, value_of in curves:
-            self.curves.setdefault(name, Ring[float]()).append(value_of(host))
+            self.curves[name].append(value_of(host))
         if rates is not None:
             self.rates = rates
             self.servers |= {kind: (at, rates) for kind, records in rates.servers.items() if records}
-
-    def curve(self, name: str) -> Ring[float]:
-        return self.curves.get(name) or Ring[float]()
 
 
 class History:
@@ -118,9 +115,6 @@ def cpu_parts(cpu: CpuShares) -> tuple[float, float, float, float]:
     return cpu.user + cpu.nice, cpu.kernel, cpu.iowait or 0.0, cpu.steal or 0.0
 
 
-_NOTHING = HostHistory()
-
-
 class Phase(Enum):
     STARTING = auto()
     LIVE = auto()
@@ -156,7 +150,7 @@ class View:
     @property
     def past(self) -> HostHistory:
         host = self.host
-        return self.history.hosts.get(host.name, _NOTHING) if host is not None else _NOTHING
+        return (None if host is None else self.history.hosts.get(host.name)) or HostHistory()
 
     @property
     def stale_s(self) -> float:

@@ -108,7 +108,7 @@ class Panel(Lines):
 
     def ring(self, view: View, curve: Curve) -> Ring[float]:
         """The past of one of the panel's ``CURVES`` on the chosen machine."""
-        return view.past.curve(curve.name)
+        return view.past.curves[curve.name]
 
     def past(self, curve: Curve, view: View, cells: int, rows: int, **figures: object) -> list[Line]:
         """The graph of a curve below its caption."""

@@ -1,0 +1,276 @@
+"""The panels of a machine: its processors, its memory and swap, its disks and networks."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from loadtop.i18n import Translatable, pad, tr
+from loadtop.model.machine import Memory
+from loadtop.rates.measured import HostView
+from loadtop.rates.records import CoreShares, CpuShares, DiskRates, NetworkRates, TcpRates
+from tui.drawing.graph import ceiling_of_size, gauge, layers, level, stacked, utilisation
+from tui.drawing.line import Line, Role, Span, beside, clip, fit, length, line, safe, width
+from tui.drawing.numbers import count, milliseconds, per_second, percent, size, speed
+from tui.state.view import View, cpu_parts
+from tui.widgets.panel import Curve, Panel
+
+CORE = 17  # cells that a core's bar wants at least, its number and its share included
+
+ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
+
+# The thresholds of the verdict memory, from which swap traffic and stalls are shown as bad.
+TRAFFIC_KB_S = 40.0
+STALL_PCT = 10.0
+
+SCARCE_PCT = 10.0  # percent of the memory that is available, below which it is shown as scarce; our own
+LEFT = 19  # cells of the available memory, before its gauge
+
+FULL_PCT = 80.0  # percent in use from which a disk or a line is shown as nearly full
+BUCKET_PCT = 5.0  # disks are ordered by their use in steps of this many percent
+NAME = 8  # cells of a device's name
+
+Device = TypeVar("Device", DiskRates, NetworkRates)
+
+
+class CpuPanel(Panel):
+    """Where the processors' time goes, each core, and the past."""
+
+    KEY = "cpu"
+
+    def title(self, view: View) -> Line:
+        return line(Span(self.machine(view), Role.ACCENT), Span("cpu", Role.TITLE))
+
+    def tag(self, view: View) -> Line:
+        scheduler = None if view.sample is None else view.sample.scheduler
+        if scheduler is None:
+            return ()
+        running = "" if scheduler.running is None else f"{scheduler.running:2d} {tr('run')}  "
+        return line(Span(f"{running}{tr('load')} {scheduler.load1:.2f}", Role.DIM))
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        rates = view.rates
+        if rates is None or rates.cpu is None:
+            return self.words(view.why_nothing("cpu", brief=False), cells, rows)
+        head = line(tr("idle "), Span(percent(rates.cpu.idle), Role.VALUE), " %  ")
+        bar = stacked(parts(rates.cpu), cells - length(head) - 1, self.glyphs)
+        lines = [(*head, *bar), self._states(rates.cpu, cells)]
+        cores = self._cores(rates.cores, cells, max(1, (rows - len(lines)) // 2))
+        if rows >= len(lines) + len(cores):
+            lines += cores
+        return [*lines, *layers(view.past.cpu, ROLES, cells, rows - len(lines), self.glyphs)]
+
+    def _states(self, shares: CpuShares, cells: int) -> Line:
+        names = ("us", "sy", "wa", "st")
+        if cells >= 35:
+            names = ("user", "system", "iowait", "steal") if cells >= 42 else ("user", "sys", "wait", "steal")
+        values = (shares.user + shares.nice, shares.kernel, shares.iowait, shares.steal)
+        spans: list[Span] = []
+        for role, shade, name, value in zip(ROLES, self.glyphs.shades, names, values, strict=True):
+            if length(spans) + len(name) + 4 > cells:
+                break
+            gap = Span(" " if cells >= 28 else "")
+            spans += [Span(shade, role), Span(name, Role.DIM), Span(percent(value), Role.VALUE), gap]
+        return tuple(spans)
+
+    def _cores(self, cores: Sequence[CoreShares], cells: int, rows: int) -> list[Line]:
+        """A bar per core where there is room for it, else a cell per core."""
+        abreast = max(1, cells // CORE)
+        if len(cores) <= abreast * rows:
+            abreast = min(abreast, max(1, len(cores)))
+            share = cells // abreast
+            found: list[Line] = []
+            for start in range(0, len(cores), abreast):
+                spans: list[Span] = []
+                for core in cores[start : start + abreast]:
+                    bar = stacked(parts(core.shares), share - 11, self.glyphs)
+                    figure = (Span(" id", Role.DIM), Span(percent(core.shares.idle, 4), Role.VALUE))
+                    spans += fit((Span(f"{core.id:<2d} ", Role.DIM), *bar, *figure), share)
+                found.append(tuple(spans))
+            return found
+        levels = "".join(level(core.shares.busy, self.glyphs) for core in cores)
+        name = tr("cores ")
+        room = cells - width(name)
+        chunks = [line(Span(levels[i : i + room], Role.USER)) for i in range(0, len(levels), room)][:rows]
+        return beside([line(Span(name, Role.DIM))], chunks, width(name), len(chunks))
+
+
+def parts(shares: CpuShares) -> list[tuple[float, Role]]:
+    return list(zip(cpu_parts(shares), ROLES, strict=True))
+
+
+def _used(host: HostView) -> float | None:
+    memory = None if host.sample is None or host.stale_s else host.sample.memory
+    if memory is None or memory.available_kb is None or not memory.total_kb:
+        return None
+    return 100.0 * (memory.total_kb - memory.available_kb) / memory.total_kb
+
+
+def _swap_traffic(host: HostView) -> float | None:
+    """Swapping in both directions, in kB/s."""
+    paging = None if host.rates is None else host.rates.paging
+    if paging is None or paging.swap_in_kb is None or paging.swap_out_kb is None:
+        return None
+    return paging.swap_in_kb + paging.swap_out_kb
+
+
+USED = Curve("memory.used", _used, "memory in use, 0 to 100 %")
+MOVED = Curve(
+    "memory.moved", _swap_traffic, "swap traffic, 0 to {top}", 100.0, ceiling_of_size, speed, lambda _: Role.SWAP
+)
+
+
+class MemoryPanel(Panel):
+    """What is available, swap traffic, and stalls."""
+
+    KEY = "memory"
+    CURVES = (USED, MOVED)
+
+    def title(self, view: View) -> Line:
+        return line(Span(self.machine(view), Role.ACCENT), Span(tr("memory, swap"), Role.TITLE))
+
+    def tag(self, view: View) -> Line:
+        memory = None if view.sample is None else view.sample.memory
+        return () if memory is None else line(Span(tr("of {size}", size=size(memory.total_kb)), Role.DIM))
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        sample = view.sample
+        if sample is None or sample.memory is None:
+            return self.words(view.why_nothing("memory"), cells, rows)
+        lines = [self._available(sample.memory, cells), *_swap(view, cells), _stall(view, cells)][:rows]
+        return [*lines, *self._graphs(view, cells, rows - len(lines))]
+
+    def _available(self, memory: Memory, cells: int) -> Line:
+        known = memory.available_kb
+        used = None if known is None else 100.0 - 100.0 * known / memory.total_kb
+        scarce = used is not None and used > 100.0 - SCARCE_PCT
+        head = fit(line(tr("available "), Span(size(known, 7), Role.BAD if scarce else Role.VALUE)), LEFT)
+        return (*head, *gauge(used, cells - LEFT, utilisation((used or 0.0) / 100.0), self.glyphs))
+
+    def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
+        if rows < 2:
+            return []
+        used, moved = any(self.ring(view, USED)), any(self.ring(view, MOVED))
+        if not moved:
+            return self.past(USED, view, cells, rows) if used else []
+        upper = rows - rows // 2 if used and rows >= 6 else 0
+        above = self.past(USED, view, cells, upper) if upper else []
+        return [*above, *self.past(MOVED, view, cells, rows - upper)]
+
+
+def _swap(view: View, cells: int) -> list[Line]:
+    swap = None if view.sample is None else view.sample.swap
+    paging = None if view.rates is None else view.rates.paging
+    if swap is not None and not swap.total_kb:
+        return [line(Span(tr("no swap space"), Role.DIM))]
+    share = None if swap is None else 100.0 * (swap.total_kb - swap.free_kb) / swap.total_kb
+    used = line(tr("swap "), Span(percent(share), Role.VALUE), " %")
+    spans: list[Span] = []
+    rates = (None, None) if paging is None else (paging.swap_in_kb, paging.swap_out_kb)
+    for name, rate in zip((tr(" in "), tr(" out ")), rates, strict=True):
+        role = Role.BAD if rate is not None and rate >= TRAFFIC_KB_S else Role.VALUE
+        spans += [Span(name, Role.DIM), Span(speed(rate, 8), role)]
+    return [(*used, *spans)] if cells >= 35 else [used, tuple(spans)]
+
+
+def _stall(view: View, cells: int) -> Line:
+    rates = view.rates
+    stall = None if rates is None or rates.pressure is None else rates.pressure.memory_some
+    faults = None if rates is None or rates.paging is None else rates.paging.major_faults
+    return line(
+        tr("stall"),
+        Span(percent(stall, 4), Role.BAD if stall is not None and stall >= STALL_PCT else Role.VALUE),
+        " %  " if cells >= 29 else " % ",
+        Span(tr("faults "), Role.DIM),
+        Span(per_second(faults, 7 if cells >= 29 else 6), Role.VALUE),
+        Span("/s", Role.DIM),
+    )
+
+
+def _busiest_disk(host: HostView) -> float | None:
+    disks = None if host.rates is None else host.rates.disks
+    return None if disks is None else max((disk.util or 0.0 for disk in disks), default=0.0)
+
+
+def _traffic(host: HostView) -> float | None:
+    networks = None if host.rates is None else host.rates.networks
+    return None if networks is None else sum(network.rx_kb + network.tx_kb for network in networks)
+
+
+DISK = Curve("devices.disk", _busiest_disk, "busiest disk, 0 to 100 %")
+NETWORK = Curve("devices.network", _traffic, "network, 0 to {top}", 10.0, ceiling_of_size, speed)
+
+
+class DevicePanel(Panel):
+    """Disks, networks and TCP problems: the busiest devices where there is no room for all, in the order of names."""
+
+    KEY = "devices"
+    TAB: Translatable = "disk"
+    TITLE: Translatable = "disk, network"
+    CURVES = (DISK, NETWORK)
+
+    def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
+        rates = view.rates
+        if rates is None or (rates.disks is None and rates.networks is None):
+            return self.words(view.why_nothing("disks", "networks"), cells, rows)
+        tcp = [_tcp(rates.tcp)] if rates.tcp is not None and rows >= 3 else []
+        room = min(12, rows) - len(tcp)
+        networks = _busiest(rates.networks or (), max(1, room // 2), lambda net: net.rx_kb + net.tx_kb)
+        disks = _busiest(rates.disks or (), room - len(networks), _standing)
+        lines = [_disk(disk) for disk in disks] + [_network(net, cells) for net in networks]
+        if rates.disks is None:
+            lines += self.words(tr("disks: {why}", why=view.why_nothing("disks")), cells, 1)
+        if rates.networks is None:
+            lines += self.words(tr("networks: {why}", why=view.why_nothing("networks")), cells, 1)
+        lines += tcp
+        spare = rows - len(lines)
+        for curve, share in ((DISK, spare - spare // 2), (NETWORK, spare // 2)):
+            if spare >= 6 and any(self.ring(view, curve)):
+                lines += self.past(curve, view, cells, share)
+        return lines[:rows]
+
+
+def _busiest(devices: Sequence[Device], room: int, use: Callable[[Device], float]) -> list[Device]:
+    kept = sorted(devices, key=use, reverse=True)[: max(0, room)]
+    return sorted(kept, key=lambda device: device.name)
+
+
+def _standing(disk: DiskRates) -> float:
+    """How busy a disk is, in steps: rows do not change places for a percent. An idle loop device goes last."""
+    return (disk.util or 0.0) // BUCKET_PCT - disk.name.startswith(("loop", "ram")) / 2
+
+
+def _share(util: float | None, cells: int) -> Line:
+    role = Role.BAD if util is not None and util >= FULL_PCT else Role.VALUE
+    return (Span(percent(util, cells), role), Span(" %", Role.DIM))
+
+
+def _disk(disk: DiskRates) -> Line:
+    return line(
+        pad(clip(safe(disk.name), NAME), NAME),
+        *_share(disk.util, 3),
+        Span(milliseconds(disk.await_ms, 6), Role.VALUE),
+        Span(" ms ", Role.DIM),
+        Span(speed(disk.read_kb + disk.write_kb, 9), Role.VALUE),
+        Span(f" {tr('swap')}" if disk.swap else "", Role.SWAP),
+    )
+
+
+def _network(network: NetworkRates, cells: int) -> Line:
+    return line(
+        pad(clip(safe(network.name), NAME), NAME),
+        Span(tr("in "), Role.DIM),
+        Span(speed(network.rx_kb, 8), Role.VALUE),
+        Span(tr(" out "), Role.DIM),
+        Span(speed(network.tx_kb, 8), Role.VALUE),
+        *(_share(network.util, 4) if network.util is not None and cells >= 38 else ()),
+    )
+
+
+def _tcp(tcp: TcpRates) -> Line:
+    overflows = tcp.listen_overflows
+    return line(
+        Span("tcp".ljust(NAME)),
+        Span(tr("overflows "), Role.DIM),
+        Span(per_second(overflows, 4), Role.BAD if overflows else Role.VALUE),
+        Span(tr("/s wait "), Role.DIM),
+        Span(count(tcp.time_wait, 6), Role.VALUE),
+    )
