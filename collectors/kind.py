@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from collectors.config_files import Config
 from collectors.machine import Endpoint, Machine
 from collectors.reading import Texts
-from collectors.routing import Routes
+from collectors.routing import Route
 from loadtop.model import ServerKind
 
 
@@ -25,7 +25,7 @@ class Kind(ServerKind):
     """Read from the files as its process sees them, and from its command line."""
     listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()
     """Where its configuration says that it listens."""
-    routes: Callable[[Config], Routes | None] = lambda _: None
+    routes: Callable[[Config], list[Route] | None] = lambda _: None
     """Where its configuration sends requests; ``None`` if it never passes on any."""
     fastcgi_addresses: Callable[[Config], frozenset[str] | None] = lambda _: None
     """The sockets (paths) and ports of application pools that its configuration names; ``None`` if it is certain that

@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from collectors import host_names
@@ -30,10 +30,6 @@ class Place:
     text: str = ""
     relative: bool = False
 
-    @property
-    def known(self) -> bool:
-        return bool(self.port or self.socket)
-
     def seen_from(self, port: int) -> "Place":
         """The same for requests that came in at ``port``."""
         return replace(self, port=port + self.port, relative=False) if self.relative else self
@@ -43,8 +39,8 @@ class Place:
 class Route:
     """Every server that requests can reach that come in at one of these places."""
 
-    entries: tuple[Place, ...]
-    servers: tuple[Place, ...]
+    entries: Sequence[Place]
+    servers: Sequence[Place]
 
     def accepts(self, entry: Place) -> bool:
         if entry.socket:
@@ -56,18 +52,13 @@ class Route:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """The routes of one proxy, from its configuration."""
+def accepted(routes: Iterable[Route], entry: Place) -> bool:
+    return any(route.accepts(entry) for route in routes)
 
-    routes: tuple[Route, ...]
 
-    def accepts(self, entry: Place) -> bool:
-        return any(route.accepts(entry) for route in self.routes)
-
-    def servers(self, entry: Place, port: int) -> list[Place]:
-        """Every server that requests that come in there can reach, where they came to the machine at ``port``."""
-        return [place.seen_from(port) for route in self.routes if route.accepts(entry) for place in route.servers]
+def reached(routes: Iterable[Route], entry: Place, port: int) -> list[Place]:
+    """Every server that requests that come in there can reach, where they came to the machine at ``port``."""
+    return [place.seen_from(port) for route in routes if route.accepts(entry) for place in route.servers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,39 +71,35 @@ class Backends:
 
 
 class Router:
-    """Follows the routes of proxies on one machine. Remembers what its resolver says until :meth:`forget`."""
+    """Follows the routes of proxies on one machine. Remembers what its resolver says."""
 
     def __init__(self, machine: Texts) -> None:
         self._machine = machine
         self._addresses: dict[str, frozenset[str]] = {}
 
-    def forget(self) -> None:
-        self._addresses = {}
-
     async def backends(
-        self, first: Sequence[Routes], proxies: Sequence[Routes], web: Sequence[Routes], port: int
+        self, first: Sequence[Route], proxies: Sequence[Route], web: Sequence[Route], port: int
     ) -> Backends | None:
         """Where requests that come in at ``port`` of the ``first`` routes end, also by way of other ``proxies`` and
         ``web`` servers, which also answer some themselves; ``None`` if none of the first accepts them there. Raises
         ``TransportError``."""
         entry = Place(port=port)
-        entered = [routes for routes in first if routes.accepts(entry)]
-        if not entered:
+        if not accepted(first, entry):
             return None
         texts = await self._machine.texts((Wanted(_LOCAL_ROUTES), Wanted(_ADDRESSES6)))
         own = own_addresses(texts[_LOCAL_ROUTES], texts[_ADDRESSES6])
-        todo, seen = [(entry, entered)], {entry}
+        todo, seen = [(entry, first)], {entry}
         found: set[Endpoint] = set()
         unknown: dict[str, None] = {}
         while todo:
             at, through = todo.pop()
-            for place in dict.fromkeys(server for routes in through for server in routes.servers(at, port)):
+            for place in dict.fromkeys(reached(through, at, port)):
                 here = await self._here(place, own)
                 if not here:
                     unknown |= {} if here is not None else {place.text: None}
                     continue
-                further = {each for each in here if any(routes.accepts(each) for routes in (*proxies, *web))}
-                passed_on = {each for each in further if any(routes.accepts(each) for routes in proxies)}
+                further = {each for each in here if accepted([*proxies, *web], each)}
+                passed_on = {each for each in further if accepted(proxies, each)}
                 if place.socket and not further:
                     unknown[place.text] = None  # another program listens there
                 found |= {Endpoint(each.host, each.port) for each in here - passed_on if each.port}

@@ -16,7 +16,7 @@ from collectors.errors import TransportError
 from collectors.kind import Kind
 from collectors.machine import Endpoint, Machine
 from collectors.parsing import excerpt
-from collectors.routing import Backends, Router, Routes
+from collectors.routing import Backends, Route, Router
 from loadtop.i18n import Message
 from loadtop.model import Role
 
@@ -25,7 +25,7 @@ _SECURE_PORTS = (443, 8443)
 _MOST_ORIGINS = 6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Server:
     """One running server. ``endpoints`` is where it listens, as far as that is known; they mean nothing here where it
     has a network of its own, as in a container."""
@@ -86,6 +86,8 @@ class UnderTest:
         await self._search.finish()  # routes of other kinds lead to this one, and status paths are configured
         its = frozenset(pid for pid, server in self._servers.items() if server.kind is kind)
         try:
+            for pid, server in list(self._servers.items()):  # a page may be missing because this has changed
+                server.endpoints = await _endpoints(self._machine, pid, server)
             chosen, direct = await self._chosen()
         except TransportError:
             chosen, direct = frozenset[int](), dict.fromkeys(self.target_urls, frozenset[int]())
@@ -156,21 +158,20 @@ class UnderTest:
         routes = {
             pid: server.kind.routes(server.config) for pid, server in self._servers.items() if not server.own_network
         }
-        web = {pid: each for pid, each in routes.items() if each is not None}
-        first = [each for pid, each in web.items() if pid in served]
+        web = [route for each in routes.values() for route in each or ()]
+        first = [route for pid, each in routes.items() if pid in served for route in each or ()]
         if served and not first:
             return None
         proxies = await self._proxies()
-        return await self._router.backends(first or proxies, proxies, list(web.values()), port)
+        return await self._router.backends(first or proxies, proxies, web, port)
 
-    async def _proxies(self) -> list[Routes]:
+    async def _proxies(self) -> list[Route]:
         running = [(kind, pid) for kind in self._kinds if kind.role is Role.PROXY for pid in self._pids(kind)]
         if running != self._running_proxies:
             self._running_proxies = running
-            self._router.forget()
+            self._router = Router(self._machine)
         read = [(kind, await configuration_of(self._machine, kind, pid)) for kind, pid in running]
-        routes = (kind.routes(config) for kind, config in read if config is not None)
-        return [each for each in routes if each is not None]
+        return [route for kind, config in read if config is not None for route in kind.routes(config) or ()]
 
     async def _others(self) -> frozenset[int]:
         """The web servers that are not under test, and the application pools that those under test do not name."""
@@ -199,8 +200,13 @@ async def configuration_of(machine: Machine, kind: Kind, pid: int) -> Config | N
 async def _read(machine: Machine, kind: Kind, pid: int) -> Server:
     view = await view_of(machine, pid)
     config = await kind.configuration(view, view.command)
-    endpoints = () if view.own_network else await machine.listening(pid) or kind.listening(config)
-    return Server(kind, endpoints, config, view.own_network)
+    server = Server(kind, (), config, view.own_network)
+    server.endpoints = await _endpoints(machine, pid, server)
+    return server
+
+
+async def _endpoints(machine: Machine, pid: int, server: Server) -> tuple[Endpoint, ...]:
+    return () if server.own_network else await machine.listening(pid) or server.kind.listening(server.config)
 
 
 def port_of(url: str) -> int:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from collectors.config_files import Config, read_config
 from collectors.machine import Endpoint
 from collectors.reading import Texts
-from collectors.routing import Place, Route, Routes
+from collectors.routing import Place, Route
 
 STATS_URI = "/haproxy?stats"
 """Where the page is where ``stats uri`` is not given."""
@@ -141,19 +141,14 @@ def address_of(place: Place) -> str:
     return str(Endpoint(place.host or "127.0.0.1", place.port))
 
 
-def routes(config: Config) -> Routes:
+def routes(config: Config) -> list[Route]:
     """Where requests that come in at each frontend go."""
     every = list(sections(config.lines))
-    return Routes(
-        tuple(
-            Route(
-                tuple(bind for bind, _ in each.binds),
-                tuple(server for to in _reached(each, every) for server in to.servers),
-            )
-            for each in every
-            if each.kind in ("frontend", "listen")
-        )
-    )
+    return [
+        Route([bind for bind, _ in each.binds], [server for to in _reached(each, every) for server in to.servers])
+        for each in every
+        if each.kind in ("frontend", "listen")
+    ]
 
 
 def _reached(first: Section, every: Iterable[Section]) -> Iterator[Section]:

@@ -15,7 +15,7 @@ from collectors.config_files import Config, includes, read_config
 from collectors.machine import Endpoint
 from collectors.parsing import count_or_none
 from collectors.reading import Texts
-from collectors.routing import Place, Route, Routes
+from collectors.routing import Place, Route
 
 LAYOUTS = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/local/etc/nginx/nginx.conf")
 """Distributions for Linux, built from source, FreeBSD."""
@@ -123,20 +123,18 @@ def fastcgi_addresses(config: Config) -> frozenset[str] | None:
     places = [_place(each) for each in named]
     if config.found and not named and config.problem() is None:
         return None
-    return frozenset(place.socket or str(place.port) for place in places if place.known)
+    return frozenset(place.socket or str(place.port) for place in places if place.port or place.socket)
 
 
-def routes(config: Config) -> Routes | None:
+def routes(config: Config) -> list[Route] | None:
     """Where it passes requests on; ``None`` if it answers all of them itself."""
     settings = parse(config.lines)
     if not any(server.passes for server in settings.servers):
         return None
-    return Routes(
-        tuple(
-            Route(tuple(server.listens), tuple(place for url in server.passes for place in _passed_on(settings, url)))
-            for server in settings.servers
-        )
-    )
+    return [
+        Route(server.listens, [place for url in server.passes for place in _passed_on(settings, url)])
+        for server in settings.servers
+    ]
 
 
 def _passed_on(settings: Settings, url: str) -> list[Place]:

@@ -13,7 +13,7 @@ from collectors.machine import Endpoint
 from collectors.nginx import configuration
 from collectors.nginx.configuration import EVERYWHERE
 from collectors.reading import Missing, Wanted
-from collectors.routing import Place
+from collectors.routing import Place, accepted, reached
 
 MAIN = "/etc/nginx/nginx.conf"
 DEBIAN: dict[str, str | Missing] = {
@@ -107,14 +107,14 @@ def config_of(text: str) -> Config:
 
 
 def told(place: Place) -> str:
-    return place.socket or (f"{place.host}:{place.port}" if place.known else f"? {place.text}")
+    return place.socket or (f"{place.host}:{place.port}" if place.port else f"? {place.text}")
 
 
-def reached(text: str, port: int = 80) -> list[str]:
+def reached_at(text: str, port: int = 80) -> list[str]:
     """Where requests that come in at a port go."""
     routes = configuration.routes(config_of(text))
     assert routes is not None
-    return [told(place) for place in routes.servers(Place(port=port), port)]
+    return [told(place) for place in reached(routes, Place(port=port), port)]
 
 
 def test_debians_configuration() -> None:
@@ -134,13 +134,13 @@ def test_debians_configuration() -> None:
 def test_debians_routes() -> None:
     routes = configuration.routes(read(DEBIAN))
     assert routes is not None
-    assert not routes.servers(Place(port=80), 80)
-    assert [told(place) for place in routes.servers(Place(port=8080), 8080)] == [
+    assert not reached(routes, Place(port=80), 80)
+    assert [told(place) for place in reached(routes, Place(port=8080), 8080)] == [
         "127.0.0.1:8001", "::1:8002", "backend.example:80", "/run/app.sock", "127.0.0.1:8003"
     ]  # fmt: skip
-    assert routes.accepts(Place("127.0.0.1", 8080))
-    assert not routes.accepts(Place("10.0.0.1", 8080))
-    assert not routes.accepts(Place(port=81))
+    assert accepted(routes, Place("127.0.0.1", 8080))
+    assert not accepted(routes, Place("10.0.0.1", 8080))
+    assert not accepted(routes, Place(port=81))
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_server_without_listen() -> None:
 )
 def test_where_requests_are_passed_on(passed: str, expected: list[str]) -> None:
     server = f"server {{ location / {{ if ($a = 1) {{ proxy_pass {passed}; }} }} }}"
-    assert reached(f"http {{ upstream app {{ server 10.0.0.1; server 10.0.0.2:81; }} {server} }}") == expected
+    assert reached_at(f"http {{ upstream app {{ server 10.0.0.1; server 10.0.0.2:81; }} {server} }}") == expected
 
 
 def test_only_the_server_at_that_port_passes_on() -> None:
@@ -213,10 +213,10 @@ def test_only_the_server_at_that_port_passes_on() -> None:
         server { listen 81; location / { grpc_pass grpc://127.0.0.1:50051; } }
         server { listen unix:/run/in.sock; location / { proxy_pass http://127.0.0.1:8001; } }
     }"""
-    assert reached(text, 81) == ["127.0.0.1:50051"]
+    assert reached_at(text, 81) == ["127.0.0.1:50051"]
     routes = configuration.routes(config_of(text))
     assert routes is not None
-    assert [told(place) for place in routes.servers(Place(socket="/run/in.sock"), 0)] == ["127.0.0.1:8001"]
+    assert [told(place) for place in reached(routes, Place(socket="/run/in.sock"), 0)] == ["127.0.0.1:8001"]
 
 
 def test_a_server_that_answers_itself_has_no_routes() -> None:
@@ -288,7 +288,7 @@ def test_any_text_is_a_configuration(text: str) -> None:
         configuration.fastcgi_addresses(config)
         routes = configuration.routes(config)
         if routes is not None:
-            routes.servers(Place(port=80), 80)
+            reached(routes, Place(port=80), 80)
 
 
 @pytest.mark.parametrize(

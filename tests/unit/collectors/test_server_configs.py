@@ -14,7 +14,7 @@ from collectors.machine import Endpoint
 from collectors.php_fpm import configuration as fpm_config
 from collectors.php_fpm.configuration import PoolConfig
 from collectors.reading import Missing, Wanted
-from collectors.routing import Place, own_addresses
+from collectors.routing import Place, own_addresses, reached
 
 
 class Files:
@@ -117,7 +117,7 @@ def test_any_text_is_a_configuration(text: str) -> None:
     haproxy_config.parse(text.splitlines())
     lines = ("frontend a", "bind :80", f"use_backend {text}", f"server {text}", f"server a {text}", f"bind {text}")
     config = Config(lines=list(lines), files={"/h": "\n".join(lines)})
-    haproxy_config.routes(config).servers(Place(port=80), 80)
+    reached(haproxy_config.routes(config), Place(port=80), 80)
     haproxy_config.parse(("global", f"stats {text}", "listen a", f"bind {text}", f"stats uri {text}"))
     apache_config.parse(text.splitlines(), "event")
 
