@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 
 from collectors.errors import FetchError, SilentError
-from collectors.reading import Page, without_credentials
+from collectors.machine import Page, without_credentials
 from loadtop.i18n import Message
 
 LOOK_AGAIN_S = 5.0

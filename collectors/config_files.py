@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
-from collectors.reading import Missing, Texts, Wanted, lines_of
+from collectors.machine import Missing, Texts, Wanted, lines_of
 from loadtop.i18n import Message
 
 MOST_FILES = 300

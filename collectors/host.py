@@ -12,8 +12,7 @@ from collectors.background import ended
 from collectors.errors import TransportError
 from collectors.linux.machine import LinuxMachine
 from collectors.linux.networks import assumed
-from collectors.machine import Machine
-from collectors.reading import Transport
+from collectors.machine import Machine, Transport
 from collectors.servers import KINDS, Servers
 from collectors.transport.local import LocalTransport
 from loadtop.i18n import Message, Text

@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Iterable
 
-from collectors.reading import Missing, Wanted
+from collectors.machine import Missing, Wanted
 
 HOSTS = "/etc/hosts"
 PATIENCE_S = 1

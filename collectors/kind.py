@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from collectors.config_files import Config
-from collectors.machine import Endpoint, Machine
-from collectors.reading import Texts
+from collectors.machine import Endpoint, Machine, Texts
 from collectors.routing import Route
 from loadtop.model import ServerKind
 

@@ -16,8 +16,7 @@ import psutil
 from collectors.errors import AbsentError
 from collectors.kind import Kind
 from collectors.linux.processes import ProcessTable
-from collectors.machine import Endpoint, Outcomes
-from collectors.reading import Missing, ProcessStat, Reading, Wanted
+from collectors.machine import Endpoint, Missing, Outcomes, ProcessStat, Reading, Wanted
 from collectors.transport.exchange import StatusClient, exchange
 from collectors.transport.local import text_of
 from loadtop import model

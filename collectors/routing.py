@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from collectors import host_names
-from collectors.machine import Endpoint
-from collectors.reading import Missing, Texts, Wanted
+from collectors.machine import Endpoint, Missing, Texts, Wanted
 
 _LOCAL_ROUTES = "/proc/net/fib_trie"
 _ADDRESSES6 = "/proc/net/if_inet6"

@@ -11,8 +11,7 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 from collectors.background import READ_AGAIN_S, Answer, Search, StatusPage
 from collectors.errors import AbsentError, FetchError, ReadError, TransportError
 from collectors.kind import Kind
-from collectors.machine import Machine
-from collectors.reading import Page
+from collectors.machine import Machine, Page
 from collectors.under_test import UnderTest, port_of
 from loadtop.i18n import Message
 from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, State

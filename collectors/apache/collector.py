@@ -15,8 +15,8 @@ from typing import Any
 from collectors.apache import configuration
 from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
+from collectors.machine import Page, page_url
 from collectors.parsing import complete_lines, count_or_none
-from collectors.reading import Page, page_url
 from collectors.server_collector import WebServerCollector
 from collectors.under_test import Server
 from loadtop.i18n import Message

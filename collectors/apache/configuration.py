@@ -12,9 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from collectors.config_files import FILE_BYTES, Config, includes, read_config
-from collectors.machine import Endpoint
+from collectors.machine import NO_FILE, Endpoint, Missing, Texts, Wanted, lines_of
 from collectors.parsing import count_or_none
-from collectors.reading import NO_FILE, Missing, Texts, Wanted, lines_of
 
 LAYOUTS = (
     "/etc/apache2/apache2.conf",

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit, urlunsplit
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.haproxy import configuration
 from collectors.kind import Kind
+from collectors.machine import Page
 from collectors.parsing import count_or_none
-from collectors.reading import Page
 from collectors.server_collector import Candidates, ServerCollector
 from collectors.under_test import configuration_of
 from loadtop.i18n import Message

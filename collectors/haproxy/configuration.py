@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from collectors.config_files import Config, read_config
-from collectors.machine import Endpoint
-from collectors.reading import Texts
+from collectors.machine import Endpoint, Texts
 from collectors.routing import Place, Route
 
 STATS_URI = "/haproxy?stats"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from collectors.errors import AbsentError, ParseError
 from collectors.linux import pressure
+from collectors.machine import Missing, Reading, Wanted
 from collectors.parsing import complete_lines, count_or_none, counts
-from collectors.reading import Missing, Reading, Wanted
 from loadtop.model import Cause, CgroupLimits
 
 MOUNTS = "/proc/self/mountinfo"

@@ -6,8 +6,8 @@ the tasks that run: as in vmstat and sar it is not counted.
 """
 
 from collectors.errors import ParseError
+from collectors.machine import Wanted
 from collectors.parsing import complete_lines, count, count_or_none, counts, decimal, row
-from collectors.reading import Wanted
 from loadtop.model import Core, Cpu, CpuTimes, Scheduler
 
 STAT = "/proc/stat"

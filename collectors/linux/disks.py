@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from collectors.errors import ParseError
+from collectors.machine import Wanted
 from collectors.parsing import complete_lines, count_or_none, row
-from collectors.reading import Wanted
 from loadtop.model import Disk
 
 DISKSTATS = "/proc/diskstats"

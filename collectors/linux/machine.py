@@ -9,9 +9,8 @@ from collectors.kind import Kind
 from collectors.linux import cpu, disks, memory, networks, pressure, tcp
 from collectors.linux.cgroup import CgroupCollector
 from collectors.linux.processes import ProcessTable
-from collectors.machine import Endpoint, Outcomes
+from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, lines_of
 from collectors.parsing import excerpt
-from collectors.reading import Missing, Reading, Request, Transport, Wanted, lines_of
 from loadtop.model import Cpu, HostFacts, HostSample, Memory, Role
 
 HOSTNAME = "/proc/sys/kernel/hostname"

@@ -8,8 +8,8 @@ guessed. Kernels before 4.8 print reclaim per zone (``pgscan_direct_normal``) an
 from collections.abc import Mapping
 from functools import lru_cache
 
+from collectors.machine import Wanted
 from collectors.parsing import counts, needed
-from collectors.reading import Wanted
 from loadtop.model import Memory, Paging, Swap
 
 MEMINFO = "/proc/meminfo"

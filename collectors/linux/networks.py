@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from collectors.errors import ParseError
+from collectors.machine import Reading, Wanted
 from collectors.parsing import complete_lines, count_or_none, row
-from collectors.reading import Reading, Wanted
 from loadtop.model import Network
 
 DEV = "/proc/net/dev"

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from collectors.errors import AbsentError, ParseError
+from collectors.machine import NO_FILE, UNSUPPORTED, Missing, Reading, Wanted
 from collectors.parsing import complete_lines, count
-from collectors.reading import NO_FILE, UNSUPPORTED, Missing, Reading, Wanted
 from loadtop.i18n import Message
 from loadtop.model import Pressure
 

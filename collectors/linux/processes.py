@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
+from collectors.machine import NO_FILE, NOT_PERMITTED, Missing, ProcessStat, Reading
 from collectors.parsing import complete_lines, count, row
-from collectors.reading import NO_FILE, NOT_PERMITTED, Missing, ProcessStat, Reading
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER, Cause, Process, Role
 

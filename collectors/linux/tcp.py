@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from collectors.errors import ParseError
+from collectors.machine import Reading, Wanted
 from collectors.parsing import complete_lines, count, count_or_none, hexadecimal
-from collectors.reading import Reading, Wanted
 from loadtop.model import Listener, Tcp
 
 NETSTAT = "/proc/net/netstat"

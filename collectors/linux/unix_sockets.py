@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from collectors.errors import ParseError
+from collectors.machine import Missing, Wanted
 from collectors.parsing import complete_lines
-from collectors.reading import Missing, Wanted
 
 WANTED = Wanted("/proc/net/unix")
 _LISTENING = 0x10000

@@ -12,9 +12,9 @@ from functools import lru_cache
 
 from collectors.errors import AbsentError, FetchError, ParseError, SilentError
 from collectors.kind import Kind
+from collectors.machine import Page, page_url
 from collectors.nginx import configuration
 from collectors.parsing import count
-from collectors.reading import Page, page_url
 from collectors.server_collector import WebServerCollector
 from collectors.under_test import Server
 from loadtop.i18n import Message

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from collectors.config_files import Config, includes, read_config
-from collectors.machine import Endpoint
+from collectors.machine import Endpoint, Texts
 from collectors.parsing import count_or_none
-from collectors.reading import Texts
 from collectors.routing import Place, Route
 
 LAYOUTS = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/local/etc/nginx/nginx.conf")

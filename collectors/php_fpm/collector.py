@@ -14,10 +14,9 @@ from collectors.config_files import view_of
 from collectors.errors import AbsentError, FetchError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
 from collectors.linux import unix_sockets
-from collectors.machine import Machine
+from collectors.machine import Machine, Page
 from collectors.php_fpm import configuration, status
 from collectors.php_fpm.configuration import PoolConfig
-from collectors.reading import Page
 from collectors.server_collector import ServerCollector
 from collectors.under_test import UnderTest, origin_of
 from loadtop.i18n import Message

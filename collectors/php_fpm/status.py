@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from collectors.errors import AbsentError, FetchError, ParseError
-from collectors.machine import Machine
+from collectors.machine import Machine, Page, page_url
 from collectors.parsing import complete_lines, count_or_none
-from collectors.reading import Page, page_url
 from loadtop.i18n import verbatim
 from loadtop.servers.php_fpm.record import FpmPool
 

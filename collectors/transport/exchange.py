@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from collectors.errors import FetchError, SilentError
-from collectors.reading import Page, without_credentials
+from collectors.machine import Page, without_credentials
 from loadtop import __version__
 from loadtop.i18n import Message, verbatim
 from loadtop.model import Cause

@@ -21,7 +21,7 @@ from pathlib import Path
 from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.tcp import LISTENERS
-from collectors.reading import IDLE_EVERY, Missing, Reading, Request, Wanted
+from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.transport.exchange import StatusClient, exchange
 
 _CHUNK = 65536

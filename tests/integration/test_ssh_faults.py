@@ -16,7 +16,7 @@ import pytest
 
 from collectors.errors import TransportError
 from collectors.host import far_host
-from collectors.reading import Request, Wanted
+from collectors.machine import Request, Wanted
 from collectors.transport.ssh.connection import SocketDirectory
 from collectors.transport.ssh.transport import SshTransport
 from tests.servers.program import Program, find_program, free_port

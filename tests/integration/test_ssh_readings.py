@@ -15,7 +15,7 @@ import pytest
 
 from collectors.errors import FetchError, TransportError
 from collectors.linux.machine import LinuxMachine
-from collectors.reading import Missing, Reading, Request, Wanted
+from collectors.machine import Missing, Reading, Request, Wanted
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh.transport import SshTransport

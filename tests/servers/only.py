@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import psutil
 
-from collectors.reading import Missing, Reading, Request
+from collectors.machine import Missing, Reading, Request
 from collectors.transport.local import LocalTransport
 
 

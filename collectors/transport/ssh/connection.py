@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.errors import TransportError
-from collectors.reading import Missing
+from collectors.machine import Missing
 from collectors.transport.shell import frames
 from collectors.transport.ssh.failures import clean, explain
 from collectors.transport.ssh.prompt import Prompt

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from collectors.errors import FetchError
-from collectors.machine import Endpoint
-from collectors.reading import Page
+from collectors.machine import Endpoint, Page
 from collectors.transport.exchange import StatusClient, exchange, host_and_port
 from collectors.transport.ssh.connection import SshLine, run_ssh
 from collectors.transport.ssh.failures import clean

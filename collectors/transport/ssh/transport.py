@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from collectors.errors import FetchError, TransportError
 from collectors.linux.tcp import LISTENERS, TABLES
-from collectors.reading import Missing, Page, Reading, Request
+from collectors.machine import Missing, Page, Reading, Request
 from collectors.transport.shell import frames
 from collectors.transport.shell.frames import Far, Kept, Orders
 from collectors.transport.ssh.connection import CONNECT_S, SshLine

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import settings
 
-from collectors.reading import Missing, Page, Reading, Request
+from collectors.machine import Missing, Page, Reading, Request
 
 # How long one example takes says how busy the machine is, and nothing of a parser.
 settings.register_profile("no deadline", deadline=None)

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from collectors.errors import FetchError, SilentError, TransportError
-from collectors.machine import Endpoint
-from collectors.reading import Missing, Page, Wanted
+from collectors.machine import Endpoint, Missing, Page, Wanted
 from loadtop.i18n import verbatim
 from loadtop.model import HostFacts, HostSample, Listener, Outcome, State, Tcp
 

@@ -6,7 +6,7 @@ import pytest
 
 from collectors.apache import collector as apache
 from collectors.errors import AbsentError, ParseError
-from collectors.reading import Page, without_credentials
+from collectors.machine import Page, without_credentials
 from collectors.under_test import origin_of
 
 Status = Callable[[str], str]

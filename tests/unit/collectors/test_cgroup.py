@@ -11,7 +11,7 @@ from collectors.errors import ParseError
 from collectors.linux import cgroup
 from collectors.linux.cgroup import MOUNTS_EVERY, Mount, locate, parse_membership, parse_mounts
 from collectors.linux.machine import LinuxMachine
-from collectors.reading import Reading
+from collectors.machine import Reading
 from collectors.servers import KINDS
 from loadtop.model import CgroupLimits, HostSample, Pressure, State
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from collectors.apache import collector as apache
 from collectors.errors import ParseError
 from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
-from collectors.reading import without_credentials
+from collectors.machine import without_credentials
 
 Parser = Callable[[str], object]
 

@@ -7,7 +7,7 @@ import pytest
 from collectors.errors import ParseError
 from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
 from collectors.linux.processes import group_of
-from collectors.reading import ProcessStat
+from collectors.machine import ProcessStat
 from collectors.servers import KINDS
 from loadtop.model import CpuTimes, Listener
 

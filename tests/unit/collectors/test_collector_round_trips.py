@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from collectors.apache import collector as apache
 from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
-from collectors.reading import ProcessStat
+from collectors.machine import ProcessStat
 from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure
 from loadtop.servers.apache.record import ApacheStatus
 

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from collectors.errors import FetchError, SilentError
-from collectors.machine import Endpoint
+from collectors.machine import Endpoint, Missing, Page
 from collectors.php_fpm.collector import KIND as PHP_FPM
 from collectors.php_fpm.collector import FpmCollector
-from collectors.reading import Missing, Page
 from collectors.servers import KINDS
 from collectors.under_test import UnderTest
 from loadtop.i18n import verbatim

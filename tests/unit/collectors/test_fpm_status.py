@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.errors import AbsentError, ParseError
+from collectors.machine import Page
 from collectors.php_fpm import status as fpm
-from collectors.reading import Page
 
 JSON = (
     '{"pool":"api","process manager":"static","start time":1795248292,"start since":61,"accepted conn":17,'

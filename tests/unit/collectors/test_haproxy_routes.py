@@ -10,8 +10,7 @@ from collectors import host_names as names
 from collectors.config_files import Config
 from collectors.haproxy.collector import KIND
 from collectors.haproxy.configuration import place_of, routes
-from collectors.machine import Endpoint, Machine
-from collectors.reading import Missing, Wanted
+from collectors.machine import Endpoint, Machine, Missing, Wanted
 from collectors.routing import Backends, Place, Router, accepted, reached
 from collectors.under_test import configuration_of
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from collectors.errors import AbsentError, ParseError
 from collectors.haproxy import collector as haproxy
-from collectors.reading import Page
+from collectors.machine import Page
 
 TABLE = """\
 # pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,bout,econ,eresp,wretr,status,qlimit,type,hrsp_5xx,req_tot,qtime,rtime,

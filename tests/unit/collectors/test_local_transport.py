@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import TransportError
-from collectors.reading import IDLE_EVERY, Missing, Request, Wanted
+from collectors.machine import IDLE_EVERY, Missing, Request, Wanted
 from collectors.transport.local import LocalTransport
 
 

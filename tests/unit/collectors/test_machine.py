@@ -7,7 +7,7 @@ import pytest
 
 from collectors.linux import disks, networks, tcp
 from collectors.linux.machine import HOSTNAME, KERNEL, SLOW_EVERY, SYSTEM, LinuxMachine
-from collectors.reading import Missing
+from collectors.machine import Missing
 from collectors.servers import KINDS
 from loadtop.model import HostSample, Listener, State
 

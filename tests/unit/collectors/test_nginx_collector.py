@@ -6,9 +6,8 @@ from typing import Any, cast
 import pytest
 
 from collectors.errors import FetchError, SilentError
-from collectors.machine import Machine
+from collectors.machine import Machine, Page
 from collectors.nginx.collector import NginxCollector
-from collectors.reading import Page
 from collectors.servers import KINDS
 from collectors.under_test import UnderTest
 from loadtop.i18n import verbatim

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.config_files import Config, includes
-from collectors.machine import Endpoint
+from collectors.machine import Endpoint, Missing, Wanted
 from collectors.nginx import configuration
 from collectors.nginx.configuration import EVERYWHERE
-from collectors.reading import Missing, Wanted
 from collectors.routing import Place, accepted, reached
 
 MAIN = "/etc/nginx/nginx.conf"

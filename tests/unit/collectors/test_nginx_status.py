@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.errors import AbsentError, ParseError
+from collectors.machine import Page
 from collectors.nginx import collector
-from collectors.reading import Page
 from loadtop.servers.nginx.record import NginxStatus
 
 NGINX_1_22 = (

@@ -6,7 +6,7 @@ import pytest
 
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.processes import PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable
-from collectors.reading import IDLE_EVERY, Missing, Reading
+from collectors.machine import IDLE_EVERY, Missing, Reading
 from collectors.servers import KINDS
 from loadtop.model import LOADTOP, OTHER
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from collectors.apache.collector import KIND as APACHE
 from collectors.config_files import Config, read_config
 from collectors.kind import Kind
-from collectors.machine import Endpoint
+from collectors.machine import Endpoint, Texts
 from collectors.php_fpm.collector import KIND as PHP_FPM
-from collectors.reading import Texts
 from collectors.routing import Place, Route
 from collectors.under_test import UnderTest
 from loadtop.model import Role

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from collectors.apache import configuration as apache_config
 from collectors.config_files import Config, IncludeOf, entries, includes, read_config
 from collectors.haproxy import configuration as haproxy_config
-from collectors.machine import Endpoint
+from collectors.machine import Endpoint, Missing, Wanted
 from collectors.php_fpm import configuration as fpm_config
 from collectors.php_fpm.configuration import PoolConfig
-from collectors.reading import Missing, Wanted
 from collectors.routing import Place, own_addresses, reached
 
 

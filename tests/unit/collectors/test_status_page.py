@@ -6,7 +6,7 @@ from typing import Any
 
 from collectors.background import PATIENCE, Answer, StatusPage
 from collectors.errors import FetchError, SilentError
-from collectors.reading import Page
+from collectors.machine import Page
 from loadtop.i18n import verbatim
 
 Instantly = Callable[[Any], Any]
