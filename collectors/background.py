@@ -84,11 +84,6 @@ class Answer:
     problem: FetchError | None = None
     waited_s: float = 0.0
 
-    @property
-    def silent(self) -> bool:
-        """Whether the server may still answer."""
-        return self.page is None and (self.problem is None or isinstance(self.problem, SilentError))
-
 
 class StatusPage:
     """A page that is fetched again and again, never twice at a time."""

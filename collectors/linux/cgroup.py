@@ -5,9 +5,11 @@ for a group and all below it, so the tightest over a group and its ancestors cou
 ``memory.high`` counts as a limit beside ``memory.max``: a group over it is slowed down until it is below.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 from collectors.errors import AbsentError, ParseError
 from collectors.linux import pressure
@@ -101,12 +103,15 @@ def locate(groups: Mapping[str, str], mounts: Iterable[Mount]) -> Place | None:
 
 
 def read_limits(reading: Reading, place: Place) -> CgroupLimits:
-    """The limits that hold for a group, from the files of :meth:`Place.files`. Whatever is missing is ``None``."""
-    quota, period, cpu_directory = _tightest_cpu(reading, place)
-    stat = counts(reading.optional(f"{cpu_directory}/cpu.stat") or "", _STAT) if cpu_directory else {}
+    """The limits that hold for a group, from the files of :meth:`Place.files`. Whatever is missing is ``None``. Of
+    equal limits, that of the group itself counts: its directory comes first."""
+    quotas = ((*_quota(reading, directory, place.version), directory) for directory in place.cpu)
+    _, quota, period, cpu_directory = min(quotas, key=itemgetter(0), default=(math.inf, None, None, ""))
+    stat = counts(reading.optional(f"{cpu_directory}/cpu.stat") or "", _STAT)
     nanoseconds = stat.get("throttled_time")
-    limit, memory_directory = _tightest_memory(reading, place)
-    used, failures = _memory_use(reading, memory_directory, place.version) if memory_directory else (None, None)
+    limits = ((_memory_limit(reading, directory, place.version), directory) for directory in place.memory)
+    limit, memory_directory = min(limits, key=itemgetter(0), default=(math.inf, ""))
+    used, failures = _memory_use(reading, memory_directory, place.version)
     stalls = [reading.optional(f"{place.pressure}/{name}") for name in PRESSURES] if place.pressure else []
     return CgroupLimits(
         path=place.path,
@@ -116,7 +121,7 @@ def read_limits(reading: Reading, place: Place) -> CgroupLimits:
         periods=stat.get("nr_periods"),
         throttled_periods=stat.get("nr_throttled"),
         throttled_us=stat.get("throttled_usec", None if nanoseconds is None else nanoseconds // 1000),
-        memory_limit_kb=None if limit is None else limit // 1024,
+        memory_limit_kb=None if limit == math.inf else int(limit) // 1024,
         memory_used_kb=None if used is None else used // 1024,
         memory_failures=failures,
         pressure=pressure.parse(*stalls) if any(text is not None for text in stalls) else None,
@@ -190,33 +195,20 @@ def _directories(mount: Mount, path: str) -> tuple[str, ...]:
     return tuple("/".join((point, *parts[:depth])) for depth in range(len(parts), -1, -1))
 
 
-def _tightest_cpu(reading: Reading, place: Place) -> tuple[int | None, int | None, str | None]:
-    """Quota and period of the group that allows the least processor time, and its directory: else the group's own."""
-    found: list[tuple[float, int, int, str]] = []
-    for directory in place.cpu:
-        if place.version == 2:
-            words = _words(reading, f"{directory}/cpu.max")
-            quota, period = (*map(count_or_none, words), None, None)[:2]
-        else:
-            quota, period = (_number(reading, f"{directory}/cpu.cfs_{name}_us") for name in ("quota", "period"))
-        if quota and period:
-            found.append((quota / period, quota, period, directory))
-    if not found:
-        return None, None, next(iter(place.cpu), None)
-    _, quota, period, directory = min(found, key=lambda row: row[0])
-    return quota, period, directory
+def _quota(reading: Reading, directory: str, version: int) -> tuple[float, int | None, int | None]:
+    """How many processors a group may use, and the quota and period that say so, in microseconds."""
+    if version == 2:
+        quota, period = (*map(count_or_none, _words(reading, f"{directory}/cpu.max")), None, None)[:2]
+    else:
+        quota, period = (_number(reading, f"{directory}/cpu.cfs_{name}_us") for name in ("quota", "period"))
+    return (quota / period, quota, period) if quota and period else (math.inf, None, None)
 
 
-def _tightest_memory(reading: Reading, place: Place) -> tuple[int | None, str | None]:
-    """The least memory limit in bytes, and the directory of the group that has it: else the group's own."""
-    names = ("memory.max", "memory.high") if place.version == 2 else ("memory.limit_in_bytes",)
-    found = [
-        (limit, directory)
-        for directory in place.memory
-        for name in names
-        if (limit := _number(reading, f"{directory}/{name}")) is not None and limit < UNLIMITED_BYTES
-    ]
-    return min(found, key=lambda row: row[0]) if found else (None, next(iter(place.memory), None))
+def _memory_limit(reading: Reading, directory: str, version: int) -> float:
+    """In bytes; infinite where there is none."""
+    names = ("memory.max", "memory.high") if version == 2 else ("memory.limit_in_bytes",)
+    limits = (_number(reading, f"{directory}/{name}") for name in names)
+    return min((limit for limit in limits if limit is not None and limit < UNLIMITED_BYTES), default=math.inf)
 
 
 def _memory_use(reading: Reading, directory: str, version: int) -> tuple[int | None, int | None]:

@@ -60,8 +60,8 @@ class FpmCollector(ServerCollector[FpmPool]):
         self._configs: tuple[PoolConfig, ...] = ()
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        place = status.place_of(url)
-        configured = [] if place is None else [c.status_path for c in self._configs if c.address == place.address]
+        address, _ = status.place_of(url)
+        configured = (config.status_path for config in self._configs if config.address == address)
         paths = [*filter(None, configured), *status.STATUS_PATHS]
         return await status.fetch(self.machine, url, timeout_s, paths=paths)
 
@@ -107,7 +107,7 @@ class FpmCollector(ServerCollector[FpmPool]):
                 found.append(_completed(page, pool.config, queues))
             if problem is not None:
                 problems.append(problem)
-                if answer.page is not None or answer.silent:
+                if answer.problem is None or isinstance(answer.problem, SilentError):
                     found += _without_page(config, queues, None if answer.page else answer.waited_s)
         return found, problems, duration_s
 
@@ -132,10 +132,10 @@ class FpmCollector(ServerCollector[FpmPool]):
             )
 
     async def _follow(self, configs: Sequence[PoolConfig]) -> None:
-        left = {_url(pool.config): pool for pool in self._pools if pool.page is not None and pool.config}
+        left = {pool.config.url: pool for pool in self._pools if pool.page is not None and pool.config}
         pools: list[_Pool] = []
         for config in configs[:_MOST_POOLS]:
-            same = left.pop(_url(config), None)
+            same = left.pop(config.url, None)
             if same is not None:
                 # Asked anew, a full pool would have one more request in its queue, also when that is given up.
                 pools.append(_Pool(config, same.page))
@@ -162,7 +162,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         for address in addresses:
             for path in status.STATUS_PATHS:
                 config = PoolConfig("", address, status_path=path)
-                if isinstance(await self._answer(_url(config)), FpmPool | SilentError):
+                if isinstance(await self._answer(config.url), FpmPool | SilentError):
                     found.append(config)
                     break
         return tuple(found)
@@ -177,7 +177,7 @@ class FpmCollector(ServerCollector[FpmPool]):
                 place=place,
                 fix=status.FIX,
             )
-        url = _url(config)
+        url = config.url
         refusal = await self._answer(url)
         if isinstance(refusal, FpmPool | SilentError):
             return url, None
@@ -197,8 +197,8 @@ class FpmCollector(ServerCollector[FpmPool]):
 
     def _config_of(self, url: str, pool: str = "") -> PoolConfig | None:
         """What is configured for a page that was given: by its address, or by the name of the pool."""
-        place = status.place_of(url)
-        known = [config for config in self._configs if place is not None and config.address == place.address]
+        address, _ = status.place_of(url)
+        known = [config for config in self._configs if config.address == address]
         return next(iter(known or [config for config in self._configs if config.pool == pool]), None)
 
     def _queues(self, sample: HostSample) -> dict[str, int]:
@@ -206,11 +206,6 @@ class FpmCollector(ServerCollector[FpmPool]):
         listeners = sample.tcp.listeners if sample.tcp is not None else ()
         queues = {f":{listener.port}": listener.queue for listener in listeners}
         return queues | dict(unix_sockets.queues(self.machine.followed(unix_sockets.WANTED.path)))
-
-
-def _url(config: PoolConfig) -> str:
-    """The URL of a pool's page over FastCGI."""
-    return status.Place(config.status_listen or config.address, config.status_path).url
 
 
 def _queue(address: str, queues: dict[str, int]) -> int | None:

@@ -43,6 +43,13 @@ class PoolConfig:
     backlog: int | None = None
     file: str = ""
 
+    @property
+    def url(self) -> str:
+        """The URL of its page over FastCGI, as on the command line."""
+        address = self.status_listen or self.address
+        unix = address.startswith("/")
+        return f"unix:{address};{self.status_path}" if unix else f"fcgi://{address}{self.status_path}"
+
 
 async def pools_of(machine: Machine, masters: Iterable[int]) -> tuple[tuple[PoolConfig, ...], Message | None]:
     """The pools of these masters, and why some are not known. Raises ``TransportError``."""
@@ -96,18 +103,18 @@ def parse(lines: Iterable[str]) -> tuple[PoolConfig, ...]:
         match = None if section not in pools else _VALUE.match(line)
         if match is not None:
             pools[section][match[1]] = match[2].strip().strip("\"'").replace("$pool", section)
-    return tuple(_pool(name, values) for name, values in pools.items() if values.get("listen"))
-
-
-def _pool(name: str, values: dict[str, str]) -> PoolConfig:
-    return PoolConfig(
-        pool=name,
-        address=_address(values["listen"]),
-        manager=values.get("pm", ""),
-        max_children=count_or_none(values.get("pm.max_children")),
-        status_path=values.get("pm.status_path", ""),
-        status_listen=_address(values.get("pm.status_listen", "")),
-        backlog=count_or_none(values.get("listen.backlog")),
+    return tuple(
+        PoolConfig(
+            pool=name,
+            address=_address(values["listen"]),
+            manager=values.get("pm", ""),
+            max_children=count_or_none(values.get("pm.max_children")),
+            status_path=values.get("pm.status_path", ""),
+            status_listen=_address(values.get("pm.status_listen", "")),
+            backlog=count_or_none(values.get("listen.backlog")),
+        )
+        for name, values in pools.items()
+        if values.get("listen")
     )
 
 

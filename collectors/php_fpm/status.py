@@ -13,7 +13,6 @@ import re
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from collectors.errors import AbsentError, FetchError, ParseError
@@ -32,34 +31,21 @@ _SOCKET = re.compile(r"(?:unix|fcgi|fcgi\+unix):(?://)?(/(?!/)[^;?#]*)(?:;(/[^?]
 _STREAM = re.compile(r"(?:fcgi|tcp)://((?:\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5})(/[^?]*)?", re.ASCII)
 _HEADER = struct.Struct(">BBHHBx")
 _BEGIN = struct.Struct(">HB5x")
+_LENGTHS, _LONG = struct.Struct(">II"), 1 << 31
 _VERSION, _ID, _RESPONDER = 1, 1, 1
 _BEGIN_REQUEST, _END_REQUEST, _PARAMS, _STDIN, _STDOUT = 1, 3, 4, 5, 6
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A status page over FastCGI: the address of a pool (``HOST:PORT`` or a path) and the path of its page."""
-
-    address: str
-    path: str = ""
-
-    @property
-    def url(self) -> str:
-        """As it is written on the command line."""
-        if self.address.startswith("/"):
-            return f"unix:{self.address};{self.path}" if self.path else f"unix:{self.address}"
-        return f"fcgi://{self.address}{self.path}"
-
-
-def place_of(url: str) -> Place | None:
-    """Where ``fcgi://HOST:PORT/status`` or ``unix:/run/php/fpm.sock;/status`` leads; ``None`` for any other URL."""
+def place_of(url: str) -> tuple[str, str]:
+    """The address of the pool (``HOST:PORT`` or a path) and the path of its page in ``fcgi://HOST:PORT/status`` or
+    ``unix:/run/php/fpm.sock;/status``; empty for any other URL."""
     match = _SOCKET.fullmatch(url) or _STREAM.fullmatch(url)
-    return None if match is None else Place(match[1], match[2] or "")
+    return ("", "") if match is None else (match[1], match[2] or "")
 
 
 def status_url(url: str) -> str:
     """The URL of the page as JSON; one over FastCGI is given back as it is."""
-    if place_of(url) is not None:
+    if place_of(url)[0]:
         return url
     return page_url(url, STATUS_PATHS[0], "json", without=("html", "xml", "openmetrics", "full"))
 
@@ -67,13 +53,13 @@ def status_url(url: str) -> str:
 async def fetch(machine: Machine, url: str, timeout_s: float, paths: Sequence[str] = STATUS_PATHS) -> Page:
     """The page behind any of these URLs, from the machine itself. One over FastCGI without a path is the first of
     ``paths`` that is a status page. Raises :class:`FetchError`."""
-    place = place_of(url)
-    if place is None:
+    address, path = place_of(url)
+    if not address:
         return await machine.fetch(url, timeout_s)
     began = time.perf_counter()
     page = Page(url, 404, "", "", 0.0)
-    for path in [place.path] if place.path else paths:
-        answer = await machine.ask(place.address, request(path, "json"), timeout_s)
+    for each in [path] if path else paths:
+        answer = await machine.ask(address, request(each), timeout_s)
         try:
             status, headers, body = parse_answer(answer)
         except ParseError as error:
@@ -147,29 +133,22 @@ def _lines(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, colon, value in pairs if colon}
 
 
-def request(path: str, query: str = "") -> bytes:
-    """A GET of a path, as a web server on the same machine would pass it on."""
-    uri = f"{path}?{query}" if query else path
+def request(path: str) -> bytes:
+    """A GET of a status page as JSON, as a web server on the same machine would pass it on."""
     parameters = {
         "GATEWAY_INTERFACE": "CGI/1.1",
         "REQUEST_METHOD": "GET",
         "SCRIPT_NAME": path,
         "SCRIPT_FILENAME": path,
-        "REQUEST_URI": uri,
-        "QUERY_STRING": query,
+        "REQUEST_URI": f"{path}?json",
+        "QUERY_STRING": "json",
         "SERVER_PROTOCOL": "HTTP/1.1",
         "SERVER_SOFTWARE": "loadtop",
         "REMOTE_ADDR": "127.0.0.1",
     }
     packed = b"".join(_pair(name, value) for name, value in parameters.items())
-    return b"".join(
-        (
-            _record(_BEGIN_REQUEST, _BEGIN.pack(_RESPONDER, 0)),
-            _record(_PARAMS, packed),
-            _record(_PARAMS, b""),
-            _record(_STDIN, b""),
-        )
-    )
+    begin = _record(_BEGIN_REQUEST, _BEGIN.pack(_RESPONDER, 0))
+    return begin + _record(_PARAMS, packed) + _record(_PARAMS, b"") + _record(_STDIN, b"")
 
 
 def parse_answer(answer: bytes) -> tuple[int, dict[str, str], str]:
@@ -202,8 +181,4 @@ def _record(kind: int, content: bytes) -> bytes:
 
 def _pair(name: str, value: str) -> bytes:
     key, content = name.encode(), value.encode()
-    return _length(key) + _length(content) + key + content
-
-
-def _length(part: bytes) -> bytes:
-    return bytes([len(part)]) if len(part) < 128 else struct.pack(">I", len(part) | 0x80000000)
+    return _LENGTHS.pack(len(key) | _LONG, len(content) | _LONG) + key + content
