@@ -10,16 +10,9 @@ from loadtop.i18n.message import Message, Text
 from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
 from loadtop.model.histogram import merge
 
-_COUNTERS = ("requests", "non_2xx", "keepalive_requests", "received_bytes", "body_bytes", "sent_bytes")
+COUNTERS = ("requests", "non_2xx", "keepalive_requests", "received_bytes", "body_bytes", "sent_bytes")
 """The counters of a sample, besides those of its failures."""
-_PRECEDENCE = [
-    LoadState.FAILED,
-    LoadState.STARTING,
-    LoadState.WARMUP,
-    LoadState.RUNNING,
-    LoadState.STOPPED,
-    LoadState.DONE,
-]
+_PRECEDENCE = ("failed", "starting", "warmup", "running", "stopped", "done")
 """If workers are in different states, the whole load is in the first of these."""
 
 
@@ -182,7 +175,7 @@ def counters(samples: Sequence[LoadSample]) -> dict[str, Any]:
     failures = [astuple(each.failures) for each in samples if each.failures is not None]
     classes: Iterable[Any] = map(total, zip(*failures, strict=True))
     return {
-        **{name: total(getattr(each, name) for each in samples) for name in _COUNTERS},
+        **{name: total(getattr(each, name) for each in samples) for name in COUNTERS},
         "failures": Failures(*classes) if len(failures) == len(samples) else None,
     }
 

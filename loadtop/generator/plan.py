@@ -197,13 +197,8 @@ class Portion:
 class Proxy:
     """An HTTP proxy: plain for http targets, by CONNECT for https. ``authorization`` is the whole header value."""
 
-    host: str
-    port: int
+    origin: Origin
     authorization: str | None = None
-
-    @property
-    def origin(self) -> Origin:
-        return Origin("http", self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True)

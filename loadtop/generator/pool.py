@@ -74,7 +74,7 @@ class WorkerProcess(WorkerProgress):
             await self._new_report.wait()
 
     def send(self, command: str, *values: float | None) -> None:
-        """Send a command: the name of a method of :class:`loadtop.generator.runner.LoadRunner`, and its arguments."""
+        """Send a command: the name of a method of :class:`loadtop.generator.worker.LoadRunner`, and its arguments."""
         self._write(json.dumps([command, *values]).encode() + b"\n")
 
     def _write(self, data: bytes) -> None:

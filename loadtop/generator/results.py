@@ -27,14 +27,15 @@ MAX_SILENT_CLOSES = 100
 
 @dataclass(slots=True)
 class Counters:
-    """Counters since the start of the load or the end of the warm-up. Bytes are those on the wire."""
+    """Counters since the start of the load or the end of the warm-up, named as in :class:`loadtop.model.LoadSample`.
+    Bytes are those on the wire."""
 
     requests: int = 0
     non_2xx: int = 0
-    keepalive: int = 0
-    received: int = 0
-    body: int = 0
-    sent: int = 0
+    keepalive_requests: int = 0
+    received_bytes: int = 0
+    body_bytes: int = 0
+    sent_bytes: int = 0
     late: int = 0
     unsent: int = 0
     failures: Counter[str] = field(default_factory=Counter[str])
@@ -133,7 +134,7 @@ class Results:
         if kind == "connect":
             self.failed_connects += 1
         else:
-            counters.sent += exchange.size
+            counters.sent_bytes += exchange.size
         if kind not in ("connect", "timeout"):
             self.silent_closes += 1
         if self._plan.keep_going:
@@ -168,10 +169,10 @@ class Results:
         if not 200 <= head.status < 300:
             counters.non_2xx += times
         if head.persistent and self._plan.keepalive:
-            counters.keepalive += times
-        counters.received += times * head.total
-        counters.body += times * head.body
-        counters.sent += times * exchange.size
+            counters.keepalive_requests += times
+        counters.received_bytes += times * head.total
+        counters.body_bytes += times * head.body
+        counters.sent_bytes += times * exchange.size
 
     def take(self, *, corrected: bool) -> Latencies | None:
         """Return the distributions since the last call; None where no request ended since then."""

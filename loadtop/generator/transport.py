@@ -128,7 +128,7 @@ class SocketTransport(asyncio.Transport):
         :meth:`Connection.data_received`: a whole response with a learnt head, on a connection that stays open or that
         ends with it. It does only what the full path would do."""
         sock = self._sock
-        if sock is None or (self._phase != _OPEN and not self._continue_sending(event)):
+        if sock is None or (self._phase != _OPEN and not self._continue_sending(sock, event)):
             return
         try:
             size = sock.recv_into(self._selector.buffer)
@@ -199,26 +199,22 @@ class SocketTransport(asyncio.Transport):
             connection.state = CLOSING
             connection.connection_lost(None)
 
-    def _continue_sending(self, event: int) -> bool:
+    def _continue_sending(self, sock: _socket.socket, event: int) -> bool:
         """Finish connecting or send unsent data; return whether there is something to read."""
         if self._phase == _SENDING:
             if event & _WRITABLE:
                 self._flush()
             return self._sock is not None and bool(event & _READABLE)
         if event & _ERROR:
-            self._refused()
+            code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            self.discard()
+            self._failed(self._connection, OSError(code, os.strerror(code)))
         elif event & _WRITABLE:
             self._selector.rewatch(self._number, _INPUT_EDGE)
             self._phase = _OPEN
             self._connected(perf_counter_ns())
             self.write(self._connection.exchange.request)
         return False
-
-    def _refused(self) -> None:
-        if self._sock is not None:
-            code = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-            self.discard()
-            self._failed(self._connection, OSError(code, os.strerror(code)))
 
     def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
         """Send what the socket takes now, and the rest when it is writable."""

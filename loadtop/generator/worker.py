@@ -13,17 +13,304 @@ import os
 import pickle
 import select
 import signal
+from collections.abc import Callable
+from functools import partial
+from time import monotonic, perf_counter_ns, process_time
 
 import msgspec
 
-from loadtop.generator.aggregation import Handover
-from loadtop.generator.event_loop import EpollLoop
-from loadtop.generator.plan import Plan, Portion
-from loadtop.generator.request_log import RequestLog
-from loadtop.generator.runner import LoadRunner
+from loadtop.generator.aggregation import COUNTERS, Handover, Report
+from loadtop.generator.connections import Connections
+from loadtop.generator.event_loop import EpollLoop, PreciseTimer
+from loadtop.generator.exchange import Exchange
+from loadtop.generator.limits import RESERVED_FILES, local_ports, ports_in_time_wait, raise_file_limit
+from loadtop.generator.load_model import LATE_NS, ClosedModel, LoadModel, OpenModel, TargetMix
+from loadtop.generator.plan import UNLIMITED, Plan, PlanError, Portion, request_bytes
+from loadtop.generator.request_log import VERBOSE_HEADS, RequestLog
+from loadtop.generator.results import Results
+from loadtop.i18n.message import Message
+from loadtop.model import Failures, GeneratorSample, LoadSample, LoadState
+from loadtop.model.load import TOO_MANY_CONNECTIONS
 
 REPORT_PERIOD_S = 0.2
 _LAST_REPORT_TIMEOUT_S = 2.0
+DRAIN_S = 5.0
+"""How long requests in flight may take after the time is over. They are counted, so that the server's log has as many
+lines as are reported. (ab drops them.)"""
+STOP_DRAIN_S = 1.0
+"""The same, when a person stops the load."""
+OTHER_FILES = 12
+"""Descriptors that a worker has open besides its connections: pipes, event loop, timers."""
+_DELAY_PERIOD_S = 0.05
+"""How often to measure how late the event loop runs its timers."""
+
+
+class LoadRunner:
+    """Makes this worker's ``portion`` of the load of ``plan``.
+
+    ``report_now`` is called when a step ends, when the worker waits for the others, and at the end of the load. A step
+    limited by requests ends with its last response. One limited by time is followed by the next without a gap:
+    requests in flight count in the next one. Steps count from 0.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        loop: asyncio.AbstractEventLoop,
+        portion: Portion,
+        report_now: Callable[[Handover | None], None],
+        request_log: RequestLog | None = None,
+    ) -> None:
+        self.state = LoadState.STARTING
+        self._plan = plan
+        self._loop = loop
+        self._portion = portion
+        self._report_now = report_now
+        self._step = self._waits_after = -1
+        """The current step, and the one after which this worker waits for the others."""
+        self._file_limit = raise_file_limit()
+        self._port_limit = local_ports()
+        learns = plan.verbosity < VERBOSE_HEADS
+        self._exchanges = tuple(Exchange(each, request_bytes(each, plan), learns) for each in plan.targets)
+        first_connected = partial(loop.call_soon, self._send_due)
+        self._results = Results(plan, self._exchanges, first_connected, self._fail, request_log)
+        self._connections = Connections(plan, self._results, loop, self._check_step_end)
+        self._model: LoadModel = ClosedModel(self._connections, TargetMix([(self._exchanges[0], 1.0)]), 0)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._loop_delay_s = 0.0
+        self._started = self._stopped = 0.0
+        self._step_ends: float | None = None
+        self._step_timer: asyncio.TimerHandle | None = None
+        self._send_timer: PreciseTimer | None = None
+        self._draining = False
+        self._final_state = LoadState.DONE
+        self._problem: Message | None = None
+
+    def report(self, handover: Handover | None = None) -> Report:
+        """Return how things stand; durations and the text of -v are those since the last report."""
+        results, connections, at = self._results, self._connections, monotonic()
+        results.count_hits()
+        counters, log = results.counters, results.request_log
+        rate = self._model.rate
+        latencies = results.take(corrected=rate is not None)
+        loop_delay_s, self._loop_delay_s = self._loop_delay_s, 0.0
+        load = LoadSample(
+            at=at,
+            engine="builtin",
+            state=self.state,
+            model="closed" if rate is None else "open",
+            elapsed_s=(self._stopped or at) - self._started if self._started else 0.0,
+            concurrency=connections.limit,
+            rate=rate,
+            step=self._step + 1,
+            in_flight=connections.busy,
+            connections=connections.open,
+            failures=Failures(**counters.failures),
+            latencies=None if self.state is LoadState.WARMUP else latencies,
+            server=results.server,
+            message=self._problem or results.message or (log and log.problem) or "",
+            **{name: getattr(counters, name) for name in COUNTERS},
+        )
+        generator = GeneratorSample(
+            worker_cpu_s=(process_time(),),
+            loop_delay_s=loop_delay_s,
+            # Arrivals that are late and not sent yet count as well.
+            late=counters.late + self._model.overdue(perf_counter_ns() - LATE_NS),
+            unsent=counters.unsent,
+            # Over the loopback they do not count: Linux reuses them at once there (net.ipv4.tcp_tw_reuse = 2, the
+            # default, see the kernel's ip-sysctl documentation).
+            ports_used=0 if connections.connector.loopback else ports_in_time_wait(),
+            ports_limit=self._port_limit,
+            files_used=connections.open + OTHER_FILES,
+            files_limit=self._file_limit,
+        )
+        verbose_text = "" if results.verbose_log is None else results.verbose_log.take()
+        return Report(load, generator, self._waits_after + 1, handover, verbose_text)
+
+    async def prepare(self) -> bool:
+        """Look up the hosts; return whether the load can start. If not, it has failed, and the message says why."""
+        try:
+            await self._connections.connector.resolve()
+        except PlanError as error:
+            self._fail(error.message)
+        connections = max(self._portion.of(step.concurrency or 0) for step in self._plan.steps)
+        needed, limit = connections + RESERVED_FILES, self._file_limit
+        if needed > limit:
+            self._fail(Message(TOO_MANY_CONNECTIONS, connections=connections, limit=limit, needed=needed))
+        return not self.state.ended
+
+    def start(self) -> None:
+        """Start with the first step."""
+        if self._results.verbose_log is not None and self._portion.worker == 0:
+            self._results.verbose_log.add_requests(self._exchanges)
+        now = monotonic()
+        warmup_ends = now + self._plan.warmup_s if self._plan.warmup_s > 0 else None
+        self.join(0, self._portion.requests(self._plan.steps[0]), now, self._end_of(0), warmup_ends)
+
+    def join(
+        self, step: int, requests: int | None, started: float, ends: float | None, warmup_ends: float | None
+    ) -> None:
+        """Start in the middle of the load, with what the other workers gave away: see :class:`Handover`."""
+        self._started = started
+        self._tasks = [
+            self._loop.create_task(self._measure_delay()),
+            self._loop.create_task(self._connections.give_up_late(self._plan.timeout_s)),
+        ]
+        if warmup_ends is None:
+            self.state = LoadState.RUNNING
+            self._begin(step, UNLIMITED if requests is None else requests, ends)
+        else:
+            self.state = LoadState.WARMUP
+            self._begin(0, UNLIMITED, warmup_ends)
+
+    def hand_over(self, worker: int, workers: int, step: int, fraction: float) -> None:
+        """Be one of ``workers`` from now on, and give away a part of the requests left in ``step``."""
+        if self.state.ended:
+            return
+        self._portion = Portion(worker, workers)
+        handover = Handover(
+            finishing=self._draining,
+            step=self._step,
+            requests=self._model.give_away(fraction) if self._step == step and not self._draining else 0,
+            started=self._started,
+            ends=self._step_ends,
+            warmup_ends=self._step_ends if self.state is LoadState.WARMUP else None,
+            concurrency=self._connections.limit,
+            rate=self._model.rate,
+        )
+        self._report_now(handover)
+        self._check_step_end()
+
+    def start_step(self, number: int) -> None:
+        """Start step ``number``, unless it has started already."""
+        if number <= self._step or self.state.ended or self._draining:
+            return
+        self._report_now(None)
+        self._begin(number, self._portion.requests(self._plan.steps[number]), self._end_of(number))
+
+    def set_concurrency(self, connections: int) -> None:
+        self._connections.set_limit(max(0, min(connections, self._file_limit - RESERVED_FILES)))
+        self._send_due()
+
+    def set_rate(self, rate: float) -> None:
+        """Change this worker's rate; the closed model has none."""
+        if isinstance(self._model, OpenModel):
+            self._model.set_rate(rate, perf_counter_ns())
+            self._send_due()
+
+    def stop(self) -> None:
+        """End the load because a person wants it."""
+        self._drain(LoadState.STOPPED, STOP_DRAIN_S)
+
+    async def _measure_delay(self) -> None:
+        while True:
+            due = monotonic() + _DELAY_PERIOD_S
+            await asyncio.sleep(_DELAY_PERIOD_S)
+            self._loop_delay_s = max(self._loop_delay_s, monotonic() - due)
+
+    def _begin(self, number: int, requests: int, ends: float | None) -> None:
+        """Send so many requests as step ``number`` says, until ``ends``."""
+        self._step = number
+        self._waits_after = -1
+        self._end_step_at(ends)
+        step, portion = self._plan.steps[number], self._portion
+        targets = range(len(self._exchanges)) if step.targets is None else step.targets
+        mix = TargetMix([(self._exchanges[each], self._plan.targets[each].weight) for each in targets])
+        self._model.stop()
+        limit = self._file_limit - RESERVED_FILES if step.concurrency is None else portion.of(step.concurrency)
+        if step.rate is None:
+            self._model = ClosedModel(self._connections, mix, requests)
+        else:
+            rate, offset = step.rate / portion.workers, (1 + portion.worker) / portion.workers
+            caught_up = partial(self._loop.call_soon, self._send_due)
+            self._model = OpenModel(self._connections, mix, requests, rate, offset, caught_up)
+        self._connections.use(self._model, limit)
+        self._send_due()
+        self._check_step_end()
+
+    def _end_warm_up(self) -> None:
+        """Restart all counters. Requests in flight count as the first of the first step."""
+        self._results.restart()
+        self._started = monotonic()
+        self.state = LoadState.RUNNING
+        self._end_step_at(self._end_of(0))
+        step = self._plan.steps[0]
+        if step.requests is not None:
+            self._model.left = max(0, self._portion.requests(step) - self._connections.busy)
+
+    def _end_of(self, step: int) -> float | None:
+        """Return when a step ends that starts now."""
+        duration = self._plan.steps[step].duration_s
+        return None if duration is None else monotonic() + duration
+
+    def _end_step_at(self, ends: float | None) -> None:
+        if self._step_timer is not None:
+            self._step_timer.cancel()
+            self._step_timer = None
+        self._step_ends = ends
+        if ends is not None:
+            self._step_timer = self._loop.call_later(max(0.0, ends - monotonic()), self._time_over)
+
+    def _time_over(self) -> None:
+        if self.state is LoadState.WARMUP:
+            self._end_warm_up()
+        elif self._step + 1 < len(self._plan.steps):
+            self.start_step(self._step + 1)
+        else:
+            self._drain(LoadState.DONE, DRAIN_S)
+
+    def _send_due(self) -> None:
+        """Send the requests that are due, and again when more are."""
+        next_due = self._model.send_due()
+        if next_due is not None and not self.state.ended:
+            if self._send_timer is None:
+                self._send_timer = PreciseTimer(self._loop, self._send_due)
+            self._send_timer.set(next_due)
+
+    def _check_step_end(self) -> None:
+        """End the step if no connection is busy and no request is left."""
+        if self._model.left or self._connections.busy or self.state.ended:
+            return
+        if self._draining or self._step + 1 >= len(self._plan.steps):
+            self._end()
+        elif self._portion.workers == 1:
+            self._loop.call_soon(self.start_step, self._step + 1)
+        elif self._waits_after != self._step:
+            self._waits_after = self._step
+            self._report_now(None)
+
+    def _fail(self, problem: Message) -> None:
+        if not self.state.ended:
+            self._problem = problem
+            self._final_state = LoadState.FAILED
+            self._end()
+
+    def _drain(self, final: LoadState, drain_s: float) -> None:
+        """Send nothing more, and end when the requests in flight have ended, or after ``drain_s``."""
+        if self.state.ended or self._draining:
+            return
+        self._draining = True
+        self._final_state = final
+        self._model.stop()
+        self._connections.close_idle()
+        self._loop.call_later(drain_s, self._end)
+        self._check_step_end()
+
+    def _end(self) -> None:
+        if self.state.ended:
+            return
+        self._stopped = monotonic()
+        self._model.stop()
+        self.state = self._final_state
+        for task in self._tasks:
+            task.cancel()
+        if self._step_timer is not None:
+            self._step_timer.cancel()
+        if self._send_timer is not None:
+            self._send_timer.close()
+        self._connections.close()
+        self._results.count_hits()
+        self._report_now(None)
 
 
 class Commands(asyncio.Protocol):

@@ -10,7 +10,6 @@ from typing import Any
 from loadtop.analysis.totals.timeline import Span
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.i18n import tr, verbatim
-from loadtop.model import Frame
 from loadtop.pipeline.commands import Command
 from loadtop.pipeline.monitor import Clock
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
@@ -64,13 +63,18 @@ class Recomputation:
 
     def next(self) -> Recomputed | None:
         """Return the next snapshot; ``None`` where there is none so far."""
-        frame = next(self._frames, None) or self._newer()
+        frame = next(self._frames, None)
+        if frame is None and self._session.count > self._count:
+            self._begin(1 if self._last is None else self._session.index(self._last) + 1)
+            frame = next(self._frames, None)
         if frame is None:
             return None
         self._last = frame.at
-        snapshot, live = self._pipeline.snapshot(frame), self._shown_live(frame.at)
-        if live is None:
+        snapshot = self._pipeline.snapshot(frame)
+        changes = bisect_right(self._verdicts, frame.at, key=attrgetter("at"))
+        if not changes:
             return Recomputed(snapshot)
+        live = self._verdicts[changes - 1]
         verdict = snapshot.diagnosis.verdict
         if (verdict.bottleneck, verdict.host) == (live.bottleneck, live.host):
             return Recomputed(snapshot if self._whole else _since(snapshot, live))
@@ -83,17 +87,6 @@ class Recomputation:
         self._count = self._session.count
         self._frames = self._session.frames(number)
         self._verdicts = self._session.verdicts()
-
-    def _newer(self) -> Frame | None:
-        """Return the first of the frames that were written since the last one was read."""
-        if self._session.count <= self._count:
-            return None
-        self._begin(1 if self._last is None else self._session.index(self._last) + 1)
-        return next(self._frames, None)
-
-    def _shown_live(self, at: float) -> Verdict | None:
-        following = bisect_right(self._verdicts, at, key=attrgetter("at"))
-        return self._verdicts[following - 1] if following else None
 
 
 def _since(snapshot: Snapshot, live: Verdict) -> Snapshot:
@@ -257,7 +250,8 @@ class SessionPlayer:
         self._show(self._buffer[self._place].snapshot)
 
     async def _go_to(self, wanted: float) -> None:
-        """Show the first moment at or after that time, with what was before it. The picture stands still meanwhile."""
+        """Show the first moment at or after that time, with what was before it, unless another one is asked for
+        meanwhile. The picture stands still until then."""
         index = self._session.index(wanted)
         known = bool(self._buffer) and self._buffer[0].at <= wanted <= self._buffer[-1].at + WINDOW * self.interval_s
         onward = known and self._shown < wanted
@@ -272,10 +266,6 @@ class SessionPlayer:
         if not onward:
             self._place = -1
             self._forget(self._session.time_of(first))
-        await self._catch_up(wanted)
-
-    async def _catch_up(self, wanted: float) -> None:
-        """Go on to that time, unless another one is asked for meanwhile; then let the picture follow again."""
         count = 0
         while self._wanted is None and (self._place < 0 or self._shown < wanted) and self._there_is_more():
             self._advance()

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.model import LoadSample, LoadState
+from loadtop.model import LoadState
 from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import CreationError, SessionMeta, checksum, create, reason
@@ -116,24 +116,21 @@ class Writer:
     def _take_events(self, snapshot: Snapshot) -> None:
         """Add the marks, and the verdict where it or whether load runs has changed."""
         frame, verdict = snapshot.measured.frame, snapshot.diagnosis.verdict
-        shown = (verdict.bottleneck, verdict.host, self._is_loaded(frame.load))
+        loaded = False  # not in the warm-up, but in the interval in which the load ended
+        if frame.load is not None:
+            state = frame.load.state
+            loaded = state is LoadState.RUNNING or (state.ended and not self._load_ended)
+            self._load_ended = state.ended
+        shown = (verdict.bottleneck, verdict.host, loaded)
         if shown != self._shown:
             self._shown = shown
-            name, host, loaded = shown
-            self._add_event("verdict", float(frame.at), [name, host, verdict.since_s, loaded])
+            self._add_event("verdict", float(frame.at), [verdict.bottleneck, verdict.host, verdict.since_s, loaded])
         if frame.marks:
             self._add_event("mark", float(frame.at), list(map(url_without_secrets, frame.marks)))
 
     def _add_event(self, kind: str, at: float, data: list[object]) -> None:
         text = json.dumps(data)
         self._rows.append(("event", (self._number, kind, at, checksum(self._number, kind, at, text), text)))
-
-    def _is_loaded(self, load: LoadSample | None) -> bool:
-        """Whether load ran in the interval that ends now: not the warm-up, but the interval of its end."""
-        if load is None:
-            return False
-        ended_before, self._load_ended = self._load_ended, load.state.ended
-        return load.state is LoadState.RUNNING or (load.state.ended and not ended_before)
 
     def _end_block(self) -> None:
         import msgspec

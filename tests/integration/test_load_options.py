@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.generator.plan import PlanError, Proxy, TlsOptions
+from loadtop.generator.plan import Origin, PlanError, Proxy, TlsOptions
 from loadtop.generator.tls import key_bits, tls_context
 from loadtop.model import LoadState
 from tests.loads.running import plan, run_load
@@ -77,8 +77,8 @@ def modules() -> str:
 async def test_a_plain_proxy(apache: ApacheFactory, modules: str, keepalive: bool) -> None:
     target = apache(pages={"a.html": "x" * 100})
     proxy = apache(extra=FORWARD.format(modules=modules, access="Require all granted"))
-    what = plan(target.url + "a.html", requests=40, keepalive=keepalive, proxy=Proxy("127.0.0.1", proxy.port))
-    run = await run_load(what)
+    through = Proxy(Origin("http", "127.0.0.1", proxy.port))
+    run = await run_load(plan(target.url + "a.html", requests=40, keepalive=keepalive, proxy=through))
     assert run.last.failed == run.last.non_2xx == 0
     assert len(target.requests()) == len(proxy.requests()) == 40
     assert all(entry.line.startswith(f"GET {target.url}a.html ") for entry in proxy.logged())
@@ -94,7 +94,7 @@ async def test_a_tunnel_through_a_proxy(apache: ApacheFactory, modules: str, kee
         target.url + "a.html",
         requests=40,
         keepalive=keepalive,
-        proxy=Proxy("127.0.0.1", proxy.port),
+        proxy=Proxy(Origin("http", "127.0.0.1", proxy.port)),
         verify_tls=False,
     )
     run = await run_load(what)
@@ -112,17 +112,18 @@ async def test_a_proxy_with_a_password(apache: ApacheFactory, modules: str, tls:
     digest = hashlib.sha1(b"pw", usedforsecurity=False).digest()
     passwords.write_text("me:{SHA}" + base64.b64encode(digest).decode() + "\n")
     proxy = apache(extra=FORWARD.format(modules=modules, access=PASSWORDS.format(file=passwords)))
-    right = Proxy("127.0.0.1", proxy.port, "Basic " + base64.b64encode(b"me:pw").decode())
+    right = Proxy(Origin("http", "127.0.0.1", proxy.port), "Basic " + base64.b64encode(b"me:pw").decode())
     run = await run_load(plan(target.url, requests=10, verify_tls=False, proxy=right))
     assert run.last.failed == run.last.non_2xx == 0
-    wrong = await run_load(plan(target.url, requests=10, verify_tls=False, proxy=Proxy("127.0.0.1", proxy.port)))
+    unauthorized = Proxy(Origin("http", "127.0.0.1", proxy.port))
+    wrong = await run_load(plan(target.url, requests=10, verify_tls=False, proxy=unauthorized))
     assert "407" in str(wrong.last.message)
     assert "-P" in str(wrong.last.message)
     assert len(target.requests()) == 10
 
 
 async def test_a_proxy_that_is_not_there() -> None:
-    run = await run_load(plan("http://web1/", requests=10, proxy=Proxy("127.0.0.1", 1)))
+    run = await run_load(plan("http://web1/", requests=10, proxy=Proxy(Origin("http", "127.0.0.1", 1))))
     assert run.last.state is LoadState.FAILED
     assert "connection refused by 127.0.0.1:1" in str(run.last.message)
 

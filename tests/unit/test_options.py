@@ -210,5 +210,5 @@ def test_a_proxy_with_its_password() -> None:
     assert "pw@" not in str(error.value)
     plan = parse(["-X", "proxy:3128", "-P", "me:pw", "-n1", URL]).plan
     assert plan.proxy is not None
-    assert (plan.proxy.host, plan.proxy.port) == ("proxy", 3128)
+    assert (plan.proxy.origin.host, plan.proxy.origin.port) == ("proxy", 3128)
     assert plan.proxy.authorization == "Basic " + b64encode(b"me:pw").decode()

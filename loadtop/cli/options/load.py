@@ -141,7 +141,7 @@ def _proxy(options: Options) -> Proxy | None:
     except PlanError:
         raise wrong from None
     credentials = None if options.proxy_auth is None else _credentials("-P", options.proxy_auth)
-    return Proxy(origin.host, origin.port, credentials)
+    return Proxy(origin, credentials)
 
 
 def _headers(options: Options) -> Headers:
@@ -238,7 +238,7 @@ def _check_addresses(plan: Plan) -> None:
     if plan.bind is None:
         return
     version = ipaddress.ip_address(plan.bind.partition("%")[0]).version
-    for host in [target.host for target in plan.targets] if plan.proxy is None else [plan.proxy.host]:
+    for host in [target.host for target in plan.targets] if plan.proxy is None else [plan.proxy.origin.host]:
         try:
             other = ipaddress.ip_address(host.partition("%")[0]).version
         except ValueError:

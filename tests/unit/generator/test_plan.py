@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, request_bytes
+from loadtop.generator.plan import Origin, Plan, PlanError, Proxy, Step, Target, TlsOptions, request_bytes
 
 
 def sent(target: Target, *, keepalive: bool = True, proxy: Proxy | None = None) -> list[str]:
@@ -151,7 +151,7 @@ def test_a_body_has_length_and_type() -> None:
 
 
 def test_a_proxy_gets_the_whole_url() -> None:
-    lines = sent(Target.parse("http://web1:81/x?y"), proxy=Proxy("proxy1", 3128, "Basic eA=="))
+    lines = sent(Target.parse("http://web1:81/x?y"), proxy=Proxy(Origin("http", "proxy1", 3128), "Basic eA=="))
     assert lines[0] == "GET http://web1:81/x?y HTTP/1.1"
     assert lines[-1] == "Proxy-Authorization: Basic eA=="
 
@@ -182,6 +182,7 @@ STEPS = st.builds(
     requests=st.none() | st.integers(1, 10**9),
     targets=st.none() | st.just((0,)),
 )
+ORIGINS = st.builds(Origin, st.just("http"), TEXTS, st.integers(1, 65535))
 PLANS = st.builds(
     Plan,
     targets=st.lists(TARGETS, min_size=1, max_size=3).map(tuple),
@@ -193,7 +194,7 @@ PLANS = st.builds(
     verify_tls=st.booleans(),
     warmup_s=st.floats(0, 1e4),
     workers=st.integers(1, 64),
-    proxy=st.none() | st.builds(Proxy, TEXTS, st.integers(1, 65535), st.none() | TEXTS),
+    proxy=st.none() | st.builds(Proxy, ORIGINS, st.none() | TEXTS),
     bind=st.none() | st.just("127.0.0.2"),
     socket_buffer=st.none() | st.integers(1, 1 << 20),
     tls=st.builds(TlsOptions, st.none() | st.just("TLS1.2"), st.none() | TEXTS, st.none() | TEXTS, st.booleans()),
