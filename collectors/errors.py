@@ -2,8 +2,7 @@
 
 from typing import ClassVar, Self
 
-from loadtop.i18n import Message, MessageError, Text
-from loadtop.i18n.message import Parameter
+from loadtop.i18n import Message, MessageError, Parameter, Text
 from loadtop.model import Cause, State
 
 

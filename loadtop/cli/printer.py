@@ -2,8 +2,7 @@
 
 import sys
 
-from loadtop.i18n import Text, language, plain, rendered, tr
-from loadtop.i18n.numbers import figure
+from loadtop.i18n import Text, figure, language, plain, rendered, tr
 from loadtop.model import LoadState
 from loadtop.model.histogram import percentile
 from loadtop.pipeline.snapshot import Snapshot

@@ -4,8 +4,7 @@ processes it has room for. Occupancy never decides: pages swapped out long ago c
 from dataclasses import dataclass
 
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
-from loadtop.i18n import Message, sentences
-from loadtop.i18n.message import Parameter
+from loadtop.i18n import Message, Parameter, sentences
 from loadtop.model import CgroupLimits, Role
 from loadtop.model.server import WorkerLimit
 from loadtop.rates.measured import HostView, Measured

@@ -13,7 +13,7 @@ from loadtop.engines.output import OutputForwarder
 from loadtop.engines.terminal import Terminal
 from loadtop.engines.tools import reader_of_command, reader_of_line
 from loadtop.generator.plan import Plan
-from loadtop.i18n.message import Message, verbatim
+from loadtop.i18n import Message, verbatim
 from loadtop.model import GeneratorSample, LoadSample, LoadState
 from loadtop.pipeline.commands import Command, StopLoad
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.engines.output import LineSplitter
 from loadtop.generator.plan import Plan, PlanError, total
-from loadtop.i18n.message import Message, MessageError, verbatim
+from loadtop.i18n import Message, MessageError, verbatim
 from loadtop.model import EngineWorker, LoadSample, LoadState
 from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
 

@@ -10,7 +10,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadtop.i18n.message import Message, verbatim
+from loadtop.i18n import Message, verbatim
 
 _GUARD = str(Path(__file__).with_name("process_guard.py"))
 _END_S = 4.0

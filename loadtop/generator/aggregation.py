@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from loadtop.generator.plan import Plan, total
-from loadtop.i18n.message import Message, Text
+from loadtop.i18n import Message, Text
 from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
 from loadtop.model.histogram import merge
 

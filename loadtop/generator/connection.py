@@ -9,7 +9,7 @@ from typing import Protocol, cast
 from loadtop.generator.exchange import NO_HEAD, Exchange, Head, InvalidResponseError, ResponseParser
 from loadtop.generator.plan import Origin
 from loadtop.generator.results import FailureKind, Results
-from loadtop.i18n.message import Message
+from loadtop.i18n import Message
 
 # The states of a connection:
 DISCONNECTED = 0

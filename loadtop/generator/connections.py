@@ -18,7 +18,7 @@ from loadtop.generator.connector import Connector
 from loadtop.generator.errors import connect_error
 from loadtop.generator.plan import Plan
 from loadtop.generator.results import Results
-from loadtop.i18n.message import Message
+from loadtop.i18n import Message
 
 BACK_OFF_S = 0.05
 """The pause after a failed connect; it grows with each failure in a row, up to 20 times this."""

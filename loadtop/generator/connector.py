@@ -16,7 +16,7 @@ from loadtop.generator.event_loop import EpollLoop
 from loadtop.generator.plan import Origin, Plan, PlanError, Proxy
 from loadtop.generator.tls import tls_context
 from loadtop.generator.transport import Address, SocketTransport
-from loadtop.i18n.message import Message, verbatim
+from loadtop.i18n import Message, verbatim
 
 _MAX_TUNNEL_RESPONSE = 65536
 

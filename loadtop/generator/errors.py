@@ -5,7 +5,7 @@ import socket
 import ssl
 
 from loadtop.generator.plan import Origin
-from loadtop.i18n.message import Message, MessageError
+from loadtop.i18n import Message, MessageError
 from loadtop.model.load import NO_LOCAL_PORT
 
 _NO_ISSUER = (18, 19, 20, 21)

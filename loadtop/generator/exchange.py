@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import httptools
 
 from loadtop.generator.plan import Origin, Target
-from loadtop.i18n.message import MessageError, verbatim
+from loadtop.i18n import MessageError, verbatim
 
 MAX_HEADS = 1024
 """Learnt heads after which all are forgotten."""

@@ -9,7 +9,7 @@ from typing import NoReturn, Self, TypeVar, cast
 from urllib.parse import quote, unquote, urlsplit
 
 import loadtop
-from loadtop.i18n.message import Message, MessageError
+from loadtop.i18n import Message, MessageError
 
 MAX_CONNECTIONS = 200_000
 """More than the ports of one address: a typing error, not a load."""

@@ -16,7 +16,7 @@ from loadtop.generator.aggregation import Aggregator, Handover, Report, WorkerPr
 from loadtop.generator.limits import ScalingPolicy, idle_cores, quota_periods, usable_cores
 from loadtop.generator.plan import Plan, Portion, total
 from loadtop.generator.request_log import RequestLogFiles
-from loadtop.i18n.message import Message, verbatim
+from loadtop.i18n import Message, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 

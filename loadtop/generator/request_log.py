@@ -7,8 +7,7 @@ from array import array
 from io import StringIO
 from typing import TYPE_CHECKING, BinaryIO
 
-from loadtop.i18n import plain
-from loadtop.i18n.message import Message
+from loadtop.i18n import Message, plain
 
 if TYPE_CHECKING:
     from loadtop.generator.exchange import Exchange, ResponseParser

@@ -13,7 +13,7 @@ from loadtop.generator.exchange import MAX_HEADS, Exchange, Head, ResponseParser
 from loadtop.generator.plan import Plan
 from loadtop.generator.request_log import VERBOSE_HEADS, RequestLog, VerboseLog
 from loadtop.generator.tls import tls_seen
-from loadtop.i18n.message import Message
+from loadtop.i18n import Message
 from loadtop.model import Latencies, ServerSeen
 from loadtop.model.histogram import EMPTY, distribution, merge
 

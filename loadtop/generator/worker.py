@@ -28,7 +28,7 @@ from loadtop.generator.load_model import LATE_NS, ClosedModel, LoadModel, OpenMo
 from loadtop.generator.plan import UNLIMITED, Plan, PlanError, Portion, request_bytes
 from loadtop.generator.request_log import VERBOSE_HEADS, RequestLog
 from loadtop.generator.results import Results
-from loadtop.i18n.message import Message
+from loadtop.i18n import Message
 from loadtop.model import Failures, GeneratorSample, LoadSample, LoadState
 from loadtop.model.load import TOO_MANY_CONNECTIONS
 

@@ -1,28 +1,257 @@
-"""Texts for people: made where a fact is known (:class:`Message`), put into the reader's language where they are shown.
+"""Texts for people: a template and its parameters, put together in the reader's language where they are shown.
 
-English stands in the code; each other language has a catalogue. What has no translation is shown in English.
-``tr`` is for texts that are shown at once. JSON and recordings are English.
+    Message("{host} does not answer within {seconds:.0f} s", host=name, seconds=5.0)
+    plural(number, "{n} worker", "{n} workers")
+    sentences(advice, hint_or_none)         # joined as the language joins sentences; None is left out
+    listed(["eth0", Message("swap traffic")])
+    verbatim(stderr_line)                   # another program's text: never translated
+
+``str(message)`` is English, for JSON and recordings; ``rendered(message)`` is for people; ``tr`` is for texts that are
+shown at once. What has no translation is shown in English. A template is a literal at the place of the call, so that
+the catalogue of translations can be extracted (``make catalog``).
+
+Parameters are strings (names, paths: never translated), numbers, other messages, a tuple of messages (shown as a
+list), or None (shown as nothing: an optional clause). A place is ``{name}`` or ``{name:FORMAT}`` with the formats
+``,``, ``.1f``, ``.2g``, ``.0%``; ``{{`` and ``}}`` are braces.
 """
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from string import Formatter
+from typing import Any, TypeAlias
 
 from loadtop.i18n.language import LANGUAGES as LANGUAGES
 from loadtop.i18n.language import language as language
 from loadtop.i18n.language import language_of as language_of
 from loadtop.i18n.language import set_language as set_language
-from loadtop.i18n.message import Message as Message
-from loadtop.i18n.message import MessageError as MessageError
-from loadtop.i18n.message import Text as Text
-from loadtop.i18n.message import Translatable as Translatable
-from loadtop.i18n.message import TranslatableEnum as TranslatableEnum
-from loadtop.i18n.message import english as english
-from loadtop.i18n.message import grouped as grouped
-from loadtop.i18n.message import listed as listed
-from loadtop.i18n.message import plural as plural
-from loadtop.i18n.message import rendered as rendered
-from loadtop.i18n.message import sentences as sentences
-from loadtop.i18n.message import tr as tr
-from loadtop.i18n.message import verbatim as verbatim
-from loadtop.i18n.numbers import clock as clock
-from loadtop.i18n.numbers import duration as duration
+from loadtop.i18n.language import translate
 from loadtop.i18n.terminal import pad as pad
 from loadtop.i18n.terminal import plain as plain
 from loadtop.i18n.terminal import width as width
+
+MAX_DEPTH = 12
+"""Messages within messages."""
+_MAX_INTEGER = 2**63
+_MAX_CHARACTERS = 16_384
+_FORMAT = re.compile(r"|,|,?\.\d[fg%]|groups|sentences")
+
+_Translate: TypeAlias = Callable[[str, str, int], str]
+_Escape: TypeAlias = Callable[[str], str]
+Translatable: TypeAlias = str
+"""A text that :func:`tr` is given later. The catalogue takes the literals of variables, tables and fields of this type:
+``TITLES: dict[str, Translatable] = {...}``, ``label: Translatable`` in a dataclass."""
+Parameter: TypeAlias = "str | int | float | Message | tuple[Message, ...] | None"
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Message:
+    """``many`` is the template for every number ``n`` but 1 (:func:`plural`). ``params`` are sorted by name.
+
+    :raises ValueError: for a place without its parameter, an unknown format, or more than :data:`MAX_DEPTH` messages
+        within each other
+    """
+
+    template: str
+    params: "tuple[tuple[str, str | int | float | Message | tuple[Message, ...] | None], ...]" = ()
+    many: str = ""
+
+    def __init__(self, template: str, many: str = "", /, **params: Parameter) -> None:
+        object.__setattr__(self, "template", template)
+        object.__setattr__(self, "params", tuple(sorted(params.items())) if params else ())
+        object.__setattr__(self, "many", many)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be shown; msgspec calls this too."""
+        names = _names(self.template) | _names(self.many) if self.many else _names(self.template)
+        lacking = names.difference(name for name, _ in self.params)
+        if lacking:
+            raise ValueError(f"no value for {sorted(lacking)} in {self.template!r}")
+        for name, value in self.params:
+            if isinstance(value, int) and not -_MAX_INTEGER <= value < _MAX_INTEGER:
+                raise ValueError(f"the value of {{{name}}} is too large")
+            if isinstance(value, Message | tuple) and self.depth > MAX_DEPTH:
+                raise ValueError("too many messages within each other")
+
+    @property
+    def depth(self) -> int:
+        """How many messages are within each other, counting this one."""
+        values = [value if isinstance(value, tuple) else (value,) for _, value in self.params]
+        return 1 + max((part.depth for parts in values for part in parts if isinstance(part, Message)), default=0)
+
+    def __str__(self) -> str:
+        return self.filled(_english, str)
+
+    def render(self, escape: _Escape = plain) -> str:
+        """Return the text in the language that is set; ``escape`` makes its strings safe to print."""
+        return self.filled(translate, escape)
+
+    def filled(self, translate: _Translate, escape: _Escape) -> str:
+        values = dict(self.params)
+        n = values.get("n")
+        template = translate(self.template, self.many, n if isinstance(n, int) else 0)
+        shown: dict[tuple[str, str], str] = {}
+        text = ""
+        for literal, name, form in _pieces(template):
+            if (name, form) not in shown:
+                shown[name, form] = _shown(values.get(name), form, translate, escape)
+            text += literal + shown[name, form]
+            if len(text) > _MAX_CHARACTERS:
+                return text[:_MAX_CHARACTERS]
+        return text
+
+
+Text: TypeAlias = Message | str
+"""A message, or another program's text: a string is escaped where it is shown, but never translated."""
+
+
+class TranslatableEnum(StrEnum):
+    """An enumeration whose values are shown: :func:`tr` is given them."""
+
+
+class MessageError(Exception):
+    """An error whose text is a :class:`Message`, given as such or as its template and parameters."""
+
+    def __init__(self, message: Message | str, /, **params: Parameter) -> None:
+        self.message = Message(message, **params) if isinstance(message, str) else message
+        super().__init__(self.message)
+
+
+def plural(n: int, one: str, many: str, /, **params: Parameter) -> Message:
+    """Return a message for ``n`` things; both templates may have ``{n}``."""
+    return Message(one, many, n=n, **params)
+
+
+def verbatim(text: str) -> Message:
+    """Return another program's text as a message that is never translated."""
+    return Message("{text}", text=text)
+
+
+def sentences(first: Message, *more: Message | None) -> Message:
+    """Return sentences one after the other; those that are None are left out."""
+    parts = (first, *(part for part in more if part is not None))
+    return first if len(parts) == 1 else Message("{parts:sentences}", parts=parts)
+
+
+def listed(items: Iterable[Message | str]) -> Message:
+    """Return a list, parted by commas; strings stand as they are."""
+    parts = tuple(verbatim(item) if isinstance(item, str) else item for item in items)
+    return parts[0] if len(parts) == 1 else Message("{parts}", parts=parts)
+
+
+def grouped(items: Iterable[Message]) -> Text:
+    """Return a list of things that have commas themselves, parted by semicolons; empty if there is none."""
+    parts = tuple(items)
+    return Message("{parts:groups}", parts=parts) if parts else ""
+
+
+_JOINTS: dict[str, Translatable] = {
+    "": "{first}, {second}",
+    "groups": "{first}; {second}",
+    "sentences": "{first} {second}",
+}
+
+
+def tr(english: str, /, **values: object) -> str:
+    """Return a text of this program in the language that is set; ``values`` take the places in braces."""
+    text = translate(english)
+    if not values:
+        return text
+    return text.format(
+        **{name: value.render() if isinstance(value, Message) else value for name, value in values.items()}
+    )
+
+
+def rendered(text: Message | str | None, escape: _Escape = plain) -> str:
+    """Return the text in the language that is set; ``escape`` makes strings safe to print. None is empty.
+
+    A string comes from another program and is not translated.
+    """
+    if text is None:
+        return ""
+    return escape(text) if isinstance(text, str) else text.render(escape)
+
+
+def english(text: object) -> str:
+    """Return a message as JSON has it: ``default`` of :func:`json.dumps`.
+
+    :raises TypeError: for anything but a message
+    """
+    if isinstance(text, Message):
+        return str(text)
+    raise TypeError(f"{type(text).__name__} has no form in JSON")
+
+
+def _shown(value: Parameter, form: str, translate: _Translate, escape: _Escape) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Message):
+        return value.filled(translate, escape)
+    if isinstance(value, tuple):
+        pattern = translate(_JOINTS.get(form, _JOINTS[""]), "", 0)
+        between = pattern.removeprefix("{first}").removesuffix("{second}")
+        return between.join(part.filled(translate, escape) for part in value)
+    if isinstance(value, str):
+        return escape(value)
+    return format(value, "" if form in _JOINTS else form)
+
+
+def _english(template: str, many: str, n: int) -> str:
+    return many if many and n != 1 else template
+
+
+@lru_cache(maxsize=2048)
+def _names(template: str) -> frozenset[str]:
+    return frozenset(name for _, name, _ in _pieces(template) if name)
+
+
+@lru_cache(maxsize=2048)
+def _pieces(template: str) -> tuple[tuple[str, str, str], ...]:
+    """The template as literals, each with the name and the format of the place after it, empty if there is none."""
+    if len(template) > _MAX_CHARACTERS:
+        raise ValueError("a template is too long")
+    pieces: list[tuple[str, str, str]] = []
+    for literal, name, form, conversion in Formatter().parse(template):
+        if name is not None and (conversion or not name.isidentifier() or _FORMAT.fullmatch(form or "") is None):
+            raise ValueError(f"unknown format {form!r} in {template!r}")
+        pieces.append((literal, name or "", form or ""))
+    return tuple(pieces)
+
+
+def figure(value: float | None) -> str:
+    """A number in at most four digits or thousands; ``-`` for what was not measured."""
+    if value is None:
+        return "-"
+    if value == int(value) and abs(value) < 1e7:
+        return f"{int(value)}"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
+
+
+def mean_figure(statistic: dict[str, Any] | None) -> str:
+    """The mean of a statistic of the JSON summary."""
+    return figure(None if statistic is None else statistic["mean"])
+
+
+def duration(seconds: float) -> str:
+    """Return a duration short enough for a title: ``9 s``, ``2 min 5 s``, ``1 h 12 min``."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return tr("{s} s", s=whole)
+    if whole < 3600:
+        if whole % 60:
+            return tr("{min} min {s} s", min=whole // 60, s=whole % 60)
+        return tr("{min} min", min=whole // 60)
+    return tr("{h} h {min} min", h=whole // 3600, min=whole % 3600 // 60)
+
+
+def clock(seconds: float) -> str:
+    """Return a point on the session's axis: ``00:42``, ``1:02:03``."""
+    whole = max(0, int(seconds))
+    if whole < 3600:
+        return f"{whole // 60:02d}:{whole % 60:02d}"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"

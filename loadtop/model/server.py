@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from loadtop.i18n.message import Text
+from loadtop.i18n import Text
 
 
 class Role(StrEnum):

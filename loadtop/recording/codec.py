@@ -14,7 +14,7 @@ from typing import Any, TypedDict, get_args, get_type_hints
 import msgspec
 import zstandard
 
-from loadtop.i18n.message import Message
+from loadtop.i18n import Message
 from loadtop.model import Disk, Frame, HostState, Network, Process
 from loadtop.model.secrets import url_without_secrets
 from loadtop.model.server import ServerReading

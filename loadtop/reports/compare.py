@@ -8,8 +8,7 @@ from loadtop.analysis.comparison import MAIN, Change, Comparison, Row, Run, Tabl
 from loadtop.analysis.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
-from loadtop.i18n import Translatable, pad, plain, tr
-from loadtop.i18n.numbers import figure
+from loadtop.i18n import Translatable, figure, pad, plain, tr
 from loadtop.reports.text import wrapped
 from loadtop.servers.registry import KINDS
 

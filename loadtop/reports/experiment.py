@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult
-from loadtop.i18n import Translatable, pad, plain, tr, width
-from loadtop.i18n.numbers import figure
+from loadtop.i18n import Translatable, figure, pad, plain, tr, width
 
 SCHEMA = "loadtop.experiment/1"
 Value = str | float | None

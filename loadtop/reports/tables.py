@@ -9,8 +9,7 @@ from operator import itemgetter
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import Translatable, clock, plain, rendered, tr
-from loadtop.i18n.numbers import figure
+from loadtop.i18n import Translatable, clock, figure, plain, rendered, tr
 from loadtop.servers.registry import KINDS, verdict_named
 
 Row = Sequence[str]

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import Translatable, pad, plain, rendered, tr, width
-from loadtop.i18n.numbers import figure, mean_figure
+from loadtop.i18n import Translatable, figure, mean_figure, pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
 from loadtop.reports.tables import connections_of, failure_classes, verdict
 from loadtop.servers.registry import KINDS

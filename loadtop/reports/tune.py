@@ -8,8 +8,7 @@ from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.finding import NONE
 from loadtop.diagnosis.verdict import Family
-from loadtop.i18n import Translatable, plain, rendered, tr
-from loadtop.i18n.numbers import figure
+from loadtop.i18n import Translatable, figure, plain, rendered, tr
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports.text import against
 from loadtop.reports.text import wrapped as wrapped_wide

@@ -11,7 +11,7 @@ from loadtop.engines.jmeter.plan import JmeterSettings, share_of, threads_of
 from loadtop.engines.jmeter.process import JmeterProcess, RemoteServers, stopped, workers_of
 from loadtop.engines.jmeter.result_file import Results
 from loadtop.generator.plan import Plan, total
-from loadtop.i18n.message import Message
+from loadtop.i18n import Message
 from loadtop.model import GeneratorSample, LoadSample, LoadState
 
 READY_S = 60.0  # how long JMeter may take to start on all machines

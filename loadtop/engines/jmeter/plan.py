@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from loadtop.engines.engine import Machine, check_targets, impossible, users_for_rate
 from loadtop.generator.plan import Plan, PlanError, Step, Target, total
-from loadtop.i18n.message import Message
+from loadtop.i18n import Message
 
 MAX_SAMPLERS = 200  # samplers in a plan: JMeter draws one of them at random, so a target needs as many as its weight
 METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE")

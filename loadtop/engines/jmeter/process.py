@@ -12,7 +12,7 @@ from loadtop.engines.engine import EngineProcess, Machine, read_resource
 from loadtop.engines.jmeter.plan import JmeterSettings, jmx, threads_of
 from loadtop.engines.jmeter.result_file import ResultReader, Results
 from loadtop.generator.plan import Plan
-from loadtop.i18n.message import Message, listed, sentences, verbatim
+from loadtop.i18n import Message, listed, sentences, verbatim
 from loadtop.model import MISSING, EngineWorker
 
 STARTING, RUNNING, STOPPED = "starting", "running", "stopped"

@@ -25,7 +25,7 @@ from loadtop.engines.engine import (
 )
 from loadtop.engines.locust.master import PERCENTILES, TIMEOUT_S, Status, Workers, ask_master
 from loadtop.generator.plan import Plan, Step
-from loadtop.i18n.message import Message, verbatim
+from loadtop.i18n import Message, verbatim
 from loadtop.model import Failures, Latencies, LoadSample, LoadState, StatedTimes
 from loadtop.model.histogram import distribution_of_milliseconds
 

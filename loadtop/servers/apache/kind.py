@@ -5,8 +5,7 @@ from urllib.parse import urlsplit
 
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import MEMORY, worker_room
-from loadtop.i18n import Message, Text, Translatable, grouped, listed, plain, tr
-from loadtop.i18n.numbers import mean_figure
+from loadtop.i18n import Message, Text, Translatable, grouped, listed, mean_figure, plain, tr
 from loadtop.model import Cause, HostSample, Process, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from loadtop.diagnosis.forecast import Use
-from loadtop.i18n import Message, listed, plain, tr
-from loadtop.i18n.numbers import mean_figure
+from loadtop.i18n import Message, listed, mean_figure, plain, tr
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from loadtop.diagnosis.forecast import Use, served
-from loadtop.i18n import plain, tr
-from loadtop.i18n.numbers import mean_figure
+from loadtop.i18n import mean_figure, plain, tr
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known

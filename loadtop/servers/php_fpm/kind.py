@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from loadtop.diagnosis.forecast import Use, served
-from loadtop.i18n import Message, Text, grouped, listed, plain, tr
-from loadtop.i18n.numbers import figure, mean_figure
+from loadtop.i18n import Message, Text, figure, grouped, listed, mean_figure, plain, tr
 from loadtop.model import Cause, HostSample, Process, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known

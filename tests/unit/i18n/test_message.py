@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.i18n import Message, MessageError, listed, plural, rendered, sentences, tr, verbatim
-from loadtop.i18n.message import MAX_DEPTH
+from loadtop.i18n import MAX_DEPTH, Message, MessageError, listed, plural, rendered, sentences, tr, verbatim
 
 WAIT = Message("{host} does not answer within {seconds:.0f} s", host="web1", seconds=4.6)
 

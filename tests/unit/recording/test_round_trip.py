@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loadtop.diagnosis.finding import Diagnosis, Finding
-from loadtop.i18n.message import Message, plural
+from loadtop.i18n import Message, plural
 from loadtop.model import Distribution, Frame, HostSample, HostState, LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measured
