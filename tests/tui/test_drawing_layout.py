@@ -17,12 +17,12 @@ def test_every_cell_of_the_middle_has_one_owner(width: int, height: int) -> None
     placed = framed(boxes(bands_for(width, height, SERVERS), width, 1, rows), UNICODE)
     owners: dict[tuple[int, int], str] = {}
     for one in placed:
-        assert len(one.ceiling) == one.width
+        assert len(one.ceiling) == one.region.width
         assert len(one.walls) == one.inner[1]
         assert len(one.edge) in (0, one.inner[1])
-        assert len(one.floor) in (0, one.width)
-        for x in range(one.x, one.x + one.width):
-            for y in range(one.y, one.y + one.height):
+        assert len(one.floor) in (0, one.region.width)
+        for x in range(one.region.x, one.region.x + one.region.width):
+            for y in range(one.region.y, one.region.y + one.region.height):
                 assert owners.setdefault((x, y), one.panel) == one.panel
     lines = {y for _, y in owners}
     assert {x for x, _ in owners} == set(range(width))
@@ -38,7 +38,7 @@ def test_the_verdict_is_always_there(width: int, height: int) -> None:
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60), (60, 20), (100, 30), (132, 43)])
 def test_the_whole_screen_is_used(width: int, height: int) -> None:
     placed = framed(boxes(bands_for(width, height, SERVERS), width, 1, height - 2), UNICODE)
-    assert sum(one.width * one.height for one in placed) == width * (height - 2)
+    assert sum(one.region.width * one.region.height for one in placed) == width * (height - 2)
 
 
 def test_what_matters_least_is_left_out_first() -> None:

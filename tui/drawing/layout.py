@@ -3,6 +3,9 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from textual.geometry import Region
 
 from tui.drawing.appearance import Glyphs
 
@@ -26,37 +29,23 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A panel with its frame: cells ``left`` to ``right`` and rows ``top`` to ``bottom``, frame lines included."""
-
-    panel: str
-    left: int
-    top: int
-    right: int
-    bottom: int
-
-
-@dataclass(frozen=True, slots=True)
 class Placement:
-    """A panel's widget: its place, and the frame characters that belong to it.
+    """A panel's place on the screen with its frame, and the frame characters that it draws.
 
-    A frame line between two boxes belongs to the lower or right one. ``edge`` and ``floor`` are empty where the
+    A frame line between two panels belongs to the lower or right one. ``edge`` and ``floor`` are empty where the
     right or lower neighbour draws them.
     """
 
     panel: str
-    x: int
-    y: int
-    width: int
-    height: int
-    ceiling: str
-    walls: str
-    edge: str
-    floor: str
+    region: Region
+    ceiling: str = ""
+    walls: str = ""
+    edge: str = ""
+    floor: str = ""
 
     @property
     def inner(self) -> tuple[int, int]:
-        return self.width - 1 - bool(self.edge), self.height - 1 - bool(self.floor)
+        return self.region.width - 1 - bool(self.edge), self.region.height - 1 - bool(self.floor)
 
 
 SERVERS = "(servers)"  # stands for the server panels within one place
@@ -159,57 +148,57 @@ def fit_rows(bands: Sequence[Band], rows: int) -> list[tuple[Band, int]]:
     return list(zip(kept, sizes, strict=True))
 
 
-def boxes(bands: Sequence[Band], width: int, top: int, rows: int) -> list[Box]:
-    found: list[Box] = []
+def boxes(bands: Sequence[Band], width: int, top: int, rows: int) -> list[Placement]:
+    """The panels with their frames; neighbours share a frame line."""
+    found: list[Placement] = []
     y = top
     for band, size in fit_rows(bands, rows):
         number = len(band.panels)
         cuts = [round(i * (width - 1) / number) for i in range(number + 1)]
-        found += [Box(panel, cuts[i], y, cuts[i + 1], y + size + 1) for i, panel in enumerate(band.panels)]
+        for panel, (left, right) in zip(band.panels, pairwise(cuts), strict=True):
+            found.append(Placement(panel, Region(left, y, right - left + 1, size + 2)))
         y += size + 1
     return found
 
 
-def framed(found: Iterable[Box], glyphs: Glyphs) -> list[Placement]:
-    """Give every frame cell to one widget, with the character that joins all boxes meeting there."""
-    placed = list(found)
-    sides = _sides(placed)
-    last_x = max((box.right for box in placed), default=0)
-    last_y = max((box.bottom for box in placed), default=0)
+def framed(shared: Sequence[Placement], glyphs: Glyphs) -> list[Placement]:
+    """Give every frame cell to one panel, with the character that joins all frames meeting there."""
+    sides = _sides([placement.region for placement in shared])
+    end_x = max((placement.region.right for placement in shared), default=0)
+    end_y = max((placement.region.bottom for placement in shared), default=0)
     placements: list[Placement] = []
-    for box in placed:
-        right = box.right if box.right == last_x else box.right - 1
-        bottom = box.bottom if box.bottom == last_y else box.bottom - 1
 
-        def draw(cells: Iterable[tuple[int, int]]) -> str:
-            return "".join(glyphs.junctions[sides[cell]] for cell in cells)
+    def draw(cells: Iterable[tuple[int, int]]) -> str:
+        return "".join(glyphs.junctions[sides[cell]] for cell in cells)
 
-        across, inside = range(box.left, right + 1), range(box.top + 1, box.bottom)
+    for panel, (left, top, width, height) in ((placement.panel, placement.region) for placement in shared):
+        right, bottom = left + width - 1, top + height - 1
+        last, lowest = right + 1 == end_x, bottom + 1 == end_y
+        across, inside = range(left, right + last), range(top + 1, bottom)
         placements.append(
             Placement(
-                box.panel,
-                box.left,
-                box.top,
-                right - box.left + 1,
-                bottom - box.top + 1,
-                ceiling=draw((x, box.top) for x in across),
-                walls=draw((box.left, y) for y in inside),
-                edge=draw((box.right, y) for y in inside) if right == box.right else "",
-                floor=draw((x, box.bottom) for x in across) if bottom == box.bottom else "",
+                panel,
+                Region(left, top, width - (not last), height - (not lowest)),
+                ceiling=draw((x, top) for x in across),
+                walls=draw((left, y) for y in inside),
+                edge=draw((right, y) for y in inside) if last else "",
+                floor=draw((x, bottom) for x in across) if lowest else "",
             )
         )
     return placements
 
 
-def _sides(placed: Sequence[Box]) -> dict[tuple[int, int], int]:
+def _sides(regions: Iterable[Region]) -> dict[tuple[int, int], int]:
+    """The sides of each cell that a frame line reaches."""
     sides = defaultdict[tuple[int, int], int](int)
-    for box in placed:
-        for y in (box.top, box.bottom):
-            for x in range(box.left, box.right):
+    for left, top, width, height in regions:
+        right, bottom = left + width - 1, top + height - 1
+        for y in (top, bottom):
+            for x in range(left, right):
                 sides[x, y] |= RIGHT
                 sides[x + 1, y] |= LEFT
-        for x in (box.left, box.right):
-            for y in range(box.top, box.bottom):
+        for x in (left, right):
+            for y in range(top, bottom):
                 sides[x, y] |= DOWN
                 sides[x, y + 1] |= UP
     return sides

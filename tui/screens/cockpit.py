@@ -94,7 +94,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         for placement in framed(room, self.glyphs):
             panel = self.panels[placement.panel]
             panel.placement = placement
-            found.append((panel, Region(placement.x, placement.y, placement.width, placement.height)))
+            found.append((panel, placement.region))
         asked = cells if self.question is None else min(length(self.keys.question), max(0, cells - 10))
         found.append((self.keys, Region(0, rows - 1, asked, 1)))
         if self.question is not None:

@@ -103,7 +103,7 @@ class Panel(Lines):
             drawn.append((Span(placement.walls[y], frame), Span(" "), *inside, Span(" "), *right))
         if floor:
             drawn.append((Span(floor, frame),))
-        if self.size == (placement.width, placement.height):
+        if self.size == placement.region.size:
             self.show_fitted(drawn)
 
     def ring(self, view: View, curve: Curve) -> Ring[float]:
