@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from itertools import groupby
@@ -40,16 +39,6 @@ _DASHES = {"━": 1, "╍": 2, "┅": 3, "┉": 4}
 _SHAPES = {*_SHADES, *_DASHES, *UNICODE.steps[1:], *UNICODE.junctions[1:]}
 
 
-@dataclass(frozen=True, slots=True)
-class _Ink:
-    """A style as colours (``#rrggbb``); no ``ground`` where the picture's background shows."""
-
-    colour: str
-    ground: str | None
-    bold: bool
-    opacity: float
-
-
 def svg(strips: Sequence[Strip], ground: Style, title: str) -> str:
     """The lines of a screen on the colour of ``ground``."""
     width = MARGIN * 2 + WIDE * max((strip.cell_length for strip in strips), default=0)
@@ -60,7 +49,7 @@ def svg(strips: Sequence[Strip], ground: Style, title: str) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"',
             f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONTS}" font-size="{SIZE:.0f}">',
             f"<title>{escape(title)}</title>",
-            f'<rect width="100%" height="100%" rx="8" fill="{_ink(ground).ground or THEME.background_color.hex}"/>',
+            f'<rect width="100%" height="100%" rx="8" fill="{_colours(ground)[1] or THEME.background_color.hex}"/>',
             *shapes,
             "</svg>\n",
         ]
@@ -68,87 +57,80 @@ def svg(strips: Sequence[Strip], ground: Style, title: str) -> str:
 
 
 @lru_cache
-def _ink(style: Style) -> _Ink:
+def _colours(style: Style) -> tuple[str, str | None]:
+    """Colour and background (``#rrggbb``); no background where that of the picture shows."""
     colour = style.color.get_truecolor(THEME).hex if style.color else THEME.foreground_color.hex
     ground = style.bgcolor.get_truecolor(THEME, foreground=False).hex if style.bgcolor else None
-    if style.reverse:
-        colour, ground = ground or THEME.background_color.hex, colour
-    return _Ink(colour, ground, bool(style.bold), 0.6 if style.dim else 1.0)
+    return (ground or THEME.background_color.hex, colour) if style.reverse else (colour, ground)
 
 
 def _row(strip: Strip, y: float) -> Iterator[str]:
-    """One row: backgrounds, then runs of equal cells as shapes, or of text in one ink."""
+    """One row: for each style its background, and a group with runs of equal cells as shapes, or of text."""
     styles = [(each, style or Style.null()) for text, style, _ in strip for each in text]
     cells_of_row = [(part, style) for each, style in styles for part in (each, "")[: width(each)]]
     placed = [(MARGIN + index * WIDE, text, style) for index, (text, style) in enumerate(cells_of_row)]
     for style, run in groupby(placed, key=lambda cell: cell[2]):
-        cells = list(run)
-        ink = _ink(style)
-        if ink.ground is not None:
-            yield _rect(cells[0][0], y, WIDE * len(cells), HIGH, ink.ground)
+        cells = [(x, text) for x, text, _ in run]
+        colour, ground = _colours(style)
+        if ground is not None:
+            yield _rect(cells[0][0], y, WIDE * len(cells), HIGH, f' fill="{ground}"')
+        weight, faded = ' font-weight="bold"' if style.bold else "", ' opacity="0.60"' if style.dim else ""
+        yield f'<g color="{colour}" fill="{colour}"{weight}{faded}>'
         for shaped, part in groupby(cells, key=lambda cell: cell[1] if _is_shape(cell[1]) else ""):
             run_cells = list(part)
-            if shaped:
-                yield from _shape(shaped, run_cells[0][0], y, len(run_cells), ink)
-            else:
-                yield from _words(run_cells, y, ink)
+            yield from _shape(shaped, run_cells[0][0], y, len(run_cells)) if shaped else _words(run_cells, y)
+        yield "</g>"
 
 
 def _is_shape(character: str) -> bool:
     return bool(character) and (character in _SHAPES or "\u2801" <= character <= "\u28ff")
 
 
-def _words(cells: list[tuple[float, str, Style]], y: float, ink: _Ink) -> Iterator[str]:
-    weight = ' font-weight="bold"' if ink.bold else ""
+def _words(cells: list[tuple[float, str]], y: float) -> Iterator[str]:
     for blank, part in groupby(cells, key=lambda cell: cell[1].isspace()):
         word = list(part)
-        text = "".join(character for _, character, _ in word)
+        text = "".join(character for _, character in word)
         if blank or not text:
             continue
         # Fonts differ in how wide their wide characters are: each gets a place of its own.
         wide = len(text) < len(word)
         fitted = "" if wide else f' textLength="{WIDE * len(word):.1f}" lengthAdjust="spacingAndGlyphs"'
-        alone = [(place, character) for place, character, _ in word if character]
-        for place, shown in alone if wide else [(word[0][0], text)]:
-            yield (
-                f'<text x="{place:.1f}" y="{y + HIGH * 0.74:.1f}"{fitted} fill="{ink.colour}"{_opacity(ink)}{weight}>'
-                f"{escape(shown)}</text>"
-            )
+        for x, shown in word if wide else [(word[0][0], text)]:
+            if shown:
+                yield f'<text x="{x:.1f}" y="{y + HIGH * 0.74:.1f}"{fitted}>{escape(shown)}</text>'
 
 
-def _shape(character: str, x: float, y: float, cells: int, ink: _Ink) -> Iterator[str]:
+def _shape(character: str, x: float, y: float, cells: int) -> Iterator[str]:
     if character in _SHADES:
-        yield _rect(x, y, WIDE * cells, HIGH, ink.colour, _SHADES[character] * ink.opacity)
+        yield _rect(x, y, WIDE * cells, HIGH, f' fill-opacity="{_SHADES[character]:.2f}"')
     elif character in UNICODE.steps:
         part = UNICODE.steps.index(character) / (len(UNICODE.steps) - 1)
-        yield _rect(x, y + HIGH * (1 - part), WIDE * cells, HIGH * part, ink.colour, ink.opacity)
+        yield _rect(x, y + HIGH * (1 - part), WIDE * cells, HIGH * part)
     elif character == "━":
-        yield _rect(x, y + HIGH / 2 - 2, WIDE * cells, 4, ink.colour, ink.opacity)
+        yield _rect(x, y + HIGH / 2 - 2, WIDE * cells, 4)
     elif character in _DASHES:
         dash = WIDE / _DASHES[character]
         for index in range(cells * _DASHES[character]):
-            yield _rect(x + dash * (index + 0.15), y + HIGH / 2 - 2, dash * 0.7, 4, ink.colour, ink.opacity)
+            yield _rect(x + dash * (index + 0.15), y + HIGH / 2 - 2, dash * 0.7, 4)
     elif "\u2801" <= character <= "\u28ff":
-        yield _dots(ord(character) - 0x2800, x, y, cells, ink)
+        yield _dots(ord(character) - 0x2800, x, y, cells)
     else:
         sides = UNICODE.junctions.index(character)
         for cell in range(cells):
-            yield _lines(sides, x + cell * WIDE, y, ink)
+            yield _lines(sides, x + cell * WIDE, y)
 
 
-def _dots(bits: int, x: float, y: float, cells: int, ink: _Ink) -> str:
+def _dots(bits: int, x: float, y: float, cells: int) -> str:
     """A run of one Braille character: bits 0 to 2 and 6 are the left column from the top, 3 to 5 and 7 the right."""
     path: list[str] = []
     for bit, (column, row) in enumerate(((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3))):
         if bits & 1 << bit:
             left, centre = x + WIDE * (0.25 + 0.5 * column), y + HIGH * (0.125 + 0.25 * row)
             path += [f"M{left + WIDE * cell:.1f} {centre:.1f}h0" for cell in range(cells)]
-    return (
-        f'<path d="{"".join(path)}" stroke="{ink.colour}" stroke-width="{DOT}" stroke-linecap="round"{_opacity(ink)}/>'
-    )
+    return f'<path d="{"".join(path)}" stroke="currentColor" stroke-width="{DOT}" stroke-linecap="round"/>'
 
 
-def _lines(sides: int, x: float, y: float, ink: _Ink) -> str:
+def _lines(sides: int, x: float, y: float) -> str:
     """The frame lines from the middle of a cell to some of its sides; two of them at a corner are one curve."""
     middle, centre = x + WIDE / 2, y + HIGH / 2
     ends = {LEFT: (x, centre), RIGHT: (x + WIDE, centre), UP: (middle, y), DOWN: (middle, y + HIGH)}
@@ -158,19 +140,12 @@ def _lines(sides: int, x: float, y: float, ink: _Ink) -> str:
         path = f"M{ax:.1f} {ay:.1f}Q{middle:.1f} {centre:.1f} {bx:.1f} {by:.1f}"
     else:
         path = "".join(f"M{middle:.1f} {centre:.1f}L{ex:.1f} {ey:.1f}" for ex, ey in to)
-    return f'<path d="{path}" fill="none" stroke="{ink.colour}"{_opacity(ink)}/>'
+    return f'<path d="{path}" fill="none" stroke="currentColor"/>'
 
 
-def _rect(x: float, y: float, width: float, height: float, colour: str, opacity: float = 1.0) -> str:
-    faded = "" if opacity == 1.0 else f' fill-opacity="{opacity:.2f}"'
-    return (
-        f'<rect x="{x:.1f}" y="{y:.2f}" width="{width:.1f}" height="{height:.2f}" fill="{colour}"{faded} '
-        'shape-rendering="crispEdges"/>'
-    )
-
-
-def _opacity(ink: _Ink) -> str:
-    return "" if ink.opacity == 1.0 else f' opacity="{ink.opacity:.2f}"'
+def _rect(x: float, y: float, width: float, height: float, filling: str = "") -> str:
+    place = f'x="{x:.1f}" y="{y:.2f}" width="{width:.1f}" height="{height:.2f}"'
+    return f'<rect {place}{filling} shape-rendering="crispEdges"/>'
 
 
 def strips_of(screen: Screen[Any]) -> list[Strip]:
