@@ -72,7 +72,11 @@ def gauge(share: float | None, cells: int, role: Role, glyphs: Glyphs) -> Line:
     """A thin bar that is ``share`` percent full; blanks where it is ``None``."""
     if share is None:
         return (Span(" " * cells),)
-    full = max(0, min(cells, round(share * cells / 100.0)))
+    return _bar(round(share * cells / 100.0), cells, role, glyphs)
+
+
+def _bar(full: int, cells: int, role: Role, glyphs: Glyphs) -> Line:
+    full = max(0, min(cells, full))
     spans = (Span(glyphs.fill * full, role), Span(glyphs.rail * (cells - full), Role.EMPTY))
     return tuple(span for span in spans if span.text)
 
@@ -83,16 +87,9 @@ def meter(value: float, threshold: float, unit: str, cells: int, role: Role, gly
     if cells < 4 or top <= 0:
         return gauge(100.0 if value > 0 else 0.0, max(0, cells), role, glyphs)
     tick = max(1, min(cells - 2, round(threshold / top * cells)))
-    full = cells if value >= top else max(0, round(value / top * cells))
-    below, above = min(full, tick), max(0, full - tick - 1)
-    spans = (
-        Span(glyphs.fill * below, role),
-        Span(glyphs.rail * (tick - below), Role.EMPTY),
-        Span(glyphs.tick, Role.DIM),
-        Span(glyphs.fill * above, role),
-        Span(glyphs.rail * (cells - tick - 1 - above), Role.EMPTY),
-    )
-    return tuple(span for span in spans if span.text)
+    full = round(min(value / top, 1.0) * cells)
+    above = _bar(full - tick - 1, cells - tick - 1, role, glyphs)
+    return (*_bar(full, tick, role, glyphs), Span(glyphs.tick, Role.DIM), *above)
 
 
 def level(share: float | None, glyphs: Glyphs) -> str:

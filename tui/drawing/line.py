@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -203,58 +204,36 @@ NEAR = 6  # unchanged cells between two changes that are sent again: moving the 
 def changed(old: Line, new: Line) -> list[tuple[int, int]]:
     """The stretches (first and one-past-last cell) in which two lines of equal length differ, from left to right.
 
-    No stretch begins or ends within a wide character of either line.
+    No stretch begins or ends within a wide character: where there are any, all between the first and the last changed
+    span is one stretch.
     """
-    if old == new:
-        return []
-    same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    start = length(new[:same])
-    before, after = _flat(old[same:]), _flat(new[same:])
-    if len(before[0]) != len(after[0]):
-        return [(start, start + max(len(before[0]), len(after[0])))]
+    same = _equal(zip(old, new, strict=False))
+    start, old, new = length(new[:same]), old[same:], new[same:]
+    if length(old) != length(new):
+        return [(start, start + max(length(old), length(new)))]
+    if rest := _equal(zip(reversed(old), reversed(new), strict=False)):
+        old, new = old[:-rest], new[:-rest]
+    if not all(narrow(text) for text, _ in (*old, *new)):
+        return [(start, start + length(new))]
+    texts = ["".join(text for text, _ in spans) for spans in (old, new)]
+    roles = ["".join(_CODES[role] * len(text) for text, role in spans) for spans in (old, new)]
     found: list[tuple[int, int]] = []
-    for x in _differing(before, after):
+    for x, (before, after, role, new_role) in enumerate(zip(*texts, *roles, strict=True), start):
+        if before == after and role == new_role:
+            continue
         if found and x - found[-1][1] < NEAR:
             found[-1] = (found[-1][0], x + 1)
         else:
             found.append((x, x + 1))
-    if _REST in before[0] or _REST in after[0]:
-        found = [_whole(stretch, before[0], after[0]) for stretch in found]
-    return [(start + first, start + last) for first, last in found]
+    return found
 
-
-_REST = "\0"  # stands for the second cell of a wide character where lines are compared
 
 _CODES = {role: chr(number) for number, role in enumerate(Role, 32)}
 
 
-def _flat(spans: Line) -> tuple[str, str]:
-    """The text and the roles, each with a character per cell."""
-    texts: list[str] = []
-    roles: list[str] = []
-    for text, role in spans:
-        if not narrow(text):
-            text = "".join(c + _REST if width(c) == 2 else c for c in text)  # noqa: PLW2901 (the same text, in cells)
-        texts.append(text)
-        roles.append(_CODES[role] * len(text))
-    return "".join(texts), "".join(roles)
-
-
-def _differing(before: tuple[str, str], after: tuple[str, str]) -> list[int]:
-    if before[1] == after[1]:
-        return [x for x, (old, new) in enumerate(zip(before[0], after[0], strict=True)) if old != new]
-    pairs = enumerate(zip(before[0], after[0], before[1], after[1], strict=True))
-    return [x for x, (old, new, old_role, new_role) in pairs if old != new or old_role != new_role]
-
-
-def _whole(stretch: tuple[int, int], before: str, after: str) -> tuple[int, int]:
-    """The stretch with the other halves of the wide characters at its ends."""
-    first, last = stretch
-    while before[first] == _REST or after[first] == _REST:
-        first -= 1
-    while last < len(after) and (before[last] == _REST or after[last] == _REST):
-        last += 1
-    return first, last
+def _equal(pairs: Iterable[tuple[Span, Span]]) -> int:
+    """How many of the pairs, from the first on, are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def beside(left: Sequence[Line], right: Sequence[Line], cells: int, rows: int) -> list[Line]:
