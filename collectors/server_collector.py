@@ -149,10 +149,16 @@ class ServerCollector(Generic[R]):
         urls: list[str] = []
         problems: list[ReadError] = []
         try:
-            for candidates in await self.candidates(servers):
-                url, problem = await self._first(candidates)
-                urls += [url] if url else []
-                problems += [problem] if problem else []
+            for candidates, otherwise in await self.candidates(servers):
+                first: ReadError | None = None
+                for url in candidates:
+                    problem = await self.problem_of(url)
+                    if problem is None:
+                        urls.append(url)
+                        break
+                    first = first or problem
+                else:
+                    problems += filter(None, (first or otherwise,))
         except TransportError as error:
             problems.append(error)
         if not servers:
@@ -174,16 +180,6 @@ class ServerCollector(Generic[R]):
     @property
     def no_process(self) -> AbsentError:
         return AbsentError("no {program} process here", program=self.kind.group, cause=Cause.NOTHING)
-
-    async def _first(self, candidates: Candidates) -> tuple[str, ReadError | None]:
-        urls, otherwise = candidates
-        first: ReadError | None = None
-        for url in urls:
-            problem = await self.problem_of(url)
-            if problem is None:
-                return url, None
-            first = first or problem
-        return "", first or otherwise
 
     async def problem_of(self, url: str) -> ReadError | None:
         """Why a page cannot be followed. If the accept queue of its port is full, it is not asked for: that would be

@@ -112,14 +112,11 @@ class UnderTest:
     async def close(self) -> None:
         await self._search.close()
 
-    def _pids(self, kind: Kind) -> tuple[int, ...]:
-        return self._machine.servers(kind.group)
-
     def _running(self) -> tuple[int, ...]:
-        return tuple(pid for kind in self._web for pid in self._pids(kind))
+        return tuple(pid for kind in self._web for pid in self._machine.servers(kind.group))
 
     async def _look(self, servers: tuple[int, ...]) -> None:
-        kinds = {pid: kind for kind in self._web for pid in self._pids(kind)}
+        kinds = {pid: kind for kind in self._web for pid in self._machine.servers(kind.group)}
         self._servers = {pid: server for pid, server in self._servers.items() if pid in servers}
         try:
             for pid in sorted(servers, key=lambda pid: pid in self._servers):
@@ -166,7 +163,9 @@ class UnderTest:
         return await self._router.backends(first or proxies, proxies, web, port)
 
     async def _proxies(self) -> list[Route]:
-        running = [(kind, pid) for kind in self._kinds if kind.role is Role.PROXY for pid in self._pids(kind)]
+        running = [
+            (kind, pid) for kind in self._kinds if kind.role is Role.PROXY for pid in self._machine.servers(kind.group)
+        ]
         if running != self._running_proxies:
             self._running_proxies = running
             self._router = Router(self._machine)
@@ -183,7 +182,7 @@ class UnderTest:
             pid: await kind.pool_addresses(self._machine, pid)
             for kind in self._kinds
             if kind.pool_addresses is not None
-            for pid in self._pids(kind)
+            for pid in self._machine.servers(kind.group)
         }
         if not pools:
             return others

@@ -139,7 +139,8 @@ class LinuxMachine:
             return
         self._slow_in = SLOW_EVERY
         self._blocks = None if isinstance(blocks, Missing) else disks.parse_blocks(blocks)
-        self._speeds = networks.speeds(reading, self._interfaces)
+        texts = {name: reading.optional(networks.speed_file(name).path) for name in self._interfaces}
+        self._speeds = {name: networks.parse_speed(text or "") for name, text in texts.items()}
 
 
 def _facts(reading: Reading, source: str, processor: Cpu | None, gauges: Memory | None) -> HostFacts:

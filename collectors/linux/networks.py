@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from collectors.errors import ParseError
-from collectors.machine import Reading, Wanted
+from collectors.machine import Wanted
 from collectors.parsing import complete_lines, count_or_none, row
 from loadtop.model import Network
 
@@ -54,8 +54,3 @@ def assumed(networks: Iterable[Network], link_mbit: int) -> tuple[Network, ...]:
         else network
         for network in networks
     )
-
-
-def speeds(reading: Reading, interfaces: Iterable[str]) -> dict[str, int | None]:
-    texts = {name: reading.optional(speed_file(name).path) for name in interfaces}
-    return {name: None if text is None else parse_speed(text) for name, text in texts.items()}

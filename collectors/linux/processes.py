@@ -65,11 +65,6 @@ class _Known:
     pss_asked: int = 0
     row: Process | None = None
 
-    def renew(self, source: str | ProcessStat, stat: ProcessStat, at: float) -> None:
-        passed = at - self.at
-        self.ticks_s = (stat.cpu_ticks - self.stat.cpu_ticks) / passed if passed > 0 else 0.0
-        self.source, self.stat, self.at, self.row = source, stat, at, None
-
 
 class ProcessTable:
     def __init__(self, kinds: Sequence[Kind]) -> None:
@@ -84,11 +79,9 @@ class ProcessTable:
         self._aside: frozenset[int] = frozenset()
 
     def tested(self, group: str) -> tuple[int, ...]:
-        """As :meth:`roots`, without those that were set aside."""
         return tuple(pid for pid in self.roots(group) if pid not in self._aside)
 
     def set_aside(self, pids: frozenset[int]) -> None:
-        """Give the first processes of servers that are not under test: they and what they started count as others."""
         self._aside = pids
         self._count()
 
@@ -182,7 +175,9 @@ class ProcessTable:
                 self._known[stat.pid] = fresh[-1]
             else:
                 moved = moved or known.stat.parent != stat.parent
-                known.renew(source, stat, reading.at)
+                passed = reading.at - known.at
+                known.ticks_s = (stat.cpu_ticks - known.stat.cpu_ticks) / passed if passed > 0 else 0.0
+                known.source, known.stat, known.at, known.row = source, stat, reading.at, None
         for known in fresh:  # when all are known, so that each finds its parents
             known.group = known.counted = group_of(self._kinds, known.stat.name) or self._own_or_other(
                 known.stat, reading.own

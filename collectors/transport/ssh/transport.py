@@ -15,9 +15,8 @@ from collectors.linux.tcp import LISTENERS, TABLES
 from collectors.machine import Missing, Page, Reading, Request
 from collectors.transport.shell import frames
 from collectors.transport.shell.frames import Far, Kept, Orders
-from collectors.transport.ssh.connection import CONNECT_S, SshLine
+from collectors.transport.ssh.connection import ASK_S, ASKING, CONNECT_S, Prompt, SshLine, terminal_prompt
 from collectors.transport.ssh.forwarding import FarPages
-from collectors.transport.ssh.prompt import ASK_S, ASKING, Prompt, prompt
 from loadtop.i18n import Message
 
 SILENCE_S = 30.0
@@ -71,7 +70,7 @@ class SshTransport:
                 await self._open()
             except DeniedError:
                 async with ASKING:
-                    with prompt() as terminal:
+                    with terminal_prompt() as terminal:
                         if terminal is None:
                             raise
                         await self._open(terminal)
@@ -147,7 +146,8 @@ class SshTransport:
                 self._far = frames.parse_far(answer)
                 unfinished.pop_all()
         except TransportError as error:
-            raise (DeniedError(error.message, fix=error.fix) if line.denied else error) from None
+            denied = any("Permission denied" in message for message in line.messages)
+            raise (DeniedError(error.message, fix=error.fix) if denied else error) from None
         self._line = line
         self.address = line.control.address
         self._pages = FarPages(line, self._ssh, verify=self._verify)
