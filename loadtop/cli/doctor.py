@@ -76,9 +76,11 @@ async def _examine(options: Options, far: "dict[str, SshTransport]") -> Report:
         problem: Text = ""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while loop.time() - began < (MOST_S if sample is None or _is_pending(sample) else LEAST_S):
+        pending = True
+        while loop.time() - began < (MOST_S if pending else LEAST_S):
             await asyncio.sleep(INTERVAL_S / 2)
             sample, problem = host.latest()
+            pending = sample is None or any(outcome.cause is Cause.PENDING for outcome in sample.outcomes)
     finally:
         await host.close()
     if sample is None:
@@ -89,10 +91,6 @@ async def _examine(options: Options, far: "dict[str, SshTransport]") -> Report:
         checks.append(generator(None if files == resource.RLIM_INFINITY else files, local_ports()))
     facts = sample.facts
     return Report(name, place, f"{facts.hostname}, {facts.system}, {facts.kernel}", checks=tuple(checks))
-
-
-def _is_pending(sample: HostSample) -> bool:
-    return any(outcome.cause is Cause.PENDING for outcome in sample.outcomes)
 
 
 def text(report: Report) -> str:

@@ -1,6 +1,7 @@
 """``loadtop experiment PLAN.toml``: measure every variant under every load; print the table."""
 
 import asyncio
+import json
 import sys
 import time
 
@@ -28,7 +29,10 @@ def main(options: Options) -> int:
         _check_engines(plan)
     file = ResultFile(options.out or plan.file.with_suffix(".results"))
     if options.check:
-        print(f"{plan.file} is valid: {_outline(plan)}")
+        each, variants, cells = plan.seconds(), len(plan.variants), len(plan.cells())
+        about = "" if each is None else f", about {duration(each * cells)}"
+        counts = f"{variants} variant{'' if variants == 1 else 's'}, {cells} cell{'' if cells == 1 else 's'}"
+        print(f"{plan.file} is valid: {counts}{about}")
         return DONE
     try:
         file.directory.mkdir(parents=True, exist_ok=True)
@@ -41,12 +45,6 @@ def main(options: Options) -> int:
         return asyncio.run(_run(plan, file, screen=screen, quiet=options.quiet))
     except OSError as error:
         raise FileError(f"cannot write to {file.directory}: {error.strerror}") from None
-
-
-def _outline(plan: ExperimentPlan) -> str:
-    each, variants, cells = plan.seconds(), len(plan.variants), len(plan.cells())
-    about = "" if each is None else f", about {duration(each * cells)}"
-    return f"{variants} variant{'' if variants == 1 else 's'}, {cells} cell{'' if cells == 1 else 's'}{about}"
 
 
 async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: bool) -> int:
@@ -161,7 +159,7 @@ def _write(plan: ExperimentPlan, file: ResultFile, results: dict[str, CellResult
         ("table.txt", table.text(plan, found)),
         ("table.md", table.markdown(plan, found)),
         ("table.csv", table.as_csv(found)),
-        ("table.json", table.json_text(plan, found)),
+        ("table.json", json.dumps(table.as_json(plan, found), indent=1) + "\n"),
     ):
         (file.directory / name).write_text(content, encoding="utf-8")
     print(table.text(plan, found), end="", flush=True)

@@ -15,8 +15,8 @@ from loadtop.i18n import plain
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.container import SessionError
 from loadtop.recording.reader import Session
-from loadtop.reports.export.files import json_lines, write_csv, write_sqlite
 from loadtop.reports.export.sar import sar
+from loadtop.reports.export.tables import json_lines, write_csv, write_sqlite
 
 SMALLEST, GREATEST = (60, 20), (400, 200)
 """Columns and rows of a film."""

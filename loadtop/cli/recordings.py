@@ -94,7 +94,11 @@ def _report(result: RunResult, options: Options) -> None:
 
 def _manage(options: Options) -> None:
     if options.part == "rename":
-        _rename(options.session, options.name)
+        path = find(options.session)
+        try:
+            print(f"renamed to {plain(str(rename(path, options.name)))}")
+        except SessionError as error:
+            raise FileError(f"{path.name} is not renamed: {error}") from None
     elif options.part == "prune":
         _prune(options.older_than, options.keep, dry_run=options.dry_run)
     elif options.part is None and _on_terminal():
@@ -135,14 +139,6 @@ def _list() -> None:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.started))
         what = f"{pad(tr(entry.verdict), 15)} {plain(entry.what)}"
         print(f"{when}  {entry.duration_s:7.0f} {tr('s')}  {what}\n    {plain(str(entry.path))}")
-
-
-def _rename(session: Path, name: str) -> None:
-    path = find(session)
-    try:
-        print(f"renamed to {plain(str(rename(path, name)))}")
-    except SessionError as error:
-        raise FileError(f"{path.name} is not renamed: {error}") from None
 
 
 def _prune(older_than: str | None, keep: int | None, *, dry_run: bool) -> None:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -153,10 +152,6 @@ def as_json(plan: ExperimentPlan, found: Sequence[Row]) -> dict[str, Any]:
             for row in found
         ],
     }
-
-
-def json_text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
-    return json.dumps(as_json(plan, found), indent=1) + "\n"
 
 
 def _rounded(value: Value) -> Value:

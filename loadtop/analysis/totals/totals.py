@@ -121,7 +121,10 @@ class Totals:
                 self._hosts[host.name].add(host, whole=whole)
         if load is not None:
             if counted:
-                self._add_step(snapshot, load)
+                if load.step not in self._steps:
+                    self._steps[load.step] = StepTotals(self._counted, self._at, load)
+                self._counted = load
+                self._steps[load.step].add(snapshot, load)
             if load.rate is None:
                 self.sweep.add(snapshot)
             self.load.add(load)
@@ -190,12 +193,6 @@ class Totals:
             return None
         figures = {name: round(getattr(found, name), 1) for name in ("rps", "low", "high")}
         return {"resource": str(found.resource), "host": found.host, **figures}
-
-    def _add_step(self, snapshot: Snapshot, load: LoadSample) -> None:
-        if load.step not in self._steps:
-            self._steps[load.step] = StepTotals(self._counted, self._at, load)
-        self._counted = load
-        self._steps[load.step].add(snapshot, load)
 
     def _main_finding(self) -> tuple[Finding, float, float]:
         """The verdict that held longest, when it began and for how long, in seconds."""

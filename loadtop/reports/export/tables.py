@@ -1,16 +1,22 @@
-"""A recording as tables: one for each kind of thing, a row for each thing and interval, a column for each figure.
+"""A recording as tables, written as CSV, JSON lines or an SQLite database.
+
+There is a table for each kind of thing, with a row for each thing and interval and a column for each figure.
 
 The columns follow from the fields of the records and from the metrics. Counters stand as they were measured; what was
 computed from two of them has the same name with ``_rate`` (of cores: ``_pct``) where names meet.
 """
 
+import json
 import math
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import Enum
 from operator import attrgetter, itemgetter
+from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, cast, get_args, get_type_hints
+from typing import Any, NamedTuple, TextIO, cast, get_args, get_type_hints
 
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message
@@ -35,12 +41,14 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import LOAD_METRICS, PERCENTILES
 from loadtop.rates.records import CpuShares, DiskRates, GroupRates, HostRates, LoadRates, NetworkRates
+from loadtop.recording.container import SessionMeta
 from loadtop.servers.kind import AnyKind
 from loadtop.servers.registry import HOST_METRICS, KINDS
 
 Cell = str | int | float | None
 Read = Callable[[Any], Any]
 
+MAX_SQLITE_INTEGER = 1 << 63
 
 RECORD, RATES = attrgetter("record"), attrgetter("rates")
 
@@ -294,3 +302,80 @@ TABLES = (
     Table("mark", {"text": _same}, attrgetter("frame.marks")),
 )
 """Every table, in the order of the export."""
+
+
+def write_csv(snapshots: Iterable[Snapshot], folder: Path) -> list[str]:
+    """Write a file for each table that has rows; return their names. Raises OSError.
+
+    RFC 4180 with a line of names. A number is written so that it reads back as the same number, a text is in quotation
+    marks, and what was not measured is empty without them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files: dict[str, TextIO] = {}
+    with ExitStack() as stack:
+        for table, row in _rows(snapshots):
+            name = f"{table.name}.csv"
+            if name not in files:
+                # Names of processes may be bytes that are not UTF-8: they are written as they were.
+                opened = (folder / name).open("w", encoding="utf-8", errors="surrogateescape", newline="")
+                files[name] = stack.enter_context(opened)
+                files[name].write(",".join(table.names) + "\r\n")
+            files[name].write(csv_line(row))
+    return list(files)
+
+
+def csv_line(row: Sequence[Cell]) -> str:
+    return ",".join(map(_csv_cell, row)) + "\r\n"
+
+
+def _csv_cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return '"' + value.replace('"', '""') + '"'
+    return repr(int(value) if isinstance(value, bool) else value)
+
+
+def json_lines(snapshots: Iterable[Snapshot], meta: SessionMeta) -> Iterator[str]:
+    """Yield a line for the session and one for each row of each table, which is its ``table``."""
+    yield json.dumps({"table": "session", **asdict(meta)}) + "\n"
+    for table, row in _rows(snapshots):
+        yield json.dumps({"table": table.name, **dict(zip(table.names, row, strict=True))}) + "\n"
+
+
+def write_sqlite(snapshots: Iterable[Snapshot], meta: SessionMeta, path: Path) -> None:
+    """Write a new database. Raises OSError (also where the file exists) and sqlite3.Error."""
+    path.touch(mode=0o600, exist_ok=False)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute("PRAGMA synchronous = OFF")
+        session = asdict(meta) | {"command_line": json.dumps(meta.command_line)}
+        database.execute(f"CREATE TABLE session ({_listed(session)})")
+        database.execute(_insert("session", len(session)), [_sqlite_cell(value) for value in session.values()])
+        for table in TABLES:
+            database.execute(f"CREATE TABLE {table.name} ({_listed(table.names)})")
+        for snapshot in snapshots:
+            for table in TABLES:
+                rows = (list(map(_sqlite_cell, row)) for row in table.rows(snapshot))
+                database.executemany(_insert(table.name, len(table.names)), rows)
+        database.commit()
+
+
+def _rows(snapshots: Iterable[Snapshot]) -> Iterator[tuple[Table, list[Cell]]]:
+    return ((table, row) for snapshot in snapshots for table in TABLES for row in table.rows(snapshot))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _insert(table: str, columns: int) -> str:
+    return f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608 - a table of this program
+
+
+def _sqlite_cell(value: Cell) -> Cell:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, int) and not -MAX_SQLITE_INTEGER <= value < MAX_SQLITE_INTEGER:
+        return float(value)
+    return value

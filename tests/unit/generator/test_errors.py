@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loadtop.cli.exit_codes import FileError
-from loadtop.cli.options import load as load_options
+from loadtop.cli.options import command_line
 from loadtop.cli.options.command_line import parse
 from loadtop.generator.connection import Connection
 from loadtop.generator.connector import Connector
@@ -64,7 +64,7 @@ async def test_the_host_that_is_not_known_is_named(
 
 
 def test_a_body_that_fills_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load_options, "LARGEST_FILE", 1 << 20)
+    monkeypatch.setattr(command_line, "LARGEST_FILE", 1 << 20)
     body = tmp_path / "body"
     body.write_bytes(bytes(1 << 20))
     assert parse(["-p", str(body), "http://127.0.0.1:1/"]).plan is not None

@@ -19,9 +19,8 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import LOAD_METRICS
 from loadtop.rates.records import HostRates
 from loadtop.recording.container import SessionMeta
-from loadtop.reports.export.files import csv_line, json_lines, write_csv, write_sqlite
 from loadtop.reports.export.sar import sar
-from loadtop.reports.export.tables import TABLES
+from loadtop.reports.export.tables import TABLES, csv_line, json_lines, write_csv, write_sqlite
 from loadtop.servers.registry import HOST_METRICS
 
 SAVED = 40

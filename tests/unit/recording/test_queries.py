@@ -10,8 +10,7 @@ import pytest
 
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import SessionMeta
-from loadtop.reports.export.files import write_sqlite
-from loadtop.reports.export.tables import TABLES
+from loadtop.reports.export.tables import TABLES, write_sqlite
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "recordings.md").read_text()
 QUERIES = re.findall(r"```sql\n(.*?)```", MANUAL, re.DOTALL)
