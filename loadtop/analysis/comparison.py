@@ -25,8 +25,7 @@ FLOORS = {"%": 5.0, "ms": 0.2, "kB/s": 40.0, "/s": 5.0, "tasks": 1.0, "slots": 1
 
 OWN_FLOORS = {"failed": 1.0, "non_2xx": 1.0, "rps": 0.0, "received_kb_s": 0.0, "swap.major_faults_s": 100.0}
 
-PRESSURE_FLOOR = 10.0
-"""Percentage points: short stalls come and go on every machine."""
+PRESSURE_FLOOR = 10.0  # percentage points: short stalls come and go on every machine
 
 CARRIED = frozenset({"load1", "tcp.time_wait"})
 """What still holds the minute before the run: shown, but no judgement can be drawn from it."""
@@ -46,11 +45,8 @@ Direction = Annotated[
 ]
 By = Literal["step", "time"]
 
-WINDOWS = 6
-"""Periods that the common time is cut into."""
-
-SHORTEST_S = 5.0
-"""Seconds of such a period at least."""
+WINDOWS = 6  # periods that the common time is cut into
+SHORTEST_S = 5.0  # seconds of such a period at least
 
 MAIN = frozenset({"rps", "p50", "failed", "non_2xx"})
 """Numbers of the load without which nothing can be concluded; rare slow responses alone leave a conclusion open in any

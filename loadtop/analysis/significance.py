@@ -28,14 +28,9 @@ from loadtop.i18n import Translatable
 
 Series = NDArray[np.float64]
 
-LEVEL = 0.05
-"""The chance of even one false alarm among all comparisons of one table."""
-
-LEAST = 3
-"""Intervals that each side needs; of fewer nothing can be said."""
-
-MOST = 86_400
-"""The most intervals that are recommended."""
+LEVEL = 0.05  # the chance of even one false alarm among all comparisons of one table
+LEAST = 3  # intervals that each side needs; of fewer nothing can be said
+MOST = 86_400  # the most intervals that are recommended
 
 METHOD: Translatable = (
     "Welch's t test, equivalent sample sizes (Zwiers and von Storch 1995), minimum effect, Holm's correction"

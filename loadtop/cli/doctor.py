@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from collectors.transport.ssh.transport import SshTransport
 
 INTERVAL_S = 0.5
-LEAST_S = 2.0
-"""The shortest time to watch a host: long enough for what is read in turn, and to look for servers."""
+LEAST_S = 2.0  # the shortest time to watch a host: long enough for what is read in turn, and to look for servers
 
 MOST_S = 8.0
-WIDTH = 100
-"""Longest line, if the terminal is wide enough."""
+WIDTH = 100  # longest line, if the terminal is wide enough
 
 _HEALTH_CELLS = 8
 _CONNECTION: Translatable = "connection"

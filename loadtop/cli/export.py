@@ -18,8 +18,7 @@ from loadtop.recording.reader import Session
 from loadtop.reports.export.sar import sar
 from loadtop.reports.export.tables import json_lines, write_csv, write_sqlite
 
-SMALLEST, GREATEST = (60, 20), (400, 200)
-"""Columns and rows of a film."""
+SMALLEST, GREATEST = (60, 20), (400, 200)  # columns and rows of a film
 
 
 def main(options: Options) -> None:

@@ -32,8 +32,7 @@ from loadtop.i18n.terminal import pad as pad
 from loadtop.i18n.terminal import plain as plain
 from loadtop.i18n.terminal import width as width
 
-MAX_DEPTH = 12
-"""Messages within messages."""
+MAX_DEPTH = 12  # messages within messages
 _MAX_INTEGER = 2**63
 _MAX_CHARACTERS = 16_384
 _FORMAT = re.compile(r"|,|,?\.\d[fg%]|groups|sentences")

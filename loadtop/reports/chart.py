@@ -9,8 +9,7 @@ from loadtop.i18n import clock, plain, tr
 from loadtop.reports.tables import stretch
 
 WIDTH, LEFT, RIGHT = 1000.0, 62.0, 992.0
-HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0
-"""Of a chart in units of its own; the page scales it."""
+HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0  # of a chart in units of its own; the page scales it
 
 STRIP = 34.0
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200)

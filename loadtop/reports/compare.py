@@ -14,8 +14,7 @@ from loadtop.servers.registry import KINDS
 
 SCHEMA = "loadtop.compare/1"
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-WIDE, NARROW = 24, 10
-"""Cells of the columns: the names of the metrics, and a value."""
+WIDE, NARROW = 24, 10  # cells of the columns: the names of the metrics, and a value
 TELLING = frozenset({"better", "worse", "higher", "lower"})
 CONCLUSIONS: dict[str, Translatable] = {"better": "better than A", "worse": "worse than A"}
 USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", *(f"{kind.name}.busy" for kind in KINDS)})

@@ -12,8 +12,7 @@ from loadtop.servers.registry import KINDS, PROCESS_GROUPS
 
 SCHEMA = "loadtop.doctor/1"
 
-FILES = 8192
-"""Descriptors that a generator should have at least: more than most tests have connections."""
+FILES = 8192  # descriptors that a generator should have at least: more than most tests have connections
 
 PORTS = 28_000
 """Local ports that Linux gives by default (32768 to 60999), rounded down; a used one is taken for 60 s more."""
@@ -186,5 +185,4 @@ _COLLECTORS: dict[Translatable, str] = {
 }
 """The collector of each panel."""
 
-PANELS = (*_COLLECTORS, "generator")
-"""What is examined, in this order; the last only of this machine."""
+PANELS = (*_COLLECTORS, "generator")  # what is examined, in this order; the last only of this machine

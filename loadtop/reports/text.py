@@ -11,12 +11,9 @@ from loadtop.reports.tables import connections_of, failure_classes, verdict
 from loadtop.servers.registry import KINDS
 
 WIDTH = 78
-TOLD_PCT = 1.0
-"""Percent of the processors from which nice and interrupts are listed."""
-MUCH_PCT = 10.0
-"""Percent of a core, over the whole test, from which a process that belongs to no server is listed."""
-PARTS: tuple[Translatable, ...] = ("connect", "processing", "waiting")
-"""Of a response time."""
+TOLD_PCT = 1.0  # percent of the processors from which nice and interrupts are listed
+MUCH_PCT = 10.0  # percent of a core, over the whole test, from which a process that belongs to no server is listed
+PARTS: tuple[Translatable, ...] = ("connect", "processing", "waiting")  # of a response time
 TIMES: tuple[Translatable, ...] = ("min", "mean", "sd", "median", "max")
 
 
@@ -225,5 +222,4 @@ def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
 _PIECES = re.compile("[\uff08\u300c]?(?:[\x21-\x7e]+ ?|.)")
 """Words, and characters of Japanese, with the bracket that opens before them."""
 
-_NEVER_FIRST = "\u3002\u3001\uff09\u300d"
-"""Full stop, comma and closing brackets."""
+_NEVER_FIRST = "\u3002\u3001\uff09\u300d"  # full stop, comma and closing brackets

@@ -15,8 +15,7 @@ from loadtop.reports.text import wrapped as wrapped_wide
 from loadtop.servers.registry import VERDICTS, WORKERS, verdict_named
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
-BAR = 44
-"""Cells of the longest bar of the curve."""
+BAR = 44  # cells of the longest bar of the curve
 
 PROCESSOR = {verdict.name for verdict in VERDICTS if verdict.family is Family.PROCESSOR}
 """Limits that another worker makes no better."""
@@ -30,8 +29,7 @@ BINDS: dict[BoundName, Translatable] = {
 }
 """What each bound is called in a sentence."""
 
-WIDTH = 76
-"""Cells of a line of text: as many as a page of the cockpit has room for on 80."""
+WIDTH = 76  # cells of a line of text: as many as a page of the cockpit has room for on 80
 
 
 def report(tuned: TuneResult) -> str:

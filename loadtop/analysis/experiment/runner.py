@@ -21,8 +21,7 @@ from loadtop.pipeline.commands import Command
 from loadtop.pipeline.feed import Feed
 from loadtop.pipeline.snapshot import Snapshot
 
-MOST_SHOWN = 4_000
-"""Characters of the end of the output that are shown when a command fails."""
+MOST_SHOWN = 4_000  # characters of the end of the output that are shown when a command fails
 
 
 Show = Callable[[Snapshot], None]

@@ -142,11 +142,8 @@ def _nested(flat: Json) -> Json:
     return tree
 
 
-BUSIEST = 5
-"""Processes that belong to no server and are listed."""
-
-KEPT = 200
-"""Other processes that are kept: the number of short-lived ones grows without a bound."""
+BUSIEST = 5  # processes that belong to no server and are listed
+KEPT = 200  # other processes that are kept: the number of short-lived ones grows without a bound
 
 _GROUP = ("processes", "running", "blocked", "threads", "cpu_pct", "rss_kb_each", "pss_kb_each")
 _MEMORY = ("rss_kb", "pss_kb")

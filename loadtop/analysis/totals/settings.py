@@ -11,8 +11,7 @@ from loadtop.servers.registry import KINDS
 LOAD = "load"
 """What the settings of the load are listed under; no machine is called so in the lists, for they have a role."""
 
-SHAPES = 40
-"""Different numbers of connections (or rates) that are listed; whoever turns the load by hand reaches many."""
+SHAPES = 40  # different numbers of connections (or rates) that are listed; whoever turns the load by hand reaches many
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ SCHEMA = "loadtop.summary/1"
 INVALID = ("generator", "client-ports", "client-files")
 """Limits of the load generator, which stop a load before its first request."""
 
-TUNE = ("tune",)
-"""How the command line of a sweep begins."""
+TUNE = ("tune",)  # how the command line of a sweep begins
 
 STEP_INTERVALS = 60
 """The newest intervals of a step that are kept to look for the knee. ``tune`` bounds its steps itself."""

@@ -11,11 +11,8 @@ from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
 from loadtop.pipeline.monitor import LoadSource
 from loadtop.pipeline.snapshot import Snapshot
 
-GAIN = 1.05
-"""Times the best throughput so far that a doubling must give to count as a gain; our own."""
-
-FLAT_STEPS = 2
-"""Doublings in a row without a gain after which no more are made."""
+GAIN = 1.05  # times the best throughput so far that a doubling must give to count as a gain; our own
+FLAT_STEPS = 2  # doublings in a row without a gain after which no more are made
 
 
 @dataclass(slots=True)

@@ -18,15 +18,11 @@ KNEE_SHARE = 0.97
 """Share of the best throughput that the knee must give; our own: above the noise of a steady step, and well above the
 95 % at which a difference begins to matter."""
 
-WORSE_SHARE = 0.90
-"""Share of the best throughput below which a step with more connections is worse; our own."""
-
-AGREES = 0.10
-"""Relative difference of two measurements of the same step up to which the second confirms the first."""
+WORSE_SHARE = 0.90  # share of the best throughput below which a step with more connections is worse; our own
+AGREES = 0.10  # relative difference of two measurements of the same step up to which the second confirms the first
 
 
-LEAST_POINTS = 4
-"""Distinct concurrencies below which three parameters mean nothing; Gunther asks for six or more."""
+LEAST_POINTS = 4  # distinct concurrencies below which three parameters mean nothing; Gunther asks for six or more
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,8 @@ from loadtop.i18n import Message
 from loadtop.servers.kind import WorkerPool, Workers
 from loadtop.servers.registry import WORKERS
 
-CPU_FULL = 90.0
-"""Percent busy at which the ``cpu`` verdict is given: workers beyond that find no processor."""
-
-RESERVE = 0.9
-"""Share of the memory that workers may fill; the rest is for the page cache and for peaks; our own."""
+CPU_FULL = 90.0  # percent busy at which the ``cpu`` verdict is given: workers beyond that find no processor
+RESERVE = 0.9  # share of the memory that workers may fill; the rest is for the page cache and for peaks; our own
 
 LEAST_STEPS = 3
 """Steps with differing numbers of busy workers that are needed to separate the memory of busy and idle workers."""

@@ -24,17 +24,10 @@ SWAP_KB_S = 40.0
 FAILING = 0.10
 """Share of requests that failed or got no 2xx from which a step fails; our own, well below the ``errors`` verdict."""
 
-SKIPPED = 1
-"""Intervals at the start of a step that never count: the change of the load falls into the first."""
-
-DRIFT = 0.10
-"""Relative difference of the mean throughput of both halves of a window below which it is steady; our own."""
-
-MOST_DRIFT = 0.5
-"""The greatest drift that counting whole requests can explain; our own."""
-
-LEAST_INTERVALS = 4
-"""Intervals in a window: two in each half."""
+SKIPPED = 1  # intervals at the start of a step that never count: the change of the load falls into the first
+DRIFT = 0.10  # relative difference of the mean throughput of both halves of a window below which it is steady; our own
+MOST_DRIFT = 0.5  # the greatest drift that counting whole requests can explain; our own
+LEAST_INTERVALS = 4  # intervals in a window: two in each half
 
 PER_CONNECTION = 2
 """Requests that must have ended per connection, so that each connection has served this load at least once."""

@@ -30,8 +30,7 @@ SHORTEST_STEP = 3
 
 _CONTRADICTION: Translatable = "{option} and {other} contradict each other: give one of them"
 
-LARGEST_FILE = 1 << 30
-"""Bytes: each worker holds every body in memory."""
+LARGEST_FILE = 1 << 30  # bytes: each worker holds every body in memory
 
 Headers = tuple[tuple[str, str], ...]
 

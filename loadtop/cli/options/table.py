@@ -58,8 +58,7 @@ ENGINES = ("builtin", "locust", "jmeter")
 THEMES = ("terminal", "dark", "light", "safe")
 """The terminal's own sixteen colours, or one of the palettes of ``tui.drawing.appearance``."""
 
-DEFAULT_TIME_S, DEFAULT_CONCURRENCY = 30.0, 10
-"""Of a load without -n, -t and -c, so that a bare URL shows something."""
+DEFAULT_TIME_S, DEFAULT_CONCURRENCY = 30.0, 10  # of a load without -n, -t and -c, so that a bare URL shows something
 
 DEFAULT_STEP_S = 10.0
 TUNE_CONNECTIONS, TUNE_STEP_S, TUNE_TOTAL_S, TUNE_REFINEMENTS = 256, 5.0, 300.0, 5
