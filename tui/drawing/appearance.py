@@ -69,8 +69,8 @@ ASCII = Glyphs(
 
 
 def _theme(ground: str, ink: str, faint: str, frame: str, badge: str, **colours: str) -> dict[Role, Style]:
-    """Every role on ``ground``. ``colours``: good, warn, bad, accent, low, high, user, system, iowait, steal."""
-    styles = {
+    """Every role on ``ground``. ``colours``: those of the roles of these names, and ``low`` and ``high`` of a graph."""
+    styles: dict[str, str] = colours | {
         Role.DIM: faint,
         Role.VALUE: f"bold {ink}",
         Role.TITLE: f"bold {ink}",
@@ -78,24 +78,17 @@ def _theme(ground: str, ink: str, faint: str, frame: str, badge: str, **colours:
         Role.EMPTY: frame,
         Role.TAB: f"underline {faint}",
         Role.CHOSEN: colours["accent"],
-        Role.ACCENT: colours["accent"],
         Role.BRAND: f"bold {colours['accent']}",
         Role.KEY: f"bold {colours['accent']}",
         Role.GRAPH_LOW: colours["low"],
         Role.GRAPH: colours["accent"],
         Role.GRAPH_TOP: colours["high"],
-        Role.GOOD: colours["good"],
         Role.FREE: colours["good"],
-        Role.WARN: colours["warn"],
         Role.FILLING: colours["warn"],
         Role.LIMIT: colours["warn"],
         Role.BAD: f"bold {colours['bad']}",
         Role.FULL: colours["bad"],
-        Role.USER: colours["user"],
-        Role.SYSTEM: colours["system"],
-        Role.IOWAIT: colours["iowait"],
         Role.SWAP: colours["iowait"],
-        Role.STEAL: colours["steal"],
     }
     on = f" on {ground}" if ground else ""
     return {role: Style.parse(styles.get(role, ink) + on) for role in Role} | {
