@@ -6,7 +6,6 @@ https://docs.asciinema.org/manual/asciicast/v2/
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
 
 from rich.color import ColorSystem
 from rich.style import Style
@@ -32,21 +31,6 @@ async def asciicast(
     yield json.dumps({**header, "env": {"TERM": "xterm-256color"}})
     before: list[Strip] = []
     at = 0.0
-    async with aclosing(_screens(snapshots, title, interval_s, size)) as screens:
-        async for snapshot, strips in screens:
-            text = "" if before else BEGIN
-            for y, row in enumerate(strips):
-                if not before or before[y] != row:
-                    text += f"\x1b[{y + 1};1H{_coloured(row)}"
-            before, at = strips, snapshot.at
-            if text:
-                yield json.dumps([round(at, 6), "o", text])
-    yield json.dumps([round(at, 6), "o", END])
-
-
-async def _screens(
-    snapshots: Iterable[Snapshot], title: str, interval_s: float, size: tuple[int, int]
-) -> AsyncGenerator[tuple[Snapshot, list[Strip]], None]:
     never = asyncio.get_running_loop().create_future  # the snapshots are not those of a feed
     app = Cockpit(PreparedFeed(title, interval_s, "", never), appearance=APPEARANCE)
     async with app.run_test(size=size) as pilot:
@@ -55,10 +39,18 @@ async def _screens(
         for snapshot in snapshots:
             app.reader.receive(snapshot)
             app.live_screen.show_view(app.reader.view)
-            yield snapshot, strips_of(app.screen)
+            strips = strips_of(app.screen)
+            text = "" if before else BEGIN
+            for y, row in enumerate(strips):
+                if not before or before[y] != row:
+                    text += f"\x1b[{y + 1};1H{_coloured(row)}"
+            before, at = strips, snapshot.at
+            if text:
+                yield json.dumps([round(at, 6), "o", text])
             if not app.is_running:
-                return
+                break
         await app.reader.close()
+    yield json.dumps([round(at, 6), "o", END])
 
 
 def _coloured(row: Strip) -> str:
