@@ -87,27 +87,20 @@ class Palette(WheelScrolled, Lines):
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
-        found = matching(self._entries, self._typed)
-        match event.key:
-            case "escape" | "enter":
-                self.post_message(self.Done(found[self._at].action if found and event.key == "enter" else ""))
-                return
-            case "down" | "tab" | "ctrl+n":
-                self._at += 1
-            case "up" | "shift+tab" | "ctrl+p":
-                self._at -= 1
-            case "pagedown":
-                self._at += self.size.height - 3
-            case "pageup":
-                self._at -= self.size.height - 3
-            case "backspace":
-                self._typed, self._at = self._typed[:-1], 0
-            case "ctrl+u":
-                self._typed, self._at = "", 0
-            case _:
-                if event.character is None or not event.character.isprintable():
-                    return
-                self._typed, self._at = self._typed + event.character, 0
+        page = self.size.height - 3
+        steps = {"down": 1, "tab": 1, "ctrl+n": 1, "up": -1, "shift+tab": -1, "ctrl+p": -1}
+        steps |= {"pagedown": page, "pageup": -page}
+        typed = {"backspace": self._typed[:-1], "ctrl+u": ""}
+        if event.key in ("escape", "enter"):
+            found = matching(self._entries, self._typed)
+            self.post_message(self.Done(found[self._at].action if found and event.key == "enter" else ""))
+            return
+        if event.key in steps:
+            self._at += steps[event.key]
+        elif event.key in typed:
+            self._typed, self._at = typed[event.key], 0
+        elif event.character is not None and event.character.isprintable():
+            self._typed, self._at = self._typed + event.character, 0
         self.draw()
 
     def on_click(self, event: events.Click) -> None:
