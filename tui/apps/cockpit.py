@@ -21,7 +21,7 @@ from tui.apps.terminal import TerminalDriver, abandon, clipboard, terminals
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
 from tui.panels.processes import ORDERS
-from tui.panels.registry import curves
+from tui.panels.registry import CURVES
 from tui.screens.cockpit import CockpitScreen
 from tui.state.feed_reader import FeedReader
 from tui.state.view import View
@@ -79,7 +79,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self.animation_level = "none"
         self.appearance = appearance or Appearance.of_terminal()
-        self.reader = FeedReader(feed, self._draw_soon, curves())
+        self.reader = FeedReader(feed, self._draw_soon, CURVES)
         self.load_control = LoadControl(feed.command, load_owner if program is None else "command")
         self._first = first
         self._cockpit = CockpitScreen(self.appearance, program)

@@ -12,8 +12,7 @@ from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, length, line, safe
 from tui.drawing.numbers import milliseconds, per_second
 from tui.panels.server import ServerPanel, fullness, is_full
-from tui.state.view import View
-from tui.widgets.panel import Curve
+from tui.state.view import Curve, View
 
 _SLOTS: dict[str, tuple[Translatable, Role]] = {
     "W": ("sending", Role.USER),

@@ -10,8 +10,7 @@ from loadtop.servers.haproxy.record import HaproxyProxy
 from tui.drawing.line import Line, Role, Span, clip_middle, line, safe
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import ServerPanel, is_full
-from tui.state.view import View
-from tui.widgets.panel import Curve
+from tui.state.view import Curve, View
 
 _MIN_NAME, _MAX_NAME = 10, 30
 _FIGURES = 6 + 6 + 6 + 7

@@ -10,8 +10,8 @@ from loadtop.rates.records import CoreShares, CpuShares, DiskRates, NetworkRates
 from tui.drawing.graph import ceiling_of_size, gauge, layers, level, stacked, utilisation
 from tui.drawing.line import Line, Role, Span, beside, clip, fit, length, line, safe, width
 from tui.drawing.numbers import count, milliseconds, per_second, percent, size, speed
-from tui.state.view import View, cpu_parts
-from tui.widgets.panel import Curve, Panel
+from tui.state.view import Curve, View, cpu_parts
+from tui.widgets.panel import Panel
 
 CORE = 17  # cells that a core's bar wants at least, its number and its share included
 
@@ -148,7 +148,7 @@ class MemoryPanel(Panel):
     def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
         if rows < 2:
             return []
-        used, moved = any(self.ring(view, USED)), any(self.ring(view, MOVED))
+        used, moved = any(view.past.curves[USED.name]), any(view.past.curves[MOVED.name])
         if not moved:
             return self.past(USED, view, cells, rows) if used else []
         upper = rows - rows // 2 if used and rows >= 6 else 0
@@ -223,7 +223,7 @@ class DevicePanel(Panel):
         lines += tcp
         spare = rows - len(lines)
         for curve, share in ((DISK, spare - spare // 2), (NETWORK, spare // 2)):
-            if spare >= 6 and any(self.ring(view, curve)):
+            if spare >= 6 and any(view.past.curves[curve.name]):
                 lines += self.past(curve, view, cells, share)
         return lines[:rows]
 

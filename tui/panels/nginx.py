@@ -12,8 +12,7 @@ from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, length, line, width
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import ServerPanel, fullness, is_full
-from tui.state.view import View
-from tui.widgets.panel import Curve
+from tui.state.view import Curve, View
 
 
 def _active(host: HostView) -> float | None:

@@ -9,7 +9,6 @@ from tui.panels.php_fpm import FpmPanel
 from tui.panels.processes import ProcessPanel
 from tui.panels.timeline import TimePanel
 from tui.panels.verdict import VerdictPanel
-from tui.state.view import Curves
 from tui.widgets.panel import Panel
 
 SERVERS: tuple[type[Panel], ...] = (ApachePanel, NginxPanel, FpmPanel, HaproxyPanel)
@@ -28,7 +27,5 @@ PANELS: tuple[type[Panel], ...] = (
 )
 """A panel that belongs to no kind of server needs a place in :mod:`tui.drawing.layout` as well."""
 
-
-def curves() -> Curves:
-    """What the history keeps for the panels."""
-    return [(curve.name, curve.value_of) for panel in PANELS for curve in panel.CURVES]
+CURVES = [curve for panel in PANELS for curve in panel.CURVES]
+"""What the history keeps for the panels."""

@@ -56,7 +56,7 @@ class ServerPanel(Panel, Generic[R]):
     def graph(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         """The past of these servers in exactly ``rows`` lines, or nothing."""
         (curve,) = self.CURVES
-        shown = curve.least is None or any(self.ring(view, curve))
+        shown = curve.least is None or any(view.past.curves[curve.name])
         return self.past(curve, view, cells, rows) if shown else []
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:

@@ -10,7 +10,7 @@ from loadtop.analysis.totals.timeline import Span
 from loadtop.model import LoadSample
 from loadtop.pipeline.feed import Feed
 from loadtop.pipeline.snapshot import Snapshot
-from tui.state.view import Curves, History, Phase, View
+from tui.state.view import Curve, History, Phase, View
 
 if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import Totals
@@ -24,7 +24,7 @@ class FeedReader:
     are drawn, only the newest is kept.
     """
 
-    def __init__(self, feed: Feed, changed: Callable[[], None], curves: Curves) -> None:
+    def __init__(self, feed: Feed, changed: Callable[[], None], curves: Sequence[Curve]) -> None:
         self.feed = feed
         self.failure: BaseException | None = None
         self._changed = changed

@@ -7,25 +7,38 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TypeAlias
 
 from loadtop.analysis.totals.timeline import Timeline
 from loadtop.diagnosis.finding import NONE
-from loadtop.i18n import duration, tr
+from loadtop.i18n import Translatable, duration, tr
 from loadtop.model import HostSample, LoadSample, State
 from loadtop.model.histogram import percentile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import CpuShares, HostRates
-from tui.drawing.graph import Ring
+from tui.drawing.graph import Ring, RoleAt, ceiling, plain
 from tui.drawing.line import message_text
 
 STALE_INTERVALS = 2.5  # intervals without a sample after which a machine is shown stale; one late sample is normal
 
 MAX_MARKS = 500  # marks, steps and evidence curves kept
 
-Curves: TypeAlias = Sequence[tuple[str, Callable[[HostView], float | None]]]
-"""Names, and what gives the value of a graph from one snapshot of a machine; ``None`` is a gap."""
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A past value of a machine that the history keeps, and how it is drawn; ``None`` is a gap.
+
+    ``least`` is the least top of the axis; the axis of a utilisation, in percent, has none. ``caption`` gets the top,
+    as ``show`` writes it.
+    """
+
+    name: str
+    value_of: Callable[[HostView], float | None]
+    caption: Translatable
+    least: float | None = None
+    round_up: Callable[[float], float] = ceiling
+    show: Callable[[float], str] = "{:.0f}".format
+    role: RoleAt = plain
 
 
 @dataclass(slots=True)
@@ -41,18 +54,18 @@ class HostHistory:
     rates: HostRates | None = None
     servers: dict[str, tuple[float, HostRates]] = field(default_factory=dict[str, tuple[float, HostRates]])
 
-    def add(self, host: HostView, at: float, curves: Curves) -> None:
+    def add(self, host: HostView, at: float, curves: Sequence[Curve]) -> None:
         rates = host.rates
         self.cpu.append(None if rates is None or rates.cpu is None else tuple(map(round, cpu_parts(rates.cpu))))
-        for name, value_of in curves:
-            self.curves[name].append(value_of(host))
+        for curve in curves:
+            self.curves[curve.name].append(curve.value_of(host))
         if rates is not None:
             self.rates = rates
             self.servers |= {kind: (at, rates) for kind, records in rates.servers.items() if records}
 
 
 class History:
-    def __init__(self, interval_s: float = 1.0, start: float = 0.0, *, curves: Curves = ()) -> None:
+    def __init__(self, interval_s: float = 1.0, start: float = 0.0, *, curves: Sequence[Curve] = ()) -> None:
         self.rps = Ring[float]()
         self.p99 = Ring[float]()
         self.hosts: dict[str, HostHistory] = {}

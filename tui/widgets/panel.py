@@ -8,32 +8,14 @@ from textual import events
 from textual.message import Message
 
 from loadtop.i18n import Translatable, pad, tr
-from loadtop.rates.measured import HostView
 from tui.drawing.appearance import Appearance
-from tui.drawing.graph import Ring, RoleAt, ceiling, graph, plain, span_of, top_of, utilisation
+from tui.drawing.graph import Ring, ceiling, graph, span_of, top_of, utilisation
 from tui.drawing.layout import Placement
 from tui.drawing.line import Line, Role, Span, clip_middle, fit, length, line, safe, width, wrap
-from tui.state.view import View
+from tui.state.view import Curve, View
 from tui.widgets.lines import Lines
 
 MOST_NAME = 16  # cells of a machine's name in a title
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A past value of a machine that the history keeps, and how it is drawn.
-
-    ``least`` is the least top of the axis; the axis of a utilisation, in percent, has none. ``caption`` gets the top,
-    as ``show`` writes it.
-    """
-
-    name: str
-    value_of: Callable[[HostView], float | None]
-    caption: Translatable
-    least: float | None = None
-    round_up: Callable[[float], float] = ceiling
-    show: Callable[[float], str] = "{:.0f}".format
-    role: RoleAt = plain
 
 
 class Panel(Lines):
@@ -106,13 +88,9 @@ class Panel(Lines):
         if self.size == placement.region.size:
             self.show_fitted(drawn)
 
-    def ring(self, view: View, curve: Curve) -> Ring[float]:
-        """The past of one of the panel's ``CURVES`` on the chosen machine."""
-        return view.past.curves[curve.name]
-
     def past(self, curve: Curve, view: View, cells: int, rows: int, **figures: object) -> list[Line]:
-        """The graph of a curve below its caption."""
-        ring = self.ring(view, curve)
+        """The graph of one of the panel's ``CURVES``, of the chosen machine, below its caption."""
+        ring = view.past.curves[curve.name]
         top = 100.0 if curve.least is None else self.top(ring, cells, curve.least, curve.round_up)
         role = utilisation if curve.least is None else curve.role
         words = tr(curve.caption, top=curve.show(top), **figures)
