@@ -129,7 +129,7 @@ class LiveTest:
         # Without a screen, standard output belongs to the command that was run.
         taken = options.json == "-" or (program is not None and program.terminal is None)
         report(sys.stderr if taken else sys.stdout)
-        if self._recorder is not None and self._recorder.has_file:
+        if self._recorder is not None and self._recorder.began and self._recorder.path.exists():
             print(tr("Recorded in {path}", path=self._recorder.path), file=sys.stderr)
         if self._recorder is not None and self._recorder.problem:
             print(plain(self._recorder.problem), file=sys.stderr)

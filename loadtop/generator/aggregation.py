@@ -85,10 +85,8 @@ class WorkerProgress:
 
 
 class Aggregator:
-    """Adds the workers' parts of a load up, so that there is one sample at the very end of each step.
-
-    Each worker goes from step to step by itself. A step ends when the last worker has left it.
-    """
+    """Adds the workers' parts of a load up, with one sample at the very end of each step: when its last worker has
+    left it."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

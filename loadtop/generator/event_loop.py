@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import struct
+import time
 from collections.abc import Callable
 from contextvars import Context
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector, SelectorKey
@@ -26,7 +27,6 @@ _MAX_EVENTS = 42
 """Events taken from the kernel at once: as many as Python's own allocator has room for (512 bytes)."""
 _TIMER_FD_MIN_S = 0.005
 """Shorter waits do without a timerfd. Polling with a timeout reads the clock twice, a seventh of the poll's cost."""
-_CLOCK_MONOTONIC = 1
 _TFD_TIMER_ABSTIME = 1
 
 
@@ -40,7 +40,7 @@ class TimerFd:
 
             library = ctypes.CDLL(None, use_errno=True)
             self._set_time = library.timerfd_settime
-            self.number: int = library.timerfd_create(_CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+            self.number: int = library.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
         except (AttributeError, ImportError) as error:
             raise OSError(f"no timerfd: {error}") from error
         if self.number < 0:

@@ -131,7 +131,12 @@ class Monitor:
                 if self._load is not None and ended is not None:
                     await self._end(self._load, ended)
             finally:  # also after a second interruption
-                await self._close()
+                sources = [host.close() for host in self._hosts]
+                if self._load is not None:
+                    sources.insert(0, self._load.close())
+                for outcome in await asyncio.gather(*sources, return_exceptions=True):
+                    if isinstance(outcome, BaseException):
+                        raise outcome
 
     async def _refresh(self, *, later: bool = False) -> None:
         refreshing = [asyncio.ensure_future(host.refresh(later=later)) for host in self._hosts]
@@ -203,9 +208,3 @@ class Monitor:
         if sample is not None:
             self._seen[host.name] = sample.at
         return HostState(host.name, host.role, sample, fresh, problem)
-
-    async def _close(self) -> None:
-        sources = ([] if self._load is None else [self._load.close()]) + [host.close() for host in self._hosts]
-        for outcome in await asyncio.gather(*sources, return_exceptions=True):
-            if isinstance(outcome, BaseException):
-                raise outcome

@@ -109,11 +109,9 @@ def _fill(draft: Path, meta: SessionMeta) -> None:
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("BEGIN")
         for statement in TABLES:
             connection.execute(statement)
         connection.execute("INSERT INTO session VALUES (?, ?)", (text, checksum(text)))
-        connection.execute("COMMIT")
 
 
 def _publish(draft: Path, path: Path) -> None:

@@ -33,8 +33,7 @@ def default_path(target_host: str, now: float) -> Path:
     """Return a name that is free so far for a session that starts ``now`` (seconds since the epoch), in local time."""
     stamp = time.strftime("%Y-%m-%d-%H%M%S", time.localtime(now))
     host = re.sub(r"[^A-Za-z0-9.-]+", "-", target_host).strip("-.")[:80] or "session"
-    names = chain([f"{stamp}-{host}"], (f"{stamp}-{host}-{number}" for number in count(2)))
-    paths = (directory() / f"{name}{SUFFIX}" for name in names)
+    paths = (directory() / f"{stamp}-{host}{end}{SUFFIX}" for end in chain([""], map("-{}".format, count(2))))
     return next(path for path in paths if not os.path.lexists(path))
 
 

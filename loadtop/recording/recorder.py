@@ -153,12 +153,12 @@ def _identity(path: Path) -> tuple[int, int]:
 
 class Recorder:
     """Nothing here raises and :meth:`record` never waits: a test goes on whatever becomes of its recording. ``problem``
-    says in one line what is wrong now, or is empty."""
+    says in one line what is wrong now, or is empty; ``began`` says whether a file was made."""
 
     def __init__(self, path: Path, *, meta: SessionMeta) -> None:
         self.path = path
         self.problem = ""
-        self._began = False
+        self.began = False
         self._queue: queue.Queue[Snapshot | None] = queue.Queue(QUEUE)
         self._dropped = 0
         self._result: Callable[[], RunResult] | None = None
@@ -168,13 +168,9 @@ class Recorder:
         except CreationError as error:
             self.problem = str(error)
         else:
-            self._began = True
+            self.began = True
             self._thread = threading.Thread(target=self._run, args=(writer,), name="recorder", daemon=True)
             self._thread.start()
-
-    @property
-    def has_file(self) -> bool:
-        return self._began and self.path.exists()
 
     def record(self, snapshot: Snapshot) -> None:
         if self._thread is None or not self._thread.is_alive():
