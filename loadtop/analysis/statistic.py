@@ -74,7 +74,7 @@ _WORST = (min, max, max, max)
 
 
 def targets(snapshot: Snapshot) -> tuple[HostView, ...]:
-    return tuple(host for host in snapshot.hosts if "target" in host.state.role)
+    return tuple(host for host in snapshot.measured.hosts if "target" in host.state.role)
 
 
 def target_values(snapshot: Snapshot) -> dict[str, TargetValues]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.diagnosis.finding import Diagnosis
 from loadtop.model import Frame, LoadSample
-from loadtop.rates.measured import HostView, Measured, Measurer
-from loadtop.rates.records import LoadRates
+from loadtop.rates.measured import Measured, Measurer
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 
@@ -19,10 +18,6 @@ class Snapshot:
     diagnosis: Diagnosis
 
     @property
-    def frame(self) -> Frame:
-        return self.measured.frame
-
-    @property
     def at(self) -> float:
         """Seconds since the session began."""
         return self.measured.frame.at
@@ -30,14 +25,6 @@ class Snapshot:
     @property
     def load(self) -> LoadSample | None:
         return self.measured.frame.load
-
-    @property
-    def load_rates(self) -> LoadRates | None:
-        return self.measured.load_rates
-
-    @property
-    def hosts(self) -> tuple[HostView, ...]:
-        return self.measured.hosts
 
 
 class Pipeline:

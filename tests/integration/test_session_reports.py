@@ -94,7 +94,7 @@ def test_exports_have_what_was_recorded(recording: Path, folder: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     with Session(recording) as session:
-        hosts = [host for snapshot in snapshots(session.frames()) for host in snapshot.hosts]
+        hosts = [host for snapshot in snapshots(session.frames()) for host in snapshot.measured.hosts]
     idle = [None if host.rates is None or host.rates.cpu is None else host.rates.cpu.idle for host in hosts]
     assert any(share is not None for share in idle)
     with closing(sqlite3.connect(folder / "tables.db")) as database:

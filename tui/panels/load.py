@@ -47,7 +47,7 @@ class LoadPanel(Panel):
         return [*self._throughput(view, load, cells, room - lower), *self._times(view, cells, lower), *problems]
 
     def _throughput(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
-        rates = None if view.snapshot is None else view.snapshot.load_rates
+        rates = None if view.snapshot is None else view.snapshot.measured.load_rates
         figures = [
             line(Span(per_second(None if rates is None else rates.rps, 9), Role.VALUE), tr(" req/s")),
             _at_work(load),

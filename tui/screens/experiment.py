@@ -56,7 +56,7 @@ class ExperimentScreen(PageScreen):
         share = 100.0 * (progress.number - 1) / progress.of
         bar = gauge(share, BAR, Role.ACCENT, self.glyphs)
         left = "" if progress.left_s is None else tr("  about {time} left", time=duration(progress.left_s))
-        rates = None if view.snapshot is None else view.snapshot.load_rates
+        rates = None if view.snapshot is None else view.snapshot.measured.load_rates
         now = "" if rates is None else f"   {per_second(rates.rps)} {tr('requests/s')}"
         return [
             line(title),

@@ -104,7 +104,7 @@ class History:
             ring.append(values.get(key))
 
     def _add_unseen_time(self, snapshot: Snapshot) -> None:
-        missing_s = max((host.stale_s for host in snapshot.hosts), default=0.0)
+        missing_s = max((host.stale_s for host in snapshot.measured.hosts), default=0.0)
         limited = snapshot.diagnosis.verdict.bottleneck != NONE
         if limited or missing_s <= STALE_INTERVALS * self._interval_s:
             return
@@ -153,7 +153,7 @@ class View:
 
     @property
     def hosts(self) -> tuple[HostView, ...]:
-        return () if self.snapshot is None else self.snapshot.hosts
+        return () if self.snapshot is None else self.snapshot.measured.hosts
 
     @property
     def host(self) -> HostView | None:

@@ -168,8 +168,9 @@ class Series:
                 self._put((LOAD, name), found[name])
             for name, metric in PEAKS.items():
                 self._put((LOAD, name), found[metric], peak=True)
-            self._put((LOAD, "failed_s"), None if snapshot.load_rates is None else snapshot.load_rates.failed)
-        for host in snapshot.hosts:
+            rates = snapshot.measured.load_rates
+            self._put((LOAD, "failed_s"), None if rates is None else rates.failed)
+        for host in snapshot.measured.hosts:
             if host.rates is not None:
                 for known in HOST_METRICS:
                     self._put((host.name, known.name), known.read(host))

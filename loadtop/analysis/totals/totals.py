@@ -102,7 +102,7 @@ class Totals:
         self._end = 0.0
 
     def add(self, snapshot: Snapshot) -> None:
-        frame, load = snapshot.frame, snapshot.load
+        frame, load = snapshot.measured.frame, snapshot.load
         if self._started is None:
             self._started = frame.wall - frame.at
         self._marks += [(frame.at, text) for text in frame.marks]
@@ -114,7 +114,7 @@ class Totals:
             self._end = frame.at
             self._forecast = snapshot.diagnosis.forecast or self._forecast
             whole = load is None or not (load.state.ended or (self._before and self._before.more))
-            for host in snapshot.hosts:
+            for host in snapshot.measured.hosts:
                 if host.name not in self._hosts:
                     self._hosts[host.name] = HostTotals(host.name)
                 self._hosts[host.name].add(host, whole=whole)

@@ -67,7 +67,7 @@ class Table:
 
     def rows(self, snapshot: Snapshot) -> Iterator[list[Cell]]:
         for thing in self.things(snapshot):
-            yield [snapshot.frame.number, snapshot.at, *(_cell(read(thing)) for read in self.columns.values())]
+            yield [snapshot.measured.frame.number, snapshot.at, *(_cell(read(thing)) for read in self.columns.values())]
 
 
 def _cell(value: Any) -> Cell:
@@ -117,7 +117,7 @@ def _of_hosts(name: str, things: Callable[[HostSample, HostView], Iterable[Any]]
     sample have no rows."""
 
     def rows(snapshot: Snapshot) -> Iterator[Row]:
-        for host in snapshot.hosts:
+        for host in snapshot.measured.hosts:
             if host.state.fresh and host.sample is not None:
                 for thing in things(host.sample, host):
                     yield Row(host.name, *thing) if isinstance(thing, tuple) else Row(host.name, thing)
@@ -146,8 +146,8 @@ def _rates(host: HostView, name: str) -> Iterable[Any]:
 def _load_columns() -> dict[str, Read]:
     measured = _figures(LoadSample, attrgetter("load"), leave=("latencies", "at"))
     metrics = {metric.name: _of_measured(metric.read) for metric in LOAD_METRICS}
-    rates = _figures(LoadRates, attrgetter("load_rates"))
-    columns: dict[str, Read] = {"wall": attrgetter("frame.wall")}
+    rates = _figures(LoadRates, attrgetter("measured.load_rates"))
+    columns: dict[str, Read] = {"wall": attrgetter("measured.frame.wall")}
     return columns | _joined(measured | metrics, {name: read for name, read in rates.items() if name not in metrics})
 
 
@@ -274,7 +274,7 @@ TABLES = (
     Table("stated_times", _figures(StatedTimes, _same), _of_load("stated")),
     Table("latency", _latency_columns(), _latencies),
     Table("latency_bucket", _items("part", "from_us", "to_us", "count"), _buckets),
-    Table("host", _host_columns(), attrgetter("hosts")),
+    Table("host", _host_columns(), attrgetter("measured.hosts")),
     _of_hosts("core", _cores, _core_columns()),
     _of_hosts(
         "disk",
@@ -299,7 +299,7 @@ TABLES = (
     _of_hosts("collector", lambda sample, _: sample.outcomes, _figures(Outcome, RECORD)),
     Table("finding", _items("position") | _figures(Finding, itemgetter(1)), _findings),
     Table("evidence", _items("position", "bottleneck") | _figures(Evidence, itemgetter(2)), _evidence),
-    Table("mark", {"text": _same}, attrgetter("frame.marks")),
+    Table("mark", {"text": _same}, attrgetter("measured.frame.marks")),
 )
 """Every table, in the order of the export."""
 

@@ -47,7 +47,7 @@ def of(name: str, column: str, rows: dict[str, list[tuple[Any, ...]]]) -> list[A
 def test_counters_stand_as_measured_and_rates_as_computed(
     snapshots: list[Snapshot], rows: dict[str, list[tuple[Any, ...]]]
 ) -> None:
-    hosts = [host for snapshot in snapshots for host in snapshot.hosts]
+    hosts = [host for snapshot in snapshots for host in snapshot.measured.hosts]
     fresh = [(host, host.sample) for host in hosts if host.state.fresh and host.sample is not None]
     disks = [disk for _, sample in fresh for disk in sample.disks or ()]
     assert of("disk", "reads", rows) == [disk.reads for disk in disks]
@@ -95,7 +95,7 @@ def test_sqlite_is_the_tables(
 def test_what_sqlite_cannot_hold_is_written_as_near_as_it_can(
     meta: SessionMeta, tmp_path: Path, snapshots: list[Snapshot]
 ) -> None:
-    frame = replace(snapshots[0].frame, number=1 << 70, marks=("\udcff",), at=math.inf)
+    frame = replace(snapshots[0].measured.frame, number=1 << 70, marks=("\udcff",), at=math.inf)
     write_sqlite([replace(snapshots[0], measured=replace(snapshots[0].measured, frame=frame))], meta, tmp_path / "a.db")
     with closing(sqlite3.connect(tmp_path / "a.db")) as database:
         assert database.execute("SELECT * FROM mark").fetchall() == [(float(1 << 70), math.inf, "\\udcff")]

@@ -186,9 +186,12 @@ def test_what_an_older_version_did_not_measure_has_its_default(
     with Session(tmp_path / "old.loadtop") as session:
         found = list(session.frames())
     assert session.damage == []
-    expected = [replace(m.frame, hosts=tuple(without_available(state) for state in m.frame.hosts)) for m in few]
+    expected = [
+        replace(m.measured.frame, hosts=tuple(without_available(state) for state in m.measured.frame.hosts))
+        for m in few
+    ]
     assert found == expected
-    assert found != [m.frame for m in few]
+    assert found != [m.measured.frame for m in few]
 
 
 def without_available(state: HostState) -> HostState:

@@ -148,7 +148,7 @@ def test_damage_is_said_by_a_report_as_well(recording: Path, statement: str) -> 
 
 def test_no_secret_reaches_them(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
     (snapshot,) = made_moments(1)
-    frame = replace(snapshot.frame, marks=("restarted http://bob:Hu5h@web1/?token=Hu5h",))
+    frame = replace(snapshot.measured.frame, marks=("restarted http://bob:Hu5h@web1/?token=Hu5h",))
     record(tmp_path / "a.loadtop", [replace(snapshot, measured=replace(snapshot.measured, frame=frame))], meta)
     with closing(sqlite3.connect(tmp_path / "a.loadtop")) as connection:
         (data,) = connection.execute("SELECT data FROM totals").fetchone()

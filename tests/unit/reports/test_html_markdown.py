@@ -145,7 +145,7 @@ def test_settings_are_those_seen_last(snapshots: list[Snapshot]) -> None:
 def test_a_long_test_is_drawn_in_few_points(snapshots: list[Snapshot]) -> None:
     series, snapshot = Series(), snapshots[2]
     for number in range(2 * POINTS + 3):
-        frame = replace(snapshot.frame, at=float(number))
+        frame = replace(snapshot.measured.frame, at=float(number))
         series.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
     data = series.as_data()
     assert POINTS / 2 < len(data.at) <= POINTS
@@ -162,7 +162,7 @@ def test_points_that_become_one_keep_mean_and_peak(snapshots: list[Snapshot], mo
     assert load is not None
     for number, milliseconds in enumerate((1, 1, 3, None, 5, None)):
         times = None if milliseconds is None else Latencies(distribution([1000 * milliseconds]))
-        frame = replace(snapshot.frame, at=float(number), load=replace(load, latencies=times))
+        frame = replace(snapshot.measured.frame, at=float(number), load=replace(load, latencies=times))
         series.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
     data = series.as_data()
     assert data.counts == [1, 2, 2, 1]
