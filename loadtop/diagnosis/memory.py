@@ -170,7 +170,6 @@ def worker_room(host: HostView, group: str) -> Room | None:
 
 
 def room_for(host: HostView, group: str, now: int) -> Message:
-    """What memory says to more than ``now`` workers."""
     room = worker_room(host, group)
     if room is None:
         return Message("Go no further than memory allows.")

@@ -262,7 +262,6 @@ class EngineLoad(ABC):
         self._ended_at = self._ended_at or time.monotonic()
 
     async def _pause(self, seconds: float) -> None:
-        """Wait this long, or until the load is to stop."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), seconds)
 
@@ -270,7 +269,6 @@ class EngineLoad(ABC):
         await asyncio.gather(*(process.close() for process in self._processes))
 
     def _elapsed(self, now: float) -> float:
-        """Return the seconds of load, without those of restarts."""
         return self._earlier_s + (now - self._started_at if self._started_at else 0.0)
 
     def _sample(self, step_number: int, **measured: Any) -> LoadSample:
@@ -317,7 +315,6 @@ def check_targets(plan: Plan, engine: str) -> None:
 
 
 def read_resource(path: str) -> str:
-    """Return the text of a script in this package, by its path within it."""
     return (Path(__file__).parent / path).read_text(encoding="utf-8")
 
 

@@ -72,7 +72,6 @@ class GuardedProcess:
         await self._started.wait()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the command and all its descendants."""
         if not self.ended:
             self._write(str(int(number)))
 

@@ -55,7 +55,6 @@ class Screen:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and rows."""
         return self._screen.columns, self._screen.lines
 
     @property

@@ -45,7 +45,6 @@ def bounds(bucket: int) -> tuple[int, int]:
 
 
 def distribution(values: Sequence[int]) -> Distribution:
-    """The distribution of single values in microseconds."""
     if not values:
         return EMPTY
     counts = Counter(buckets_of(values))
@@ -89,7 +88,6 @@ class Merger:
 
     @property
     def merged(self) -> Distribution:
-        """Everything that was added, as one."""
         order = sorted(self._counts)
         return Distribution(
             self._count,

@@ -39,7 +39,6 @@ class Failures:
 
     @classmethod
     def undivided(cls, number: int) -> Self:
-        """So many failures of which no class is known."""
         return cls(None, None, None, None, None, number)
 
     @property
@@ -232,12 +231,10 @@ class LoadSample:
 
     @property
     def failed(self) -> int | None:
-        """Failed requests of all classes."""
         return None if self.failures is None else self.failures.total
 
     @property
     def no_local_port(self) -> bool:
-        """Whether connect(2) has said that no local port is left."""
         return any(part.template == NO_LOCAL_PORT for part in _parts(self.message))
 
     @property

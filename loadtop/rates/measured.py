@@ -73,7 +73,6 @@ class Measurer:
         self._fresh_at: dict[str, float] = {}
 
     def measure(self, frame: Frame) -> Measured:
-        """The frame's rates against the frames given before it."""
         rates = None
         if frame.load is not None:
             if self._load is not None:

@@ -135,7 +135,6 @@ class Kind(ServerKind, Generic[R]):
     workers: Workers[R] | None = None
 
     def readings(self, sample: HostSample | None) -> tuple[R, ...]:
-        """What was read of this kind in a sample."""
         return () if sample is None else cast("tuple[R, ...]", sample.servers.get(self.name, ()))
 
     def rates(self, rates: HostRates | None) -> tuple[ServerRates[R], ...]:

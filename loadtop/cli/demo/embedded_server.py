@@ -38,7 +38,6 @@ class Scoreboard:
 
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncGenerator[None]:
-        """Occupy a worker slot; wait in order until one is free."""
         async with self._free:
             number = self._slots.index(IDLE)
             self._slots[number] = WORKING
@@ -111,8 +110,6 @@ def make_app(workers: int, cores: int) -> web.Application:
     burners = Burners(cores)
 
     def serve(page: Page | None, content_type: str = "text/plain") -> Callable[[web.Request], Awaitable[web.Response]]:
-        """Serve the page, or the status page."""
-
         async def handle(_request: web.Request) -> web.Response:
             async with scoreboard.slot():
                 if page is not None:

@@ -71,7 +71,6 @@ class Server:
 
 
 def main() -> int:
-    """Start, announce, wait, end. Returns 1 where nothing could be started."""
     _handle_signals(_leave)
     try:
         with (

@@ -174,14 +174,12 @@ class JmeterLoad(EngineLoad):
         return timed and self._elapsed(now) >= (duration_s or 0.0)
 
     async def _stop_processes(self) -> None:
-        """Ask JMeter to end, and read its last results."""
         for jmeter in self._jmeters:
             jmeter.stop()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*(jmeter.wait() for jmeter in self._jmeters)), STOP_S)
 
     def _note_lost(self) -> None:
-        """Note which machines are lost while the others go on."""
         self._workers = workers_of(self._jmeters, self._servers)
         lost = next((jmeter.failure for jmeter in self._jmeters if jmeter.lost), None)
         left, total = sum(not jmeter.tool_ended for jmeter in self._jmeters), len(self._jmeters)

@@ -38,7 +38,6 @@ class UserPlan:
         return None
 
     def data_files(self) -> Iterator[str]:
-        """Return the data files that the plan names relative to itself."""
         for data in self.root.iter("CSVDataSet"):
             name = _property(data, "filename")
             if name and not name.startswith(("/", "${")):
@@ -118,7 +117,6 @@ def check_even(plan: Plan, servers: int) -> None:
 
 
 def runs_in_turn(plan: Plan) -> bool:
-    """Return whether thread groups run one after another."""
     return len(plan.steps) > 1 or plan.warmup_s > 0
 
 

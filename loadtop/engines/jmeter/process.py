@@ -96,7 +96,6 @@ class JmeterProcess(EngineProcess):
         return Message("jmeter-server {server} does not make the load", server=self.refused_by)
 
     async def run(self) -> None:
-        """Start it with its test plan."""
         user_plan = self._settings.user_plan
         text = jmx(self._plan) if user_plan is None else user_plan.text
         await self.start({"plan.jmx": text, "helper.bsh": read_resource("jmeter/helper.bsh")})
@@ -208,7 +207,6 @@ def workers_of(jmeters: Sequence[JmeterProcess], servers: RemoteServers) -> tupl
 
 
 def stopped(workers: Iterable[EngineWorker]) -> tuple[EngineWorker, ...]:
-    """Return the workers after the end of the load."""
     return tuple(worker if worker.missing else replace(worker, state=STOPPED, users=None) for worker in workers)
 
 

@@ -250,7 +250,6 @@ class LocustLoad(EngineLoad):
         return verbatim(status.error) if status.failures else None
 
     def _latencies(self, status: Status) -> Latencies | None:
-        """Return the response times since the last call."""
         new = Counter(dict(status.times))
         new.subtract(self._reported_times)
         sum_us = max(0, round(1000 * (status.total_ms - self._reported_ms)))

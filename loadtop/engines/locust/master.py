@@ -90,12 +90,10 @@ class Workers:
 
     @property
     def full(self) -> EngineWorker | None:
-        """The first worker whose core is full."""
         return next((worker for worker in self.all if worker.full), None)
 
     @property
     def cpu_time(self) -> GeneratorSample | None:
-        """Their CPU time, as far as it is known."""
         return GeneratorSample(tuple(self._cpu_s.values()), None, None, None) if self._cpu_s else None
 
     def update(self, workers: Iterable[Worker], seconds: float) -> None:

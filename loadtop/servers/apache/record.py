@@ -42,7 +42,6 @@ class ApacheStatus(ServerReading):
 
     @property
     def capacity(self) -> int:
-        """All worker slots."""
         return len(self.scoreboard)
 
     @property
