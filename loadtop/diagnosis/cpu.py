@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
-from loadtop.model import LOADTOP, OTHER, CgroupLimits, LoadSample
+from loadtop.model import LOADTOP, OTHER, CgroupLimits
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates, ProcessRates
 
@@ -111,12 +111,14 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     process = _busiest(rates)
     share = 0.0 if process is None or process.cpu is None else process.cpu
     threaded = process is not None and process.process.threads > 1
-    waiting = measured.load is not None and _several(measured.load)
+    load = measured.load
+    asked = None if load is None else load.concurrency if load.in_flight is None else load.in_flight
+    several = load is not None and (asked is None or asked >= 2)  # believed where an engine tells neither
     # Beside a known web server, a core that something else fills is no limit of the server.
     bound = _bound_to_a_core(rates)
     filled = rates.processes is None or share >= PROCESS_PCT or bound > 0
     single = share >= CORE_PCT and not threaded
-    alone = rates.cpu.busy < (BUSY_PCT if single else MEAN_PCT) and waiting and filled
+    alone = rates.cpu.busy < (BUSY_PCT if single else MEAN_PCT) and several and filled
     return Assessment(
         over=(single or core > CORE_PCT) and alone,
         held=(single or core > CORE_CLEAR_PCT) and alone,
@@ -142,12 +144,6 @@ def _core_advice(process: ProcessRates | None, bound: int) -> Message:
     if process is None:
         template = "A single-threaded part fills one core while the others idle: let more processes share its work."
     return Message(template, name=name, pid=pid)
-
-
-def _several(load: LoadSample) -> bool:
-    """Whether two requests are in flight, or two connections kept busy; believed where an engine tells neither."""
-    asked = load.concurrency if load.in_flight is None else load.in_flight
-    return asked is None or asked >= 2
 
 
 def _bound_to_a_core(rates: HostRates) -> int:

@@ -2,7 +2,7 @@
 
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
 from loadtop.i18n import Message, sentences, verbatim
-from loadtop.model import LoadSample, LoadState
+from loadtop.model import LoadState
 from loadtop.rates.measured import Measured
 
 ERRORS_PCT, ERRORS_CLEAR_PCT = 50.0, 20.0
@@ -19,7 +19,11 @@ def _assess(measured: Measured) -> Assessment | None:
     share = max(failed, wrong)
     kind = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
     load = measured.load
-    said = (load.message if load is not None else None) or None
+    said, certain = None, False
+    if load is not None:
+        said, bad = load.message or None, max(load.failed or 0, load.non_2xx or 0)
+        ended = load.state in (LoadState.DONE, LoadState.STOPPED)
+        certain = ended and 100.0 * bad > ERRORS_PCT * (load.requests or 0)
     return Assessment(
         over=share > ERRORS_PCT,
         held=share > ERRORS_CLEAR_PCT,
@@ -29,13 +33,8 @@ def _assess(measured: Measured) -> Assessment | None:
             verbatim(said) if isinstance(said, str) else said,
         ),
         confidence=agreement(),
-        certain=load is not None and _failed_in_all(load),
+        certain=certain,
     )
-
-
-def _failed_in_all(load: LoadSample) -> bool:
-    wrong = max(load.failed or 0, load.non_2xx or 0)
-    return load.state in (LoadState.DONE, LoadState.STOPPED) and 100.0 * wrong > ERRORS_PCT * (load.requests or 0)
 
 
 ERRORS = Verdict(

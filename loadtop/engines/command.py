@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from loadtop.engines.cpu_time import CpuTime
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.engines.output import OutputForwarder
 from loadtop.engines.terminal import Terminal
@@ -153,8 +154,6 @@ class CommandLoad:
         self._done.set()
 
     async def _watch_cpu_time(self, pid: int) -> None:
-        from loadtop.engines.cpu_time import CpuTime
-
         async for sample in CpuTime(pid).samples():
             self._generator = sample
             if self._process.ended:

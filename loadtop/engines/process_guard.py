@@ -41,7 +41,6 @@ class Guard:
             self._request = json.loads(stdin.readline())
         self._child = 0
         self._ended = False
-        self._buffer = b""
 
     def run(self) -> None:
         """Run the command until it ends or loadtop is gone, then end what is left of it."""
@@ -52,13 +51,17 @@ class Guard:
             signal.signal(number, _ignore)  # the interpreter writes the number to the pipe
         if not self._start():
             return
-        wanted = True
+        wanted, rest = True, b""
         while wanted and not self._ended:
             ready, _, _ = select.select([0, signals], [], [])
             if signals in ready:
                 wanted = not (set(os.read(signals, 512)) & {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
             if 0 in ready:
-                wanted = self._read_signals() and wanted
+                data = os.read(0, 4096)
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self._signal(signal.Signals(int(line)))
+                wanted = wanted and bool(data)
             self._reap()
         self._end_all()
 
@@ -91,14 +94,6 @@ class Guard:
         child.returncode = 0  # it is reaped below, with all adopted processes
         _report({"pid": self._child})
         return True
-
-    def _read_signals(self) -> bool:
-        """Send the signals that were requested; False at the end of standard input."""
-        data = os.read(0, 4096)
-        *lines, self._buffer = (self._buffer + data).split(b"\n")
-        for line in lines:
-            self._signal(signal.Signals(int(line)))
-        return bool(data)
 
     def _reap(self) -> bool:
         """Reap processes that have ended; True while any are left."""

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from loadtop.engines.cpu_time import CpuTime
 from loadtop.engines.engine import EngineError, EngineLoad
 from loadtop.engines.jmeter.plan import JmeterSettings, share_of, threads_of
 from loadtop.engines.jmeter.process import JmeterProcess, RemoteServers, stopped, workers_of
@@ -134,7 +135,7 @@ class JmeterLoad(EngineLoad):
 
     async def _watch(self) -> bool:
         """Follow the load to its end; True if it is to be restarted. Raises EngineError if it failed."""
-        warmup_end = 0.0
+        warmup_end, duration_s = 0.0, self._settings.duration_s
         if self._plan.warmup_s and not self._earlier_s:
             self._state = LoadState.WARMUP
             self._results.counting = not self._user_plan  # our plan has its warm-up in threads of its own
@@ -143,7 +144,9 @@ class JmeterLoad(EngineLoad):
             now = time.monotonic()
             if self._state is LoadState.WARMUP and (now >= warmup_end or self._results.requests):
                 self._state, self._started_at, self._results.counting = LoadState.RUNNING, now, True
-            if self._time_is_over(now) or self._is_silent(now):
+            # A user's plan is ended when its time is over; our plans end by themselves.
+            timed = self._user_plan and duration_s is not None and self._state is LoadState.RUNNING
+            if (timed and self._elapsed(now) >= (duration_s or 0.0)) or self._is_silent(now):
                 break
             if self._wanted_users != self._users:
                 await self._stop_processes()
@@ -166,12 +169,6 @@ class JmeterLoad(EngineLoad):
         if self._results.requests != self._last_requests:
             self._last_requests, self._last_result_at = self._results.requests, now
         return self._servers.lost is not None and (not self._servers.left or now - self._last_result_at > SILENT_S)
-
-    def _time_is_over(self, now: float) -> bool:
-        """Return whether a user's plan has run for its time; our plans end by themselves."""
-        duration_s = self._settings.duration_s
-        timed = self._user_plan and duration_s is not None and self._state is LoadState.RUNNING
-        return timed and self._elapsed(now) >= (duration_s or 0.0)
 
     async def _stop_processes(self) -> None:
         for jmeter in self._jmeters:
@@ -201,8 +198,6 @@ class JmeterLoad(EngineLoad):
             raise EngineError("the plan ended without a request: does it have a thread group with samplers?")
 
     async def _watch_cpu_time(self) -> None:
-        from loadtop.engines.cpu_time import CpuTime
-
         pids = [jmeter.pid for jmeter in self._jmeters if not jmeter.machine.remote and jmeter.pid is not None]
         async for sample in CpuTime(*pids).samples():
             self._generator = replace(sample, worker_cpu_s=(*self._earlier_cpu_s, *sample.worker_cpu_s))
