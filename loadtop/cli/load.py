@@ -82,7 +82,7 @@ async def demo_load() -> Load:
     except DemoError as error:
         raise UnreachableError(str(error)) from None
     plan = demo_plan(server)
-    return Load(RestartableLoad(lambda: LoadPool(plan)), plan, server.status_url, server.supervisor.close)
+    return Load(RestartableLoad(lambda: LoadPool(plan)), plan, server.status_url, server.process.close)
 
 
 def command_load(options: Options) -> "CommandLoad":

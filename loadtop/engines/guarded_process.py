@@ -46,14 +46,17 @@ class GuardedProcess:
         terminal: bool = False,
         environment: dict[str, str] | None = None,
         term_s: float = 1.0,
+        remove: Path | None = None,
     ) -> None:
         """Run ``argv`` with these open files as its input, output and error; they are closed here.
 
         ``terminal``: the files are a terminal that it controls. ``term_s`` is the time between SIGTERM and SIGKILL.
+        The directory ``remove`` is removed by :meth:`close`, or when loadtop is gone.
         """
         self._end_s = _END_S + term_s
         request = {
-            "argv": argv, "files": files, "terminal": terminal, "environment": environment, "term_s": term_s
+            "argv": argv, "files": files, "terminal": terminal, "environment": environment, "term_s": term_s,
+            "remove": remove and str(remove),
         }  # fmt: skip
         try:
             self._guard = await asyncio.create_subprocess_exec(

@@ -1,8 +1,9 @@
 """Runs one command and ends it, with all its descendants, when loadtop is gone: ``python -I -S process_guard.py``.
 
 The first line on standard input is the request, as JSON: ``argv``, ``files`` (open files that become the command's
-standard input, output and error), ``terminal`` (whether they are a terminal that it controls), ``environment``, and
-``term_s`` (seconds between SIGTERM and SIGKILL). Later lines are signal numbers for the command and its descendants.
+standard input, output and error), ``terminal`` (whether they are a terminal that it controls), ``environment``,
+``term_s`` (seconds between SIGTERM and SIGKILL), and ``remove`` (a directory to remove at the end). Later lines are
+signal numbers for the command and its descendants.
 Events are written as lines of JSON: ``pid``, then ``exit``; or ``problem``.
 
 The end of standard input means that loadtop is gone, for any reason. All descendants are then ended, even those that
@@ -64,6 +65,12 @@ class Guard:
                 wanted = wanted and bool(data)
             self._reap()
         self._end_all()
+        if self._request["remove"]:
+            import shutil
+
+            while os.read(0, 4096):  # loadtop may still read what is in there
+                pass
+            shutil.rmtree(self._request["remove"], ignore_errors=True)
 
     def _start(self) -> bool:
         _prctl(PR_SET_CHILD_SUBREAPER, 1)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import http.client
-import json
 import os
 import signal
 import socket
@@ -32,7 +31,7 @@ from loadtop.cli.demo.server import start_server
 
 async def main():
     target = await start_server()
-    print(target.supervisor.pid, target.url, flush=True)
+    print(target.process.pid, target.url, flush=True)
     await asyncio.sleep(60)
 
 asyncio.run(main())
@@ -63,7 +62,7 @@ async def demo() -> AsyncGenerator[DemoServer]:
     try:
         yield target
     finally:
-        await target.supervisor.close()
+        await target.process.close()
 
 
 def fetch(url: str) -> str:
@@ -132,7 +131,8 @@ async def test_its_load_shows_headroom_then_a_full_pool_then_a_full_processor(mo
 async def test_its_own_server_is_a_web_server_in_every_process_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOADTOP_DEMO_SERVER", "embedded")
     async with demo() as target:
-        server = psutil.Process(target.supervisor.pid).children(recursive=True)
+        leader = psutil.Process(target.process.pid)
+        server = [leader, *leader.children(recursive=True)]
         assert len(server) == 1 + target.cores
         assert await asyncio.to_thread(eventually, lambda: {each.name() for each in server} == {"httpd"}, 5.0)
 
@@ -151,8 +151,8 @@ def test_nothing_stays_however_its_parent_ends(kind: str, temporary: Path, numbe
     del kind
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as parent:
         assert parent.stdout is not None
-        supervisor, url = parent.stdout.readline().decode().split()
-        family = [psutil.Process(int(supervisor)), *psutil.Process(int(supervisor)).children(recursive=True)]
+        leader, url = parent.stdout.readline().decode().split()
+        family = [psutil.Process(int(leader)), *psutil.Process(int(leader)).children(recursive=True)]
         assert len(family) >= 2
         busy = [threading.Thread(target=_try_to_fetch, args=(url + page,)) for page in ("wait", "burn") * 3]
         for thread in busy:
@@ -176,25 +176,13 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_the_supervisor_itself_can_be_asked_to_end(temporary: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-P", "-m", "loadtop.cli.demo.supervisor"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as supervisor:
-        assert supervisor.stdout is not None
-        said = json.loads(supervisor.stdout.readline())
-        supervisor.send_signal(number)
-        assert supervisor.wait(3) == 0
-    assert not answers(int(said["url"].rsplit(":", 1)[1].rstrip("/")))
-    assert modes(temporary) == []
-
-
 async def test_an_apache_that_does_not_start_is_replaced(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = tmp_path / "apache2"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr("loadtop.cli.demo.apache.SEARCH_PATH", str(tmp_path))
     async with demo() as target:
         assert target.kind == "embedded"
         assert "waits" in await asyncio.to_thread(fetch, target.url + "burn")

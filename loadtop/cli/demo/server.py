@@ -2,61 +2,116 @@
 
 import asyncio
 import contextlib
-import json
 import os
+import shutil
+import socket
 import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
 import loadtop
+from loadtop.cli.demo.apache import ApacheInstallation, DemoApache, find_apache, service_user
 from loadtop.cli.demo.pages import BURN, LIGHT, WAIT
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.generator.plan import Plan, Step, Target
 
-START_S = 30.0
-END_S = 2.0  # what the server may take to end before it is killed
+READY_S = 8.0
+TERM_S = 1.5  # how long the server may take to end before it is killed
+CORES = os.cpu_count() or 1
+WORKERS = max(8, 4 * CORES)  # few enough that waiting pages fill them; enough that computing pages use every core first
+HEADROOM_S, POOL_S, CPU_S = 18.0, 18.0, 20.0
 _ROOT = str(Path(loadtop.__file__).resolve().parent.parent)
 """This copy of loadtop is imported, whatever is in the working directory, which ``-P`` leaves out."""
 
-HEADROOM_S, POOL_S, CPU_S = 18.0, 18.0, 20.0
-
 
 class DemoError(Exception):
-    """The demo's server could not be started; the message says why."""
+    """The demo's server did not start, or does not serve; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoServer:
-    """A server that runs until its ``supervisor`` is closed (normally less than 2 s) or this process ends, even if that
-    is killed. ``url`` ends in a slash; ``kind`` is ``Apache`` and its MPM, or ``embedded``."""
+    """A server that runs until its ``process`` is closed (normally less than 2 s) or this process ends, even if that is
+    killed. ``url`` ends in a slash; ``kind`` is ``Apache`` and its MPM, or ``embedded``."""
 
     url: str
-    status_url: str
     kind: str
-    workers: int
-    cores: int
-    supervisor: GuardedProcess
+    process: GuardedProcess
+    workers: int = WORKERS
+    cores: int = CORES
+
+    @property
+    def status_url(self) -> str:
+        return f"{self.url}server-status"
 
 
 async def start_server() -> DemoServer:
-    """Start a server on a free loopback port and return when it serves; raises :class:`DemoError`."""
-    supervisor = GuardedProcess()
-    nothing, (output, stdout) = os.open(os.devnull, os.O_RDWR), os.pipe()
-    async with contextlib.AsyncExitStack() as always, contextlib.AsyncExitStack() as on_failure:
-        always.callback(os.close, output)
-        on_failure.push_async_callback(supervisor.close)
-        command = (sys.executable, "-P", "-m", "loadtop.cli.demo.supervisor")
+    """Start Apache if it is installed and works (tried twice: its port may be taken), else the embedded server, on a
+    free loopback port. Return when it serves. Raises DemoError."""
+    installation = None if os.environ.get("LOADTOP_DEMO_SERVER") == "embedded" else find_apache()
+    for _ in range(0 if installation is None else 2):
+        with contextlib.suppress(DemoError):
+            return await _start(installation)
+    return await _start(None)
+
+
+async def _start(installation: ApacheInstallation | None) -> DemoServer:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+    directory = Path(tempfile.mkdtemp(prefix="loadtop-demo-"))
+    process = GuardedProcess()
+    try:
+        if user := service_user():
+            os.chown(directory, user.pw_uid, user.pw_gid)
+        kind = "embedded"
+        command = [sys.executable, "-P", "-m", "loadtop.cli.demo.embedded_server", str(port), str(WORKERS), str(CORES)]
+        if installation is not None:
+            apache = DemoApache(installation, directory, port, WORKERS)
+            kind, command = f"Apache {apache.mpm}", apache.command()
         path = [_ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
-        await supervisor.start(command, (nothing, stdout, nothing), environment=environment, term_s=END_S)
+        log = directory / "error.log"
+        nothing, errors = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        files = (nothing, errors, errors)
+        await process.start(command, files, environment=environment, term_s=TERM_S, remove=directory)
+        server = DemoServer(f"http://127.0.0.1:{port}/", kind, process)
+        await _wait_until_it_serves(server, log)
+    except BaseException:
+        await process.close()
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+    return server
+
+
+async def _wait_until_it_serves(server: DemoServer, log: Path) -> None:
+    """Return when a page that runs a program was served."""
+
+    def fetch() -> None:
+        with urllib.request.urlopen(server.url + LIGHT.name, timeout=2.0):  # noqa: S310 - our own URL
+            pass
+
+    deadline = time.monotonic() + READY_S
+    problem = "does not serve: no answer"
+    while time.monotonic() < deadline and not server.process.ended:
         try:
-            answer = json.loads(await asyncio.wait_for(asyncio.to_thread(os.read, output, 65_536), START_S))
-        except (TimeoutError, json.JSONDecodeError) as error:
-            raise DemoError("the demo's server did not start: its supervisor printed nothing") from error
-        if "error" in answer:
-            raise DemoError(f"the demo's server did not start: {answer['error']}")
-        on_failure.pop_all()
-        return DemoServer(supervisor=supervisor, **answer)
+            return await asyncio.to_thread(fetch)
+        except urllib.error.HTTPError as error:
+            error.close()
+            problem = f"cannot run programs here ({error})"
+            break
+        except OSError as error:
+            problem = f"does not serve: {error}"
+        await asyncio.sleep(0.02)
+    if server.process.ended:
+        problem = "ended at once"
+    raise DemoError(f"the demo's server did not start: {server.kind} {problem}: {_end_of(log)}")
+
+
+def _end_of(log: Path) -> str:
+    return " / ".join(log.read_text(errors="replace").splitlines()[-3:]) or "its log is empty"
 
 
 def demo_plan(server: DemoServer, seconds: float | None = None) -> Plan:
