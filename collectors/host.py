@@ -4,7 +4,7 @@ import asyncio
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
@@ -147,23 +147,17 @@ def local_host(
     name: str = "local",
     role: str = "target+generator",
     *,
-    own: Callable[[], Iterable[int]] | None = None,
-    verify: bool = True,
     through_psutil: bool = False,
     **options: Unpack[WatchOptions],
 ) -> HostCollector:
-    """This machine: read from /proc where there is one, otherwise (or by choice) through psutil.
-
-    ``own`` are processes of the load generator besides this one and its descendants; ``verify`` whether certificates of
-    status pages are checked.
-    """
+    """This machine: read from /proc where there is one, otherwise (or by choice) through psutil."""
     machine: Machine
     if sys.platform == "linux" and not through_psutil:
-        machine = LinuxMachine(LocalTransport(own=own, verify=verify), KINDS)
+        machine = LinuxMachine(LocalTransport(), KINDS)
     else:
         from collectors.psutil_machine import PsutilMachine
 
-        machine = PsutilMachine(KINDS, own=own, verify=verify)
+        machine = PsutilMachine(KINDS)
     return HostCollector(name, role, machine, **options)
 
 

@@ -6,7 +6,7 @@ import os
 import platform
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any
@@ -42,13 +42,8 @@ _NOT_REPORTED = {
 
 
 class PsutilMachine:
-    """This machine through psutil. ``own`` and ``verify`` as for :class:`collectors.transport.local.LocalTransport`."""
-
-    def __init__(
-        self, kinds: Sequence[Kind], *, own: Callable[[], Iterable[int]] | None = None, verify: bool = True
-    ) -> None:
-        self._own = own
-        self._client = StatusClient(verify=verify)
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self._client = StatusClient()
         self.fetch, self.ask = self._client.get, exchange
         self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
         self._table = ProcessTable(kinds)
@@ -57,9 +52,8 @@ class PsutilMachine:
         self._facts: model.HostFacts | None = None
 
     async def sample(self) -> model.HostSample:
-        own = frozenset((os.getpid(), *(self._own() if self._own else ())))
         sample, stats = await asyncio.get_running_loop().run_in_executor(self._reader, self._sample)
-        reading = Reading(sample.at, {}, self._page_kb, stats, frozenset(stats), own=own)
+        reading = Reading(sample.at, {}, self._page_kb, stats, frozenset(stats), own=frozenset((os.getpid(),)))
         return replace(sample, processes=self._table.update(reading))
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:

@@ -11,7 +11,7 @@ import importlib
 import re
 import ssl
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from collectors.errors import FetchError, SilentError
@@ -30,11 +30,10 @@ _HEADERS = {"User-Agent": f"loadtop/{__version__} (status)", "Accept": "text/pla
 
 
 class StatusClient:
-    """``socket_path`` is a unix socket that leads to the machine, where there is one. ``verify`` says whether
-    certificates are checked; those of this machine itself never are."""
+    """``socket_path`` is a unix socket that leads to the machine, where there is one. Certificates are checked, but not
+    those of this machine itself."""
 
-    def __init__(self, *, verify: bool = True, socket_path: str | None = None) -> None:
-        self._verify = verify
+    def __init__(self, socket_path: str | None = None) -> None:
         self._socket_path = socket_path
         self._session: aiohttp.ClientSession | None = None
         self._opening = asyncio.Lock()
@@ -46,10 +45,9 @@ class StatusClient:
         import aiohttp
 
         began = time.perf_counter()
-        certain: dict[str, Any] = {} if self._verify and not _is_loopback(url) else {"ssl": False}
         limit = aiohttp.ClientTimeout(total=timeout_s)
         try:
-            async with session.get(url, timeout=limit, allow_redirects=False, **certain) as response:
+            async with session.get(url, timeout=limit, allow_redirects=False, ssl=not _is_loopback(url)) as response:
                 text = _text(await _read(response.content), response.charset or "utf-8")
                 took_s = time.perf_counter() - began
                 return Page(without_credentials(url), response.status, response.content_type, text, took_s)

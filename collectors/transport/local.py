@@ -14,7 +14,6 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -38,23 +37,21 @@ _TIMEOUT_S = 1.0
 
 
 class LocalTransport:
-    """``root`` is a directory with the ``/proc`` and ``/sys`` of tests. ``own`` gives the processes that are loadtop's,
-    besides this one; their descendants are found."""
+    """``root`` is a directory with the ``/proc`` and ``/sys`` of tests."""
 
-    def __init__(self, *, root: str = "", own: Callable[[], Iterable[int]] | None = None, verify: bool = True) -> None:
+    def __init__(self, *, root: str = "") -> None:
         self._root = root
-        self._own = own
+        self._own = frozenset((os.getpid(),))
         self._page_kb = os.sysconf("SC_PAGE_SIZE") // 1024
         self.source = "local"
         self._reader = ThreadPoolExecutor(1, "loadtop-proc")
         self._pss_reader = ThreadPoolExecutor(1, "loadtop-pss")
         self._pss: Future[dict[int, str | Missing]] | None = None
         self._turn = 0
-        self._client = StatusClient(verify=verify)
+        self._client = StatusClient()
         self.fetch, self.ask = self._client.get, exchange
 
     async def read(self, request: Request) -> Reading:
-        own = frozenset((os.getpid(), *(self._own() if self._own else ())))
         pss: dict[int, str | Missing] = {}
         if request.processes and self._pss is not None and self._pss.done():
             pss, self._pss = self._pss.result(), None
@@ -62,7 +59,7 @@ class LocalTransport:
             self._pss = self._pss_reader.submit(self._read_pss, request.pss)
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._reader, self._read, request, own, pss)
+            return await loop.run_in_executor(self._reader, self._read, request, pss)
         except OSError as error:
             raise TransportError(
                 "cannot read {path}: {error}", path=f"{self._root}/proc", error=error.strerror
@@ -73,7 +70,7 @@ class LocalTransport:
         self._reader.shutdown(wait=False, cancel_futures=True)
         self._pss_reader.shutdown(wait=False, cancel_futures=True)
 
-    def _read(self, request: Request, own: frozenset[int], pss: dict[int, str | Missing]) -> Reading:
+    def _read(self, request: Request, pss: dict[int, str | Missing]) -> Reading:
         files: dict[str, str | Missing] = {}
         seconds: dict[str, float] = {}
         at = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -83,7 +80,7 @@ class LocalTransport:
             now = time.perf_counter()
             seconds[wanted.path], before = now - before, now
         if not request.processes:
-            return Reading(at, files, self._page_kb, own=own, seconds=seconds)
+            return Reading(at, files, self._page_kb, own=self._own, seconds=seconds)
         with os.scandir(f"{self._root}/proc") as entries:
             pids = frozenset(int(entry.name) for entry in entries if entry.name.isdecimal())
         texts: dict[int, str] = {}
@@ -95,7 +92,7 @@ class LocalTransport:
             if isinstance(text, str):
                 texts[pid] = text
         seconds["/proc/PID/stat"] = time.perf_counter() - before
-        return Reading(at, files, self._page_kb, texts, pids, pss, own, seconds)
+        return Reading(at, files, self._page_kb, texts, pids, pss, self._own, seconds)
 
     def _text(self, wanted: Wanted) -> str | Missing:
         if wanted.path != LISTENERS or self._root:

@@ -28,10 +28,9 @@ _REFUSALS = {
 
 
 class FarPages:
-    def __init__(self, line: SshLine, ssh: Sequence[str], *, verify: bool) -> None:
+    def __init__(self, line: SshLine, ssh: Sequence[str]) -> None:
         self._line = line
         self._ssh = ssh
-        self._verify = verify
         self._clients: dict[str, StatusClient] = {}
         self._forwards: dict[str, str] = {}
         self._opening = asyncio.Lock()
@@ -41,7 +40,7 @@ class FarPages:
         address = _address(url)
         socket = await self._socket(address)
         if address not in self._clients:
-            self._clients[address] = StatusClient(verify=self._verify, socket_path=socket)
+            self._clients[address] = StatusClient(socket)
         self._line.refusal = ""
         try:
             return await self._clients[address].get(url, timeout_s)

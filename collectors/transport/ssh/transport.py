@@ -41,12 +41,11 @@ class DeniedError(TransportError):
 class SshTransport:
     """One far machine: ``place`` is ``ssh://[USER@]HOST[:PORT]``, ``ssh`` the client's command with any options."""
 
-    def __init__(self, place: str, *, ssh: Sequence[str] = ("ssh",), verify: bool = True) -> None:
+    def __init__(self, place: str, *, ssh: Sequence[str] = ("ssh",)) -> None:
         self.source = place
         self.address = ""
         """The name or address that ssh connects to; empty before the first connection."""
         self._ssh = tuple(ssh)
-        self._verify = verify
         self._line: SshLine | None = None
         self._pages: FarPages | None = None
         self._far = Far(0, 4, "")
@@ -150,7 +149,7 @@ class SshTransport:
             raise (DeniedError(error.message, fix=error.fix) if denied else error) from None
         self._line = line
         self.address = line.control.address
-        self._pages = FarPages(line, self._ssh, verify=self._verify)
+        self._pages = FarPages(line, self._ssh)
         self._orders, self._kept, self._heard, self._pss_wanted = Orders(), Kept(), True, []
         self._sockets, self._sockets_at = {}, 0.0
         self._problem = None

@@ -25,7 +25,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def transport(root: Path) -> AsyncIterator[LocalTransport]:
-    local = LocalTransport(root=str(root), own=lambda: (20,))
+    local = LocalTransport(root=str(root))
     yield local
     await local.close()
 
@@ -79,7 +79,7 @@ async def test_processes(transport: LocalTransport) -> None:
     reading = await transport.read(Request((), processes=True))
     assert reading.processes == {1: "1 (x) S\n", 20: "20 (x) S\n", 300: "300 (x) S\n"}
     assert reading.pids == {1, 20, 300}
-    assert reading.own == {20, os.getpid()}
+    assert reading.own == {os.getpid()}
 
 
 async def test_those_that_sleep_are_read_in_turns(root: Path, transport: LocalTransport) -> None:
