@@ -37,7 +37,7 @@ def main(options: Options) -> int:
     try:
         file.directory.mkdir(parents=True, exist_ok=True)
         if options.again:
-            file.clear()
+            file.file.unlink(missing_ok=True)
         if options.table:
             _write(plan, file, file.read())
             return DONE

@@ -129,6 +129,3 @@ class ResultFile:
             file.write(("\n" if cut else "") + json.dumps(asdict(result)) + "\n")
             file.flush()
             os.fsync(file.fileno())
-
-    def clear(self) -> None:
-        self.file.unlink(missing_ok=True)

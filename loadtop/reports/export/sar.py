@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from loadtop.analysis.statistic import Statistic
 from loadtop.model import HostSample
 from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import HostView
 from loadtop.rates.records import HostRates
 
 Values = Sequence[float | None]
@@ -51,8 +52,10 @@ class Section:
 
 
 class Sar:
-    def __init__(self, host: str) -> None:
-        self.host = host
+    """One machine's tables. ``role`` is its role in the test."""
+
+    def __init__(self) -> None:
+        self.role = ""
         self._began = ""
         self._head = ""
         self._cpu = Section("CPU", 8, dict.fromkeys(("%user", "%nice", "%system", "%iowait", "%steal", "%idle"), 2))
@@ -63,11 +66,12 @@ class Sar:
         )
         self._network = Section("IFACE", 10, dict.fromkeys(NETWORK, 2))
 
-    def add(self, snapshot: Snapshot) -> None:
-        host = snapshot.measured.host(self.host)
-        if host is None or not host.state.fresh or host.sample is None:
+    def add(self, host: HostView, at: float) -> None:
+        """Count one interval, which ended at that Unix time."""
+        self.role = host.state.role
+        if not host.state.fresh or host.sample is None:
             return
-        wall = time.localtime(snapshot.measured.frame.wall)
+        wall = time.localtime(at)
         clock = time.strftime("%H:%M:%S", wall)
         if not self._began:
             self._began = clock
@@ -108,12 +112,10 @@ class Sar:
 
 def sar(snapshots: Iterable[Snapshot], host: str | None = None) -> Iterator[str]:
     """Lines, without line ends, of each machine (or the one of that name), the target first."""
-    found: dict[str, Sar] = {}
-    roles: dict[str, str] = {}
+    found = defaultdict[str, Sar](Sar)
     for snapshot in snapshots:
         for view in snapshot.measured.hosts:
             if host is None or view.name == host:
-                roles[view.name] = view.state.role
-                found.setdefault(view.name, Sar(view.name)).add(snapshot)
-    for name in sorted(found, key=lambda known: "target" not in roles[known]):
-        yield from found[name].text()
+                found[view.name].add(view, snapshot.measured.frame.wall)
+    for machine in sorted(found.values(), key=lambda known: "target" not in known.role):
+        yield from machine.text()
