@@ -3,10 +3,10 @@
 import asyncio
 import resource
 import shutil
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import AsyncExitStack
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
@@ -51,7 +51,7 @@ async def _examine_all(options: Options) -> list[Report]:
     async def unreachable(name: str, place: str, error: TransportError) -> Report:
         return Report(name, place, problem=error.message, fix=error.fix)
 
-    examinations = []
+    examinations: list[Coroutine[Any, Any, Report]] = []
     async with AsyncExitStack() as closing:
         for name, place in options.hosts:
             alone = copy(options)

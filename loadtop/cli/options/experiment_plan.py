@@ -76,9 +76,10 @@ def _plan(text: PlanText, values: dict[str, Any]) -> ExperimentPlan:
     if not isinstance(listed, list) or not listed:
         wrong = 'there is no variant: write [[variants]], name = "..." and apply = ["..."]'
         raise text.wrong(None, "variants", wrong)
-    for table in (values, *listed):
-        if not isinstance(table, dict):
-            raise text.wrong(None, "variants", "a variant must be a table: write [[variants]]")
+    variants: list[Any] = listed
+    if not all(isinstance(table, dict) for table in variants):
+        raise text.wrong(None, "variants", "a variant must be a table: write [[variants]]")
+    for table in (values, *variants):
         _write_out(table)
     try:
         plan = convert(values, PlanKeys)
