@@ -103,16 +103,11 @@ class StatusPage:
             self._asked = self._now()
             self._task = asyncio.create_task(self._get(), name=f"status page {self.shown_url}")
 
-    @property
-    def awaited(self) -> bool:
-        """Whether it has been asked for, and came so quickly the last time that it is worth a moment's wait."""
-        return self._task is not None and not self._task.done() and self._prompt
-
     async def settle(self, grace_s: float) -> None:
-        if self._task is None or not self.awaited:
-            return
-        await asyncio.wait((self._task,), timeout=grace_s)
-        self._prompt = self._task.done()
+        """Wait for a page that has been asked for, if it came so quickly the last time that it is worth a moment."""
+        if self._prompt and self._task is not None and not self._task.done():
+            await asyncio.wait((self._task,), timeout=grace_s)
+            self._prompt = self._task.done()
 
     def take(self) -> Answer:
         """What is new since the last call."""

@@ -198,7 +198,6 @@ class Endpoint:
     port: int
 
     def __str__(self) -> str:
-        """As in a URL."""
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 

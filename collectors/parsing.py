@@ -38,7 +38,6 @@ def hexadecimal(token: str, what: str) -> int:
 
 
 def decimal(token: str, what: str) -> float:
-    """A number such as ``0.07``."""
     if _DECIMAL.fullmatch(token):
         return float(token)
     raise ParseError(f"{what}: no decimal number: {excerpt(token)}")

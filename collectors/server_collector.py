@@ -36,7 +36,6 @@ class ServerCollector(Generic[R]):
         self.under_test = under_test
         self.timeout_s = 1.0
         self.pages: Sequence[StatusPage] = ()
-        """Those that are followed."""
         self.find = find and not urls
         self.active = find or bool(urls)
         self.unfound: ReadError = AbsentError(

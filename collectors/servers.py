@@ -69,9 +69,7 @@ class Servers:
         """Wait at most ``grace_s`` for pages that usually come at once, and let a search end that has nothing to read:
         what it gives up belongs to no sample any more."""
         await asyncio.sleep(0)
-        awaited = [page for collector in self._collectors for page in collector.pages if page.awaited]
-        if awaited:
-            await asyncio.gather(*(page.settle(grace_s) for page in awaited))
+        await asyncio.gather(*(page.settle(grace_s) for collector in self._collectors for page in collector.pages))
 
     def complete(self, sample: HostSample, uptime_less_monotonic: float) -> HostSample:
         """The sample with what came of the pages. This program's clock and the number give the machine's uptime."""

@@ -73,7 +73,6 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         return plain if plain.endswith(";csv") else f"{plain};csv"
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        """The table, by HTTP or from a stats socket."""
         address = socket_of(url)
         if address is None:
             return await super().fetch(url, timeout_s)

@@ -141,7 +141,6 @@ def address_of(place: Place) -> str:
 
 
 def routes(config: Config) -> list[Route]:
-    """Where requests that come in at each frontend go."""
     every = list(sections(config.lines))
     return [
         Route([bind for bind, _ in each.binds], [server for to in _reached(each, every) for server in to.servers])

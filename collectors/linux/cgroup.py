@@ -212,7 +212,6 @@ def _memory_limit(reading: Reading, directory: str, version: int) -> float:
 
 
 def _memory_use(reading: Reading, directory: str, version: int) -> tuple[int | None, int | None]:
-    """Bytes used, and how often the limit was hit."""
     if version == 1:
         used, failures = (_number(reading, f"{directory}/memory.{name}") for name in ("usage_in_bytes", "failcnt"))
         return used, failures

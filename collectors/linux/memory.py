@@ -36,7 +36,6 @@ _EVENTS = frozenset((*_OTHERS, *_REFAULTS, *_PER_ZONE, *(f"{name}_{zone}" for na
 
 
 def parse(meminfo: str) -> Memory:
-    """Needs MemTotal and MemFree."""
     table = _table(meminfo)
     total, free = (needed(table, name, MEMINFO) for name in ("MemTotal", "MemFree"))
     return Memory(total, free, **{field: table.get(name) for field, name in _OPTIONAL.items()})

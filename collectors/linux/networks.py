@@ -23,7 +23,6 @@ def speed_file(interface: str) -> Wanted:
 
 
 def parse(dev: str, link_mbit: Mapping[str, int | None] | None = None) -> tuple[Network, ...]:
-    """One :class:`Network` per interface; ``link_mbit`` are the line speeds known."""
     found: list[Network] = []
     lines = list(complete_lines(dev))
     if len(lines) < 2 or "|" not in lines[0]:

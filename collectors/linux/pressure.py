@@ -18,7 +18,6 @@ FILES = tuple(Wanted(f"/proc/pressure/{resource}") for resource in ("cpu", "memo
 
 
 def parse(cpu: str | None, memory: str | None, io: str | None, irq: str | None = None) -> Pressure:
-    """Totals of each resource whose text is there."""
     read = [_totals(text) if text is not None else dict[str, int]() for text in (cpu, memory, io, irq)]
     of_cpu, of_memory, of_io, of_irq = read
     return Pressure(

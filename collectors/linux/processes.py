@@ -86,7 +86,6 @@ class ProcessTable:
         self._count()
 
     def asleep(self) -> frozenset[int]:
-        """Others that slept when last looked at."""
         return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted == OTHER)
 
     def want_pss(self) -> tuple[int, ...]:

@@ -140,7 +140,6 @@ def collect(reading: Reading) -> Tcp:
 
 
 def _rows(text: str, protocol: str) -> list[str]:
-    """The lines that begin with a protocol and a colon, without these."""
     begin = f"{protocol}:"
     return [line.removeprefix(begin) for line in complete_lines(text) if line.startswith(begin)]
 

@@ -108,7 +108,6 @@ def parse(lines: Iterable[str]) -> Settings:
 
 
 def listening(config: Config) -> tuple[Endpoint, ...]:
-    """Where its servers listen."""
     listens = (listen for server in parse(config.lines).servers for listen in server.listens)
     return tuple(dict.fromkeys(Endpoint(each.host, each.port) for each in listens if each.port))
 

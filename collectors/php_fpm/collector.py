@@ -168,7 +168,6 @@ class FpmCollector(ServerCollector[FpmPool]):
         return tuple(found)
 
     async def _url_of(self, config: PoolConfig) -> tuple[str, ReadError | None]:
-        """The page of a pool that answers, or why there is none."""
         if not config.status_path:
             place = Message("in {file}", file=config.file) if config.file else Message("of php-fpm's configuration")
             return "", AbsentError(

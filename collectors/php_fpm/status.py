@@ -71,7 +71,6 @@ async def fetch(machine: Machine, url: str, timeout_s: float, paths: Sequence[st
 
 
 def parse(text: str, fetch_s: float | None = None) -> FpmPool:
-    """One status page."""
     table = _json(text) if text.lstrip()[:1] == "{" else _lines(text)
     pool = table.get("pool", "")
     if not pool or "process manager" not in table:

@@ -49,9 +49,6 @@ _OPTIONS = (
 )
 
 
-_KEEPER = 'trap "" HUP INT TERM; read -r _; exec rm -rf -- "$1"'
-"""Waits for the end of its input, which comes when this program has ended, however it did."""
-
 ASK_S = 120.0
 """So long is waited for an answer."""
 
@@ -102,6 +99,10 @@ def _taken(afterwards: contextlib.ExitStack) -> Prompt | None:
     found = Prompt(descriptor)
     afterwards.callback(found.take_back)
     return found
+
+
+_KEEPER = 'trap "" HUP INT TERM; read -r _; exec rm -rf -- "$1"'
+"""Waits for the end of its input, which comes when this program has ended, however it did."""
 
 
 class SocketDirectory:
