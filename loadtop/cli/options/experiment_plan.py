@@ -72,11 +72,10 @@ def _plan(text: PlanText, values: dict[str, Any]) -> ExperimentPlan:
     if "time" in values and "requests" in values:
         raise text.wrong(None, "requests", "time and requests contradict each other: give one of them")
     values.setdefault("title", text.file.stem)
-    listed = values.get("variants")
-    if not isinstance(listed, list) or not listed:
+    variants: list[Any] = values["variants"] if isinstance(values.get("variants"), list) else []
+    if not variants:
         wrong = 'there is no variant: write [[variants]], name = "..." and apply = ["..."]'
         raise text.wrong(None, "variants", wrong)
-    variants: list[Any] = listed
     if not all(isinstance(table, dict) for table in variants):
         raise text.wrong(None, "variants", "a variant must be a table: write [[variants]]")
     for table in (values, *variants):
