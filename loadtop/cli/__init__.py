@@ -1,4 +1,4 @@
-"""The command line: each command has a file here that wires load, hosts, recordings and screen together.
+"""The command line: files of commands, which wire load, hosts, recordings and screen together.
 
 Only this package knows all of them. Imports are in functions: a command's file is imported when the command runs, and
 the processes of the demo, which live in here too, need nothing of it.
