@@ -34,7 +34,7 @@ def main(options: Options) -> None:
         write_json(as_json(comparison), options.json, "the comparison")
     if options.json is None or options.text:
         if not options.text and can_draw() and sys.stdin.isatty():
-            from tui.apps.page import PageApp
+            from tui.apps.terminal import PageApp
             from tui.drawing.appearance import Appearance
             from tui.screens.comparison import ComparisonPage
 

@@ -108,7 +108,7 @@ def _manage(options: Options) -> None:
 
 
 def _choose() -> None:
-    from tui.apps.page import PageApp
+    from tui.apps.terminal import PageApp
     from tui.drawing.appearance import Appearance
     from tui.screens.sessions import Chosen, SessionsPage
 

@@ -8,7 +8,7 @@ import pytest
 from loadtop.analysis.comparison import Comparison, compare
 from tests.tui.lines import text_of
 from tests.tui.scenes import SCENES, run_of
-from tui.apps.page import PageApp
+from tui.apps.terminal import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
 from tui.screens.comparison import ComparisonPage

@@ -10,7 +10,7 @@ from loadtop.cli import recordings
 from loadtop.cli.options.parser import read
 from loadtop.recording.library import Recording
 from tests.tui.lines import text_of
-from tui.apps.page import PageApp
+from tui.apps.terminal import PageApp
 from tui.drawing.appearance import Appearance
 from tui.screens.sessions import Chosen, SessionsPage
 

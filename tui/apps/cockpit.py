@@ -8,16 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
-from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 from textual.timer import Timer
 
 from loadtop.i18n import tr
 from loadtop.pipeline.commands import Mark
 from loadtop.pipeline.feed import Feed
 from tui.apps.load_control import LoadControl, LoadOwner
-from tui.apps.terminal import TerminalDriver, abandon, clipboard, terminals
+from tui.apps.terminal import TerminalApp, abandon, clipboard, terminals
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
 from tui.panels.processes import ORDERS
@@ -49,12 +47,9 @@ COMMON_KEYS: tuple[BindingType, ...] = (
 FirstPage = Callable[[Appearance, View], LiveScreen]  # makes a page that is shown before the panels
 
 
-class Cockpit(App[signal.Signals], inherit_bindings=False):
+class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
     """Shows a feed. Its first screen is painted before the feed is started."""
 
-    ALLOW_SELECT = False
-    ENABLE_COMMAND_PALETTE = False
-    TITLE = "loadtop"
     PALETTE_KEYS: ClassVar[Sequence[Key]] = (*KEYS, INTERRUPT)
     """Keys that the command palette shows besides machines, panels and columns."""
 
@@ -76,21 +71,17 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         load_owner: LoadOwner = "hand",
     ) -> None:
         """``first`` is the page to begin with, ``program`` a command that the feed runs."""
-        super().__init__(driver_class=TerminalDriver, ansi_color=True)
-        self.animation_level = "none"
         self.appearance = appearance or Appearance.of_terminal()
+        self._cockpit = CockpitScreen(self.appearance, program)
+        super().__init__(self._cockpit)
         self.reader = FeedReader(feed, self._draw_soon, CURVES)
         self.load_control = LoadControl(feed.command, load_owner if program is None else "command")
         self._first = first
-        self._cockpit = CockpitScreen(self.appearance, program)
         self.panels = self._cockpit.panels
         self._message_ends: Timer | None = None
         self._asked_to_leave = False
         self._draw_is_due = False
         self._terminals = terminals()
-
-    def get_default_screen(self) -> Screen[None]:
-        return self._cockpit
 
     @property
     def live_screen(self) -> LiveScreen:
@@ -113,7 +104,6 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         self.exit(number)
 
     def hang_up(self) -> None:
-        """Leave because the terminal is gone; a signal may not have come."""
         self.end_by(signal.SIGHUP)
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
@@ -219,7 +209,7 @@ class Cockpit(App[signal.Signals], inherit_bindings=False):
         return sorted(found, key=lambda entry: entry.action == "interrupt")
 
     def action_first_page(self) -> None:
-        from tui.screens.tune import StepsScreen
+        from tui.screens.series import StepsScreen
 
         steps = partial(StepsScreen, sweep=lambda: self.reader.sweep)
         self._open((self._first or steps)(self.appearance, self.reader.view))

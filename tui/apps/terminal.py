@@ -1,17 +1,20 @@
-"""The terminal, which may disappear at any time: a window is closed, a connection is lost."""
+"""Apps on a terminal, which may disappear at any time: a window is closed, a connection is lost."""
 
 import base64
 import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, ClassVar, Generic, TypeVar
 
+from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.drivers.linux_driver import LinuxDriver
+from textual.screen import Screen
 
-if TYPE_CHECKING:
-    from textual.app import App
+from tui.widgets.page import PageScreen
 
+Answer = TypeVar("Answer")
 SCREEN_PIECE = 500  # characters that GNU screen takes at once: 768 at most, since 4.0
 
 
@@ -41,7 +44,7 @@ class TerminalDriver(LinuxDriver):
     """Textual's driver; calls the app's ``hang_up`` once when the terminal is gone."""
 
     def __init__(
-        self, app: "App[Any]", *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]
         self._told = False
@@ -68,6 +71,51 @@ class TerminalDriver(LinuxDriver):
             self._told = True
             with contextlib.suppress(RuntimeError):  # the app's loop has ended already
                 self._app.call_later(hang_up)
+
+
+class TerminalApp(App[Answer], Generic[Answer], inherit_bindings=False):
+    """``Answer`` is what the app is left with."""
+
+    ALLOW_SELECT = False
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "loadtop"
+
+    def __init__(self, shown: Screen[None]) -> None:
+        super().__init__(driver_class=TerminalDriver, ansi_color=True)
+        self.animation_level = "none"
+        self._shown = shown
+
+    def get_default_screen(self) -> Screen[None]:
+        return self._shown
+
+    def hang_up(self) -> None:
+        """Leave because the terminal is gone; a signal may not have come."""
+        self.exit()
+
+
+class PageApp(TerminalApp[Answer], inherit_bindings=False):
+    """Shows one page."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,escape,ctrl+c,ctrl+q", "leave", "quit", priority=True),
+        Binding("p,ctrl+s", "picture", "picture"),
+    ]
+
+    def __init__(self, page: PageScreen) -> None:
+        super().__init__(page)
+        self.shown = page
+
+    def on_key(self) -> None:
+        """A message stays until the next key."""
+        self.shown.message = ""
+
+    def action_leave(self) -> None:
+        self.exit()
+
+    def action_picture(self) -> None:
+        from tui.widgets.picture import save_picture
+
+        self.shown.say(save_picture(self.screen, self.shown.appearance, self.shown.HEADING)[0])
 
 
 def clipboard(text: str, environment: Mapping[str, str]) -> str:
