@@ -96,7 +96,7 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
 
 async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner) -> None:
     from tui.apps.cockpit import Cockpit, run_cockpit
-    from tui.screens.experiment import ExperimentScreen
+    from tui.screens.series import ExperimentScreen
 
     def lines(wide: bool) -> list[str]:
         return table.lines(table.rows(plan, runner.results), table.SHORT if wide else table.SHORTEST)

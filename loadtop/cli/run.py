@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
     from loadtop.generator.request_log import RequestLogFiles
     from tui.drawing.appearance import Appearance
-    from tui.screens.tune import TuneScreen
+    from tui.screens.series import TuneScreen
     from tui.state.view import View
 
 
@@ -112,7 +112,7 @@ async def _tune(options: Options) -> int:
     test.sinks.append(controller.add)
 
     def first_page(appearance: "Appearance", view: "View") -> "TuneScreen":
-        from tui.screens.tune import TuneScreen
+        from tui.screens.series import TuneScreen
 
         return TuneScreen(appearance, view, lambda: sweep, lambda: controller.reason)
 

@@ -22,13 +22,12 @@ from tests.tui.conftest import Pictures
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES, run_of
 from tui.apps.cockpit import Cockpit
-from tui.apps.page import PageApp
 from tui.apps.replay import ReplayCockpit
+from tui.apps.terminal import PageApp
 from tui.drawing.appearance import Appearance
 from tui.screens.comparison import ComparisonPage
-from tui.screens.experiment import ExperimentScreen
+from tui.screens.series import ExperimentScreen, TuneScreen
 from tui.screens.sessions import Chosen, SessionsPage
-from tui.screens.tune import TuneScreen
 
 AnyAppearance = tuple[str, Appearance]
 pytestmark = pytest.mark.parametrize("any_appearance", ["colour", "no-colour", "japanese"], indirect=True)

@@ -12,7 +12,7 @@ from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
-from tui.screens.experiment import ExperimentScreen
+from tui.screens.series import ExperimentScreen
 
 URL = "http://web1/"
 

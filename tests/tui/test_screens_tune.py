@@ -13,7 +13,7 @@ from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import length
 from tui.screens.cockpit import CockpitScreen
-from tui.screens.tune import TuneScreen, table
+from tui.screens.series import TuneScreen, table
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""A sweep, running or replayed: a row per step, the curve, and at the end what to set."""
+"""Series of measurements as tables that grow: a sweep with a row per step and what to set, and an experiment."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
@@ -18,6 +18,9 @@ from tui.drawing.numbers import ABSENT, count, milliseconds, per_second, percent
 from tui.state.view import Phase, View
 from tui.widgets.page import PageScreen
 
+if TYPE_CHECKING:
+    from loadtop.analysis.experiment.runner import Progress
+
 TINY: tuple[tuple[Translatable, int], ...] = (("c", 4), ("req/s", 8), ("ms", 7), ("p99", 7))
 NARROW: tuple[tuple[Translatable, int], ...] = (*TINY, ("iowait%", 8), ("swap%", 6), ("busy", 5))
 _STEP: tuple[tuple[Translatable, int], ...] = (("c", 5), ("s", 5), ("req/s", 9))
@@ -29,8 +32,7 @@ LIMIT = 15  # cells of the verdict's name
 NARROW_CELLS, WIDE_CELLS = 76, 112  # cells from which some columns more, and all of them, have room beside a bar
 
 LEAST_BAR = 6
-
-
+BAR = 24  # cells of the bar of an experiment
 LEAST_NAME = 8  # cells of the address that are always shown
 LEAST = SKIPPED + LEAST_INTERVALS  # intervals of a step from which it is measured
 HEAD = 2  # lines above the table
@@ -119,18 +121,15 @@ class TuneScreen(PageScreen):
         results = sweep.results
         over = view.phase is not Phase.STARTING and (view.load is None or view.load.state.ended)
         running = None if over else sweep.running
-        lines = [self._heading(sweep, over, cells), ()]
+        stand = self._stand(sweep, over)
+        title = clip_middle(safe(view.title), max(LEAST_NAME, cells - length(stand) - 2), self.glyphs.ellipsis)
+        lines = [line(Span(f"{title}  ", Role.VALUE), *stand), ()]
         if results or running is not None:
             lines += table(results, running, find_knee(results), cells, self.glyphs)
         if over and results and self._why is not None:
             said = conclusion(TuneResult.of(results, self._why()))
             lines += [(), *(line(Span(safe(text), Role.TITLE if is_main else Role.TEXT)) for text, is_main in said)]
         return lines
-
-    def _heading(self, sweep: Sweep, over: bool, cells: int) -> Line:
-        stand = self._stand(sweep, over)
-        room = max(LEAST_NAME, cells - length(stand) - 2)
-        return line(Span(f"{clip_middle(safe(self.view.title), room, self.glyphs.ellipsis)}  ", Role.VALUE), *stand)
 
     def _stand(self, sweep: Sweep, over: bool) -> Line:
         view = self.view
@@ -173,3 +172,53 @@ class StepsScreen(TuneScreen):
 
     def _wrapped(self, text: str, cells: int) -> list[Line]:
         return [line(part) for part in wrap(text, cells, 3, self.glyphs.ellipsis)]
+
+
+class ExperimentScreen(PageScreen):
+    """How far it is, the cell that is measured, and the table as it grows.
+
+    ``progress`` and ``table`` are asked at each drawing; ``table`` gets whether there is room for all columns.
+    """
+
+    HEADING: Translatable = "experiment"
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
+
+    def __init__(
+        self,
+        appearance: Appearance,
+        view: View,
+        progress: "Callable[[], Progress | None]",
+        table: Callable[[bool], Sequence[str]],
+    ) -> None:
+        super().__init__(appearance, view)
+        self._progress = progress
+        self._table = table
+
+    def footer(self) -> str:
+        return tr("escape cockpit   t back here   up, down scroll   q quit")
+
+    def text(self, cells: int) -> Sequence[Line]:
+        heading, *rows = self._table(cells >= WIDE_CELLS)
+        return [*self._state(), (), line(Span(safe(heading), Role.DIM)), *(line(safe(row)) for row in rows)]
+
+    def _state(self) -> list[Line]:
+        view = self.view
+        title = Span(f"{safe(view.title)}  ", Role.VALUE)
+        if view.phase is Phase.BROKEN:
+            return [line(title, Span(message_text(view.detail), Role.BAD))]
+        if view.phase is Phase.DONE:
+            return [line(title, Span(tr("done"), Role.GOOD), f"  {tr('press q for the table')}")]
+        progress = self._progress()
+        if progress is None:
+            return [line(title, tr("starting"))]
+        share = 100.0 * (progress.number - 1) / progress.of
+        bar = gauge(share, BAR, Role.ACCENT, self.glyphs)
+        left = "" if progress.left_s is None else tr("  about {time} left", time=duration(progress.left_s))
+        rates = None if view.snapshot is None else view.snapshot.measured.load_rates
+        now = "" if rates is None else f"   {per_second(rates.rps)} {tr('requests/s')}"
+        return [
+            line(title),
+            line(*bar, tr("  cell {number} of {of}", number=progress.number, of=progress.of), left),
+            line(f"{tr('now')}  ", Span(safe(progress.cell.label), Role.VALUE), now),
+        ]
