@@ -72,10 +72,8 @@ class LoadControl:
         if load is None or problem:
             return problem
         now = _now(load)
-        if self._wanted is None or now != self._seen:
-            self._wanted = round(now)
-        self._seen = now
-        return self._ask_for(load, self._wanted, raised(self._wanted) if up else lowered(self._wanted))
+        before = round(now) if self._wanted is None or now != self._seen else self._wanted
+        return self._ask_for(load, before, raised(before) if up else lowered(before))
 
     def set(self, load: LoadSample | None, typed: str) -> str:
         problem = self.why_fixed(load)
@@ -87,11 +85,10 @@ class LoadControl:
             return tr("a number is wanted")
         if not 1 <= wanted <= MOST:
             return tr("between 1 and {most} can be set", most=MOST)
-        self._seen = _now(load)
-        return self._ask_for(load, round(self._seen), wanted)
+        return self._ask_for(load, round(_now(load)), wanted)
 
     def _ask_for(self, load: LoadSample, before: int, wanted: int) -> str:
-        self._wanted = wanted
+        self._wanted, self._seen = wanted, _now(load)
         if load.rate is not None:
             self._command(SetRate(float(wanted)))
             return tr("{before} to {wanted} requests per second", before=before, wanted=wanted)

@@ -66,16 +66,14 @@ def _done(load: LoadSample) -> Line:
         return (Span(tr(" load failed "), Role.BAD_BADGE),)
     if load.state in (LoadState.STARTING, LoadState.WARMUP):
         return (Span(tr({"starting": "starting", "warmup": "warm-up"}[load.state]), Role.WARN),)
+    text = clock(load.elapsed_s)
     if load.target_requests is not None:
         goal = grouped(load.target_requests)
         text = tr("{done} of {all}", done=count(load.requests, len(goal)), all=goal)
-    else:
-        text = clock(load.elapsed_s)
-        if load.target_s is not None:
-            text = tr("{done} of {all}", done=text, all=clock(load.target_s))
-    if load.state.ended:
-        return (Span(text), Span(f" {tr(load.state.value)}", Role.GOOD if load.state is LoadState.DONE else Role.WARN))
-    return (Span(text),)
+    elif load.target_s is not None:
+        text = tr("{done} of {all}", done=text, all=clock(load.target_s))
+    role = Role.GOOD if load.state is LoadState.DONE else Role.WARN
+    return line(text, *([Span(f" {tr(load.state.value)}", role)] if load.state.ended else []))
 
 
 def _bar(view: View, glyphs: Glyphs) -> Line:

@@ -92,7 +92,7 @@ class TimePanel(Panel):
         self._named: tuple[View | None, int, list[str | None]] = (None, 0, [])
 
     def title(self, view: View) -> Line:
-        per_cell = cell_seconds(_whole(view), self._cells(), view.interval_s)
+        per_cell = _per_cell(view, self._cells())
         return line(Span(tr("time"), Role.TITLE), Span(tr(" {time} a letter", time=duration(per_cell)), Role.DIM))
 
     def tag(self, view: View) -> Line:
@@ -104,9 +104,8 @@ class TimePanel(Panel):
         return (*spans[:-1], Span(spans[-1].text.rstrip(), Role.DIM)) if spans else ()
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
-        per_cell = cell_seconds(_whole(view), cells, view.interval_s)
         letters = strip(self._names(view, cells), self.glyphs)
-        return [letters, self._notes(view, cells, per_cell)] if rows > 1 else [letters]
+        return [letters, self._notes(view, cells)] if rows > 1 else [letters]
 
     def _names(self, view: View, cells: int) -> list[str | None]:
         """The verdict of each cell; kept for the tag and the content of one view."""
@@ -116,14 +115,14 @@ class TimePanel(Panel):
         stretches = [Stretch(span.start, span.end, span.bottleneck) for span in past.timeline.spans]
         stretches += [Stretch(start, end, UNSEEN) for start, end in past.unseen]
         stretches.sort(key=lambda stretch: stretch.start)
-        names = names_in(stretches, cells, cell_seconds(_whole(view), cells, view.interval_s), NONE)
+        names = names_in(stretches, cells, _per_cell(view, cells), NONE)
         self._named = (view, cells, names)
         return names
 
     def rails(self, view: View, ceiling: str, floor: str) -> tuple[str, str]:
         """The axis in the lower frame line. Without a row for notes, marks are in the upper one or on the axis."""
         cells = len(ceiling) - 4
-        per_cell = cell_seconds(_whole(view), cells, view.interval_s)
+        per_cell = _per_cell(view, cells)
         above, below = list(ceiling), list(floor)
         if floor:
             below[2:-2] = axis(cells, per_cell, self.glyphs.rail)
@@ -137,20 +136,19 @@ class TimePanel(Panel):
                 below[place] = self.glyphs.up
         return "".join(above), "".join(below)
 
-    def _notes(self, view: View, cells: int, per_cell: float) -> Line:
+    def _notes(self, view: View, cells: int) -> Line:
         known = [(at, f"{self.glyphs.up} {safe(text)}") for at, text in view.history.marks]
         if len(view.history.steps) > 1:
             known += [(at, tr("step {step}", step=step)) for at, step in view.history.steps]
-        return line(Span(notes(sorted(known), cells, per_cell, self.glyphs.ellipsis), Role.ACCENT))
+        return line(Span(notes(sorted(known), cells, _per_cell(view, cells), self.glyphs.ellipsis), Role.ACCENT))
 
     def _cells(self) -> int:
         return 1 if self.placement is None else self.placement.inner[0] - 2
 
 
-def _whole(view: View) -> float:
-    """Seconds that the strip must hold: the past and, where it is known, the rest of the load."""
-    at = 0.0 if view.snapshot is None else view.snapshot.at
-    load = view.load
-    if load is None or load.target_s is None or load.state.ended:
-        return at
-    return max(at, at - load.elapsed_s + load.target_s)
+def _per_cell(view: View, cells: int) -> float:
+    """Seconds per cell of a strip that holds the past and, where it is known, the rest of the load."""
+    whole, load = 0.0 if view.snapshot is None else view.snapshot.at, view.load
+    if load is not None and load.target_s is not None and not load.state.ended:
+        whole = max(whole, whole - load.elapsed_s + load.target_s)
+    return cell_seconds(whole, cells, view.interval_s)

@@ -101,15 +101,10 @@ def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> lis
 
 
 def _coloured(text: Sequence[str], cells: int) -> list[Line]:
-    drawn: list[Line] = []
     roles = {tr(word): role for word, role in _ROLES.items()}
     known = re.compile(f"({'|'.join(map(re.escape, roles))})")
-    for words in map(safe, text):
-        drawn.extend(
-            tuple(Span(part, roles.get(part, Role.TEXT)) for part in known.split(each) if part)
-            for each in (_broken(words, cells) if width(words) > cells else [words])
-        )
-    return drawn
+    drawn = [part for words in map(safe, text) for part in (_broken(words, cells) if width(words) > cells else [words])]
+    return [tuple(Span(part, roles.get(part, Role.TEXT)) for part in known.split(each) if part) for each in drawn]
 
 
 def _broken(words: str, cells: int) -> list[str]:

@@ -58,11 +58,10 @@ class HelpScreen(PageScreen):
         return [*beside(keys, letters, half, max(len(keys), len(letters))), (), ends]
 
     def _keys(self) -> list[Line]:
-        lines: list[Line] = [
-            line(Span(tr("Keys"), Role.TITLE), Span(f"  {tr('(or click them in the last line)')}", Role.DIM))
-        ]
         known = [*((key.shown, key.help) for key in self.KEYS), *self.ELSEWHERE]
-        return lines + [line("  ", Span(pad(name, KEY), Role.KEY), tr(help_)) for name, help_ in known]
+        rows = (line("  ", Span(pad(name, KEY), Role.KEY), tr(help_)) for name, help_ in known)
+        note = Span(f"  {tr('(or click them in the last line)')}", Role.DIM)
+        return [line(Span(tr("Keys"), Role.TITLE), note), *rows]
 
     def _states(self) -> list[Line]:
         states = zip(self.glyphs.shades, ROLES, PROCESSOR_STATES, strict=True)
@@ -73,16 +72,15 @@ class HelpScreen(PageScreen):
 def _words() -> list[Line]:
     known = [(tr(name).strip(), tr(meant)) for name, meant in WORDS]
     room = max(width(name) for name, _ in known) + 2
-    lines: list[Line] = [line(Span(tr("Words"), Role.TITLE))]
-    return lines + [line("  ", Span(pad(name, room), Role.VALUE), meant) for name, meant in known]
+    rows = (line("  ", Span(pad(name, room), Role.VALUE), meant) for name, meant in known)
+    return [line(Span(tr("Words"), Role.TITLE)), *rows]
 
 
 def _limits(calm: str) -> list[Line]:
-    lines: list[Line] = [line(Span(tr("Letters of the time strip"), Role.TITLE))]
-    verdicts = (HEADROOM, *VERDICTS)
-    names = max(width(headline(verdict.name)[0]) for verdict in verdicts)
-    for verdict in verdicts:
-        letter = calm if verdict is HEADROOM else verdict.letter
-        name, rest = headline(verdict.name)
-        lines.append(line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, names)}  ", Span(rest, Role.DIM)))
-    return lines
+    known = [(calm, *headline(HEADROOM.name)), *((verdict.letter, *headline(verdict.name)) for verdict in VERDICTS)]
+    room = max(width(name) for _, name, _ in known)
+    rows = (
+        line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, room)}  ", Span(rest, Role.DIM))
+        for letter, name, rest in known
+    )
+    return [line(Span(tr("Letters of the time strip"), Role.TITLE)), *rows]

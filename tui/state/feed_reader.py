@@ -79,12 +79,10 @@ class FeedReader:
         self._totals = None
 
     def next_host(self, step: int = 1) -> bool:
-        names = [host.name for host in self.view.hosts]
-        if len(names) < 2:
+        hosts, current = self.view.hosts, self.view.host
+        if current is None or len(hosts) < 2:
             return False
-        current = self.view.host
-        at = names.index(current.name) if current is not None else -1
-        self.show_host(names[(at + step) % len(names)])
+        self.show_host(hosts[(hosts.index(current) + step) % len(hosts)].name)
         return True
 
     def show_host(self, name: str) -> None:
