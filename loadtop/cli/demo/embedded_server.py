@@ -2,8 +2,8 @@
 
 Run as ``python -m loadtop.cli.demo.embedded_server PORT WORKERS CORES``.
 As in Apache, each request, for the status page too, holds one of a limited number of worker slots from its first line
-to the end of its response; other requests wait in order. Pages that compute do so in one process per core
-(:mod:`loadtop.cli.demo.cpu_process`), so that they can use every core.
+to the end of its response; other requests wait in order. Pages that compute do so in a pool of one process per core, so
+that they can use every core.
 """
 
 import asyncio
@@ -12,17 +12,19 @@ import os
 import random
 import sys
 import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
 
 from aiohttp import web
 
 from loadtop import __version__
-from loadtop.cli.demo.cpu_process import call_it_httpd
 from loadtop.cli.demo.pages import INDEX, PAGES, Page
 
 SOFTWARE = f"loadtop-demo/{__version__} (not Apache)"
 IDLE, WORKING = "_", "W"
+BURN_S = 0.035
 
 
 class Scoreboard:
@@ -80,34 +82,16 @@ class Scoreboard:
         return "\n".join(lines) + "\n"
 
 
-class Burners:
-    """Processes that each compute one request at a time. They end when this process does."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._idle: asyncio.Queue[Process] = asyncio.Queue()
-
-    async def start(self, _app: web.Application) -> None:
-        for _ in range(self._count):
-            command = (sys.executable, "-P", "-m", "loadtop.cli.demo.cpu_process")
-            self._idle.put_nowait(
-                await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
-            )
-
-    async def burn(self) -> None:
-        process = await self._idle.get()
-        try:
-            if process.stdin is not None and process.stdout is not None:
-                process.stdin.write(b".")
-                await process.stdout.readexactly(1)
-        finally:
-            self._idle.put_nowait(process)
+def burn() -> None:
+    """Use a fixed CPU time."""
+    until = time.process_time() + BURN_S
+    while time.process_time() < until:
+        sum(range(1000))
 
 
-def make_app(workers: int, cores: int) -> web.Application:
+def make_app(workers: int, burners: Executor) -> web.Application:
     """The server as an application: ``/``, the demo's pages, and ``/server-status``."""
     scoreboard = Scoreboard(workers)
-    burners = Burners(cores)
 
     def serve(page: Page | None, content_type: str = "text/plain") -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(_request: web.Request) -> web.Response:
@@ -116,7 +100,7 @@ def make_app(workers: int, cores: int) -> web.Application:
                     wait_ms = page.wait_ms + random.randrange(page.spread_ms)  # noqa: S311 - no secret
                     await asyncio.sleep(wait_ms / 1000)
                     if page.burns:
-                        await burners.burn()
+                        await asyncio.get_running_loop().run_in_executor(burners, burn)
                 text = scoreboard.text() if page is None else page.text
                 scoreboard.sent_bytes += len(text)
                 return web.Response(text=text, content_type=content_type, headers={"Server": SOFTWARE})
@@ -124,7 +108,6 @@ def make_app(workers: int, cores: int) -> web.Application:
         return handle
 
     app = web.Application()
-    app.on_startup.append(burners.start)
     app.router.add_get("/", serve(Page("", INDEX), "text/html"))
     app.router.add_get("/server-status", serve(None))
     for page in PAGES:
@@ -133,10 +116,14 @@ def make_app(workers: int, cores: int) -> web.Application:
 
 
 def main() -> None:
-    call_it_httpd()
+    with contextlib.suppress(OSError):
+        Path("/proc/self/comm").write_text("httpd")  # part of the web server in process tables, on Linux
     port, workers, cores = (int(word) for word in sys.argv[1:4])
+    # All its processes are forked with the first task, before this one handles signals.
+    burners = ProcessPoolExecutor(cores, get_context("fork"))
+    burners.submit(burn).result()
     web.run_app(
-        make_app(workers, cores), host="127.0.0.1", port=port, print=None, access_log=None, shutdown_timeout=0.2
+        make_app(workers, burners), host="127.0.0.1", port=port, print=None, access_log=None, shutdown_timeout=0.2
     )
 
 

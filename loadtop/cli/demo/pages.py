@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-BURN_S = 0.035
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that occupies a worker for ``wait_ms``, up to ``spread_ms`` longer, or computes for about ``BURN_S``."""
+    """A page that occupies a worker for ``wait_ms``, up to ``spread_ms`` longer, or computes for some 35 ms."""
 
     name: str
     text: str
