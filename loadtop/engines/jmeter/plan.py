@@ -219,13 +219,10 @@ def jmx(plan: Plan) -> str:
 
 
 def _step(groups: Element, name: str, step: Step, plan: Plan) -> None:
-    threads = threads_of(step)
-    if step.requests is None:
-        _group(groups, name, step, plan, threads, -1)
-        return
-    # Exactly as many requests as requested: some threads make one more than the others.
-    threads = min(threads, step.requests)
-    loops, more = divmod(step.requests, threads)
+    threads, loops, more = threads_of(step), -1, 0
+    if step.requests is not None:  # exactly as many requests as requested: some threads make one more than the others
+        threads = min(threads, step.requests)
+        loops, more = divmod(step.requests, threads)
     _group(groups, name, step, plan, threads - more, loops)
     if more:
         _group(groups, name, step, plan, more, loops + 1)

@@ -64,14 +64,8 @@ def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
 
 
 def _single(page: ApacheStatus) -> Json:
-    return {
-        "mpm": page.mpm,
-        "capacity": page.capacity,
-        "max_request_workers": page.max_request_workers,
-        "server_limit": page.server_limit,
-        "threads_per_child": page.threads_per_child,
-        "listen_backlog": page.listen_backlog,
-    }
+    names = ("mpm", "capacity", "max_request_workers", "server_limit", "threads_per_child", "listen_backlog")
+    return {name: getattr(page, name) for name in names}
 
 
 def _rows(host: Json) -> list[str]:
