@@ -155,16 +155,15 @@ class CgroupCollector:
         if self._membership is None:
             raise AbsentError("no web server process here", cause=Cause.NOTHING)
         place = self._place
-        if self._membership.path in reading.files:
-            self._locate(reading, self._membership)
-        if place is None or place != self._place:
-            if self._located is None or self._place is not None:
-                raise AbsentError("not read yet", cause=Cause.PENDING)
+        self._locate(reading, self._membership)
+        if self._place is None:
             raise AbsentError(
                 "the control groups of the web server are not mounted here",
                 fix="sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup",
             )
-        return read_limits(reading, place)
+        if self._place != place:
+            raise AbsentError("not read yet", cause=Cause.PENDING)
+        return read_limits(reading, self._place)
 
     def _locate(self, reading: Reading, membership: Wanted) -> None:
         """Learn where the files are that the next sample wants. Mounts and groups hardly ever change."""
