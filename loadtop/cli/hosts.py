@@ -88,7 +88,7 @@ def _served(plan: "Plan | None", far: "dict[str, SshTransport]") -> tuple[list[s
     served: dict[str, list[str]] = {}
     urls: dict[str, dict[int, str]] = {}
     for target in () if plan is None else plan.targets:
-        urls.setdefault(target.host, {}).setdefault(target.port, target.url)
+        urls.setdefault(target.origin.host, {}).setdefault(target.origin.port, target.url)
     addresses = {name: _addresses(transport.address) for name, transport in far.items()} if urls else {}
     for host, its in urls.items():
         known = _addresses(host)

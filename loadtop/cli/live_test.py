@@ -68,7 +68,7 @@ class LiveTest:
         options = self.options
         async with AsyncExitStack() as closing:
             far = await connect_far(options, closing)
-            name = self._title if self._url is None else Target.parse(self._url).host
+            name = self._title if self._url is None else Target.parse(self._url).origin.host
             name = name if self._program is None else self._program.name
             recorder = self._recorder = self._begin_recording(name)
             if recorder is not None:

@@ -63,14 +63,12 @@ class Origin:
 class Target:
     """One kind of request. ``path`` includes the query; ``url`` never contains a user or a password.
 
-    ``headers`` replace the defaults of the same name; several ``Cookie`` headers are sent as one. Targets of a step
-    are requested in proportion to their ``weight``.
+    A ``Host`` header also names the TLS server in ``origin``, as with ab. ``headers`` replace the defaults of the same
+    name; several ``Cookie`` headers are sent as one. Targets of a step are requested in proportion to their ``weight``.
     """
 
     url: str
-    scheme: str
-    host: str
-    port: int
+    origin: Origin
     path: str
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
@@ -110,7 +108,7 @@ class Target:
             raise PlanError("{scheme} is not a scheme that can be loaded: use http:// or https://", scheme=repr(scheme))
         if port == 0:
             raise PlanError("port 0 cannot be connected to: use a port from 1 to 65535")
-        origin = Origin(scheme, _host(parts.hostname or "", url), _PORTS[scheme] if port is None else port)
+        host = _host(parts.hostname or "", url)
         path = quote(parts.path or "/", safe=_PATH_SAFE, errors=_ANY_BYTE)
         if parts.query:
             path += "?" + quote(parts.query, safe=_PATH_SAFE, errors=_ANY_BYTE)
@@ -127,15 +125,10 @@ class Target:
                 weight=f"{weight:g}",
                 url=repr(url),
             )
-        clean = f"{scheme}://{origin.authority}{path}"
-        return cls(clean, scheme, origin.host, origin.port, path, method, headers, body, weight)
-
-    @property
-    def origin(self) -> Origin:
-        """Where to connect. As with ab, a ``Host`` header also names the TLS server."""
-        asked = next((value for name, value in self.headers if name.lower() == "host"), "")
-        name = asked.rpartition(":")[0] or asked if not asked.endswith("]") else asked
-        return Origin(self.scheme, self.host, self.port, name.strip("[]") if self.scheme == "https" else "")
+        asked = next((value for name, value in headers if name.lower() == "host" and scheme == "https"), "")
+        tls_name = asked.rpartition(":")[0] or asked if not asked.endswith("]") else asked
+        origin = Origin(scheme, host, _PORTS[scheme] if port is None else port, tls_name.strip("[]"))
+        return cls(f"{scheme}://{origin.authority}{path}", origin, path, method, headers, body, weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +308,7 @@ def request_bytes(target: Target, plan: Plan) -> bytes:
     if cookies:
         headers.append(("Cookie", cookies))
     path = target.path
-    if plan.proxy is not None and target.scheme == "http":
+    if plan.proxy is not None and target.origin.scheme == "http":
         path = f"http://{target.origin.authority}{target.path}"
         if plan.proxy.authorization is not None:
             headers.append(("Proxy-Authorization", plan.proxy.authorization))

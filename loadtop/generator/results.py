@@ -116,8 +116,8 @@ class Results:
             target, proxy = exchange.target, self._plan.proxy
             self.server = ServerSeen(
                 software=parser.server,
-                hostname=target.host,
-                port=target.port,
+                hostname=target.origin.host,
+                port=target.origin.port,
                 path=target.path,
                 document_bytes=None if self._plan.any_length else head.body,
                 proxy="" if proxy is None else proxy.origin.address,

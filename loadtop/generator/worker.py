@@ -378,7 +378,7 @@ def main() -> None:
         os._exit(0)
     os.set_blocking(0, False)
     work = _work(plan, portion, request_log, reader.read() or b"")
-    if hasattr(select, "epoll") and all(target.scheme == "http" for target in plan.targets):
+    if hasattr(select, "epoll") and all(target.origin.scheme == "http" for target in plan.targets):
         with asyncio.Runner(loop_factory=EpollLoop) as runner:
             runner.run(work)
     else:

@@ -80,7 +80,7 @@ def _server_of(result: RunResult) -> ServerSeen | None:
         target = Target.parse(result.url)
     except PlanError:
         return None
-    return ServerSeen("", target.host, target.port, target.path)
+    return ServerSeen("", target.origin.host, target.origin.port, target.path)
 
 
 def _server(seen: ServerSeen | None) -> Rows:

@@ -425,7 +425,7 @@ def _check_addresses(plan: Plan) -> None:
     if plan.bind is None:
         return
     version = ipaddress.ip_address(plan.bind.partition("%")[0]).version
-    for host in [target.host for target in plan.targets] if plan.proxy is None else [plan.proxy.origin.host]:
+    for host in [target.origin.host for target in plan.targets] if plan.proxy is None else [plan.proxy.origin.host]:
         try:
             other = ipaddress.ip_address(host.partition("%")[0]).version
         except ValueError:
@@ -448,7 +448,7 @@ def _check_tls(options: Options, plan: Plan) -> None:
     tls_context(plan)
     if options.user_plan is not None:
         return  # only the engine knows what a user's plan requests
-    if all(target.scheme == "http" for target in plan.targets):
+    if all(target.origin.scheme == "http" for target in plan.targets):
         one = "{options} is for TLS, and no URL here is https: write https://... or leave that out"
         several = "{options} are for TLS, and no URL here is https: write https://... or leave that out"
         raise PlanError(plural(len(given), one, several, options=", ".join(given)))

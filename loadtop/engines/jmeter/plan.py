@@ -85,7 +85,7 @@ class JmeterSettings:
 def check(plan: Plan) -> None:
     """Raise PlanError for what JMeter cannot do, if the plan is not the user's own."""
     check_targets(plan, "jmeter")
-    if plan.verify_tls and any(target.scheme == "https" for target in plan.targets):
+    if plan.verify_tls and any(target.origin.scheme == "https" for target in plan.targets):
         raise PlanError("--engine jmeter does not check certificates: add --insecure to accept that")
     for target in plan.targets:
         if target.method not in METHODS:
@@ -267,9 +267,9 @@ def _sampler(parent: Element, target: Target, plan: Plan) -> None:
         _set(body, "Argument.value", target.body.decode())
         _set(body, "Argument.metadata", "=")
         _set(sampler, "HTTPSampler.contentEncoding", "UTF-8")
-    _set(sampler, "HTTPSampler.domain", f"[{target.host}]" if ":" in target.host else target.host)
-    _set(sampler, "HTTPSampler.port", str(target.port))
-    _set(sampler, "HTTPSampler.protocol", target.scheme)
+    _set(sampler, "HTTPSampler.domain", f"[{target.origin.host}]" if ":" in target.origin.host else target.origin.host)
+    _set(sampler, "HTTPSampler.port", str(target.origin.port))
+    _set(sampler, "HTTPSampler.protocol", target.origin.scheme)
     _set(sampler, "HTTPSampler.path", target.path)
     _set(sampler, "HTTPSampler.method", target.method)
     _set(sampler, "HTTPSampler.follow_redirects", False)

@@ -296,7 +296,7 @@ def plan_json(plan: Plan, *, with_targets: bool) -> str:
     return json.dumps(
         {
             "targets": targets if with_targets else [],
-            "host": f"{plan.targets[0].scheme}://{plan.targets[0].origin.authority}",
+            "host": f"{plan.targets[0].origin.scheme}://{plan.targets[0].origin.authority}",
             "rate_per_user": rate_per_user(plan),
             "keepalive": plan.keepalive,
             "insecure": not plan.verify_tls,

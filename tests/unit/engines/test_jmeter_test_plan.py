@@ -102,7 +102,7 @@ def test_the_users_own_plan(tmp_path: Path) -> None:
     assert list(own.data_files()) == []
     options = parse(["run", "--engine", "jmeter", "--plan", str(file)])
     assert options.plan is not None
-    assert options.plan.targets[0].host == "web1"
+    assert options.plan.targets[0].origin.host == "web1"
     assert (options.time, options.concurrency) == (None, None)
 
 

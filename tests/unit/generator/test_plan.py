@@ -42,7 +42,8 @@ def sent(target: Target, *, keepalive: bool = True, proxy: Proxy | None = None) 
 )
 def test_reads_urls(url: str, clean: str, address: tuple[str, str, int], path: str) -> None:
     target = Target.parse(url)
-    assert (target.url, (target.scheme, target.host, target.port), target.path) == (clean, address, path)
+    origin = target.origin
+    assert (target.url, (origin.scheme, origin.host, origin.port), target.path) == (clean, address, path)
 
 
 def test_bytes_that_are_no_utf8_are_sent_as_they_are() -> None:
