@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LEAVE = "ctrl+right_square_bracket"  # the key that returns to the cockpit, as in telnet
 LOOK_S = 0.1  # seconds between two checks of the screen for changes
+ROLES = {(False, False): Role.TEXT, (False, True): Role.VALUE, (True, False): Role.ACCENT, (True, True): Role.ACCENT}
+"""Of what the command shows, by whether it is reversed and bold."""
 
 KEYS = {
     "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[1~", "end": "\x1b[4~",
@@ -67,7 +69,7 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         self._shown = screen.changes
         self._back = min(self._back, screen.scrollback)
         lines = screen.lines(self._back)
-        drawn = [tuple(Span(run.text, _role(bold=run.bold, reverse=run.reverse)) for run in runs) for runs in lines]
+        drawn = [tuple(Span(run.text, ROLES[run.reverse, run.bold]) for run in runs) for runs in lines]
         if self.typing and not self._back and screen.cursor is not None:
             x, y = screen.cursor
             drawn[y] = _marked(drawn[y], x)
@@ -132,12 +134,6 @@ def _sent(event: events.Key) -> str:
     if known is None and len(letter) == 1 and event.key != letter:
         return chr(ord(letter) & 0x1F)
     return known or ""
-
-
-def _role(*, bold: bool, reverse: bool) -> Role:
-    if reverse:
-        return Role.ACCENT
-    return Role.VALUE if bold else Role.TEXT
 
 
 def _marked(spans: Line, x: int) -> Line:

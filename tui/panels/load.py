@@ -171,7 +171,7 @@ class WorkersPanel(Panel):
             return self.words(tr("The engine has not told of any worker yet."), cells, rows)
         shown, hidden = workers, ""
         if len(workers) > rows - 1:
-            shown = sorted(workers, key=lambda worker: not _troubled(worker))[: max(0, rows - 2)]
+            shown = sorted(workers, key=lambda worker: worker.state in _CALM and not worker.full)[: max(0, rows - 2)]
             rest = [worker.cpu_pct for worker in workers if worker not in shown and worker.cpu_pct is not None]
             most = percent(max(rest, default=None), 0)
             hidden = tr("{number} more, at most {cpu} % of a core", number=len(workers) - len(shown), cpu=most)
@@ -195,7 +195,3 @@ class WorkersPanel(Panel):
 
 def _workers(view: View) -> Sequence[EngineWorker]:
     return () if view.load is None else view.load.workers
-
-
-def _troubled(worker: EngineWorker) -> bool:
-    return worker.state not in _CALM or worker.full

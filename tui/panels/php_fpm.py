@@ -50,7 +50,9 @@ class FpmPanel(ServerPanel[FpmPool]):
         lines = [line(Span(clip(f"{'pool':<{name}} busy   of queue", cells, ""), Role.DIM))]
         lines += [self._row(pool, name, cells) for pool in records[: max(1, rows - 1)]]
         if all(pool.reading.active is None for pool in records):
-            why = _silence(records) or view.why_nothing(self.KEY)
+            silent_s = max((pool.reading.silent_s or 0.0 for pool in records), default=0.0)
+            why = tr("The status page is silent for {time}: every child may be busy.", time=duration(silent_s))
+            why = why if silent_s >= 1 else view.why_nothing(self.KEY)
             lines += self.words(why, cells, max(0, min(3, rows - len(lines))))
         return lines
 
@@ -71,10 +73,3 @@ class FpmPanel(ServerPanel[FpmPool]):
 
 def _order(pool: FpmPool) -> tuple[int, float, str]:
     return -(pool.listen_queue or 0), -(pool.full or 0.0), pool.pool
-
-
-def _silence(pools: Sequence[ServerRates[FpmPool]]) -> str:
-    silent = max((found.reading.silent_s or 0.0 for found in pools), default=0.0)
-    if silent < 1:
-        return ""
-    return tr("The status page is silent for {time}: every child may be busy.", time=duration(silent))

@@ -107,7 +107,12 @@ class VerdictPanel(Panel):
         """The evidence in running lines, values beyond their threshold first; no value is cut in two."""
         lines: list[Line] = [()]
         for item in sorted(verdict.evidence, key=lambda item: not counts(item)):
-            drawn = _describe(item, _where(item, verdict, view))
+            value = quantity(item.value, item.unit).rjust(_PADDING.get(item.unit, 0))
+            drawn = line(
+                f"{_where(item, verdict, view)}{metric(item.metric)} ",
+                Span(value, Role.VALUE if counts(item) else Role.DIM),
+                Span(f" ({threshold_of(item)})", Role.DIM),
+            )
             if lines[-1] and length(lines[-1]) + 3 + length(drawn) > cells:
                 if len(lines) == rows:
                     break
@@ -127,12 +132,6 @@ class VerdictPanel(Panel):
         if held := [f"{titled(*key)} {duration(seconds)}" for key, seconds in others]:
             lines.append(line(Span(tr("at other times: "), Role.DIM), "  ".join(held)))
         return lines[:rows]
-
-
-def _describe(item: Evidence, where: str) -> Line:
-    role = Role.VALUE if counts(item) else Role.DIM
-    value = quantity(item.value, item.unit).rjust(_PADDING.get(item.unit, 0))
-    return line(f"{where}{metric(item.metric)} ", Span(value, role), Span(f" ({threshold_of(item)})", Role.DIM))
 
 
 def _where(item: Evidence, verdict: Finding, view: View) -> str:

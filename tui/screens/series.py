@@ -181,7 +181,6 @@ class ExperimentScreen(PageScreen):
     """
 
     HEADING: Translatable = "experiment"
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "quit"), Binding("t", "close", "cockpit")]
 
     def __init__(
