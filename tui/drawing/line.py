@@ -9,7 +9,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import takewhile
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -207,20 +206,24 @@ def changed(old: Line, new: Line) -> list[tuple[int, int]]:
     No stretch begins or ends within a wide character: where there are any, all between the first and the last changed
     span is one stretch.
     """
-    same = _equal(zip(old, new, strict=False))
+    if old == new:
+        return []
+    same = _equal(old, new)
     start, old, new = length(new[:same]), old[same:], new[same:]
-    if length(old) != length(new):
-        return [(start, start + max(length(old), length(new)))]
-    if rest := _equal(zip(reversed(old), reversed(new), strict=False)):
-        old, new = old[:-rest], new[:-rest]
-    if not all(narrow(text) for text, _ in (*old, *new)):
-        return [(start, start + length(new))]
-    texts = ["".join(text for text, _ in spans) for spans in (old, new)]
-    roles = ["".join(_CODES[role] * len(text) for text, role in spans) for spans in (old, new)]
+    texts = ["".join([text for text, _ in spans]) for spans in (old, new)]
+    if not narrow(texts[0]) or not narrow(texts[1]):
+        sizes = length(old), length(new)
+        rest = _equal(old[::-1], new[::-1]) if sizes[0] == sizes[1] else 0
+        return [(start, start + max(sizes) - length(new[len(new) - rest :]))]
+    if len(texts[0]) != len(texts[1]):
+        return [(start, start + max(map(len, texts)))]
+    roles = ["".join([_CODES[role] * len(text) for text, role in spans]) for spans in (old, new)]
+    differing = [x for x, (a, b) in enumerate(zip(*texts, strict=True), start) if a != b]
+    if roles[0] != roles[1]:
+        cells = enumerate(zip(*texts, *roles, strict=True), start)
+        differing = [x for x, (a, b, role, new_role) in cells if a != b or role != new_role]
     found: list[tuple[int, int]] = []
-    for x, (before, after, role, new_role) in enumerate(zip(*texts, *roles, strict=True), start):
-        if before == after and role == new_role:
-            continue
+    for x in differing:
         if found and x - found[-1][1] < NEAR:
             found[-1] = (found[-1][0], x + 1)
         else:
@@ -231,9 +234,10 @@ def changed(old: Line, new: Line) -> list[tuple[int, int]]:
 _CODES = {role: chr(number) for number, role in enumerate(Role, 32)}
 
 
-def _equal(pairs: Iterable[tuple[Span, Span]]) -> int:
-    """How many of the pairs, from the first on, are equal."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+def _equal(old: Line, new: Line) -> int:
+    """How many spans, from the first on, are equal."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
 def beside(left: Sequence[Line], right: Sequence[Line], cells: int, rows: int) -> list[Line]:
