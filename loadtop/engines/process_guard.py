@@ -26,7 +26,6 @@ from types import FrameType
 from typing import Any
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 KILL_S = 3.0  # how long killed processes are waited for (a process can be stuck)
 
 
@@ -135,8 +134,8 @@ class Guard:
 
 def _prctl(option: int, value: int) -> None:
     """Call Linux's prctl; elsewhere do nothing."""
-    if _LIBC is not None:
-        _LIBC.prctl(option, int(value), 0, 0, 0)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
 
 
 def _descendants(outside: int) -> list[int]:

@@ -73,10 +73,12 @@ class RestartableLoad:
         old.command(StopLoad())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(old.wait(), STOP_TIMEOUT_S)
-        more = True
-        while more and (last := self._newest()) is not None:
+        last = self._newest()
+        while last is not None:
             self._final_samples.append(last)
-            more = last.more
+            if not last.more:
+                break
+            last = self._newest()
         await old.close()
         self._before = last
         self._load = self._make()

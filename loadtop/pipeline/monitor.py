@@ -50,6 +50,7 @@ class HostSource(Protocol):
 
     def latest(self) -> tuple[HostSample | None, Text]:
         """The newest sample (a new one replaces an unread one) and, where samples are missing, why."""
+        ...
 
     async def refresh(self, *, later: bool = False) -> None:
         """Take a sample now, beside the regular ones, where the newest is too old to stand for this moment; with

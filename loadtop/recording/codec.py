@@ -5,11 +5,11 @@ JSON instead. What an older program did not measure gets the default of its fiel
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from operator import is_
-from typing import Any, TypedDict, get_args, get_type_hints
+from typing import Any, TypedDict, cast, get_args, get_type_hints
 
 import msgspec
 import zstandard
@@ -113,15 +113,17 @@ def blanked(value: Any) -> Any:
         params = blanked(given)
         return value if params is given else Message(value.template, value.many, **params)
     if isinstance(value, (tuple, list)):
-        items = tuple(map(blanked, value))
-        return value if all(map(is_, items, value)) else items
+        before = cast("Sequence[Any]", value)
+        items = tuple(map(blanked, before))
+        return before if all(map(is_, items, before)) else items
     if hasattr(value, "__dataclass_fields__"):
         texts = [(name, getattr(value, name)) for name in _texts(value.__class__)]
         clean = {name: after for name, text in texts if (after := blanked(text)) is not text}
         return replace(value, **clean) if clean else value
     if isinstance(value, Mapping):
-        members = {key: blanked(each) for key, each in value.items()}
-        return value if all(members[key] is each for key, each in value.items()) else members
+        mapping: Mapping[Any, Any] = value
+        members = {key: blanked(each) for key, each in mapping.items()}
+        return mapping if all(members[key] is each for key, each in mapping.items()) else members
     return value
 
 
