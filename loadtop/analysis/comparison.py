@@ -71,7 +71,7 @@ class Run:
 
     @classmethod
     def of(cls, path: Path, result: RunResult) -> "Run":
-        return cls(path, result, Series.from_data(result.series), list(result.settings), dict(result.roles))
+        return cls(path, result, result.series, list(result.settings), dict(result.roles))
 
     @property
     def name(self) -> str:
@@ -99,7 +99,7 @@ class Run:
         if step is not None:
             # The interval in which a step begins belongs to the step before as well.
             wanted &= (steps == step) & np.concatenate(([True], steps[1:] == steps[:-1]))
-        return sample(np.asarray(series.of(*key))[loaded][wanted], series.width)
+        return sample(np.asarray(series.of(*key), dtype=float)[loaded][wanted], series.width)
 
     def limit(self, stretch: Stretch) -> str | None:
         """The verdict that held longest in a stretch of the load."""

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from loadtop.analysis.comparison import By, Run, alignment, common, compare
-from loadtop.analysis.totals.series import Series
+from loadtop.analysis.totals.series import SeriesTotals
 from loadtop.cli.display import can_draw
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.option import Options
@@ -49,9 +49,10 @@ def _refine(runs: Sequence[Run], by: By | None) -> None:
     for run in runs if alignment(runs, by) == "time" else ():
         points = sum(at - run.series.began <= end for at in run.series.at)
         if run.series.width > 1 and points < FEW:
-            run.beginning = Series()
+            beginning = SeriesTotals()
+            run.beginning = beginning.series
             with opened(run.path) as session:
                 for snapshot in snapshots(session.frames()):
-                    if run.beginning.duration >= end:
+                    if beginning.series.duration >= end:
                         break
-                    run.beginning.add(snapshot)
+                    beginning.add(snapshot)

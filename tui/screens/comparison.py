@@ -4,7 +4,6 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
-from math import isnan
 from statistics import fmean
 from typing import ClassVar
 
@@ -78,7 +77,7 @@ def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float |
     for at, value, loaded in zip(series.at, series.of(LOAD, name), series.loaded, strict=True):
         if loaded:
             place = min(int((at - series.began) / seconds * points), points - 1)
-            measured[place] += [] if isnan(value) else [value]
+            measured[place] += [] if value is None else [value]
     found: list[float | None] = [None] * points
     last: float | None = None
     for place in range(max(measured, default=-1) + 1):

@@ -7,7 +7,7 @@ from loadtop import __version__
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.host import HostTotals
 from loadtop.analysis.totals.load import LoadTotals, StepTotals, counts
-from loadtop.analysis.totals.series import Series, SeriesData
+from loadtop.analysis.totals.series import Series, SeriesTotals
 from loadtop.analysis.totals.settings import Setting, Settings
 from loadtop.analysis.totals.timeline import Timeline
 from loadtop.analysis.tune.step import StepResult, Sweep
@@ -44,7 +44,7 @@ class RunResult:
     distributions: dict[str, Distribution]
     roles: dict[str, str]
     settings: tuple[Setting, ...]
-    series: SeriesData
+    series: Series
     steps: tuple[StepResult, ...]
     command_line: tuple[str, ...] = ()
 
@@ -91,7 +91,7 @@ class Totals:
         self.timeline = Timeline()
         self._marks: list[tuple[float, str]] = []
         self._settings = Settings()
-        self._series = Series()
+        self._series = SeriesTotals()
         self.sweep = Sweep(None if command_line[:1] == TUNE else STEP_INTERVALS)
         self._steps: dict[int, StepTotals] = {}
         self._forecast: Forecast | None = None
@@ -143,7 +143,7 @@ class Totals:
             distributions=self.load.distributions,
             roles=self._settings.roles,
             settings=tuple(self._settings.all()),
-            series=self._series.as_data(),
+            series=self._series.series,
             steps=tuple(self.sweep.results),
             command_line=self.command_line,
         )

@@ -1,7 +1,6 @@
 """Comparisons of made-up runs."""
 
 import json
-from array import array
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +64,7 @@ def test_slower_run_is_worse_and_the_faster_better(snapshots: list[Snapshot]) ->
 def test_a_great_difference_in_few_intervals_is_not_called_none(snapshots: list[Snapshot]) -> None:
     runs = [_run("a", snapshots[:4]), _run("b", snapshots[:4])]
     for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
-        run.series.values[LOAD, "rps"] = array("d", speeds)
+        run.series.values[LOAD]["rps"] = list(speeds)
     comparison = compare(runs, 10)
     (row,) = [row for row in comparison.tables[0].rows if (row.of, row.metric.name) == (LOAD, "rps")]
     (change,) = row.changes
@@ -80,9 +79,9 @@ def test_a_great_difference_in_few_intervals_is_not_called_none(snapshots: list[
     # As many intervals as it asks for, of the same kind, do tell.
     times = -(-change.needed_intervals // 4)
     for run, speeds in zip(runs, ((90.0, 120.0, 80.0, 110.0), (130.0, 190.0, 150.0, 175.0)), strict=True):
-        run.series.at, run.series.steps = array("d", range(1, 4 * times + 3)), array("q", [1] * (4 * times + 2))
-        run.series.values = {(LOAD, "rps"): array("d", [0.0, *(speeds * times), 0.0])}
-        run.series.loaded = array("b", [True] * (4 * times + 2))
+        run.series.at, run.series.steps = list(map(float, range(1, 4 * times + 3))), [1] * (4 * times + 2)
+        run.series.values = {LOAD: {"rps": [0.0, *(speeds * times), 0.0]}}
+        run.series.loaded = [True] * (4 * times + 2)
         run.series.ended = True
     assert compare(runs, 10).overall(1) == "better"
 

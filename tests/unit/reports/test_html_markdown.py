@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from loadtop.analysis.totals import series as series_module
-from loadtop.analysis.totals.series import POINTS, Series
+from loadtop.analysis.totals.series import POINTS, SeriesTotals
 from loadtop.analysis.totals.settings import LOAD, Setting, Settings
 from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.i18n import verbatim
@@ -143,28 +143,28 @@ def test_settings_are_those_seen_last(snapshots: list[Snapshot]) -> None:
 
 
 def test_a_long_test_is_drawn_in_few_points(snapshots: list[Snapshot]) -> None:
-    series, snapshot = Series(), snapshots[2]
+    series, snapshot = SeriesTotals(), snapshots[2]
     for number in range(2 * POINTS + 3):
         frame = replace(snapshot.measured.frame, at=float(number))
         series.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
-    data = series.as_data()
+    data = series.series
     assert POINTS / 2 < len(data.at) <= POINTS
     assert data.width == 4
     assert data.at == sorted(data.at)
     assert len(data.of(LOAD, "p99_peak")) == len(data.at)
-    assert Series.from_data(data).as_data() == data
+    assert data.is_whole
 
 
 def test_points_that_become_one_keep_mean_and_peak(snapshots: list[Snapshot], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(series_module, "POINTS", 4)
-    series, snapshot = Series(), snapshots[2]
+    series, snapshot = SeriesTotals(), snapshots[2]
     load = snapshot.load
     assert load is not None
     for number, milliseconds in enumerate((1, 1, 3, None, 5, None)):
         times = None if milliseconds is None else Latencies(distribution([1000 * milliseconds]))
         frame = replace(snapshot.measured.frame, at=float(number), load=replace(load, latencies=times))
         series.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
-    data = series.as_data()
+    data = series.series
     assert data.counts == [1, 2, 2, 1]
     assert data.of(LOAD, "p50") == [1.0, 2.0, 5.0, None]
     assert data.of(LOAD, "p50_peak") == [1.0, 3.0, 5.0, None]
