@@ -11,7 +11,7 @@ import numpy as np
 from loadtop.analysis.significance import LEAST, LEVEL, Sample, holm, needed, p_value, sample
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.series import COMPARED, Key, Series
-from loadtop.analysis.totals.settings import LOAD, Setting
+from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import Translatable
 from loadtop.rates.metrics import LOAD_METRICS, AnyMetric
@@ -64,14 +64,11 @@ class Run:
 
     path: Path
     result: RunResult
-    series: Series
-    settings: list[Setting]
-    roles: dict[str, str]
     beginning: Series | None = None
 
-    @classmethod
-    def of(cls, path: Path, result: RunResult) -> "Run":
-        return cls(path, result, result.series, list(result.settings), dict(result.roles))
+    @property
+    def series(self) -> Series:
+        return self.result.series
 
     @property
     def name(self) -> str:
@@ -121,8 +118,9 @@ class Run:
         for series in (self.series, self.beginning):
             if series is not None:
                 series.rename(names)
-        self.settings = [replace(each, subject=names.get(each.subject, each.subject)) for each in self.settings]
-        self.roles = {names.get(host, host): role for host, role in self.roles.items()}
+        settings = tuple(replace(each, subject=names.get(each.subject, each.subject)) for each in self.result.settings)
+        roles = {names.get(host, host): role for host, role in self.result.roles.items()}
+        self.result = replace(self.result, settings=settings, roles=roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +219,10 @@ def common(runs: Sequence[Run]) -> float:
 
 def _align_machines(runs: Sequence[Run]) -> None:
     """The one target of each run is the same machine, whatever it was called."""
-    if len({frozenset(run.roles) for run in runs}) == 1:
+    if len({frozenset(run.result.roles) for run in runs}) == 1:
         return
-    targets = [[host for host, role in run.roles.items() if "target" in role] for run in runs]
-    if all(len(found) == 1 for found in targets) and not any("target" in run.roles for run in runs):
+    targets = [[host for host, role in run.result.roles.items() if "target" in role] for run in runs]
+    if all(len(found) == 1 for found in targets) and not any("target" in run.result.roles for run in runs):
         for run, (name,) in zip(runs, targets, strict=True):
             run.rename({name: "target"})
 
@@ -281,7 +279,7 @@ def _table(runs: Sequence[Run], title: str, stretches: tuple[Stretch, ...], perc
 
 def _metrics(runs: Sequence[Run]) -> Iterator[tuple[str, AnyMetric]]:
     yield from ((LOAD, metric) for metric in LOAD_METRICS if metric.name in COMPARED)
-    for host in dict.fromkeys(host for run in runs for host in run.roles):
+    for host in dict.fromkeys(host for run in runs for host in run.result.roles):
         yield from ((host, metric) for metric in HOST_METRICS)
 
 
@@ -305,7 +303,7 @@ def _change(
 
 
 def _differing(runs: Sequence[Run]) -> Iterator[tuple[str, str, tuple[str | None, ...]]]:
-    values = [{(each.subject, each.name): each.value for each in run.settings} for run in runs]
+    values = [{(each.subject, each.name): each.value for each in run.result.settings} for run in runs]
     for key in dict.fromkeys(key for known in values for key in known):
         found = tuple(known.get(key) for known in values)
         if len(set(found)) > 1:

@@ -17,6 +17,7 @@ numpy is all that this needs.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -96,11 +97,7 @@ def needed(before: Sample, after: Sample, margin: float, level: float) -> int | 
 
     if not enough(MOST):
         return None
-    low, high = 0, MOST
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return 1 + bisect_left(range(1, MOST), True, key=enough)
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

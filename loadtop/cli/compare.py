@@ -24,7 +24,7 @@ def main(options: Options) -> None:
     runs: list[Run] = []
     for path in options.sessions:
         with opened(path) as session:
-            runs.append(Run.of(session.path, result_of(session)))
+            runs.append(Run(session.path, result_of(session)))
     _refine(runs, options.by)
     try:
         comparison = compare(runs, options.margin, options.by)

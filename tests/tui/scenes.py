@@ -404,4 +404,4 @@ def run_of(name: str, snapshots: Iterable[Snapshot]) -> Run:
     totals = Totals(None)
     for snapshot in snapshots:
         totals.add(snapshot)
-    return Run.of(Path(f"{name}.loadtop"), totals.result())
+    return Run(Path(f"{name}.loadtop"), totals.result())

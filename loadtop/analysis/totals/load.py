@@ -9,6 +9,7 @@ from loadtop.model.histogram import Merger
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import PERCENTILES
 
+WORKER_FIGURES = ("users", "cpu_pct", "memory_kb")
 PARTS = ("total", "connect", "processing", "waiting")
 
 
@@ -23,18 +24,21 @@ def counts(load: LoadSample | None, before: LoadSample | None) -> bool:
 
 
 class LoadTotals:
-    """Adds up the intervals of the load that are not warm-up."""
+    """Adds up the intervals of the load that are not warm-up. Of each worker of an engine: its state at the end, and
+    figures of the intervals in which load ran."""
 
     def __init__(self) -> None:
         self.last: LoadSample | None = None
         self._parts = {part: Merger() for part in (*PARTS, "corrected")}
-        self._workers: dict[str, WorkerTotals] = {}
+        self._workers: dict[str, tuple[EngineWorker, Statistics]] = {}
 
     def add(self, sample: LoadSample) -> None:
         self.last = sample
         for worker in sample.workers:
-            known = self._workers.setdefault(worker.name, WorkerTotals(worker))
-            known.add(worker, running=sample.state is LoadState.RUNNING)
+            _, figures = self._workers.get(worker.name) or (worker, Statistics(WORKER_FIGURES))
+            if sample.state is LoadState.RUNNING:
+                figures.add(getattr(worker, name) for name in figures)
+            self._workers[worker.name] = worker, figures
         if sample.latencies is not None and sample.state not in (LoadState.WARMUP, LoadState.STARTING):
             for part, merger in self._parts.items():
                 merger.add(getattr(sample.latencies, part))
@@ -75,7 +79,11 @@ class LoadTotals:
             "corrected_latency_ms": latency_json(self._parts["corrected"].merged),
             **_schedule_json(last),
             **{f"{part}_ms": _times(distributions[part], stated.get(part)) for part in PARTS[1:]},
-            "workers": [worker.as_json() for worker in self._workers.values()] or None,
+            "workers": [
+                {"name": worker.name, "host": worker.host, "state": worker.state, **figures.as_json()}
+                for worker, figures in self._workers.values()
+            ]
+            or None,
             "state": str(last.state),
             "message": str(last.message) or None,
         }
@@ -108,24 +116,6 @@ def _failures_json(failures: Failures) -> Json:
 
 def _stated_latency(stated: StatedTimes) -> Json:
     return {name: getattr(stated, f"{name}_ms") for name in ("min", "mean", "sd", *PERCENTILES, "max")}
-
-
-class WorkerTotals:
-    """One worker of an engine: its state at the end, and figures of the intervals in which load ran."""
-
-    def __init__(self, worker: EngineWorker) -> None:
-        self._last = worker
-        self._figures = Statistics(("users", "cpu_pct", "memory_kb"))
-
-    def add(self, worker: EngineWorker, *, running: bool) -> None:
-        """Count one interval; one in which no load ran any more has a state only."""
-        self._last = worker
-        if running:
-            self._figures.add(getattr(worker, name) for name in self._figures)
-
-    def as_json(self) -> Json:
-        last = self._last
-        return {"name": last.name, "host": last.host, "state": last.state, **self._figures.as_json()}
 
 
 class StepTotals:

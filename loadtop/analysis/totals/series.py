@@ -76,19 +76,17 @@ class SeriesTotals:
         self._most = POINTS
         self._added: dict[Key, int] = {}
         self._before: LoadSample | None = None
-        self._last = 0.0
-        self._has_load = False
 
     def add(self, snapshot: Snapshot) -> None:
         load, series = snapshot.load, self.series
         loaded = counts(load, self._before)
-        if loaded and not self._has_load:
-            series.began, self._has_load = self._last, True
+        if loaded and not any(series.loaded):
+            series.began = series.at[-1] if series.at else 0.0
         self._make_room(0 if load is None else _bounded(load.step), loaded)
         series.at[-1] = snapshot.at
         self._read(snapshot, loaded)
         series.ended = load is not None and load.state.ended
-        self._before, self._last = load, snapshot.at
+        self._before = load
 
     def _make_room(self, step: int, loaded: bool) -> None:
         """Put an interval into the last point, or begin a point for it."""

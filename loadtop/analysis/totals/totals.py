@@ -96,24 +96,23 @@ class Totals:
         self._steps: dict[int, StepTotals] = {}
         self._forecast: Forecast | None = None
         self._started: float | None = None
-        self._before: LoadSample | None = None
         self._counted: LoadSample | None = None
         self._at = 0.0
         self._end = 0.0
 
     def add(self, snapshot: Snapshot) -> None:
-        frame, load = snapshot.measured.frame, snapshot.load
+        frame, load, before = snapshot.measured.frame, snapshot.load, self.load.last
         if self._started is None:
             self._started = frame.wall - frame.at
         self._marks += [(frame.at, text) for text in frame.marks]
         self._settings.add(snapshot)
         self._series.add(snapshot)
-        counted = counts(load, self._before)
+        counted = counts(load, before)
         self.timeline.add(snapshot, counted)
         if counted:
             self._end = frame.at
             self._forecast = snapshot.diagnosis.forecast or self._forecast
-            whole = load is None or not (load.state.ended or (self._before and self._before.more))
+            whole = load is None or not (load.state.ended or (before and before.more))
             for host in snapshot.measured.hosts:
                 if host.name not in self._hosts:
                     self._hosts[host.name] = HostTotals(host.name)
@@ -127,7 +126,6 @@ class Totals:
             if load.rate is None:
                 self.sweep.add(snapshot)
             self.load.add(load)
-            self._before = load
         self._at = frame.at
 
     @property

@@ -20,7 +20,7 @@ def _run(name: str, snapshots: list[Snapshot], *, slower: float = 1.0, step_s: i
     totals = Totals("http://web1/")
     for i, snapshot in enumerate(snapshots):
         totals.add(_at(snapshot, i, slower, step_s))
-    return Run.of(Path(f"{name}.loadtop"), totals.result())
+    return Run(Path(f"{name}.loadtop"), totals.result())
 
 
 def _at(snapshot: Snapshot, i: int, slower: float, step_s: int) -> Snapshot:
@@ -111,7 +111,9 @@ def test_nothing_in_common_is_said(snapshots: list[Snapshot]) -> None:
 
 def test_settings_that_differ_come_first(snapshots: list[Snapshot]) -> None:
     runs = [_run("a", snapshots), _run("b", snapshots), _run("c", snapshots)]
-    runs[1].settings = [replace(each, value="4") if each.name == "cores" else each for each in runs[1].settings]
+    known = runs[1].result.settings
+    settings = tuple(replace(each, value="4") if each.name == "cores" else each for each in known)
+    runs[1].result = replace(runs[1].result, settings=settings)
     comparison = compare(runs, 10)
     assert comparison.settings == (("web1", "cores", ("2", "4", "2")), ("gen", "cores", ("2", "4", "2")))
     lines = text(comparison).splitlines()

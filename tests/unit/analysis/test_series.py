@@ -100,7 +100,7 @@ def _run(snapshots: list[Snapshot]) -> Run:
     totals = Totals("http://web1/")
     for each in snapshots:
         totals.add(each)
-    return Run.of(Path("a.loadtop"), totals.result())
+    return Run(Path("a.loadtop"), totals.result())
 
 
 @pytest.mark.parametrize(("slower", "said"), [(1.0, "no difference"), (0.7, "worse")])
