@@ -63,7 +63,9 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
     async def measure(cell: Cell) -> CellResult | None:
         result = await _measure(cell, file, on_screen if screen else show)
         if result is not None:
-            say(_outcome(result))
+            rps = "-" if result.rps is None else f"{result.rps:.1f}"
+            failed = tr(", {number} failed", number=result.failed) if result.failed else ""
+            say(tr("    {rps} requests/s, {limit}{failed}", rps=rps, limit=result.bottleneck, failed=failed))
         return result
 
     runner = Runner(plan, file, measure, begin)
@@ -115,12 +117,6 @@ def _beginning(plan: ExperimentPlan, progress: Progress) -> str:
     text = tr("cell {number} of {of}{left}: {cell}", **place, left=left, cell=progress.cell.label)
     times = {"number": progress.cell.repeat, "of": plan.repeats}
     return text + (tr(" ({number} of {of})", **times) if plan.repeats > 1 else "")
-
-
-def _outcome(result: CellResult) -> str:
-    rps = "-" if result.rps is None else f"{result.rps:.1f}"
-    failed = tr(", {number} failed", number=result.failed) if result.failed else ""
-    return tr("    {rps} requests/s, {limit}{failed}", rps=rps, limit=result.bottleneck, failed=failed)
 
 
 async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | None:

@@ -97,70 +97,66 @@ class TimeLimits:
     total_s: float = 300.0
 
 
+@dataclass(slots=True)
 class SweepController:
     """Takes every snapshot after ``sweep`` did. When a step is over, it hands the result to ``on_result`` and commands
     the load to the next step, or to stop. ``over`` says whether it did; ``reason`` why the sweep ended, if that is
     worth telling."""
 
-    def __init__(
-        self,
-        search: StepSearch,
-        limits: TimeLimits,
-        sweep: Sweep,
-        command: Callable[[Command], None],
-        on_result: Callable[[StepResult], None],
-    ) -> None:
-        self.over = False
-        self._search = search
-        self._limits = limits
-        self._sweep = sweep
-        self._command = command
-        self._on_result = on_result
-        self._wanted = search.first
-        self._known = 0
-        self._out_of_time: Message | None = None
+    search: StepSearch
+    limits: TimeLimits
+    sweep: Sweep
+    command: Callable[[Command], None]
+    on_result: Callable[[StepResult], None]
+    over: bool = field(default=False, init=False)
+    _wanted: int = field(default=0, init=False)
+    _known: int = field(default=0, init=False)
+    _out_of_time: Message | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._wanted = self.search.first
 
     @property
     def reason(self) -> Message | None:
-        return self._search.reason or self._out_of_time
+        return self.search.reason or self._out_of_time
 
     def add(self, snapshot: Snapshot) -> None:
         """Count one interval; if its step is over, go on to the next."""
         running = snapshot.load is not None and snapshot.load.state is LoadState.RUNNING
-        over = running and not self.over and self._sweep.intervals and self._step_is_over(snapshot)
+        over = running and not self.over and self.sweep.intervals and self._step_is_over(snapshot)
         if over:
-            self._sweep.end_step()
-        for result in self._sweep.results[self._known :]:
-            self._on_result(result)
-        self._known = len(self._sweep.results)
+            self.sweep.end_step()
+        for result in self.sweep.results[self._known :]:
+            self.on_result(result)
+        self._known = len(self.sweep.results)
         if over:
             self._next_step(snapshot)
 
     def _step_is_over(self, snapshot: Snapshot) -> bool:
-        limits, intervals = self._limits, self._sweep.intervals
-        spent = snapshot.at - self._sweep.step_at
+        limits, intervals = self.limits, self.sweep.intervals
+        spent = snapshot.at - self.sweep.step_at
         if snapshot.at >= limits.total_s or spent >= limits.most_step_s:
             return True
         if snapshot.load is None or snapshot.load.concurrency != self._wanted:
             return False  # changed by hand, or the engine cannot follow: measured, but not waited for
         if spent < limits.step_s:
             return False
-        found = window(intervals, after_swapping=self._sweep.after_swapping)
+        found = window(intervals, after_swapping=self.sweep.after_swapping)
         if found is None or not found.steady:
             return False
         return snapshot.at - intervals[found.first - 1].at >= min(limits.step_s, spent) * 0.8
 
     def _next_step(self, snapshot: Snapshot) -> None:
-        wanted = self._search.next(self._sweep.results)
-        if wanted is not None and snapshot.at < self._limits.total_s:
+        wanted = self.search.next(self.sweep.results)
+        if wanted is not None and snapshot.at < self.limits.total_s:
             self._wanted = wanted
-            self._command(SetConcurrency(wanted))
+            self.command(SetConcurrency(wanted))
             return
         if wanted is not None:
-            seconds = f"{self._limits.total_s:.0f}"
+            seconds = f"{self.limits.total_s:.0f}"
             self._out_of_time = Message("the time is over ({seconds} s; --time gives more)", seconds=seconds)
         self.over = True
-        self._command(StopLoad())
+        self.command(StopLoad())
 
 
 class SteppedLoad:
