@@ -50,7 +50,7 @@ async def _run(options: Options) -> int:
         interrupted = await test.run(prepare, partial(show, program=program))
     except Exception:
         # Whatever it was: the user gets what was measured up to then.
-        if test.totals.has_begun:
+        if test.totals.started is not None:
             write(test.result())
         raise
     result = test.result()

@@ -1,5 +1,6 @@
 """The end of a sweep as text: the table, the curve, the limit, and what to set."""
 
+from functools import partial
 from typing import NamedTuple
 
 from loadtop.analysis.tune.knee import Knee, points
@@ -10,8 +11,8 @@ from loadtop.diagnosis.finding import NONE
 from loadtop.diagnosis.verdict import Family
 from loadtop.i18n import Translatable, figure, plain, rendered, tr
 from loadtop.model.histogram import mean, percentile
+from loadtop.reports import text as plain_text
 from loadtop.reports.text import against
-from loadtop.reports.text import wrapped as wrapped_wide
 from loadtop.servers.registry import VERDICTS, WORKERS, verdict_named
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
@@ -30,6 +31,7 @@ BINDS: dict[BoundName, Translatable] = {
 """What each bound is called in a sentence."""
 
 WIDTH = 76  # cells of a line of text: as many as a page of the cockpit has room for on 80
+wrapped = partial(plain_text.wrapped, cells=WIDTH)
 
 
 def report(tuned: TuneResult) -> str:
@@ -204,7 +206,3 @@ def _no_sizing(tuned: TuneResult) -> str:
         )
     unseen = tr("No setting can be given: the server's workers were not seen.")
     return " ".join([unseen, *(tr(workers.enable) for workers in WORKERS.values())])
-
-
-def wrapped(text: str, indent: str) -> list[str]:
-    return wrapped_wide(text, indent, WIDTH)

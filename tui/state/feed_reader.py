@@ -92,7 +92,7 @@ class FeedReader:
         self._changed()
 
     def report(self) -> str:
-        if self._totals is None or not self._totals.has_begun:
+        if self._totals is None or self._totals.started is None:
             return ""
         from loadtop.reports.text import report
 

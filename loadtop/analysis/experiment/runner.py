@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan, Variant
@@ -135,44 +135,41 @@ class VariantError(MessageError):
         self.restored = restored
 
 
+@dataclass(slots=True)
 class Runner:
     """``measure`` runs a cell; ``on_progress`` is called before each. ``results`` are by the keys of their cells."""
 
-    def __init__(
-        self,
-        plan: ExperimentPlan,
-        file: ResultFile,
-        measure: Measure,
-        on_progress: Callable[[Progress], None],
-    ) -> None:
-        self.results = {key: result for key, result in file.read().items() if result.state == "done"}
-        self._plan = plan
-        self._file = file
-        self._measure = measure
-        self._on_progress = on_progress
-        self._applied: Variant | None = None
+    plan: ExperimentPlan
+    file: ResultFile
+    measure: Measure
+    on_progress: Callable[[Progress], None]
+    results: dict[str, CellResult] = field(init=False)
+    _applied: Variant | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.results = {key: result for key, result in self.file.read().items() if result.state == "done"}
 
     async def run(self) -> bool:
         """Measure what is missing; False where it was cut short. Raises :class:`VariantError`, OSError."""
-        cells = self._plan.cells()
+        cells = self.plan.cells()
         missing = [cell for cell in cells if cell.key not in self.results]
         took: list[float] = []
         try:
             for index, cell in enumerate(missing):
-                each = self._plan.seconds(took)
+                each = self.plan.seconds(took)
                 left = None if each is None else each * (len(missing) - index)
-                self._on_progress(Progress(len(cells) - len(missing) + index + 1, len(cells), cell, left))
+                self.on_progress(Progress(len(cells) - len(missing) + index + 1, len(cells), cell, left))
                 began = time.monotonic()
                 await self._switch_to(cell.variant)
-                result = await self._measure(cell)
+                result = await self.measure(cell)
                 if result is None:
                     return False
                 took.append(time.monotonic() - began)
                 self.results[cell.key] = result
-                self._file.add(result)
+                self.file.add(result)
         finally:
-            if self._plan.finish:
-                await run_commands(self._plan.finish, place=None, directory=self._plan.file.parent, seconds=60.0)
+            if self.plan.finish:
+                await run_commands(self.plan.finish, place=None, directory=self.plan.file.parent, seconds=60.0)
         return True
 
     async def _switch_to(self, variant: Variant) -> None:
@@ -187,14 +184,14 @@ class Runner:
         self._applied = variant
 
     async def _apply(self, variant: Variant) -> None:
-        place = self._plan.hosts[variant.host] if variant.host else None
-        directory = self._plan.file.parent
+        place = self.plan.hosts[variant.host] if variant.host else None
+        directory = self.plan.file.parent
         await run_commands(variant.apply, place=place, directory=directory, seconds=variant.command_time)
         await wait_until_ready(variant.ready, place=place, directory=directory, seconds=variant.ready_time)
 
     async def _restore(self, failed: Variant) -> Message:
         """Apply the first variant again; what to say of it."""
-        first = self._plan.variants[0]
+        first = self.plan.variants[0]
         if failed is first:
             return Message("{name} is the first variant: there is nothing to go back to", name=first.name)
         try:

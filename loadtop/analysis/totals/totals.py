@@ -95,15 +95,15 @@ class Totals:
         self.sweep = Sweep(None if command_line[:1] == TUNE else STEP_INTERVALS)
         self._steps: dict[int, StepTotals] = {}
         self._forecast: Forecast | None = None
-        self._started: float | None = None
+        self.started: float | None = None  # Unix time
         self._counted: LoadSample | None = None
         self._at = 0.0
         self._end = 0.0
 
     def add(self, snapshot: Snapshot) -> None:
         frame, load, before = snapshot.measured.frame, snapshot.load, self.load.last
-        if self._started is None:
-            self._started = frame.wall - frame.at
+        if self.started is None:
+            self.started = frame.wall - frame.at
         self._marks += [(frame.at, text) for text in frame.marks]
         self._settings.add(snapshot)
         self._series.add(snapshot)
@@ -128,10 +128,6 @@ class Totals:
             self.load.add(load)
         self._at = frame.at
 
-    @property
-    def has_begun(self) -> bool:
-        return self._started is not None
-
     def result(self) -> RunResult:
         return RunResult(
             url=self.url,
@@ -153,7 +149,7 @@ class Totals:
         return {
             "schema": SCHEMA,
             "version": __version__,
-            "started": datetime.fromtimestamp(self._started or 0.0, UTC).isoformat(timespec="seconds"),
+            "started": datetime.fromtimestamp(self.started or 0.0, UTC).isoformat(timespec="seconds"),
             "duration_s": round(seconds, 6),
             "url": None if self.url is None else url_without_secrets(self.url),
             "load": self.load.as_json(),

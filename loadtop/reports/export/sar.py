@@ -6,8 +6,9 @@ The columns are sar's, in its order and units. What was not measured is ``-`` wh
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
-from loadtop.analysis.statistic import Statistic
+from loadtop.analysis.statistic import Statistics
 from loadtop.model import HostSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
@@ -27,13 +28,12 @@ class Section:
         self._digits = tuple(columns.values())
         self._width = width
         self._lines: list[str] = []
-        self._means = defaultdict[str, list[Statistic]](lambda: [Statistic() for _ in columns])
+        self._means = defaultdict[str, Statistics](partial(Statistics, columns))
 
     def add(self, clock: str, name: str, values: Values) -> None:
         """A line; ``name`` is the processor or interface, empty where the table has none."""
         self._lines.append(self._line(clock, name, values))
-        for statistic, value in zip(self._means[name], values, strict=True):
-            statistic.add(value)
+        self._means[name].add(values)
 
     def text(self, began: str) -> Iterator[str]:
         """The table with its head and its averages; nothing where there is no line."""
@@ -43,7 +43,7 @@ class Section:
         yield f"{began:<11}{self._head}"
         yield from self._lines
         for name, statistics in self._means.items():
-            yield self._line("Average:", name, tuple(statistic.mean for statistic in statistics))
+            yield self._line("Average:", name, tuple(statistic.mean for statistic in statistics.values()))
 
     def _line(self, clock: str, name: str, values: Values) -> str:
         pairs = zip(values, self._digits, strict=True)
