@@ -105,9 +105,10 @@ class StatusPage:
 
     async def settle(self, grace_s: float) -> None:
         """Wait for a page that has been asked for, if it came so quickly the last time that it is worth a moment."""
-        if self._prompt and self._task is not None and not self._task.done():
-            await asyncio.wait((self._task,), timeout=grace_s)
-            self._prompt = self._task.done()
+        task = self._task  # a search may close the page meanwhile
+        if self._prompt and task is not None and not task.done():
+            await asyncio.wait((task,), timeout=grace_s)
+            self._prompt = task.done()
 
     def take(self) -> Answer:
         """What is new since the last call."""

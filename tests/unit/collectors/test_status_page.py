@@ -127,3 +127,12 @@ def test_closing_ends_what_is_awaited(instantly: Instantly) -> None:
         assert len(asyncio.all_tasks()) == 1
 
     instantly(run())
+
+
+def test_a_page_may_be_closed_while_it_is_waited_for(instantly: Instantly) -> None:
+    async def run() -> None:
+        page = StatusPage("http://a/", Server(1000.0).fetch, 1.0)
+        page.ask()
+        await asyncio.gather(page.settle(0.05), page.close())
+
+    instantly(run())
