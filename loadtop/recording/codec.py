@@ -121,7 +121,7 @@ def blanked(value: Any) -> Any:
         clean = {name: after for name, text in texts if (after := blanked(text)) is not text}
         return replace(value, **clean) if clean else value
     if isinstance(value, Mapping):
-        mapping: Mapping[Any, Any] = value
+        mapping: Mapping[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
         members = {key: blanked(each) for key, each in mapping.items()}
         return mapping if all(members[key] is each for key, each in mapping.items()) else members
     return value
