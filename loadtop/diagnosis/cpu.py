@@ -10,8 +10,7 @@ from loadtop.model import LOADTOP, OTHER, CgroupLimits
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates, ProcessRates
 
-BUSY_PCT, BUSY_CLEAR_PCT = 90.0, 80.0
-"""Percent of the time computing, without iowait and steal: PCP's cpu/util 90; cleared at 80."""
+BUSY_PCT, BUSY_CLEAR_PCT = 90.0, 80.0  # percent, without iowait and steal: PCP's cpu/util 90; cleared at 80
 
 CORE_PCT, CORE_CLEAR_PCT = 95.0, 88.0
 MEAN_PCT = 70.0  # one core over 95 % (PCP percpu/some_util) while all together stay below 70 %
@@ -20,13 +19,11 @@ PROCESS_PCT = 85.0  # percent of a core that one process must take for its core 
 TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
 """The processes of the web server together take one core, and nobody else takes half of one; our own."""
 
-STALL_PCT = 10.0
-"""Percent of the time in which some task waited for a processor: check_psi's critical value. A vote only."""
+STALL_PCT = 10.0  # percent of the time in which a task waited for a CPU: check_psi's critical value. A vote only
 
 SHARED_PCT = 10.0  # percent of the machine from which the load generator's own share is called out; our own
 
-STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0
-"""Percent of the time: netdata and awesome-prometheus-alerts warn above 10; cleared at netdata's 5."""
+STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0  # netdata and awesome-prometheus-alerts: 10; netdata clears at 5
 
 PERIODS_PCT, PERIODS_CLEAR_PCT = 25.0, 10.0
 """Percent of the periods in which it was throttled: awesome-prometheus-alerts warns above 25; cleared at 10."""

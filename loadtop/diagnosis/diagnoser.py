@@ -43,8 +43,7 @@ NEWEST = 3
 """Intervals of which two (``Verdict.intervals``) must be over the threshold. Published durations are minutes (netdata
 10 min, PCP 2 min); a load test lasts seconds, so this one is our own, checked against recordings of the laboratory."""
 
-ADVICE_EVERY = 3
-"""Intervals for which an advice stays as it is, numbers and all, so that it can be read and is recorded once."""
+ADVICE_EVERY = 3  # intervals for which an advice stays, numbers and all: it can be read, and is recorded once
 
 CLEAR_AFTER = 3  # intervals in a row below the lower threshold after which a finding is dropped
 

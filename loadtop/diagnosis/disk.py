@@ -8,17 +8,14 @@ from loadtop.model import OTHER, HostSample, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import DiskRates, HostRates
 
-UTIL_PCT, UTIL_CLEAR_PCT = 95.0, 80.0
-"""Percent of the time with requests under way: PCP's perdisk 95, with waits; cleared at 80."""
+UTIL_PCT, UTIL_CLEAR_PCT = 95.0, 80.0  # percent with requests: PCP's perdisk 95, with waits; cleared at 80
 
 AWAIT_MS = 20.0  # ms per request: Zabbix's 20
 QUEUE = 2.0  # requests under way on average that count as a queue; our own (PCP: a queue that grows)
 
-BLOCKED_SHARE, BLOCKED_CLEAR_SHARE = 0.4, 0.2
-"""The part of the requests in flight whose process waits for a disk; our own."""
+BLOCKED_SHARE, BLOCKED_CLEAR_SHARE = 0.4, 0.2  # part of the requests in flight that wait for a disk; our own
 
-STALL_PCT = 10.0
-"""Percent of the time in which some task waited for I/O: check_psi's critical value of ``full``. A vote only."""
+STALL_PCT = 10.0  # percent in which some task waited for I/O: check_psi's critical value of ``full``. A vote only
 
 
 def _assess(measured: Measured, host: HostView) -> Assessment | None:

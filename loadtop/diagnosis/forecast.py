@@ -22,8 +22,7 @@ from loadtop.rates.records import HostRates
 LEAST_INTERVALS, MOST_INTERVALS = 5, 60  # how many calm intervals a forecast needs, and looks back on
 TRIMMED = 0.2  # the part of the intervals that is left out at either end, where a request took most or least
 
-STRANGER_PCT = 85.0
-"""Percent of a core that a stranger takes: what takes less may well work for the server, as a database does."""
+STRANGER_PCT = 85.0  # percent of a core: what takes less may well work for the server, as a database does
 
 LEAST_USED = 0.03  # the part of a resource that must be used for its demand to be measured at all
 FARTHEST = 10.0  # times the present throughput beyond which nothing is foretold

@@ -10,11 +10,9 @@ from loadtop.rates.records import HostRates
 
 WORKER_PCT, WORKER_CLEAR_PCT = 90.0, 80.0  # percent of one core of the busiest worker process: Locust warns above 90
 
-MACHINE_PCT, MACHINE_CLEAR_PCT = 80.0, 70.0
-"""Percent of a machine that only generates load: k6's documentation asks to leave 20 % idle."""
+MACHINE_PCT, MACHINE_CLEAR_PCT = 80.0, 70.0  # of a machine that only generates: k6 asks for 20 % idle
 
-OWN_PCT = 20.0
-"""Percent of the machine that the load generator itself must take for its full processors to be its own; our own."""
+OWN_PCT = 20.0  # percent of the machine that the generator must take for its full CPU to be its own; our own
 
 DELAY_MS = 10.0  # ms that the event loop of a worker comes late: it waits for a processor; our own
 UNSENT_PCT = 1.0  # percent of the requests due that were not sent on time; our own (k6 counts any dropped iteration)
@@ -22,8 +20,7 @@ UNSENT_PCT = 1.0  # percent of the requests due that were not sent on time; our 
 PORTS_PCT, PORTS_CLEAR_PCT = 80.0, 70.0
 """Percent of the range of local ports. No monitor has an alarm for it; 80 is node-mixin's middle for descriptors."""
 
-FILES_SPARE = 32
-"""Descriptors that a worker process keeps for other things than connections (see loadtop.generator.limits)."""
+FILES_SPARE = 32  # descriptors of a worker for other things than connections (see loadtop.generator.limits)
 
 
 def _assess_process(measured: Measured) -> Assessment | None:

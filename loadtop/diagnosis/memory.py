@@ -12,13 +12,11 @@ from loadtop.rates.records import HostRates
 
 TRAFFIC_KB_S = 40.0  # kB/s in and out together: atop calls more than 10 pages of 4 kB per second critical
 
-FAULTS_S = 100.0
-"""Major faults per second that make the traffic felt; our own, well below node-mixin's 500/s over 15 minutes."""
+FAULTS_S = 100.0  # major faults/s that are felt; our own, well below node-mixin's 500/s over 15 minutes
 
 STALL_PCT, STALL_CLEAR_PCT = 10.0, 4.0  # percent of the time in which some task waited for memory: psi-notify's 10
 
-OWN_STALL_PCT = 1.0
-"""Percent of the time below which the server's own control group is said not to wait for memory at all; our own."""
+OWN_STALL_PCT = 1.0  # percent below which the server's control group does not wait for memory at all; our own
 
 AVAILABLE_PCT, GROUP_PCT = 10.0, 90.0
 """Percent of memory available, and of a group's limit used: warnings of netdata and awesome-prometheus-alerts."""
@@ -27,8 +25,7 @@ REFAULTS_S = 500.0
 """Pages per second that were soon wanted again, or reclaimed by a task that wants memory itself; our own, after
 node-mixin's 500 major faults per second."""
 
-USABLE = 0.8
-"""The part of the free memory that is given to more workers: the rest is for the page cache and everybody else."""
+USABLE = 0.8  # part of the free memory for more workers: the rest is for the page cache and everybody else
 
 MUCH_ROOM = 20  # times the present number from which a number that memory allows is no help any more
 

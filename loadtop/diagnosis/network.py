@@ -7,16 +7,14 @@ from loadtop.model import Listener
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import NetworkRates
 
-UTIL_PCT, UTIL_CLEAR_PCT = 85.0, 75.0
-"""Percent of the line's speed in its fuller direction: PCP's pernetif/util 85; cleared at 75."""
+UTIL_PCT, UTIL_CLEAR_PCT = 85.0, 75.0  # percent, fuller direction: PCP's pernetif/util 85; cleared at 75
 
 RETRANSMITS_S = 5.0  # segments per second that were sent again: a vote only; our own
 
 MADE_UP = {"veth": 10_000, "tun": 10, "tap": 10, "lo": 0}
 """Speeds in Mbit/s that drivers of lines which are none report, whatever they can carry (Linux, drivers/net)."""
 
-OVERFLOWS_S = 0.0
-"""Connections per second that found the queue full. PCP's tcplistenoverflows: any."""
+OVERFLOWS_S = 0.0  # connections per second that found the queue full; PCP's tcplistenoverflows: any
 
 DEFAULT_BACKLOG = 511  # the default of the common web servers
 

@@ -32,8 +32,7 @@ GROWTH, GAIN = 1.5, 1.1
 
 CALM_PCT = 75.0  # percent of the CPU above which requests may well wait for that, although it is not full yet; our own
 
-ISOLATED = 3.0
-"""A single answer that came this many times faster than the next is no measure of what a request takes; our own."""
+ISOLATED = 3.0  # an answer so many times faster than the next does not measure what a request takes; our own
 
 LEVELS = 64  # how many numbers of connections are remembered
 

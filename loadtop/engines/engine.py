@@ -33,8 +33,7 @@ SSH = (
 )  # fmt: skip
 """OpenSSH's client with the user's own configuration, but without prompts."""
 
-USERS_PER_RATE = 2
-"""Simulated users for each request/s of an open model: the rate holds while responses take up to two seconds."""
+USERS_PER_RATE = 2  # simulated users for each request/s of an open model: enough while responses take up to 2 s
 
 _ADVICE = Message("leave it out, or use the built-in engine")
 
@@ -67,8 +66,7 @@ class EngineProcess:
 
     engine: ClassVar[str]
     script: ClassVar[str]
-    install: ClassVar[Mapping[str, Message]]
-    """How to install the programs that it needs."""
+    install: ClassVar[Mapping[str, Message]]  # how to install the programs that it needs
 
     def __init__(
         self,

@@ -13,8 +13,7 @@ from pathlib import Path
 from loadtop.i18n import Message, verbatim
 
 _GUARD = str(Path(__file__).with_name("process_guard.py"))
-_END_S = 4.0
-"""How long a guard may take to end everything, beyond the time between SIGTERM and SIGKILL, before it is killed."""
+_END_S = 4.0  # how long a guard may take to end everything, besides the time between SIGTERM and SIGKILL
 
 
 class GuardedProcess:

@@ -18,8 +18,7 @@ import pyte
 from loadtop.engines.output import CommandOutput
 
 READ_BYTES = 8192
-PAUSE_S = 0.02
-"""Pause after a full read: a command that floods its terminal has to wait, and the cockpit stays responsive."""
+PAUSE_S = 0.02  # pause after a full read: a flood of output has to wait, and the cockpit stays responsive
 
 MAX_ROWS = 1000  # lines kept after they have scrolled off the top
 _FORMAT = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")

@@ -27,11 +27,9 @@ class ToolReader:
     is the duration of the load as the tool measured it. ``final``: the tool has printed its last results.
     """
 
-    name: ClassVar[str]
-    """The command, and the name of the engine."""
+    name: ClassVar[str]  # the command, and the name of the engine
 
-    start: ClassVar[str]
-    """A pattern for a line that only this tool prints."""
+    start: ClassVar[str]  # a pattern for a line that only this tool prints
 
     lines: ClassVar[Sequence[str]]
     """Patterns for the lines to read; the first match counts. Groups are named after what :meth:`_take` takes."""

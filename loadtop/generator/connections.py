@@ -20,14 +20,10 @@ from loadtop.generator.plan import Plan
 from loadtop.generator.results import Results
 from loadtop.i18n import Message
 
-BACK_OFF_S = 0.05
-"""The pause after a failed connect; it grows with each failure in a row, up to 20 times this."""
-CLOSING_NS = 1_000_000_000
-"""How long a server that announced it would close may take before this side closes the connection."""
-_TIMEOUT_PRECISION_NS = 1_000_000
-"""Requests are given up within this of their timeout: the precision of event loop timers."""
-_SWEEP_SHARE = 20
-"""Looking for late requests, which takes longer the more connections there are, takes at most 1/20 of the time."""
+BACK_OFF_S = 0.05  # pause after a failed connect; it grows with each failure in a row, up to 20 times this
+CLOSING_NS = 1_000_000_000  # how long a server that announced it would close may take before this side does
+_TIMEOUT_PRECISION_NS = 1_000_000  # requests are given up this close to their timeout: as precise as timers
+_SWEEP_SHARE = 20  # the search for late requests, slower the more connections there are, takes 1/20 of the time
 
 
 class Connections:

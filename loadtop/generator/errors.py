@@ -8,8 +8,7 @@ from loadtop.generator.plan import Origin
 from loadtop.i18n import Message, MessageError
 from loadtop.model.load import NO_LOCAL_PORT
 
-_NO_ISSUER = (18, 19, 20, 21)
-"""OpenSSL's X509_V_ERR codes for an unknown certificate authority."""
+_NO_ISSUER = (18, 19, 20, 21)  # OpenSSL's X509_V_ERR codes for an unknown certificate authority
 
 
 class TunnelRefusedError(MessageError, ConnectionError):

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 _Ts = TypeVarTuple("_Ts")
 
 READ_BYTES = 1 << 18
-_MAX_EVENTS = 42
-"""Events taken from the kernel at once: as many as Python's own allocator has room for (512 bytes)."""
+_MAX_EVENTS = 42  # events taken from the kernel at once: as many as fit in Python's own allocator (512 bytes)
 _TIMER_FD_MIN_S = 0.005
 """Shorter waits do without a timerfd. Polling with a timeout reads the clock twice, a seventh of the poll's cost."""
 _TFD_TIMER_ABSTIME = 1
@@ -69,8 +68,7 @@ class EpollSelector(DefaultSelector):
         super().__init__()
         self._epoll = select.epoll.fromfd(os.dup(self.fileno()))  # the same set of descriptors
         self._timer: TimerFd | None = None
-        self.loop_pending = False
-        """Whether the event loop has new callbacks or timers."""
+        self.loop_pending = False  # whether the event loop has new callbacks or timers
         self.buffer = bytearray(READ_BYTES)
         self.view = memoryview(self.buffer)
         self.handlers: dict[int, Callable[[int], None]] = {}

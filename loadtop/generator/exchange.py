@@ -14,13 +14,10 @@ import httptools
 from loadtop.generator.plan import Origin, Target
 from loadtop.i18n import MessageError, verbatim
 
-MAX_HEADS = 1024
-"""Learnt heads after which all are forgotten."""
+MAX_HEADS = 1024  # learnt heads after which all are forgotten
 _MAX_LEARNT_HEAD = 4096
-MAX_HEAD = 1 << 18
-"""Bytes of headers (interim responses included) after which a response is invalid: more than servers can send."""
-MAX_INTERIM = 100
-"""Interim (1xx) responses before one final response, after which it is invalid."""
+MAX_HEAD = 1 << 18  # bytes of headers, with interim responses, after which a response is invalid
+MAX_INTERIM = 100  # interim (1xx) responses before one final response, after which it is invalid
 
 _FRAMED = re.compile(rb"\r\n(?:content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)
 _CLOSES = re.compile(rb"\r\nconnection[ \t]*:[^\r\n]*\bclose\b", re.IGNORECASE)

@@ -10,14 +10,10 @@ from pathlib import Path, PurePosixPath
 
 import psutil
 
-RESERVED_FILES = 32
-"""Descriptors of a worker that are not for connections."""
-WINDOW_S = 1.0
-"""For how long a worker must be busy."""
-BUSY_CORE_SHARE = 0.85
-"""The share of a core that a busy worker uses; from 0.9 on it distorts what it measures (diagnosis/generator.py)."""
-MIN_IDLE_CORES = 0.5
-"""With fewer idle cores, another worker would only take CPU time from the others, and from a server on this machine."""
+RESERVED_FILES = 32  # descriptors of a worker that are not for connections
+WINDOW_S = 1.0  # for how long a worker must be busy
+BUSY_CORE_SHARE = 0.85  # of a busy worker; from 0.9 on its results are distorted (diagnosis/generator.py)
+MIN_IDLE_CORES = 0.5  # with fewer, another worker would only take CPU time from the others and the server
 _UNLIMITED_FILES = 1 << 20
 _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _SOCKETS = Path("/proc/net/sockstat")

@@ -9,10 +9,8 @@ from loadtop.generator.connections import Connections
 from loadtop.generator.exchange import Exchange
 from loadtop.generator.plan import UNLIMITED
 
-LATE_NS = 2_000_000
-"""An arrival sent this much after its time is late: event loop timers are more precise than that."""
-MIN_TIMER_NS = 50_000
-"""Arrivals closer to each other than this are sent together."""
+LATE_NS = 2_000_000  # an arrival sent this much after its time is late; event loop timers are more precise
+MIN_TIMER_NS = 50_000  # arrivals closer to each other than this are sent together
 MAX_BURST = 64
 """Arrivals sent in one go. Then responses and timers are handled, even if more arrivals are due than can be sent."""
 
@@ -115,8 +113,7 @@ class OpenModel(LoadModel):
         self._next = perf_counter_ns() + offset * self._interval
         self._results = connections.results
         self._caught_up = caught_up
-        self._waiting = False
-        """Whether arrivals wait for a connection."""
+        self._waiting = False  # whether arrivals wait for a connection
 
     def set_rate(self, rate: float, at: int) -> None:
         """Change the rate; what is overdue stays overdue."""

@@ -11,23 +11,18 @@ from urllib.parse import quote, unquote, urlsplit
 import loadtop
 from loadtop.i18n import Message, MessageError
 
-MAX_CONNECTIONS = 200_000
-"""More than the ports of one address: a typing error, not a load."""
+MAX_CONNECTIONS = 200_000  # more than the ports of one address: a typing error, not a load
 MAX_WORKERS = 1024
 MAX_RATE = 1e7
-MIN_TIMEOUT_S = 0.001
-"""The precision of event loop timers."""
-MAX_SOCKET_BUFFER = (1 << 31) - 1
-"""Bytes: setsockopt(2) takes an int."""
-UNLIMITED = 1 << 62
-"""More requests than can be sent."""
+MIN_TIMEOUT_S = 0.001  # the precision of event loop timers
+MAX_SOCKET_BUFFER = (1 << 31) - 1  # bytes: setsockopt(2) takes an int
+UNLIMITED = 1 << 62  # more requests than can be sent
 
 _PORTS = {"http": 80, "https": 443}
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _PATH_SAFE = "/?:@!$&'()*+,;=%-._~[]{}|\\^`\"<>"
-_ANY_BYTE = "surrogateescape"
-"""The command line need not be UTF-8; its bytes are sent unchanged."""
+_ANY_BYTE = "surrogateescape"  # the command line need not be UTF-8; its bytes are sent unchanged
 
 _Number = TypeVar("_Number", int, float)
 

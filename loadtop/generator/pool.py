@@ -20,11 +20,9 @@ from loadtop.i18n import Message, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.commands import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 
-_SCALING_PERIOD_S = 0.25
-"""How often to check whether there should be more workers."""
+_SCALING_PERIOD_S = 0.25  # how often to check whether there should be more workers
 _HANDOVER_TIMEOUT_S = 5.0
-_STOP_TIMEOUT_S = 1.0
-"""How long a worker may take to stop before it is killed."""
+_STOP_TIMEOUT_S = 1.0  # how long a worker may take to stop before it is killed
 _MAX_LINE = 1 << 24
 
 
@@ -151,8 +149,7 @@ class LoadPool:
         self._aggregator = Aggregator(plan)
         self._tasks: list[asyncio.Task[None]] = []
         self._started = self._handing_over = False
-        self._level: Handover | None = None
-        """The level of the whole load during a handover."""
+        self._level: Handover | None = None  # the level of the whole load during a handover
         self._pending_commands: list[Command] = []
         self._problem: Message | None = None
 

@@ -16,10 +16,8 @@ ROW = 4
 """Numbers in a row of a request log: native 64-bit integers. They are the start (``perf_counter_ns``), and in
 nanoseconds the total, connect and waiting times."""
 
-VERBOSE_HEADS, VERBOSE_STATUSES = 2, 3
-"""The levels of ab's -v from which heads, and from which every status is printed."""
-_MAX_PENDING = 1 << 22
-"""Characters that may wait for a reader; later text is left out and counted."""
+VERBOSE_HEADS, VERBOSE_STATUSES = 2, 3  # the levels of ab's -v that print heads, and every status
+_MAX_PENDING = 1 << 22  # characters that may wait for a reader; later text is left out and counted
 _SECRET = re.compile(r"^((?:proxy-)?authorization|cookie):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 _LINE_ENDS = re.compile(r"(\r?\n)")
 

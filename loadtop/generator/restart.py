@@ -16,8 +16,7 @@ from loadtop.pipeline.commands import Command, RestartLoad, StopLoad
 if TYPE_CHECKING:
     from loadtop.pipeline.monitor import LoadSource
 
-STOP_TIMEOUT_S = 2.0
-"""How long a load may take to stop before the next one starts without its last figures."""
+STOP_TIMEOUT_S = 2.0  # how long a load may take to stop before the next one starts without its last figures
 
 
 class RestartableLoad:

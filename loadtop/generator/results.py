@@ -19,10 +19,8 @@ from loadtop.model.histogram import EMPTY, distribution, merge
 
 FailureKind = Literal["connect", "receive", "length", "exceptions", "timeout"]
 """The classes of failed requests, named like the fields of :class:`loadtop.model.Failures`."""
-MAX_FAILED_CONNECTS = 10
-"""Failed connects in a row after which a server counts as down (ab's limit)."""
-MAX_SILENT_CLOSES = 100
-"""Connections in a row, from the first one on, closed without a response, after which this is not an HTTP server."""
+MAX_FAILED_CONNECTS = 10  # failed connects in a row after which a server counts as down (ab's limit)
+MAX_SILENT_CLOSES = 100  # connections closed in silence, from the first on: this is not an HTTP server
 
 
 @dataclass(slots=True)

@@ -35,8 +35,7 @@ _UNCONNECTED = 0  # no socket, or one that is being connected
 _SENDING = 1  # connected; the rest of a request waits until the socket is writable
 _OPEN = 2
 
-_NO_DATA = memoryview(b"")
-"""Unsent data is a view: a large body is sent in many parts, and none of them copies the rest."""
+_NO_DATA = memoryview(b"")  # unsent data is a view: a large body goes in many parts, without copying the rest
 
 Address = tuple[str, int] | tuple[str, int, int, int]
 ConnectFailed = Callable[[Connection, OSError], None]

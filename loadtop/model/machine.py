@@ -7,8 +7,7 @@ from enum import StrEnum
 from loadtop.i18n import Text
 from loadtop.model.server import ServerReading
 
-USER_HZ = 100
-"""Ticks per second in which processor time is kept here. Linux reports in it on all common architectures."""
+USER_HZ = 100  # ticks per second in which processor time is kept: Linux's on all common architectures
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +228,10 @@ class State(StrEnum):
 class Cause(StrEnum):
     """Why a collector has less than it could have, where that says what to do."""
 
-    NOTHING = "nothing"
-    """There is nothing of the kind on this machine, or it is not wanted: there is nothing to fix."""
-    PENDING = "pending"
-    """It is still being looked for or waited for."""
-    ROOT = "root"
-    """Only root may read it."""
-    SOCKET = "socket"
-    """This user may not use a server's socket."""
+    NOTHING = "nothing"  # nothing of the kind is on this machine, or it is not wanted: there is nothing to fix
+    PENDING = "pending"  # it is still being looked for or waited for
+    ROOT = "root"  # only root may read it
+    SOCKET = "socket"  # this user may not use a server's socket
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 BLANK = "***"
 
-_FLAGS = "kilrdSqwIVh"
-"""ab's letters without a value. The value of any other letter is the rest of the word or the next word."""
+_FLAGS = "kilrdSqwIVh"  # ab's letters without a value; that of any other is the rest of the word, or the next
 
 _LETTERS = {
     **dict.fromkeys("APC", "secret"),  # authentication, proxy authentication, cookie

@@ -58,17 +58,10 @@ def _declared(measure: Measure, json: str = "", **default: Any) -> Any:
     return field(metadata={"measure": measure, "json": json}, **default)
 
 
-label = partial(_declared, Measure.LABEL)
-"""A field that says which server it is, or how it is set up."""
-
-limit = partial(_declared, Measure.LIMIT)
-"""A configured limit; ``None`` where the configuration cannot be read."""
-
-gauge = partial(_declared, Measure.GAUGE)
-"""A value at the moment of the reading."""
-
-counter = partial(_declared, Measure.COUNTER)
-"""A count since the server started; its name in JSON is that of its rate per second."""
+label = partial(_declared, Measure.LABEL)  # a field that says which server it is, or how it is set up
+limit = partial(_declared, Measure.LIMIT)  # a configured limit; ``None`` if the configuration cannot be read
+gauge = partial(_declared, Measure.GAUGE)  # a value at the moment of the reading
+counter = partial(_declared, Measure.COUNTER)  # a count since the server's start; ``json`` is the name of its rate
 
 
 @dataclass(frozen=True, slots=True)

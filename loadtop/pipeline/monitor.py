@@ -10,14 +10,9 @@ from loadtop.model import Frame, HostSample, HostState, LoadSample
 from loadtop.pipeline.commands import Command, Mark, RestartLoad, StopLoad
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
-GRACE = 0.15
-"""Frames are taken this share of the interval after the machines are sampled, so that samples are fresh."""
-
-ENDED_S = 0.05
-"""Seconds that a restarted load may take to report its end."""
-
-PATIENCE_S = 1.0
-"""Seconds to wait for a load to stop, or for a machine's sample."""
+GRACE = 0.15  # share of the interval from the sampling of machines to the frame, so that samples are fresh
+ENDED_S = 0.05  # seconds that a restarted load may take to report its end
+PATIENCE_S = 1.0  # seconds to wait for a load to stop, or for a machine's sample
 
 
 class LoadSource(Protocol):

@@ -142,8 +142,7 @@ class Kind(ServerKind, Generic[R]):
         return () if rates is None else rates.of_kind(self.name, self.record)
 
 
-AnyKind = Kind[Any]
-"""A kind whatever its readings are: what the registry holds."""
+AnyKind = Kind[Any]  # a kind whatever its readings are: what the registry holds
 
 
 def pool_memory(processes: Sequence[Process]) -> tuple[int | None, float | None]:

@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 
 from loadtop.i18n import language, set_language
-from loadtop.servers.nginx.verdict import NGINX_CONNECTIONS
+from loadtop.servers.nginx.kind import NGINX_CONNECTIONS
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.server_scenes import with_nginx
 from tui.apps.cockpit import Cockpit

@@ -15,9 +15,8 @@ from loadtop.model import Failures, Frame, Role
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 from loadtop.rates.measured import Measurer
 from loadtop.reports.text import report
-from loadtop.servers.nginx.kind import NGINX
+from loadtop.servers.nginx.kind import NGINX, NGINX_CONNECTIONS
 from loadtop.servers.nginx.record import NginxStatus
-from loadtop.servers.nginx.verdict import NGINX_CONNECTIONS
 from loadtop.servers.registry import KINDS, verdict_named
 from tests.unit.course import Course, counted
 

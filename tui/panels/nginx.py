@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from loadtop.i18n import pad, tr
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
-from loadtop.servers.nginx.kind import NGINX
+from loadtop.servers.nginx.kind import NGINX, dropped
 from loadtop.servers.nginx.record import NginxStatus
-from loadtop.servers.nginx.verdict import dropped
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, length, line, width
 from tui.drawing.numbers import count, per_second

@@ -19,8 +19,7 @@ STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
 
 PORT = 1099  # the port of jmeter-server unless JMeter's ``server_port`` says otherwise
 CHECK_S = 1.0
-CONNECT_S = 1.5
-"""How long a connection may take. After two failures in a row a server is lost: within 4 s, with the interval."""
+CONNECT_S = 1.5  # how long connecting may take. After two failures in a row a server is lost: within 4 s in all
 CLEAN_UP_S = 8.0  # how long stopping remote servers may take without their client: it needs a JVM
 _RESULT_PROPERTIES = """
     output_format=csv default_delimiter=, print_field_names=true autoflush=true timestamp_format=ms time=true label=true

@@ -36,8 +36,7 @@ QUIET_S = 0.25  # all results are in if nothing has changed for this time after 
 TERM_S = 5.0  # how long the master may take to end if it has left its process group
 ANSWER_S = 2.0  # how long the master may take to answer
 MAX_UNANSWERED = 10  # requests in a row that the master may leave unanswered before the load has failed
-_LOG_PREFIX = re.compile(r"^\[[^]]*\] \S+/[A-Z]+/\S+: ")
-"""What Locust's log puts before each line: time, machine, level."""
+_LOG_PREFIX = re.compile(r"^\[[^]]*\] \S+/[A-Z]+/\S+: ")  # Locust's time, machine and level before a line
 
 _ANY_PORT = ("127.0.0.1", 0)
 _NOT_A_REASON = ("Traceback", "File ", "Warning: Perm")

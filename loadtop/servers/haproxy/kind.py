@@ -1,16 +1,115 @@
-"""HAProxy as a kind of server."""
+"""HAProxy as a kind of server. Its verdict: requests wait for a slot of a server, or for the frontend to take them."""
 
 from collections.abc import Sequence
 
 from loadtop.diagnosis.forecast import Use
-from loadtop.i18n import Message, listed, mean_figure, plain, tr
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.waiting import backs_up
+from loadtop.i18n import Message, listed, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
-from loadtop.servers.haproxy.record import BACKEND, FRONTEND, GROUP, NAME, HaproxyProxy
-from loadtop.servers.haproxy.verdict import HAPROXY_QUEUE
+from loadtop.servers.haproxy.record import BACKEND, FRONTEND, FULL_PCT, GROUP, NAME, HaproxyProxy
 from loadtop.servers.kind import Json, Kind, Report
+
+QUEUE = 0  # requests queued in a backend: awesome-prometheus-alerts warns of any that stay for 2 minutes
+
+FRONTEND_CLEAR_PCT = 85.0
+"""Percent of a frontend's maxconn: Linuxfabrik's critical value; cleared at 85. Above it the kernel's queue fills."""
+
+
+def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """Requests queue in a backend, or a frontend has all its connections."""
+    lines = [each.reading for each in host.servers(NAME, HaproxyProxy)]
+    queues = [line for line in lines if not line.is_frontend and line.queue is not None]
+    longest = max(queues, key=lambda line: (line.queue or 0, line.is_backend), default=None)
+    # One connection to a frontend may be the one that asks for these statistics.
+    fronts = [line for line in lines if line.is_frontend and line.session_limit and line.sessions > 1]
+    front = max(fronts, key=lambda line: line.full or 0.0, default=None)
+    if longest is not None and (longest.queue or front is None or (front.full or 0.0) < FRONTEND_CLEAR_PCT):
+        return _queued(measured, longest, lines)
+    return None if front is None else _fronted(front)
+
+
+def _queued(measured: Measured, line: HaproxyProxy, lines: Sequence[HaproxyProxy]) -> Assessment:
+    servers = [each for each in lines if each.proxy == line.proxy and each.is_server and each.is_up]
+    slots = sum(server.session_limit or 0 for server in servers)
+    busy = sum(server.sessions for server in servers)
+    queue = line.queue or 0
+    flying = None if measured.load is None else measured.load.in_flight
+    return Assessment(
+        over=queue > QUEUE and backs_up(measured, busy),
+        held=queue > QUEUE,
+        evidence=(
+            ("haproxy.queue", queue, QUEUE, "requests", "awesome-prometheus-alerts: any over 0"),
+            ("haproxy.sessions", busy if slots else None, slots, "sessions", "HAProxy: maxconn of servers"),
+            ("haproxy.queue_ms", line.queue_ms, 0, "ms", "HAProxy: qtime"),
+        ),
+        advice=lambda: _advice(line, servers, busy, slots),
+        confidence=agreement(busy >= slots if slots else None, exceeds(flying, queue)),
+    )
+
+
+def _advice(line: HaproxyProxy, servers: Sequence[HaproxyProxy], busy: int, slots: int) -> Message:
+    queue = line.queue or 0
+    waiting = plural(
+        queue,
+        "{n} request queues in HAProxy's backend {backend}.",
+        "{n} requests queue in HAProxy's backend {backend}.",
+        backend=line.proxy,
+    )
+    if not slots:
+        return sentences(waiting, Message("Add servers."))
+    taken = plural(
+        len(servers),
+        "{busy} of {slots} slots of its server are taken.",
+        "{busy} of {slots} slots of its {n} servers are taken.",
+        busy=busy,
+        slots=slots,
+    )
+    wanted = -(-(busy + queue) // max(1, len(servers)))
+    more = Message(
+        "Raise their maxconn to about {wanted} each as far as they can serve that, or add servers.", wanted=wanted
+    )
+    return sentences(waiting, taken, more)
+
+
+def _fronted(front: HaproxyProxy) -> Assessment:
+    share, most = front.full or 0.0, front.session_limit or 0
+    return Assessment(
+        over=share >= FULL_PCT,
+        held=share >= FRONTEND_CLEAR_PCT,
+        evidence=(
+            ("haproxy.full_pct", share, FULL_PCT, "%", "Linuxfabrik: 95 % of maxconn"),
+            ("haproxy.sessions", front.sessions, most, "sessions", "HAProxy: maxconn"),
+        ),
+        advice=Message(
+            "HAProxy's frontend {frontend} takes no more than its {most} connections: raise its maxconn (and the "
+            "global one) above {most}.",
+            frontend=front.proxy,
+            most=most,
+        ),
+        confidence=agreement(front.sessions >= most),
+    )
+
+
+HAPROXY_QUEUE = Verdict(
+    name="haproxy-queue",
+    letter="Q",
+    title="HAPROXY QUEUE",
+    sentence="HAProxy's server slots are the limit",
+    headline="is the limit",
+    family=Family.POOL,
+    role=Role.PROXY,
+    of_host=_assess,
+    titles={
+        "haproxy.queue": "HAProxy's queue",
+        "haproxy.queue_ms": "time in the queue",
+        "haproxy.sessions": "HAProxy's sessions",
+        "haproxy.full_pct": "frontend's connections",
+    },
+)
 
 
 def _queue(host: HostView) -> float | None:

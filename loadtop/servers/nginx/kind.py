@@ -1,16 +1,102 @@
-"""nginx as a kind of server: a web server, or a proxy before others."""
+"""nginx as a kind of server: a web server, or a proxy before others. Its verdict: all connections of its workers are
+taken, so that it closes new ones."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from loadtop.diagnosis.forecast import Use, served
-from loadtop.i18n import mean_figure, plain, tr
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.waiting import backs_up
+from loadtop.i18n import Message, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Json, Kind, Report
-from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
-from loadtop.servers.nginx.verdict import NGINX_CONNECTIONS, dropped
+from loadtop.servers.nginx.record import FULL_PCT, GROUP, NAME, NginxStatus
+
+CLEAR_PCT = 85.0  # percent of the connections below which it is cleared; our own, as for the other pools
+
+DROPPED_S = 0.0
+"""Connections per second that were accepted and closed at once: any (nginx: "worker_connections are not enough")."""
+
+ROOM = 2  # times the connections in flight that are advised, so that the next step of the load fits too; our own
+
+
+def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """nginx drops connections, or nearly all of its own are in use.
+
+    The connections of one worker can run out while others have some left: what is dropped decides.
+    """
+    servers = host.servers(NAME, NginxStatus)
+    fullest = max(servers, key=lambda each: (dropped(each) or 0.0, each.reading.full or 0.0), default=None)
+    if fullest is None:
+        return None
+    status, lost = fullest.reading, dropped(fullest)
+    full, capacity = status.full, status.capacity
+    used = None if full is None else status.used
+    if lost is None and full is None:
+        return None
+    # Only where each request needs a second connection are requests refused before connections are dropped.
+    full_proxy = status.proxies and full is not None and full >= FULL_PCT and backs_up(measured, capacity or 0)
+    return Assessment(
+        over=bool(lost) or full_proxy,
+        held=bool(lost) or (full is not None and full >= CLEAR_PCT),
+        evidence=(
+            ("nginx.dropped_s", lost, DROPPED_S, "/s", "stub_status: accepts less handled"),
+            ("nginx.full_pct", full, FULL_PCT, "%", "loadtop, calibrated"),
+            ("nginx.used", used, capacity or 0, "conn", "worker_processes x worker_connections"),
+        ),
+        advice=lambda: _advice(measured, status, lost),
+        confidence=agreement(exceeds(lost, DROPPED_S), None if full is None else full >= CLEAR_PCT),
+        certain=bool(lost) and full is not None and full >= FULL_PCT,
+    )
+
+
+def dropped(rates: ServerRates[NginxStatus]) -> float | None:
+    """Connections per second that nginx closed right after it accepted them; ``None`` before the second reading."""
+    accepts, handled = rates.per_second["accepts"], rates.per_second["handled"]
+    return None if accepts is None or handled is None else max(0.0, accepts - handled)
+
+
+def _advice(measured: Measured, status: NginxStatus, lost: float | None) -> Message:
+    processes, connections = status.worker_processes, status.worker_connections
+    drops = Message("nginx drops {rate:.0f} connections/s.", rate=lost) if lost else None
+    if processes is None or connections is None:
+        more = Message("Raise worker_connections in its events block.")
+        return sentences(Message("nginx has no worker connection left."), drops, more)
+    taken = plural(
+        processes,
+        "nginx has no worker connection left ({n} worker process with {connections}).",
+        "nginx has no worker connection left ({n} worker processes with {connections} each).",
+        connections=connections,
+    )
+    two = Message("A request that it passes on takes two.") if status.proxies else None
+    load = measured.load
+    in_flight = 0 if load is None else max(load.in_flight or 0, load.concurrency or 0)
+    more = Message(
+        "Raise worker_connections from {connections} to {wanted} (and worker_rlimit_nofile above that).",
+        connections=connections,
+        wanted=max(2 * connections, -(-ROOM * status.per_request * in_flight // processes)),
+    )
+    return sentences(taken, two, drops, more)
+
+
+NGINX_CONNECTIONS = Verdict(
+    name="nginx-connections",
+    letter="X",
+    title="NGINX CONNECTIONS",
+    headline="are the limit",
+    sentence="nginx's connections are the limit",
+    family=Family.ANSWERS,
+    explains=("errors",),
+    role=Role.WEB,
+    of_host=_assess,
+    titles={
+        "nginx.dropped_s": "connections dropped",
+        "nginx.full_pct": "connections in use",
+        "nginx.used": "used connections",
+    },
+)
 
 
 def _sum(read: Callable[[ServerRates[NginxStatus]], float | None]) -> Callable[[HostView], float | None]:

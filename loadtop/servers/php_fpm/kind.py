@@ -1,16 +1,123 @@
-"""php-fpm as a kind of server."""
+"""php-fpm as a kind of server. Its verdict: every child of a pool is busy, so that requests wait for one."""
 
 from collections.abc import Callable, Iterator, Sequence
 
 from loadtop.diagnosis.forecast import Use, served
-from loadtop.i18n import Message, Text, figure, grouped, listed, mean_figure, plain, tr
+from loadtop.diagnosis.memory import room_for
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
+from loadtop.diagnosis.waiting import backs_up
+from loadtop.i18n import Message, Text, figure, grouped, listed, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Cause, HostSample, Process, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Json, Kind, Lack, Report, WorkerPool, Workers, pool_memory
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
-from loadtop.servers.php_fpm.verdict import FPM_WORKERS
+
+FULL_PCT = 100.0
+CLEAR_PCT = 85.0
+"""Percent of the children that are busy. Linuxfabrik warns of a static pool at 80 and calls 90 critical, but at
+90 % no request has to wait yet."""
+
+QUEUE = 0  # connections that wait for a child: Linuxfabrik calls any critical
+
+
+def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """The fullest pool has no free child while requests wait for one.
+
+    The page shows a single moment: free children count as busy while at least as many requests wait for them. If the
+    queue is unknown, having more callers than children means that some wait. The status page needs a child too: if it
+    does not answer while connections wait at the pool's socket, that is evidence of a full pool.
+    """
+    pools = host.servers(NAME, FpmPool)
+    if not pools:
+        return None
+    fullest = max(pools, key=lambda each: (each.reading.listen_queue or 0, each.reading.full or 0.0))
+    pool = fullest.reading
+    taken, queue, most = pool.full, pool.listen_queue, pool.most_children
+    callers = _callers(measured, host)
+    crowded = callers is None or most is None or callers > most
+    waits = queue > QUEUE if queue is not None else crowded
+    silent = pool.active is None and pool.silent_s is not None
+    if taken is None and not silent:
+        return None
+    busy = (pool.active or 0) + (queue or 0)
+    full = silent if taken is None or most is None else busy >= most or pool.idle == 0
+    started = pool.total or most
+    if queue and taken is not None and started is not None and (callers is None or callers <= started):
+        waits = busy - 1 > started  # one child writes the status page, and takes the next request at once
+    # What requests take or wait for, without the child of the status page.
+    wanted = 100.0 * (busy - 1) / most if most else 0.0
+    return Assessment(
+        over=full and waits and (most is None or backs_up(measured, most)),
+        held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or wanted >= CLEAR_PCT),
+        evidence=(
+            ("fpm.full_pct", taken, FULL_PCT, "%", "every child of the pool is busy"),
+            ("fpm.active", pool.active if most else None, most or 0, "children", "php-fpm: pm.max_children"),
+            ("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
+            ("fpm.silent_s", pool.silent_s, 0, "s", "the status page needs a child too"),
+            ("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: those that want a child"),
+        ),
+        advice=lambda: _advice(measured, host, pool),
+        confidence=agreement(bool(queue) or None, bool(fullest.per_second["max_children_reached"]) or None, crowded),
+    )
+
+
+def _callers(measured: Measured, host: HostView) -> int | None:
+    """How many requests may want a child at once: those in flight that the web server on this host lets in."""
+    load = measured.load
+    if load is None or load.in_flight is None:
+        return None
+    slots = sum(server.slots or 0 for server in measured.readings(host, Role.WEB))
+    return min(load.in_flight, slots) if slots else load.in_flight
+
+
+def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
+    most, callers = pool.most_children, _callers(measured, host)
+    queue = plural(pool.listen_queue, "{n} request waits.", "{n} requests wait.") if pool.listen_queue else None
+    if pool.total is not None and most is not None and pool.total < most:
+        started = Message(
+            "All {total} children that the php-fpm pool {pool} has started are busy.", total=pool.total, pool=pool.pool
+        )
+        slow = Message(
+            "It may have {most}, but starts them slowly: raise pm.start_servers and pm.min_spare_servers, or set "
+            "pm = static.",
+            most=most,
+        )
+        return sentences(started, queue, slow)
+    all_busy = "All children of the php-fpm pool {pool} are busy while CPU is free."
+    more = "Raise pm.max_children."
+    if most is not None:
+        all_busy = "All {most} children of the php-fpm pool {pool} are busy while CPU is free."
+        more = "Raise pm.max_children from {most}."
+        if callers is not None and callers > most:
+            more = "Raise pm.max_children from {most} to {callers} ({in_flight} requests are in flight)."
+    in_flight = None if measured.load is None else measured.load.in_flight
+    return sentences(
+        Message(all_busy, most=most, pool=pool.pool),
+        queue,
+        Message(more, most=most, callers=callers, in_flight=in_flight),
+        room_for(host, GROUP, most or 1),
+    )
+
+
+FPM_WORKERS = Verdict(
+    name="fpm-workers",
+    letter="H",
+    title="PHP-FPM WORKERS",
+    sentence="The php-fpm pool is the limit",
+    headline="are the limit",
+    family=Family.POOL,
+    role=Role.APPLICATION,
+    of_host=_assess,
+    titles={
+        "fpm.full_pct": "children busy",
+        "fpm.active": "busy children",
+        "fpm.listen_queue": "pool's queue",
+        "fpm.silent_s": "page silent for",
+        "fpm.callers": "want a child",
+    },
+)
 
 
 def _sum(read: Callable[[ServerRates[FpmPool]], float | None]) -> Callable[[HostView], float | None]:
