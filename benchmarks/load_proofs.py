@@ -28,7 +28,7 @@ from benchmarks.load_tools import PERCENTS, ab_percentiles, peak_mb
 from loadtop.generator.plan import Plan, Step, Target
 from loadtop.generator.pool import LoadPool
 from loadtop.model.histogram import percentile
-from loadtop.pipeline.commands import StopLoad
+from loadtop.pipeline.feed import StopLoad
 from tests.loads.running import Run, run_load, until, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 from tests.servers.apache import ApacheFactory

@@ -18,8 +18,7 @@ from loadtop.cli.outputs import write_json, write_page
 from loadtop.generator.plan import Target
 from loadtop.i18n import plain, rendered, tr
 from loadtop.model import LoadSample, LoadState
-from loadtop.pipeline.commands import Mark
-from loadtop.pipeline.feed import Feed, PreparedFeed
+from loadtop.pipeline.feed import Feed, Mark, PreparedFeed
 from loadtop.pipeline.monitor import Monitor
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import SessionMeta

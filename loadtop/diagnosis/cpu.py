@@ -1,5 +1,4 @@
-"""The processors: all of them full, one of them while the others idle, given to other machines by the hypervisor, or
-kept from the web server by a quota."""
+"""The processors: all full, one full while others idle, given away by the hypervisor, or kept back by a quota."""
 
 from collections.abc import Iterable, Iterator
 

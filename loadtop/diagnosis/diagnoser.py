@@ -48,8 +48,7 @@ ADVICE_EVERY = 3  # intervals for which an advice stays, numbers and all: it can
 CLEAR_AFTER = 3  # intervals in a row below the lower threshold after which a finding is dropped
 
 SILENT_FOR = 7
-"""Intervals without a sample of its machine in which a finding stays up before those begin to count: a machine that
-swaps may not answer for seconds. Our own."""
+"""Intervals without a sample for which a finding stays up: a machine that swaps may be silent for seconds. Our own."""
 
 
 class Latch:

@@ -55,8 +55,7 @@ class Forecaster:
         self._seen: deque[tuple[float, dict[Key, Use]]] = deque(maxlen=MOST_INTERVALS)
 
     def add(self, measured: Measured, *, calm: bool) -> Forecast | None:
-        """Count one interval; the forecast after it, where there is ground for one. ``calm``: no resource was over its
-        threshold, where its demand bends."""
+        """Count one interval; return the forecast after it, if any. ``calm``: no resource was over its threshold."""
         load, rates = measured.load, measured.load_rates
         running = load is not None and load.state is LoadState.RUNNING
         if not running or not calm or rates is None or rates.rps is None or rates.rps <= 0:

@@ -22,8 +22,7 @@ AVAILABLE_PCT, GROUP_PCT = 10.0, 90.0
 """Percent of memory available, and of a group's limit used: warnings of netdata and awesome-prometheus-alerts."""
 
 REFAULTS_S = 500.0
-"""Pages per second that were soon wanted again, or reclaimed by a task that wants memory itself; our own, after
-node-mixin's 500 major faults per second."""
+"""Pages/s that were soon wanted again, or reclaimed by a task in need; our own, after node-mixin's 500 faults/s."""
 
 USABLE = 0.8  # part of the free memory for more workers: the rest is for the page cache and everybody else
 

@@ -170,8 +170,7 @@ WAITING = Verdict(
         "load.rps": "requests",
     },
 )
-"""Assessed by :class:`Waiting`, which remembers. What nothing else explains must hold for all three intervals: a page
-that names the limit may be on its way."""
+"""Assessed by :class:`Waiting`. It must hold for all three intervals: a page that names the limit may be on its way."""
 
 
 def backs_up(measured: Measured, workers: int) -> bool:

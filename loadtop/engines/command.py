@@ -16,7 +16,7 @@ from loadtop.engines.tools import reader_of_command, reader_of_line
 from loadtop.generator.plan import Plan
 from loadtop.i18n import Message, verbatim
 from loadtop.model import GeneratorSample, LoadSample, LoadState
-from loadtop.pipeline.commands import Command, StopLoad
+from loadtop.pipeline.feed import Command, StopLoad
 
 DRAIN_S = 1.0  # how long remaining output is waited for once the command has ended
 STOP_S = 3.0  # how long an interrupted command may take to print its results before it is terminated
@@ -26,8 +26,7 @@ class CommandLoad:
     """A command as a :class:`loadtop.pipeline.monitor.LoadSource`. It and all its descendants end with loadtop.
 
     With ``files``, its output and errors are passed on to these open files; without, it has a pseudo-terminal,
-    :attr:`terminal`. A command that is not a known tool gives no samples: nothing is known of its load. ``plan`` is
-    what it seems to request.
+    :attr:`terminal`. A command that is not a known tool gives no samples. ``plan`` is what it seems to request.
     """
 
     def __init__(self, argv: Sequence[str], files: tuple[int, int] | None = None, *, plan: Plan | None = None) -> None:

@@ -20,7 +20,7 @@ from loadtop.engines.output import LineSplitter
 from loadtop.generator.plan import Plan, PlanError, total
 from loadtop.i18n import Message, MessageError, verbatim
 from loadtop.model import EngineWorker, LoadSample, LoadState
-from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
+from loadtop.pipeline.feed import Command, SetConcurrency, StopLoad
 
 HEARTBEAT_S = 2.0  # interval of the heartbeats; the script ends 15 s after the last one
 PORT_S = 20.0  # how long the connection and its forwarded port may take

@@ -85,8 +85,7 @@ class WorkerProgress:
 
 
 class Aggregator:
-    """Adds the workers' parts of a load up, with one sample at the very end of each step: when its last worker has
-    left it."""
+    """Adds the workers' parts of a load up, with a sample at the end of each step, when its last worker has left it."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

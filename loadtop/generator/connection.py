@@ -51,8 +51,7 @@ class Connection(asyncio.Protocol):
     ``started``: when the request began; a new connection counts as part of it. ``intended``: when the open model wanted
     it to begin (0 in the closed model). ``connect_time``: how long connecting took (0 on a reused connection).
     ``surplus``: close the connection after its response. ``closed`` is called when the transport is closed, with
-    whether the same request needs a new one. ``reusable_transport`` is what the connector keeps from one transport to
-    the next.
+    whether the same request needs a new one. ``reusable_transport`` is what the connector keeps for the next one.
     """
 
     source: RequestSource

@@ -75,8 +75,7 @@ class Connections:
             self._remove(connection)
 
     def take_free(self) -> Connection | None:
-        """Return an idle connection, or a new one if the limit allows it. Until the first connect of all succeeds,
-        only one connection is tried."""
+        """Return an idle connection, or a new one within the limit: a single one until the first has connected."""
         if self.idle:
             return self.idle.pop()
         limit = self.limit if self.results.ever_connected else min(1, self.limit)

@@ -1,8 +1,7 @@
 """A request that is sent many times, and recognition of its responses.
 
 Most responses in a load test differ in nothing but their body, and once a second in their Date. So the bytes of each
-parsed head are remembered with their meaning. A response that begins with the same bytes means the same, and only its
-end has to be found.
+parsed head are remembered. A response that begins with the same bytes means the same: only its end has to be found.
 """
 
 import re
@@ -29,8 +28,7 @@ _SERVER = re.compile(rb"\r\n[Ss][Ee][Rr][Vv][Ee][Rr]:[ \t]*([^\r\n]*)")
 class Head:
     """A response head: its status, the length of the body that follows, and of both together as ``total``.
 
-    ``persistent``: the connection stays open after the response. ``learnt``: its exchange recognises it and counts
-    such responses in ``hits``.
+    ``persistent``: the connection stays open afterwards. ``learnt``: its exchange recognises it; ``hits`` counts these.
     """
 
     status: int
@@ -168,8 +166,7 @@ class ResponseParser:
         return bytes(heads[min(self._interim, len(heads) - 1)])
 
     def _keeps_connection(self) -> bool:
-        """Whether the connection stays open after a response to HEAD. If the head has no length, httptools expects a
-        body that ends with the connection."""
+        """Whether it stays open after a response to HEAD: without a length, httptools expects a body up to its end."""
         if self._parser.get_http_version() != "1.1":
             return _KEEPS.search(self._head) is not None
         return _CLOSES.search(self._head) is None

@@ -94,8 +94,7 @@ class OpenModel(LoadModel):
 
     An arrival that finds no free connection waits; its latency is also counted from when it should have been sent
     ("coordinated omission", Gil Tene). ``offset`` (0 to 1) shifts the arrivals by a part of their distance.
-    ``caught_up`` is called when the last of the arrivals that waited for a connection has been sent: from then on the
-    clock says again when the next is due.
+    ``caught_up`` is called when no arrival waits for a connection any more: the clock says again when the next is due.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ from loadtop.generator.plan import Plan, Portion, total
 from loadtop.generator.request_log import RequestLogFiles
 from loadtop.i18n import Message, verbatim
 from loadtop.model import LoadSample, LoadState
-from loadtop.pipeline.commands import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
+from loadtop.pipeline.feed import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 
 _SCALING_PERIOD_S = 0.25  # how often to check whether there should be more workers
 _HANDOVER_TIMEOUT_S = 5.0

@@ -23,8 +23,7 @@ _LINE_ENDS = re.compile(r"(\r?\n)")
 
 
 class RequestLog:
-    """The worker's side of -g: collects rows, and writes them to the file of ``descriptor`` with :meth:`flush`, so that
-    memory does not grow with the run."""
+    """The worker's side of -g: collects rows; :meth:`flush` writes them to ``descriptor``, so memory stays small."""
 
     def __init__(self, descriptor: int) -> None:
         self._file = open(descriptor, "wb", buffering=0)  # noqa: SIM115 - open as long as this object
@@ -81,8 +80,7 @@ class RequestLogFiles:
 
 
 class VerboseLog:
-    """The text of -v, until it is taken. Passwords and cookies that are sent are left out; control characters that a
-    server sends are shown as their codes."""
+    """The text of -v, until it is taken, without passwords and cookies; a server's control characters become codes."""
 
     def __init__(self, level: int) -> None:
         self._level = level

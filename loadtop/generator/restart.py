@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from loadtop.generator.aggregation import counters
 from loadtop.generator.plan import total
 from loadtop.model import GeneratorSample, LoadSample, LoadState
-from loadtop.pipeline.commands import Command, RestartLoad, StopLoad
+from loadtop.pipeline.feed import Command, RestartLoad, StopLoad
 
 if TYPE_CHECKING:
     from loadtop.pipeline.monitor import LoadSource
@@ -22,8 +22,7 @@ STOP_TIMEOUT_S = 2.0  # how long a load may take to stop before the next one sta
 class RestartableLoad:
     """A :class:`loadtop.pipeline.monitor.LoadSource` that calls ``make`` for a new load at each restart.
 
-    Counters and times continue from one run to the next, so that rates and sums stay right. The steps of a run are
-    numbered after those of the run before.
+    Counters, times and the numbers of steps continue from one run to the next, so that rates and sums stay right.
     """
 
     def __init__(self, make: "Callable[[], LoadSource]") -> None:

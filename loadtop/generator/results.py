@@ -25,8 +25,7 @@ MAX_SILENT_CLOSES = 100  # connections closed in silence, from the first on: thi
 
 @dataclass(slots=True)
 class Counters:
-    """Counters since the start of the load or the end of the warm-up, named as in :class:`loadtop.model.LoadSample`.
-    Bytes are those on the wire."""
+    """Counters since the start or the warm-up, as in :class:`loadtop.model.LoadSample`; bytes on the wire."""
 
     requests: int = 0
     non_2xx: int = 0

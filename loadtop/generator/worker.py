@@ -34,9 +34,7 @@ from loadtop.model.load import TOO_MANY_CONNECTIONS
 
 REPORT_PERIOD_S = 0.2
 _LAST_REPORT_TIMEOUT_S = 2.0
-DRAIN_S = 5.0
-"""How long requests in flight may take after the time is over. They are counted, so that the server's log has as many
-lines as are reported. (ab drops them.)"""
+DRAIN_S = 5.0  # how long requests in flight may take at the end; they count, as in the server's log (not so in ab)
 STOP_DRAIN_S = 1.0  # the same, when a person stops the load
 OTHER_FILES = 12  # descriptors that a worker has open besides its connections: pipes, event loop, timers
 _DELAY_PERIOD_S = 0.05  # how often to measure how late the event loop runs its timers

@@ -52,8 +52,7 @@ class Latencies:
     """What was measured of the requests that ended in one interval.
 
     ``corrected`` counts from the intended start (open model). ``connect`` is 0 on a reused connection, as ab has it;
-    ``processing`` is total less connect, ``waiting`` from the last byte sent to the first received. What an engine
-    does not measure is ``None``.
+    ``processing`` is total less connect, ``waiting`` from the last byte sent to the first received. ``None``: unknown.
     """
 
     total: Distribution
@@ -69,8 +68,7 @@ class GeneratorSample:
     loop in the interval, requests started late or not at all in the open model (counters), ports and descriptors, and
     the periods of its control group's processor quota, with those in which it was stopped (counters).
 
-    Of another engine's process, each of its threads counts as a worker, there is no event loop to look at, and what it
-    starts late or not at all is not known.
+    Of another engine, each thread counts as a worker; it has no event loop, and what it starts late is not known.
     """
 
     worker_cpu_s: tuple[float, ...]
@@ -102,8 +100,7 @@ class LoadState(TranslatableEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerSeen:
-    """What the first good response showed of the server, for the report. ``proxy`` is the ``HOST:PORT`` it came
-    through, or empty."""
+    """What the first good response showed of the server. ``proxy`` is the ``HOST:PORT`` it came through, or empty."""
 
     software: str
     hostname: str

@@ -27,8 +27,7 @@ class HostFacts:
 class CpuTimes:
     """Processor time since boot, in ticks of 1/USER_HZ s.
 
-    As on Linux, ``guest`` is contained in ``user`` and ``guest_nice`` in ``nice``. States that a system does not tell
-    are ``None``.
+    As on Linux, ``user`` contains ``guest`` and ``nice`` contains ``guest_nice``. ``None``: the system does not tell.
     """
 
     user: int
@@ -59,8 +58,7 @@ class Cpu:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """Load averages; tasks running (or ready to, without the one that reads) and blocked in uninterruptible sleep now;
-    counters since boot."""
+    """Load averages; tasks running or ready (but for the reader) and in uninterruptible sleep; counters since boot."""
 
     load1: float
     load5: float
@@ -255,8 +253,7 @@ class HostSample:
     """Everything read from one machine at one moment.
 
     ``at`` is that machine's own uptime in seconds: network delay bends no rate. A part that is ``None`` has an
-    :class:`Outcome` that says why; so has a kind of server that is missing in ``servers``. ``facts`` is the same
-    object in every sample of a host.
+    :class:`Outcome` that says why; so has a kind that ``servers`` lacks. ``facts`` is one object for all samples.
     """
 
     host: str

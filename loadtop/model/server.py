@@ -35,8 +35,7 @@ class ServerKind:
 
 
 class Measure(StrEnum):
-    """How a field of a reading is to be read: text that identifies, a configured limit, a value now, or a count since
-    the server started."""
+    """What a field of a reading is: identifying text, a configured limit, a value now, a count since the start."""
 
     LABEL = "label"
     LIMIT = "limit"

@@ -1,10 +1,52 @@
-"""The source of snapshots for the cockpit or the printer: a live test or a recording, with the same interface."""
+"""The source of snapshots for the cockpit or the printer, a live test or a recording, and the commands to it.
+
+Commands are the only way back from the cockpit into the flow of data.
+"""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
-from loadtop.pipeline.commands import Command
 from loadtop.pipeline.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class SetConcurrency:
+    """From now on keep this many connections (closed model)."""
+
+    connections: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetRate:
+    """From now on start this many requests per second (open model)."""
+
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class StopLoad:
+    """End the load now; watching goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestartLoad:
+    """Restart the load with its original settings, whether it still runs or has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """End this step of the load now and continue with the next; the last one continues."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Mark the time axis."""
+
+    text: str
+
+
+Command = SetConcurrency | SetRate | StopLoad | RestartLoad | NextStep | Mark
 
 
 class Feed(Protocol):
@@ -12,8 +54,7 @@ class Feed(Protocol):
 
     ``title`` says what is watched (a URL, a file); ``url`` is what the load requests, where that is one URL;
     ``interval_s`` is the distance of snapshots; ``recording`` is the file that is being written, or empty. ``run``
-    calls ``show`` with each snapshot and returns when there are no more; cancelling it ends the test. ``command`` asks
-    for a change.
+    calls ``show`` with each snapshot and returns when there are no more; cancelling it ends the test.
     """
 
     title: str

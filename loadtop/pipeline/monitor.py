@@ -7,7 +7,7 @@ from typing import Protocol
 
 from loadtop.i18n import Text
 from loadtop.model import Frame, HostSample, HostState, LoadSample
-from loadtop.pipeline.commands import Command, Mark, RestartLoad, StopLoad
+from loadtop.pipeline.feed import Command, Mark, RestartLoad, StopLoad
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 GRACE = 0.15  # share of the interval from the sampling of machines to the frame, so that samples are fresh
@@ -144,8 +144,7 @@ class Monitor:
                 task.cancel()
 
     async def _end(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
-        """Stop the load if it still runs, and show its last counters: every request that was sent counts. ``ended``
-        waits for its end."""
+        """Stop the load if it still runs (``ended`` waits for it), and show its last counters: all requests count."""
         try:
             if self._restarted:
                 ended.cancel()

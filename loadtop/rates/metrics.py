@@ -1,5 +1,4 @@
-"""Every metric once: its name in JSON, rules and comparisons, its title, unit, precision, and which direction is
-better."""
+"""Every metric once: its name in JSON, rules and comparisons, title, unit, precision and better direction."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -207,8 +207,7 @@ class GeneratorRates:
 
 @dataclass(frozen=True, slots=True)
 class LoadRates:
-    """The load between two samples, per second of the generator's clock; shares are percent of the requests. What the
-    engine does not measure is ``None``."""
+    """Per second of the generator's clock; shares are percent of the requests. ``None``: the engine does not tell."""
 
     seconds: float
     rps: float | None

@@ -10,7 +10,7 @@ from typing import Any
 from loadtop.analysis.totals.timeline import Span
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.i18n import tr, verbatim
-from loadtop.pipeline.commands import Command
+from loadtop.pipeline.feed import Command
 from loadtop.pipeline.monitor import Clock
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 from loadtop.recording.reader import Session, Verdict

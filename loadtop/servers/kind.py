@@ -147,8 +147,7 @@ AnyKind = Kind[Any]  # a kind whatever its readings are: what the registry holds
 
 def pool_memory(processes: Sequence[Process]) -> tuple[int | None, float | None]:
     """RSS of these processes together, and by how much it counts shared pages twice. PSS is read of few processes at a
-    time, but the shared part hardly changes: the median stands for those of which it is not known, and bounds it where
-    a process has grown since."""
+    time, but the shared part hardly changes: the median stands for unknown ones, and bounds those that grew."""
     if not processes:
         return None, None
     rss = sum(process.rss_kb for process in processes)

@@ -12,7 +12,7 @@ import pytest
 
 from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadState
-from loadtop.pipeline.commands import SetConcurrency, StopLoad
+from loadtop.pipeline.feed import SetConcurrency, StopLoad
 from tests.loads.running import plan, run_load, until, until_requests
 from tests.loads.scripted import scripted
 

@@ -11,7 +11,7 @@ from loadtop.generator.plan import Plan, Step, Target
 from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadState
 from loadtop.model.histogram import percentile
-from loadtop.pipeline.commands import SetRate, StopLoad
+from loadtop.pipeline.feed import SetRate, StopLoad
 from tests.loads.running import plan, run_load, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 

@@ -7,7 +7,7 @@ from loadtop.generator.plan import Step
 from loadtop.generator.pool import LoadPool
 from loadtop.generator.restart import RestartableLoad
 from loadtop.model import LoadSample, LoadState
-from loadtop.pipeline.commands import NextStep, RestartLoad, StopLoad
+from loadtop.pipeline.feed import NextStep, RestartLoad, StopLoad
 from tests.loads.running import plan
 from tests.loads.scripted import scripted
 

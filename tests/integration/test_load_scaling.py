@@ -11,7 +11,7 @@ from loadtop.generator.limits import CpuUsage, ScalingPolicy
 from loadtop.generator.plan import Plan, Step, Target
 from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadSample, LoadState
-from loadtop.pipeline.commands import SetConcurrency, SetRate, StopLoad
+from loadtop.pipeline.feed import SetConcurrency, SetRate, StopLoad
 from tests.loads.running import gather, until
 from tests.loads.scripted import Scripted, scripted
 from tests.servers.apache import ApacheFactory

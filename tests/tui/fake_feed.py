@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 
-from loadtop.pipeline.commands import Command
+from loadtop.pipeline.feed import Command
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.scenes import URL
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.model import LoadSample, LoadState
-from loadtop.pipeline.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
+from loadtop.pipeline.feed import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 from tests.tui.scenes import headroom
 from tui.apps.load_control import LoadControl, LoadOwner, lowered, raised
 

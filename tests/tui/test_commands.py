@@ -9,7 +9,7 @@ from signal import Signals
 import pytest
 from textual.pilot import Pilot
 
-from loadtop.pipeline.commands import Command, NextStep, RestartLoad, SetConcurrency, StopLoad
+from loadtop.pipeline.feed import Command, NextStep, RestartLoad, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit

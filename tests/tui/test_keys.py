@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from loadtop.pipeline.commands import Mark, SetConcurrency, StopLoad
+from loadtop.pipeline.feed import Mark, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance

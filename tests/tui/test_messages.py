@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.message import Message
 
-from loadtop.pipeline.commands import Command
+from loadtop.pipeline.feed import Command
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit

@@ -9,7 +9,7 @@ import pytest
 
 from loadtop.analysis.totals.totals import Totals
 from loadtop.model import HostSample, LoadSample, LoadState
-from loadtop.pipeline.commands import Command, Mark, SetConcurrency, StopLoad
+from loadtop.pipeline.feed import Command, Mark, SetConcurrency, StopLoad
 from loadtop.pipeline.monitor import Clock, Monitor
 from loadtop.pipeline.snapshot import Snapshot
 

@@ -12,8 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
 from loadtop.i18n import tr
-from loadtop.pipeline.commands import Mark
-from loadtop.pipeline.feed import Feed
+from loadtop.pipeline.feed import Feed, Mark
 from tui.apps.load_control import LoadControl, LoadOwner
 from tui.apps.terminal import TerminalApp, abandon, clipboard, terminals
 from tui.drawing.appearance import Appearance

@@ -5,7 +5,7 @@ from typing import Literal
 
 from loadtop.i18n import Translatable, tr
 from loadtop.model import LoadSample
-from loadtop.pipeline.commands import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
+from loadtop.pipeline.feed import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
 
 
 def _stride(value: int) -> int:

@@ -17,8 +17,7 @@ from loadtop.analysis.experiment.plan import Cell, ExperimentPlan, Variant
 from loadtop.analysis.experiment.results import CellResult, ResultFile
 from loadtop.diagnosis.finding import Finding
 from loadtop.i18n import Message, MessageError
-from loadtop.pipeline.commands import Command
-from loadtop.pipeline.feed import Feed
+from loadtop.pipeline.feed import Command, Feed
 from loadtop.pipeline.snapshot import Snapshot
 
 MOST_SHOWN = 4_000  # characters of the end of the output that are shown when a command fails

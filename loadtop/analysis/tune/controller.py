@@ -7,7 +7,7 @@ from loadtop.analysis.tune.knee import KNEE_SHARE, WORSE_SHARE, Knee, Point, fin
 from loadtop.analysis.tune.step import StepResult, Sweep, window
 from loadtop.i18n import Message
 from loadtop.model import LoadSample, LoadState
-from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
+from loadtop.pipeline.feed import Command, SetConcurrency, StopLoad
 from loadtop.pipeline.monitor import LoadSource
 from loadtop.pipeline.snapshot import Snapshot
 

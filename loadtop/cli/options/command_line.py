@@ -22,7 +22,7 @@ from loadtop.cli.options.table import (
 from loadtop.cli.options.values import HERE
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
 from loadtop.i18n import Message, Translatable, plural
-from loadtop.servers.status_option import StatusOption
+from loadtop.servers import StatusOption
 from loadtop.servers.status_options import STATUS_OPTIONS
 
 SHORTEST_STEP = 3

@@ -18,8 +18,7 @@ _WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Worker(msgspec.Struct, frozen=True):
-    """A worker process on the machine of that name. ``cpu`` is percent of a core, ``memory`` resident bytes; both are 0
-    before the worker's first measurement."""
+    """A worker process on ``machine``. ``cpu`` is percent of a core, ``memory`` resident bytes; both are 0 at first."""
 
     id: str
     machine: str

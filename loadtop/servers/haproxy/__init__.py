@@ -1,6 +1,6 @@
 """HAProxy: the option that names its status page. ``kind.py`` declares the rest."""
 
-from loadtop.servers.status_option import StatusOption
+from loadtop.servers import StatusOption
 
 OPTION = StatusOption(
     "haproxy",

@@ -1,5 +1,4 @@
-"""nginx as a kind of server: a web server, or a proxy before others. Its verdict: all connections of its workers are
-taken, so that it closes new ones."""
+"""nginx as a kind of server: a web server or a proxy. Its verdict: all connections are taken, so it closes new ones."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

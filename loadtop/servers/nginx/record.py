@@ -37,8 +37,7 @@ class NginxStatus(ServerReading):
 
     @property
     def capacity(self) -> int | None:
-        """The connections that all workers may hold together, those to other servers included (nginx,
-        ngx_core_module: worker_connections)."""
+        """What all workers may hold, with connections to other servers (ngx_core_module: worker_connections)."""
         if self.worker_processes is None or self.worker_connections is None:
             return None
         return self.worker_processes * self.worker_connections

@@ -8,7 +8,7 @@ import pytest
 from loadtop.analysis.tune.controller import StepSearch, SweepController, TimeLimits
 from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.model import Frame, LoadState
-from loadtop.pipeline.commands import Command, SetConcurrency, StopLoad
+from loadtop.pipeline.feed import Command, SetConcurrency, StopLoad
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 
