@@ -7,7 +7,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from loadtop.model import Distribution
-from loadtop.model.histogram import mean, median, percentile, sd
+from loadtop.model.histogram import mean, percentile, sd
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import PERCENTILES, swap_used
@@ -128,7 +128,7 @@ def times_json(distribution: Distribution) -> Json | None:
         "min": _ms(distribution.min_us),
         "mean": _ms(mean(distribution)),
         "sd": _ms(sd(distribution)),
-        "median": _ms(median(distribution)),
+        "median": _ms(percentile(distribution, 50)),
         "max": _ms(distribution.max_us),
     }
 

@@ -104,10 +104,8 @@ def explains(cause: Verdict, other: Verdict) -> bool:
 
 
 def ranked(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """The verdicts in the given order, but each right after what explains it, if that comes later.
-
-    Raises ValueError where verdicts explain each other.
-    """
+    """The verdicts in the given order, but each right after what explains it, if that comes later. Raises ValueError
+    where verdicts explain each other."""
     found: list[Verdict] = []
 
     def add(verdict: Verdict, *explained: Verdict) -> None:

@@ -225,14 +225,12 @@ class EngineLoad(ABC):
             await asyncio.wait({self._runner})
 
     def command(self, command: Command) -> None:
-        """Stop, or continue with another number of users."""
         if isinstance(command, StopLoad):
             self._stop.set()
         elif isinstance(command, SetConcurrency) and not self._state.ended:
             self._set_users(command.connections)
 
     async def close(self) -> None:
-        """End everything on every machine."""
         if self._runner is not None:
             self._runner.cancel()
             await asyncio.gather(self._runner, return_exceptions=True)

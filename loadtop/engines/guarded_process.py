@@ -17,10 +17,8 @@ _END_S = 4.0  # how long a guard may take to end everything, besides the time be
 
 
 class GuardedProcess:
-    """One command. After :meth:`start`, ``pid`` is set, or ``problem`` says why it could not be started.
-
-    ``exit_code`` is negative for the signal that ended the command; ``None`` while it runs.
-    """
+    """One command. After :meth:`start`, ``pid`` is set, or ``problem`` says why it could not be started. ``exit_code``
+    is negative for the signal that ended the command; ``None`` while it runs."""
 
     def __init__(self) -> None:
         self.pid: int | None = None

@@ -73,10 +73,8 @@ class Screen:
         self._stream.feed(_FORMAT.sub("", self._decoder.decode(data)))
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the size. With fewer rows, the row of the cursor stays and rows at the top go to the scrollback.
-
-        pyte alone drops as many rows from the top, full or not, and leaves the cursor below the screen.
-        """
+        """Change the size. With fewer rows, the row of the cursor stays and rows at the top go to the scrollback. pyte
+        alone drops as many rows from the top, full or not, and leaves the cursor below the screen."""
         self.changes += 1
         screen, cursor = self._screen, self._screen.cursor
         fewer, (x, y) = screen.lines - rows, (cursor.x, cursor.y)

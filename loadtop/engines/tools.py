@@ -242,10 +242,8 @@ class Oha(Hey):
 
 
 class Siege(ToolReader):
-    """siege: a line for each request while it runs (verbose), a summary at the end, as text or as JSON.
-
-    The summary has whole transactions, and megabytes and seconds to two places.
-    """
+    """siege: a line for each request while it runs (verbose), a summary at the end, as text or as JSON. The summary has
+    whole transactions, and megabytes and seconds to two places."""
 
     name = "siege"
     start = r"\*\* SIEGE "
@@ -284,10 +282,8 @@ class Siege(ToolReader):
 
 
 class K6(ToolReader):
-    """k6: the state of its virtual users while it runs, metrics at the end.
-
-    Its iterations are not requests. Its request times do not include connecting.
-    """
+    """k6: the state of its virtual users while it runs, metrics at the end. Its iterations are not requests. Its
+    request times do not include connecting."""
 
     name = "k6"
     start = r"running \(\S+?\), \d+/(?P<concurrency>\d+) VUs, "
@@ -316,9 +312,7 @@ class K6(ToolReader):
 
 class Jmeter(ToolReader):
     """JMeter without its window (``jmeter -n``): lines of its summariser, every 30 s and at the end (Summariser.java).
-
-    Times are in whole ms; an error is what its assertions call one.
-    """
+    Times are in whole ms; an error is what its assertions call one."""
 
     name = "jmeter"
     start = r"Creating summariser <|Starting (?:the test|standalone test) @ |\S+ \+\s+\d+ in\s+\S+ =\s+\S+/s Avg:"

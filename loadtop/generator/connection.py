@@ -219,7 +219,6 @@ class Connection(asyncio.Protocol):
                 self.transport.close()
 
     def fail(self, kind: FailureKind, reason: Message) -> None:
-        """Count the request as failed."""
         self.source.fast_path = False
         self.results.failed(self.exchange, kind, reason)
 

@@ -59,10 +59,8 @@ class TimerFd:
 
 
 class EpollSelector(DefaultSelector):
-    """A selector that serves its ``handlers`` itself and returns only the events of what the event loop registered.
-
-    All handlers read into ``buffer``, one after the other; ``view`` is a memoryview of it.
-    """
+    """A selector that serves its ``handlers`` itself and returns only the events of what the event loop registered. All
+    handlers read into ``buffer``, one after the other; ``view`` is a memoryview of it."""
 
     def __init__(self) -> None:
         super().__init__()

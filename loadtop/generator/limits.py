@@ -32,10 +32,8 @@ def raise_file_limit() -> int:
 
 
 def local_ports() -> int | None:
-    """Return how many local ports there are; None where the system does not say.
-
-    Each connection to one address and port needs its own, and keeps it for a minute after closing (TIME_WAIT).
-    """
+    """Return how many local ports there are; None where the system does not say. Each connection to one address and
+    port needs its own, and keeps it for a minute after closing (TIME_WAIT)."""
     try:
         first, last = map(int, _PORT_RANGE.read_text().split())
     except (OSError, ValueError):
@@ -44,10 +42,8 @@ def local_ports() -> int | None:
 
 
 def ports_in_time_wait() -> int | None:
-    """Return how many connections of this machine are in TIME_WAIT; None where the system does not say.
-
-    Which of them lead to the target is not known, so this is an upper bound of its ports in use.
-    """
+    """Return how many connections of this machine are in TIME_WAIT; None where the system does not say. Which of them
+    lead to the target is not known, so this is an upper bound of its ports in use."""
     try:
         found = re.search(r"^TCP:.* tw (\d+)", _SOCKETS.read_text(), re.MULTILINE)
     except OSError:

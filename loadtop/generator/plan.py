@@ -33,10 +33,8 @@ class PlanError(MessageError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where connections lead: ``http`` or ``https``, a host name or address without brackets, a port.
-
-    ``name`` is the name for SNI and the certificate, if that is not ``host``.
-    """
+    """Where connections lead: ``http`` or ``https``, a host name or address without brackets, a port. ``name`` is the
+    name for SNI and the certificate, if that is not ``host``."""
 
     scheme: str
     host: str
@@ -169,9 +167,7 @@ class Portion:
 
     def requests(self, step: Step) -> int:
         """Return this worker's part of the requests of ``step``, or :data:`UNLIMITED` if it has no number of requests.
-
-        In the closed model the part is in proportion to the worker's part of the connections.
-        """
+        In the closed model the part is in proportion to the worker's part of the connections."""
         if step.requests is None:
             return UNLIMITED
         if step.rate is not None or step.concurrency is None:

@@ -20,10 +20,8 @@ STOP_TIMEOUT_S = 2.0  # how long a load may take to stop before the next one sta
 
 
 class RestartableLoad:
-    """A :class:`loadtop.pipeline.monitor.LoadSource` that calls ``make`` for a new load at each restart.
-
-    Counters, times and the numbers of steps continue from one run to the next, so that rates and sums stay right.
-    """
+    """A :class:`loadtop.pipeline.monitor.LoadSource` that calls ``make`` for a new load at each restart. Counters,
+    times and the numbers of steps continue from one run to the next, so that rates and sums stay right."""
 
     def __init__(self, make: "Callable[[], LoadSource]") -> None:
         self._make = make

@@ -97,10 +97,8 @@ def _set_version(context: ssl.SSLContext, version: ssl.TLSVersion) -> None:
 
 
 def tls_seen(transport: asyncio.BaseTransport | None) -> dict[str, str]:
-    """Return the TLS fields of :class:`loadtop.model.ServerSeen`; none without TLS.
-
-    As in ab: ``TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256`` (bits of the certificate's key, bits of the cipher).
-    """
+    """Return the TLS fields of :class:`loadtop.model.ServerSeen`; none without TLS. As in ab:
+    ``TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256`` (bits of the certificate's key, bits of the cipher)."""
     tls: ssl.SSLObject | None = None if transport is None else transport.get_extra_info("ssl_object")
     if tls is None:
         return {}

@@ -34,7 +34,7 @@ from loadtop.model.load import TOO_MANY_CONNECTIONS
 
 REPORT_PERIOD_S = 0.2
 _LAST_REPORT_TIMEOUT_S = 2.0
-DRAIN_S = 5.0  # how long requests in flight may take at the end; they count, as in the server's log (not so in ab)
+DRAIN_S = 5.0  # how long requests in flight may take at the end; they count, as in the server's log (ab drops them)
 STOP_DRAIN_S = 1.0  # the same, when a person stops the load
 OTHER_FILES = 12  # descriptors that a worker has open besides its connections: pipes, event loop, timers
 _DELAY_PERIOD_S = 0.05  # how often to measure how late the event loop runs its timers
@@ -135,7 +135,6 @@ class LoadRunner:
         return not self.state.ended
 
     def start(self) -> None:
-        """Start with the first step."""
         if self._results.verbose_log is not None and self._portion.worker == 0:
             self._results.verbose_log.add_requests(self._exchanges)
         now = monotonic()

@@ -11,10 +11,8 @@ ROLES: tuple[Translatable, ...] = ("target", "generator", "target+generator", "o
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """A machine in one frame: its newest sample, and whether that is newer than the one before (``fresh``).
-
-    ``role`` is one of :data:`ROLES`; ``problem`` says why there is no new sample, or is empty.
-    """
+    """A machine in one frame: its newest sample, and whether that is newer than the one before (``fresh``). ``role`` is
+    one of :data:`ROLES`; ``problem`` says why there is no new sample, or is empty."""
 
     name: str
     role: str

@@ -129,11 +129,6 @@ def percentile(values: Distribution, percent: float) -> float:
     return lower if part == 0 else lower + part * (_at(values, rank + 1, cumulative) - lower)
 
 
-def median(values: Distribution) -> float:
-    """The usual median in microseconds: of an even number, the mean of the middle two."""
-    return percentile(values, 50)
-
-
 def mean(values: Distribution) -> float:
     """The arithmetic mean in microseconds, exact. An empty distribution has none: ``ValueError``."""
     if not values.count:

@@ -25,10 +25,8 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Failed requests by class, ab's classes and ``timeout``: counters since the start of the load.
-
-    A class that another engine does not tell apart is ``None``; what it counts without saying more is ``unclassified``.
-    """
+    """Failed requests by class, ab's classes and ``timeout``: counters since the start of the load. A class that
+    another engine does not tell apart is ``None``; what it counts without saying more is ``unclassified``."""
 
     connect: int | None = 0
     receive: int | None = 0
@@ -116,9 +114,7 @@ class ServerSeen:
 @dataclass(frozen=True, slots=True)
 class StatedTimes:
     """Times in ms of the whole load as another engine states them, where it gives no distribution: its own figures.
-
-    ``part`` is ``total``, ``connect``, ``processing`` or ``waiting``. What it does not state is ``None``.
-    """
+    ``part`` is ``total``, ``connect``, ``processing`` or ``waiting``. What it does not state is ``None``."""
 
     part: str
     min_ms: float | None = None

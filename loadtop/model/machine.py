@@ -25,10 +25,8 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True)
 class CpuTimes:
-    """Processor time since boot, in ticks of 1/USER_HZ s.
-
-    As on Linux, ``user`` contains ``guest`` and ``nice`` contains ``guest_nice``. ``None``: the system does not tell.
-    """
+    """Processor time since boot, in ticks of 1/USER_HZ s. As on Linux, ``user`` contains ``guest`` and ``nice``
+    contains ``guest_nice``. ``None``: the system does not tell."""
 
     user: int
     nice: int

@@ -24,10 +24,8 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerKind:
-    """A kind of server as rates and rules see it.
-
-    ``name`` is its key in samples, JSON, options and recordings; ``group`` is what its processes are listed under.
-    """
+    """A kind of server as rates and rules see it. ``name`` is its key in samples, JSON, options and recordings;
+    ``group`` is what its processes are listed under."""
 
     name: str
     group: str

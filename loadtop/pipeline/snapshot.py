@@ -35,7 +35,6 @@ class Pipeline:
         self._diagnoser = Diagnoser(VERDICTS, DEMANDS)
 
     def snapshot(self, frame: Frame) -> Snapshot:
-        """The snapshot of the next frame."""
         measured = self._measurer.measure(frame)
         return Snapshot(measured, self._diagnoser.diagnose(measured))
 

@@ -84,10 +84,8 @@ def _cpu(before: model.Cpu, now: model.Cpu) -> tuple[records.CpuShares | None, t
 
 
 def cpu_shares(before: model.CpuTimes, now: model.CpuTimes) -> records.CpuShares | None:
-    """Percent of the time in each state; ``None`` where no tick passed.
-
-    A state that went backwards, as iowait can (Linux, Documentation/filesystems/proc.rst), counts as 0.
-    """
+    """Percent of the time in each state; ``None`` where no tick passed. A state that went backwards, as iowait can
+    (Linux, Documentation/filesystems/proc.rst), counts as 0."""
     pairs = zip(_STATES(before), _STATES(now), strict=True)
     ticks = [None if old is None or new is None else max(0, new - old) for old, new in pairs]
     whole = sum(value for value in ticks if value is not None)

@@ -14,9 +14,7 @@ R = TypeVar("R", bound=ServerReading)
 @dataclass(frozen=True, slots=True)
 class HostView:
     """One machine at one moment. ``rates`` is ``None`` before there are two samples, and while no new one comes.
-
-    ``stale_s`` is the time on the session's axis since the newest sample came (0 for a fresh one).
-    """
+    ``stale_s`` is the time on the session's axis since the newest sample came (0 for a fresh one)."""
 
     state: HostState
     rates: HostRates | None

@@ -121,9 +121,7 @@ class ProcessRates:
 @dataclass(frozen=True, slots=True)
 class GroupRates:
     """All processes of one group; ``cpu`` is percent of one core (200 is two full cores), memory sums in kB.
-
-    ``running`` counts state R, ``blocked`` state D. ``pss_kb`` is ``None`` unless it was read for every process.
-    """
+    ``running`` counts state R, ``blocked`` state D. ``pss_kb`` is ``None`` unless it was read for every process."""
 
     group: str
     role: Role | None
@@ -149,10 +147,8 @@ class CgroupRates:
 
 @dataclass(frozen=True, slots=True)
 class ServerRates(Generic[R]):
-    """A reading, and the rates of its counters per second by the name of their field.
-
-    A rate is ``None`` in the first reading, after a restart of the server, and where a counter fell.
-    """
+    """A reading, and the rates of its counters per second by the name of their field. A rate is ``None`` in the first
+    reading, after a restart of the server, and where a counter fell."""
 
     reading: R
     per_second: Mapping[str, float | None]

@@ -16,7 +16,7 @@ from loadtop.generator.plan import PlanError, Target
 from loadtop.generator.request_log import ROW
 from loadtop.i18n import plain
 from loadtop.model import Distribution, Failures, LoadSample, ServerSeen
-from loadtop.model.histogram import mean, median, percentile, sd
+from loadtop.model.histogram import mean, percentile, sd
 
 PERCENTS = (50, 66, 75, 80, 90, 95, 98, 99)
 TIMES = {
@@ -183,11 +183,11 @@ def _spread(result: RunResult) -> Iterator[str]:
     for part, times in _times(result):
         yield (
             f"{TIMES[part][0]:<12}{_ms(times.min_us):5d} {_ms(mean(times)):4d} {sd(times) / 1000:5.1f} "
-            f"{_ms(median(times)):6d} {_ms(times.max_us):7d}"
+            f"{_ms(percentile(times, 50)):6d} {_ms(times.max_us):7d}"
         )
     # What ab says where mean and median are far apart.
     for part, times in _times(result):
-        distance, deviation = abs(_ms(mean(times)) - _ms(median(times))), sd(times) / 1000
+        distance, deviation = abs(_ms(mean(times)) - _ms(percentile(times, 50))), sd(times) / 1000
         if distance > 2 * deviation:
             yield f"ERROR: The median and mean for the {TIMES[part][1]} time are more than twice the standard"
             yield "       deviation apart. These results are NOT reliable."

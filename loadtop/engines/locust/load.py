@@ -57,10 +57,8 @@ class LocustProcess(EngineProcess):
 
 
 class LocustLoad(EngineLoad):
-    """A load by Locust, whose command here is ``program``; other machines look for it on PATH.
-
-    ``user_plan`` is the text of the user's locustfile; without one, the plan's targets are requested.
-    """
+    """A load by Locust, whose command here is ``program``; other machines look for it on PATH. ``user_plan`` is the
+    text of the user's locustfile; without one, the plan's targets are requested."""
 
     engine = "locust"
 

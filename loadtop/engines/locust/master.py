@@ -70,10 +70,8 @@ async def ask_master(port: int, order: str = "", timeout_s: float = TIMEOUT_S) -
 
 
 class Workers:
-    """Remembers every worker in the order of appearance; one that the master forgets is missing.
-
-    A worker is named after its machine, with a number: ``g1-2``. Locust's own names are as long as a line.
-    """
+    """Remembers every worker in the order of appearance; one that the master forgets is missing. A worker is named
+    after its machine, with a number: ``g1-2``. Locust's own names are as long as a line."""
 
     def __init__(self) -> None:
         self._known: dict[str, EngineWorker] = {}
