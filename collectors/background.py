@@ -15,8 +15,7 @@ from collectors.errors import FetchError, SilentError
 from collectors.machine import Page, without_credentials
 from loadtop.i18n import Message
 
-LOOK_AGAIN_S = 5.0
-"""How long after a search that did not find everything the next one begins."""
+LOOK_AGAIN_S = 5.0  # how long after a search that did not find everything the next one begins
 
 READ_AGAIN_S = 60.0
 """How often configuration is read again where all was found: a reload changes it and starts no new process."""

@@ -14,15 +14,13 @@ from fnmatch import fnmatchcase
 from collectors.machine import Missing, Texts, Wanted, lines_of
 from loadtop.i18n import Message
 
-MOST_FILES = 300
-"""No server has more; a directory that includes itself ends here."""
+MOST_FILES = 300  # no server has more; a directory that includes itself ends here
 
 FILE_BYTES = 1 << 18
 _DEPTH = 8
 _ARGUMENTS = 4096
 
-IncludeOf = Callable[[str], str | None]
-"""The pattern of paths that a line includes, or ``None``."""
+IncludeOf = Callable[[str], str | None]  # the pattern of paths that a line includes, or ``None``
 
 
 def includes(pattern: re.Pattern[str], root: str) -> IncludeOf:

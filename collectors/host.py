@@ -10,8 +10,8 @@ from typing import TypedDict, Unpack
 
 from collectors.background import ended
 from collectors.errors import TransportError
+from collectors.linux.devices import assumed
 from collectors.linux.machine import LinuxMachine
-from collectors.linux.networks import assumed
 from collectors.machine import Machine, Transport
 from collectors.servers import KINDS, Servers
 from collectors.transport.local import LocalTransport
@@ -19,12 +19,10 @@ from loadtop.i18n import Message, Text
 from loadtop.model import HostSample
 
 _GRACE_S = 0.05
-_TESTED_S = 1.0
-"""How long the first sample waits until it is known which of several web servers is under test."""
+_TESTED_S = 1.0  # how long the first sample waits until it is known which of several web servers is under test
 
 _STALE_INTERVALS = 2.5
-_WORTH_A_SAMPLE_S = 0.05
-"""Five ticks of the processor's clock: a rate over less than that says nothing."""
+_WORTH_A_SAMPLE_S = 0.05  # five ticks of the processor's clock: a rate over less than that says nothing
 
 
 class HostCollector:

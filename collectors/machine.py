@@ -12,11 +12,9 @@ from loadtop.model import Cause, HostSample, Outcome, State
 
 T = TypeVar("T")
 
-LIMIT_BYTES = 1 << 20
-"""No file is read beyond this: none of those wanted is as long, whatever a machine prints."""
+LIMIT_BYTES = 1 << 20  # no file is read beyond this: none of those wanted is as long, whatever a machine prints
 
-IDLE_EVERY = 5
-"""Processes that sleep are read once in so many samples."""
+IDLE_EVERY = 5  # processes that sleep are read once in so many samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Request:
 NO_FILE: Translatable = "no such file"
 NOT_PERMITTED: Translatable = "not permitted"
 UNSUPPORTED: Translatable = "not supported"
-_REASONS: dict[str, Translatable] = {
+_REASONS: dict[str, Translatable] = {  # what the C library says of an error, in our words
     "No such file or directory": NO_FILE,
     "Not a directory": NO_FILE,
     "Permission denied": NOT_PERMITTED,
@@ -53,7 +51,6 @@ _REASONS: dict[str, Translatable] = {
     "Operation not supported": UNSUPPORTED,
     "Not supported": UNSUPPORTED,
 }
-"""What the C library says of an error, in our words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +179,7 @@ class Connection(Protocol):
 class Transport(Connection, Protocol):
     """One machine with /proc. Calls of :meth:`read` do not overlap; the others may run beside it."""
 
-    source: str
-    """``local`` or ``ssh://...``, for people."""
+    source: str  # ``local`` or ``ssh://...``, for people
 
     async def read(self, request: Request) -> Reading:
         """One reading, on the machine's own clock. Raises :class:`~collectors.errors.TransportError`."""

@@ -27,8 +27,7 @@ class ServerCollector(Generic[R]):
     """The servers of one kind on one machine. A subclass has at least :meth:`records` and :meth:`candidates`."""
 
     kind: ClassVar[Kind]
-    search_again_s: ClassVar[float] = READ_AGAIN_S
-    """How often pages are looked for although there are some."""
+    search_again_s: ClassVar[float] = READ_AGAIN_S  # how often pages are looked for although there are some
 
     def __init__(self, machine: Machine, urls: Sequence[str], under_test: UnderTest, *, find: bool = True) -> None:
         """``urls`` are the pages given; without any, and with ``find``, they are looked for."""

@@ -15,13 +15,12 @@ from collectors.server_collector import ServerCollector
 from collectors.under_test import UnderTest
 from loadtop.model import HostSample, Role
 
-COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (
+COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (  # every kind of server: one line each
     ApacheCollector,
     NginxCollector,
     FpmCollector,
     HaproxyCollector,
 )
-"""Every kind of server: one line each."""
 
 KINDS: tuple[Kind, ...] = tuple(each.kind for each in COLLECTORS)
 

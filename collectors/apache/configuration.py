@@ -15,14 +15,13 @@ from collectors.config_files import FILE_BYTES, Config, includes, read_config
 from collectors.machine import NO_FILE, Endpoint, Missing, Texts, Wanted, lines_of
 from collectors.parsing import count_or_none
 
-LAYOUTS = (
+LAYOUTS = (  # Debian, Red Hat, SUSE and Alpine, built from source, FreeBSD
     "/etc/apache2/apache2.conf",
     "/etc/httpd/conf/httpd.conf",
     "/etc/apache2/httpd.conf",
     "/usr/local/apache2/conf/httpd.conf",
     "/usr/local/etc/apache24/httpd.conf",
 )
-"""Debian, Red Hat, SUSE and Alpine, built from source, FreeBSD."""
 
 INCLUDE = re.compile(r"\s*Include(?:Optional)?\s+(?:\"([^\"]+)\"|(\S+))", re.IGNORECASE)
 _ROOT = re.compile(r"\s*ServerRoot\s+\"?([^\"\s]+)", re.IGNORECASE)
@@ -31,14 +30,13 @@ _CLOSE = re.compile(r"\s*</(\w+)>")
 _MPM = re.compile(r"(!?)\s*(?:mpm_)?(prefork|worker|event)(?:_module|\.c)", re.IGNORECASE)
 _LOADED = re.compile(r"\s*LoadModule\s+mpm_(prefork|worker|event)_module\s", re.IGNORECASE)
 _FASTCGI = re.compile(r"unix:([^|\"'\s]+)\||fcgi://[\w.\[\]:-]*:(\d{1,5})")
-_FIELDS = {
+_FIELDS = {  # the directives of limits, by their names in the record ApacheStatus
     "maxrequestworkers": "max_request_workers",
     "maxclients": "max_request_workers",
     "serverlimit": "server_limit",
     "threadsperchild": "threads_per_child",
     "listenbacklog": "listen_backlog",
 }
-"""The directives of limits, by their names in :class:`loadtop.servers.apache.record.ApacheStatus`."""
 
 _DIRECTIVE = re.compile(rf"\s*({'|'.join(_FIELDS)})\s+(\d+)", re.IGNORECASE)
 _PREFORK = {"max_request_workers": 256, "server_limit": 256, "listen_backlog": 511}

@@ -47,8 +47,7 @@ frontend stats
     stats uri /stats"""
 """The section that switches the page on."""
 
-MOST_LINES = 400
-"""Lines kept of a table: frontends and backends first."""
+MOST_LINES = 400  # lines kept of a table: frontends and backends first
 
 _SOCKET = re.compile(r"(?:(?:unix|haproxy):(?://)?)?(/(?!/)[^;?#]*)", re.ASCII)
 _STREAM = re.compile(r"tcp://((?:\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5})/?", re.ASCII)

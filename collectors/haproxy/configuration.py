@@ -15,20 +15,17 @@ from collectors.config_files import Config, read_config
 from collectors.machine import Endpoint, Texts
 from collectors.routing import Place, Route
 
-STATS_URI = "/haproxy?stats"
-"""Where the page is where ``stats uri`` is not given."""
+STATS_URI = "/haproxy?stats"  # where the page is where ``stats uri`` is not given
 
-LAYOUT = "/etc/haproxy/haproxy.cfg"
-"""Debian's, Red Hat's and Alpine's."""
+LAYOUT = "/etc/haproxy/haproxy.cfg"  # Debian's, Red Hat's and Alpine's
 
-SOCKETS = (
+SOCKETS = (  # where the socket usually is: Debian, Red Hat, and what examples have
     "/run/haproxy/admin.sock",
     "/var/lib/haproxy/stats",
     "/run/haproxy.sock",
     "/var/run/haproxy.sock",
     "/run/haproxy/haproxy.sock",
 )
-"""Where the socket usually is: Debian, Red Hat, and what examples have."""
 
 _PROXIES = ("frontend", "listen", "backend")
 _SECTIONS = (

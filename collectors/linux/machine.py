@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from collectors.errors import ParseError
 from collectors.kind import Kind
-from collectors.linux import cpu, disks, memory, networks, pressure, tcp
+from collectors.linux import cpu, devices, memory, pressure, sockets
 from collectors.linux.cgroup import CgroupCollector
 from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, lines_of
@@ -17,18 +17,17 @@ HOSTNAME = "/proc/sys/kernel/hostname"
 KERNEL = "/proc/sys/kernel/osrelease"
 SYSTEM = "/etc/os-release"
 _FACTS = (Wanted(HOSTNAME), Wanted(KERNEL), Wanted(SYSTEM))
-_ALWAYS = (
+_ALWAYS = (  # the files of every sample
     *cpu.FILES,
     *cpu.LOAD_FILES,
     *memory.FILES,
     *memory.PAGING_FILES,
-    *disks.FILES,
-    *networks.FILES,
+    *devices.DISK_FILES,
+    *devices.NETWORK_FILES,
     *pressure.FILES,
-    *tcp.COUNTERS,
-    Wanted(tcp.LISTENERS),
+    *sockets.COUNTERS,
+    Wanted(sockets.LISTENERS),
 )
-"""The files of every sample."""
 
 SLOW_EVERY = 30
 """Line speeds and the list of whole disks are read again after this many samples, or when a new device shows."""
@@ -62,14 +61,14 @@ class LinuxMachine:
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         links = f"/proc/{pid}/fd/"
-        texts = await self.texts((Wanted(links), *tcp.TABLES))
+        texts = await self.texts((Wanted(links), *sockets.TABLES))
         inodes = {line[8:-1] for line in lines_of(texts[links]) if line.startswith("socket:[")}
-        tables = (text for wanted in tcp.TABLES if isinstance(text := texts[wanted.path], str))
+        tables = (text for wanted in sockets.TABLES if isinstance(text := texts[wanted.path], str))
         try:
-            sockets = [socket for table in tables for socket in tcp.parse_table(table)]
+            listeners = [socket for table in tables for socket in sockets.parse_table(table)]
         except ParseError:
             return ()
-        return tuple(Endpoint(socket.address, socket.port) for socket in sockets if str(socket.inode) in inodes)
+        return tuple(Endpoint(socket.address, socket.port) for socket in listeners if str(socket.inode) in inodes)
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         async with self._reading:
@@ -84,11 +83,11 @@ class LinuxMachine:
     def _request(self) -> Request:
         files = list(_ALWAYS)
         if self._tables:
-            files += tcp.TABLES
+            files += sockets.TABLES
         if self._facts is None:
             files += _FACTS
         if self._slow_in <= 0:
-            files += [Wanted(disks.BLOCKS), *(networks.speed_file(name) for name in sorted(self._interfaces))]
+            files += [Wanted(devices.BLOCKS), *(devices.speed_file(name) for name in sorted(self._interfaces))]
         files += self._cgroup.files(tuple(pid for group in self._web for pid in self.tested(group)))
         files += [Wanted(path) for path in self._followed]
         return Request(tuple(files), True, self._table.asleep(), self._table.want_pss())
@@ -96,7 +95,7 @@ class LinuxMachine:
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)
         self._followed |= {path: reading.files[path] for path in self._followed if path in reading.files}
-        self._tables = isinstance(reading.files.get(tcp.LISTENERS), Missing)
+        self._tables = isinstance(reading.files.get(sockets.LISTENERS), Missing)
         run = Outcomes(reading.seconds)
         text, optional = reading.text, reading.optional
         sample = HostSample(
@@ -113,10 +112,14 @@ class LinuxMachine:
             ),
             pressure=run.collect("pressure", lambda: pressure.collect(reading), pressure.FILES),
             disks=run.collect(
-                "disks", lambda: disks.parse(text(disks.DISKSTATS), optional(disks.SWAPS), self._blocks), disks.FILES
+                "disks",
+                lambda: devices.parse_disks(text(devices.DISKSTATS), optional(devices.SWAPS), self._blocks),
+                devices.DISK_FILES,
             ),
-            networks=run.collect("networks", lambda: networks.parse(text(networks.DEV), self._speeds), networks.FILES),
-            tcp=run.collect("tcp", lambda: tcp.collect(reading), (*tcp.COUNTERS, *tcp.TABLES)),
+            networks=run.collect(
+                "networks", lambda: devices.parse_networks(text(devices.DEV), self._speeds), devices.NETWORK_FILES
+            ),
+            tcp=run.collect("tcp", lambda: sockets.collect(reading), (*sockets.COUNTERS, *sockets.TABLES)),
             processes=run.collect(
                 "processes", lambda: self._table.update(reading), (Wanted("/proc/PID/stat"),), self._table.lacks
             ),
@@ -134,13 +137,13 @@ class LinuxMachine:
 
     def _learn_slow(self, reading: Reading) -> None:
         self._slow_in -= 1
-        blocks = reading.files.get(disks.BLOCKS)
+        blocks = reading.files.get(devices.BLOCKS)
         if blocks is None:
             return
         self._slow_in = SLOW_EVERY
-        self._blocks = None if isinstance(blocks, Missing) else disks.parse_blocks(blocks)
-        texts = {name: reading.optional(networks.speed_file(name).path) for name in self._interfaces}
-        self._speeds = {name: networks.parse_speed(text or "") for name, text in texts.items()}
+        self._blocks = None if isinstance(blocks, Missing) else devices.parse_blocks(blocks)
+        texts = {name: reading.optional(devices.speed_file(name).path) for name in self._interfaces}
+        self._speeds = {name: devices.parse_speed(text or "") for name, text in texts.items()}
 
 
 def _facts(reading: Reading, source: str, processor: Cpu | None, gauges: Memory | None) -> HostFacts:

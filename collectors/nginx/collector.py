@@ -32,8 +32,7 @@ KIND = Kind(
     fastcgi_addresses=configuration.fastcgi_addresses,
 )
 
-RETRY_S, PAUSE_S = 0.4, 0.02
-"""How long a page that fails is asked for anew, and how often; our own."""
+RETRY_S, PAUSE_S = 0.4, 0.02  # how long a page that fails is asked for anew, and how often; our own
 
 STATUS_PATHS = ("/nginx_status", "/stub_status", "/basic_status", "/status")
 """Where the page is in nginx's and its distributors' examples."""
@@ -57,8 +56,7 @@ _PAGE = re.compile(
 
 class NginxCollector(WebServerCollector[NginxStatus]):
     kind = KIND
-    _cores: int | None = None
-    """``worker_processes auto`` starts one for each processor."""
+    _cores: int | None = None  # ``worker_processes auto`` starts one for each processor
 
     @staticmethod
     def status_url(url: str) -> str:

@@ -13,7 +13,7 @@ from collectors.background import StatusPage
 from collectors.config_files import view_of
 from collectors.errors import AbsentError, FetchError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
-from collectors.linux import unix_sockets
+from collectors.linux import sockets
 from collectors.machine import Machine, Page
 from collectors.php_fpm import configuration, status
 from collectors.php_fpm.configuration import PoolConfig
@@ -23,11 +23,9 @@ from loadtop.i18n import Message
 from loadtop.model import Cause, HostSample, Role
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 
-TIMEOUT_S = 1.0
-"""A page that takes longer is silent, not missing."""
+TIMEOUT_S = 1.0  # a page that takes longer is silent, not missing
 
-_MOST_ORIGINS = 6
-"""Web servers that are asked for the page of a pool whose socket may not be used."""
+_MOST_ORIGINS = 6  # web servers that are asked for the page of a pool whose socket may not be used
 
 _MOST_POOLS = 32
 
@@ -115,7 +113,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         try:
             self._configs, unknown = await configuration.pools_of(self.machine, servers)
             if any(config.address.startswith("/") for config in self._configs):
-                self.machine.follow(unix_sockets.WANTED.path)
+                self.machine.follow(sockets.UNIX.path)
             if self.find:
                 await self._follow(self._configs or await self._guessed(servers))
         except TransportError as error:
@@ -155,9 +153,9 @@ class FpmCollector(ServerCollector[FpmPool]):
         for pid in near:
             addresses |= {f"127.0.0.1:{found.port}": None for found in await self.machine.listening(pid)}
         if near:
-            text = (await self.machine.texts((unix_sockets.WANTED,)))[unix_sockets.WANTED.path]
-            addresses |= {path: None for path in unix_sockets.queues(text) if "fpm" in path and path.startswith("/")}
-            self.machine.follow(unix_sockets.WANTED.path)
+            text = (await self.machine.texts((sockets.UNIX,)))[sockets.UNIX.path]
+            addresses |= {path: None for path in sockets.unix_queues(text) if "fpm" in path and path.startswith("/")}
+            self.machine.follow(sockets.UNIX.path)
         found: list[PoolConfig] = []
         for address in addresses:
             for path in status.STATUS_PATHS:
@@ -204,7 +202,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         """Accept queues as the kernel has them, by address; a TCP port stands for every address of it."""
         listeners = sample.tcp.listeners if sample.tcp is not None else ()
         queues = {f":{listener.port}": listener.queue for listener in listeners}
-        return queues | dict(unix_sockets.queues(self.machine.followed(unix_sockets.WANTED.path)))
+        return queues | dict(sockets.unix_queues(self.machine.followed(sockets.UNIX.path)))
 
 
 def _queue(address: str, queues: dict[str, int]) -> int | None:

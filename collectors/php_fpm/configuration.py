@@ -13,14 +13,13 @@ from collectors.machine import Machine
 from collectors.parsing import count_or_none
 from loadtop.i18n import Message
 
-LAYOUTS = (
+LAYOUTS = (  # Debian, Red Hat, php.net's own (and FreeBSD's), Alpine, and Remi's packages for Red Hat
     "/etc/php/*/fpm/php-fpm.conf",
     "/etc/php-fpm.conf",
     "/usr/local/etc/php-fpm.conf",
     "/etc/php*/php-fpm.conf",
     "/etc/opt/remi/php*/php-fpm.conf",
 )
-"""Debian, Red Hat, php.net's own (and FreeBSD's), Alpine, and Remi's packages for Red Hat."""
 
 _TITLE = re.compile(r"php-fpm: master process \((/[^)]*)\)")
 _INCLUDE = re.compile(r"\s*include\s*=\s*[\"']?([^\"';\s]+)", re.IGNORECASE)

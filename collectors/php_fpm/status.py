@@ -1,7 +1,7 @@
 """php-fpm's status page, as JSON or as its plain text; by HTTP through a web server, or directly over FastCGI.
 
 Source: php-src, sapi/fpm/fpm/fpm_status.c. The page does not tell ``pm.max_children`` (see ``configuration.py``), and
-its listen queue is always 0 for a unix socket (see :mod:`collectors.linux.unix_sockets`). It is served by a worker of
+its listen queue is always 0 for a unix socket (see :mod:`collectors.linux.sockets`). It is served by a worker of
 the pool itself, which counts as active, unless the pool has ``pm.status_listen``: a full pool is silent.
 
 FastCGI Specification 1.0 (Open Market, 1996), sections 3.3 to 5: records of eight bytes of header, content and padding.

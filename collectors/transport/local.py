@@ -19,7 +19,7 @@ from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux.tcp import LISTENERS
+from collectors.linux.sockets import LISTENERS
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.transport.exchange import StatusClient, exchange
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MESSAGE_S = 4.0  # seconds that a message stays in the last line
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # signals that end the cockpit
 
-COMMON_KEYS: tuple[BindingType, ...] = (
+COMMON_KEYS: tuple[BindingType, ...] = (  # keys of every cockpit that are not in its last line
     Binding("tab", "tab(1)", "next machine or panel"),
     Binding("shift+tab", "tab(-1)", "machine or panel before"),
     Binding("escape", "step_back", "back"),
@@ -41,7 +41,6 @@ COMMON_KEYS: tuple[BindingType, ...] = (
     Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
     Binding("ctrl+z", "suspend_process", "suspend"),
 )
-"""Keys of every cockpit that are not in its last line."""
 
 FirstPage = Callable[[Appearance, View], LiveScreen]  # makes a page that is shown before the panels
 

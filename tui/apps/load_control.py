@@ -34,12 +34,11 @@ LoadOwner = Literal["hand", "command", "tune", "plan"]
 """Who changes the load: a person, the command that makes it, ``loadtop tune``, the PLAN of an experiment."""
 
 
-_FIXED: dict[LoadOwner, Translatable] = {
+_FIXED: dict[LoadOwner, Translatable] = {  # why a person cannot change the load
     "command": "this load cannot be changed while it runs",
     "tune": "tune steers the load: s stops it",
     "plan": "an experiment keeps to its PLAN: q ends it",
 }
-"""Why a person cannot change the load."""
 
 
 def _now(load: LoadSample) -> float:

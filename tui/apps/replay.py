@@ -41,7 +41,7 @@ KEYS = (
     Key("question_mark", "help", "?", "help", "this page", 1),
 )
 
-ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
+ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help but not in the last line
     ("home", "the beginning; end: the end"),
     ("tab", "the next machine; with one machine, the next panel"),
     ("up down", "choose a panel (or click it; click again to zoom)"),
@@ -49,7 +49,6 @@ ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("ctrl+s", "a picture also of pages and questions"),
     ("ctrl+z", "suspend"),
 )
-"""Keys that are in the help but not in the last line."""
 
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*%", re.ASCII)
 _TIME = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9}(?:\.\d+)?)", re.ASCII)

@@ -114,10 +114,9 @@ _WEIGHTS = {
     "reverse": (Role.SELECTED,),
 }
 
-MONOCHROME = dict.fromkeys(Role, Style.null()) | {
+MONOCHROME = dict.fromkeys(Role, Style.null()) | {  # no colour at all (``NO_COLOR``): weight and reverse only
     role: Style.parse(weight) for weight, roles in _WEIGHTS.items() for role in roles
 }
-"""No colour at all (``NO_COLOR``): weight and reverse only."""
 
 THEMES = {
     "dark": partial(

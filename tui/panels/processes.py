@@ -36,7 +36,7 @@ class Column:
     order: Callable[[ProcessRates], float | str] | None = None
 
 
-COLUMNS = (
+COLUMNS = (  # each begins with a blank, in which the arrow of the column that orders has room
     Column("pid", 7, order=lambda p: p.process.pid),
     Column("s", 2),
     Column("thr", 5, wide=True, order=lambda p: -p.process.threads),
@@ -47,7 +47,6 @@ COLUMNS = (
     Column("group", 9, wide=True, order=lambda p: PROCESS_GROUPS.index(p.process.group)),
     Column("name", 5, order=lambda p: p.process.name),
 )
-"""Each begins with a blank, in which the arrow of the column that orders has room."""
 
 LEFT = ("group", "name")  # columns of text
 

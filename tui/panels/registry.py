@@ -27,5 +27,4 @@ PANELS: tuple[type[Panel], ...] = (
 )
 """A panel that belongs to no kind of server needs a place in :mod:`tui.drawing.layout` as well."""
 
-CURVES = [curve for panel in PANELS for curve in panel.CURVES]
-"""What the history keeps for the panels."""
+CURVES = [curve for panel in PANELS for curve in panel.CURVES]  # what the history keeps for the panels

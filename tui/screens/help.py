@@ -18,7 +18,7 @@ from tui.widgets.page import PageScreen
 WIDE = 130  # cells from which there is room for two columns
 KEY = 8  # cells of a key's name
 
-WORDS: tuple[tuple[Translatable, Translatable], ...] = (
+WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and terms on the screen
     ("closed c=8", "so many connections; each sends again once it is answered"),
     ("open 50/s", "so many requests per second, however slow the answers are"),
     ("in flight", "sent and not answered yet"),
@@ -33,7 +33,6 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (
     ("rss, pss", "memory of a process; pss divides what several share"),
     ("knee", "the fewest connections that reach 97 % of the best throughput"),
 )
-"""Abbreviations and terms on the screen."""
 
 PROCESSOR_STATES: tuple[Translatable, ...] = ("user", "system and interrupts", "iowait", "steal")
 

@@ -57,7 +57,7 @@ KEYS = (
 
 INTERRUPT = Key("ctrl+c", "interrupt", "ctrl+c", "", "stop the load and quit at once", 0)  # also in the command palette
 
-ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
+ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help but not in the footer
     ("tab", "the next machine; with one machine, the next panel"),
     ("arrows", "choose a panel (or click it; click again to zoom)"),
     ("escape", "back: close, take back, show all panels"),
@@ -65,7 +65,6 @@ ELSEWHERE: tuple[tuple[str, Translatable], ...] = (
     ("ctrl+s", "a picture also of pages and questions"),
     ("ctrl+z", "suspend"),
 )
-"""Keys that are in the help but not in the footer."""
 
 
 def arrange(cells: int, keys: Iterable[Key] = KEYS, first: int = 1) -> list[tuple[Key, int, int]]:

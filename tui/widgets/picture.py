@@ -20,13 +20,12 @@ from tui.drawing.appearance import UNICODE, Appearance
 from tui.drawing.layout import DOWN, LEFT, RIGHT, UP
 from tui.drawing.line import Role, clip_middle, width
 
-THEME = TerminalTheme(
+THEME = TerminalTheme(  # the sixteen colours of the picture: a file does not know the terminal's
     parse_rgb_hex("10141b"),
     parse_rgb_hex("ccd3de"),
     [*map(parse_rgb_hex, ("2b313c", "ee626c", "8bc974", "edbb54", "568aec", "ba7ceb", "4ec4d0", "ccd3de"))],
     [*map(parse_rgb_hex, ("586376", "fa868c", "a8e08f", "fad278", "80b0fa", "d2a0fa", "7ee2ea", "f0f3f8"))],
 )
-"""The sixteen colours of the picture: a file does not know the terminal's."""
 
 WIDE, HIGH, SIZE, MARGIN = 8.43, 18.0, 14.0, 12.0
 """Width and height of a cell, size of the characters, and the margin, in pixels."""

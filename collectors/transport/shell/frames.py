@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux.tcp import LISTENERS, TABLES
+from collectors.linux.sockets import LISTENERS, TABLES
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 
 UPTIME = "/proc/uptime"

@@ -21,8 +21,7 @@ from collectors.transport.shell import frames
 from collectors.transport.ssh.failures import clean, explain
 from loadtop.i18n import Message
 
-FRAME_BYTES = 8 << 20
-"""No frame is longer; a far side that prints more without an end is disconnected."""
+FRAME_BYTES = 8 << 20  # no frame is longer; a far side that prints more without an end is disconnected
 
 CONNECT_S = 20.0
 _CHUNK = 65536
@@ -49,11 +48,9 @@ _OPTIONS = (
 )
 
 
-ASK_S = 120.0
-"""So long is waited for an answer."""
+ASK_S = 120.0  # so long is waited for an answer
 
-ASKING = asyncio.Lock()
-"""One question at a time, however many machines ask."""
+ASKING = asyncio.Lock()  # one question at a time, however many machines ask
 
 
 class Prompt:

@@ -9,10 +9,9 @@ from loadtop.i18n import Message
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _REMOVE = re.compile(r"ssh-keygen -f .+ -R .+")
 _METHODS = re.compile(r"Permission denied \(([\w,@.-]+)\)")
-_JUMP = "UNKNOWN port 65535"
-"""How ssh names the other end where a ProxyJump leads there."""
+_JUMP = "UNKNOWN port 65535"  # how ssh names the other end where a ProxyJump leads there
 
-_PLAIN = (
+_PLAIN = (  # what ssh or the far shell says, as regular expressions, and what that means
     (
         "Could not resolve hostname",
         Message("its name is not known here: check it, or give it a HostName in ~/.ssh/config"),
@@ -31,7 +30,6 @@ _PLAIN = (
         Message("its awk or perl, which reads everything there, was killed, or there was no memory for it"),
     ),
 )
-"""What ssh or the far shell says, as regular expressions, and what that means."""
 
 
 def command_for(place: str) -> str:

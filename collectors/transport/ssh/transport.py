@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from collectors.errors import FetchError, TransportError
-from collectors.linux.tcp import LISTENERS, TABLES
+from collectors.linux.sockets import LISTENERS, TABLES
 from collectors.machine import Missing, Page, Reading, Request
 from collectors.transport.shell import frames
 from collectors.transport.shell.frames import Far, Kept, Orders
@@ -43,8 +43,7 @@ class SshTransport:
 
     def __init__(self, place: str, *, ssh: Sequence[str] = ("ssh",)) -> None:
         self.source = place
-        self.address = ""
-        """The name or address that ssh connects to; empty before the first connection."""
+        self.address = ""  # the name or address that ssh connects to; empty before the first connection
         self._ssh = tuple(ssh)
         self._line: SshLine | None = None
         self._pages: FarPages | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collectors.linux import disks, memory, pressure, processes, tcp
+from collectors.linux import devices, memory, pressure, processes, sockets
 from collectors.linux.machine import LinuxMachine
 from collectors.servers import KINDS
 from loadtop.model import HostSample
@@ -20,8 +20,8 @@ TREES = Path(__file__).parents[2] / "fixtures" / "proc"
 @captured
 def test_disks_and_which_of_them_carry_swap(proc: Proc, version: str) -> None:
     """One disk with a partition of data and one of swap, one that is a swap area as a whole, and swap in zram."""
-    for blocks in (None, disks.parse_blocks(proc(version, "sys-block"))):
-        found = disks.parse(proc(version, "diskstats"), proc(version, "swaps"), blocks)
+    for blocks in (None, devices.parse_blocks(proc(version, "sys-block"))):
+        found = devices.parse_disks(proc(version, "diskstats"), proc(version, "swaps"), blocks)
         assert {disk.name: disk.swap for disk in found} == {"vda": False, "vdb": True, "zram0": True}
 
 
@@ -53,10 +53,10 @@ def test_memory_of_a_worker(proc: Proc, version: str) -> None:
 @captured
 def test_accept_queues(proc: Proc, version: str) -> None:
     """Only one of these machines had the module that tells the limits; ss prints 0 without it, which is none."""
-    found = {queue.port: queue.backlog for queue in tcp.parse_listeners(proc(version, "ss-ltnH"))}
+    found = {queue.port: queue.backlog for queue in sockets.parse_listeners(proc(version, "ss-ltnH"))}
     limit = 511 if version == "6.12.107" else None
     assert found == {80: limit, 8080: limit}
-    tables = [socket for name in ("net/tcp", "net/tcp6") for socket in tcp.parse_table(proc(version, name))]
+    tables = [socket for name in ("net/tcp", "net/tcp6") for socket in sockets.parse_table(proc(version, name))]
     assert sorted((socket.address, socket.port) for socket in tables) == [("127.0.0.1", 8080), ("::", 80)]
 
 

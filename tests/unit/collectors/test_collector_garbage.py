@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from collectors.apache import collector as apache
 from collectors.errors import ParseError
-from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
+from collectors.linux import cpu, devices, memory, pressure, processes, sockets
 from collectors.machine import without_credentials
 
 Parser = Callable[[str], object]
@@ -24,17 +24,17 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("swap", memory.parse_swap, "meminfo"),
     ("paging", lambda text: memory.parse_paging(text, 4), "vmstat"),
     ("pressure", lambda text: pressure.parse(text, text, text, text), "pressure/io"),
-    ("disks", disks.parse, "diskstats"),
-    ("swaps", disks.parse_swap_devices, "swaps"),
-    ("blocks", disks.parse_blocks, "swaps"),
-    ("networks", networks.parse, "net/dev"),
-    ("speed", networks.parse_speed, "loadavg"),
-    ("tcp", lambda text: tcp.parse(text, None, None), "net/netstat"),
-    ("snmp", lambda text: tcp.parse(None, text, None), "net/snmp"),
-    ("sockstat", lambda text: tcp.parse(None, None, text, None), "net/sockstat"),
-    ("sockstat6", lambda text: tcp.parse(None, None, None, text), "net/sockstat6"),
-    ("table", tcp.parse_table, "net/tcp"),
-    ("listeners", tcp.parse_listeners, "ss-ltnH"),
+    ("disks", devices.parse_disks, "diskstats"),
+    ("swaps", devices.parse_swap_devices, "swaps"),
+    ("blocks", devices.parse_blocks, "swaps"),
+    ("networks", devices.parse_networks, "net/dev"),
+    ("speed", devices.parse_speed, "loadavg"),
+    ("tcp", lambda text: sockets.parse_tcp(text, None, None), "net/netstat"),
+    ("snmp", lambda text: sockets.parse_tcp(None, text, None), "net/snmp"),
+    ("sockstat", lambda text: sockets.parse_tcp(None, None, text, None), "net/sockstat"),
+    ("sockstat6", lambda text: sockets.parse_tcp(None, None, None, text), "net/sockstat6"),
+    ("table", sockets.parse_table, "net/tcp"),
+    ("listeners", sockets.parse_listeners, "ss-ltnH"),
     ("process", processes.parse_stat, "httpd-stat"),
     ("pss", processes.parse_pss, "httpd-smaps_rollup"),
     ("apache", apache.parse, "2.4.71-event.txt"),

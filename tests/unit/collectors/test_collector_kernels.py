@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from collectors.errors import ParseError
-from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
+from collectors.linux import cpu, devices, memory, pressure, processes, sockets
 from collectors.linux.processes import group_of
 from collectors.machine import ProcessStat
 from collectors.servers import KINDS
@@ -20,9 +20,9 @@ def test_every_kernel_is_understood(proc: Proc, kernel: str) -> None:
     assert memory.parse(proc(kernel, "meminfo")).total_kb
     assert memory.parse_swap(proc(kernel, "meminfo")).total_kb >= 0
     assert memory.parse_paging(proc(kernel, "vmstat"), 4).major_faults
-    assert disks.parse(proc(kernel, "diskstats"), proc(kernel, "swaps"))
-    assert networks.parse(proc(kernel, "net/dev"))
-    assert tcp.parse(*(proc(kernel, f"net/{name}") for name in ("netstat", "snmp", "sockstat"))).out_segments
+    assert devices.parse_disks(proc(kernel, "diskstats"), proc(kernel, "swaps"))
+    assert devices.parse_networks(proc(kernel, "net/dev"))
+    assert sockets.parse_tcp(*(proc(kernel, f"net/{name}") for name in ("netstat", "snmp", "sockstat"))).out_segments
     assert processes.parse_stat(proc(kernel, "httpd-stat")).name in ("httpd", "apache2")
 
 
@@ -111,29 +111,31 @@ def test_whole_disks_and_which_carry_swap(
     blocks = None
     if listed:
         others = ["ram0", "loop0", "loop1", "loop2", "loop3", "loop4", "loop5", "loop6", "loop7", "sr0", "zram0"]
-        blocks = disks.parse_blocks("".join(f"../devices/virtual/block/{name}\n" for name in names + others))
-    found = disks.parse(proc(version, "diskstats"), proc(version, "swaps"), blocks)
+        blocks = devices.parse_blocks("".join(f"../devices/virtual/block/{name}\n" for name in names + others))
+    found = devices.parse_disks(proc(version, "diskstats"), proc(version, "swaps"), blocks)
     assert [disk.name for disk in found] == names
     assert [disk.name for disk in found if disk.swap] == swap
 
 
 def test_names_of_disks_with_a_slash() -> None:
     text = "104 0 cciss/c0d0 1 0 2 1 1 0 2 1 0 1 1\n104 1 cciss/c0d0p1 1 0 2 1 1 0 2 1 0 1 1\n"
-    assert [disk.name for disk in disks.parse(text, None, disks.parse_blocks("../cciss!c0d0\n"))] == ["cciss/c0d0"]
+    assert [disk.name for disk in devices.parse_disks(text, None, devices.parse_blocks("../cciss!c0d0\n"))] == [
+        "cciss/c0d0"
+    ]
 
 
 def test_partitions_of_very_old_kernels_have_four_counters() -> None:
-    assert disks.parse("3 0 hda 1 0 2 1 1 0 2 1 0 1 1\n3 1 hda1 1 2 3 4\n")[0].name == "hda"
+    assert devices.parse_disks("3 0 hda 1 0 2 1 1 0 2 1 0 1 1\n3 1 hda1 1 2 3 4\n")[0].name == "hda"
 
 
 def test_a_disk_with_data_and_swap_is_a_data_disk() -> None:
     text = "8 0 sda 9 0 9 9 9 0 9 9 0 9 9\n8 1 sda1 5 0 5 5 5 0 5 5 0 5 5\n8 2 sda2 4 0 4 4 4 0 4 4 0 4 4\n"
     swaps = "Filename Type Size Used Priority\n/dev/sda2 partition 100 0 -2\n"
-    assert [disk.swap for disk in disks.parse(text, swaps)] == [False]
+    assert [disk.swap for disk in devices.parse_disks(text, swaps)] == [False]
 
 
 def test_a_name_may_touch_its_first_number(proc: Proc) -> None:
-    eth0 = networks.parse(proc("2.6.32", "net/dev"))[1]
+    eth0 = devices.parse_networks(proc("2.6.32", "net/dev"))[1]
     assert (eth0.name, eth0.rx_bytes, eth0.rx_drops, eth0.tx_bytes, eth0.tx_drops) == (
         "eth0",
         3202930602,
@@ -147,11 +149,11 @@ def test_a_name_may_touch_its_first_number(proc: Proc) -> None:
     ("text", "speed"), [("1000\n", 1000), ("-1\n", None), ("4294967295\n", None), ("65535\n", None), ("", None)]
 )
 def test_line_speed(text: str, speed: int | None) -> None:
-    assert networks.parse_speed(text) == speed
+    assert devices.parse_speed(text) == speed
 
 
 def test_tcp_counters_by_name(proc: Proc) -> None:
-    found = tcp.parse(
+    found = sockets.parse_tcp(
         proc("4.18", "net/netstat"),
         proc("4.18", "net/snmp"),
         proc("4.18", "net/sockstat"),
@@ -162,21 +164,21 @@ def test_tcp_counters_by_name(proc: Proc) -> None:
 
 
 def test_listening_sockets_come_first_and_a_cut_row_is_left_out(proc: Proc) -> None:
-    found = tcp.parse_table(proc("6.18", "net/tcp"))
+    found = sockets.parse_table(proc("6.18", "net/tcp"))
     assert [(socket.address, socket.port) for socket in found[:2]] == [("0.0.0.0", 2024), ("127.0.0.1", 34973)]  # noqa: S104
     assert len(found) == 3
-    assert tcp.parse_table(proc("6.18", "net/tcp6")) == ()
+    assert sockets.parse_table(proc("6.18", "net/tcp6")) == ()
 
 
 def test_addresses_of_version_6() -> None:
     head = "sl local_address remote_address st tx_queue rx_queue\n"
     row = f"0: {'0' * 24}01000000:1F90 {'0' * 32}:0000 0A 00000000:00000006 0 0 0 0 77\n"
-    assert tcp.parse_table(head + row) == (tcp.ListeningSocket("::1", 8080, 6, 77),)
+    assert sockets.parse_table(head + row) == (sockets.ListeningSocket("::1", 8080, 6, 77),)
 
 
 def test_queues_of_one_port_are_added() -> None:
     text = "LISTEN 6      5      127.0.0.1:80  0.0.0.0:*\nLISTEN 1 511 [::]:80 [::]:*\nLISTEN 0 128 *:22 *:*\n"
-    assert tcp.parse_listeners(text) == (Listener(22, 0, 128), Listener(80, 7, 516))
+    assert sockets.parse_listeners(text) == (Listener(22, 0, 128), Listener(80, 7, 516))
 
 
 def test_a_process(proc: Proc) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.apache import collector as apache
-from collectors.linux import cpu, disks, memory, networks, pressure, processes, tcp
+from collectors.linux import cpu, devices, memory, pressure, processes, sockets
 from collectors.machine import ProcessStat
 from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure
 from loadtop.servers.apache.record import ApacheStatus
@@ -91,7 +91,7 @@ def test_diskstats(made: Disk, more: int) -> None:
         f"   8       0 {made.name} {made.reads} 7 {2 * made.read_kb % 2**63} {made.read_ms} {made.writes} 7"
         f" {2 * made.write_kb % 2**63} {made.write_ms} {made.in_flight} {made.busy_ms} {made.queue_ms}{' 9' * more}\n"
     )
-    (found,) = disks.parse(text)
+    (found,) = devices.parse_disks(text)
     assert found.reads == made.reads
     assert found.read_kb == (2 * made.read_kb % 2**63) // 2
     assert (found.read_ms, found.write_ms, found.busy_ms, found.queue_ms, found.in_flight) == (
@@ -109,7 +109,7 @@ def test_net_dev(made: list[Network], touching: bool) -> None:
         received = f"{net.rx_bytes} {net.rx_packets} {net.rx_errors} {net.rx_drops} 0 0 0 0"
         sent = f"{net.tx_bytes} {net.tx_packets} {net.tx_errors} {net.tx_drops} 0 0 0 0"
         text += f"{net.name:>6}:{'' if touching else ' '}{received} {sent}\n"
-    assert networks.parse(text) == tuple(made)
+    assert devices.parse_networks(text) == tuple(made)
 
 
 @given(st.lists(st.tuples(names, counts), unique_by=lambda pair: pair[0]), counts, counts)
@@ -117,14 +117,14 @@ def test_netstat(others: list[tuple[str, int]], overflows: int, drops: int) -> N
     table = [*((f"{name}_", value) for name, value in others), ("ListenDrops", drops), ("ListenOverflows", overflows)]
     text = f"IpExt: ListenDrops\nIpExt: 77\nTcpExt: {' '.join(name for name, _ in table)}\n"
     text += f"TcpExt: {' '.join(str(value) for _, value in table)}\n"
-    found = tcp.parse(text, None, None)
+    found = sockets.parse_tcp(text, None, None)
     assert (found.listen_overflows, found.listen_drops, found.retransmits) == (overflows, drops, None)
 
 
 @given(st.dictionaries(st.integers(1, 65535), st.tuples(small, st.integers(1, 2**31))))
 def test_listeners(made: dict[int, tuple[int, int]]) -> None:
     text = "".join(f"LISTEN {queue} {limit} [::1]:{port} [::]:*\n" for port, (queue, limit) in made.items())
-    assert tcp.parse_listeners(text) == tuple(Listener(port, *made[port]) for port in sorted(made))
+    assert sockets.parse_listeners(text) == tuple(Listener(port, *made[port]) for port in sorted(made))
 
 
 @given(st.dictionaries(st.integers(1, 65535), st.integers(0, 2**32 - 1), max_size=20), st.integers(0, 10))
@@ -133,7 +133,7 @@ def test_table_of_sockets(made: dict[int, int], connections: int) -> None:
     for port, queue in made.items():
         text += f"   0: 0100007F:{port:04X} 00000000:0000 0A 00000000:{queue:08X} 00:00000000 00000000 0 0 {port}\n"
     text += "   9: 0100007F:0050 0100007F:C000 01 00000000:0000FFFF 00:00000000 00000000 0 0 1\n" * connections
-    found = tcp.parse_table(text)
+    found = sockets.parse_table(text)
     assert {socket.port: socket.queue for socket in found} == made
     assert all(socket.inode == socket.port and socket.address == "127.0.0.1" for socket in found)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from collectors.linux.networks import assumed
+from collectors.linux.devices import assumed
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
 from loadtop.model import Network

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from collectors.linux import disks, networks, tcp
+from collectors.linux import devices, sockets
 from collectors.linux.machine import HOSTNAME, KERNEL, SLOW_EVERY, SYSTEM, LinuxMachine
 from collectors.machine import Missing
 from collectors.servers import KINDS
@@ -87,11 +87,11 @@ async def test_a_file_full_of_something_else_is_a_failure(machine_of_texts: Buil
 
 async def test_tcp_tells_what_it_can(machine_of_texts: Build) -> None:
     transport = machine_of_texts("4.18")
-    del transport.files[tcp.NETSTAT]
+    del transport.files[sockets.NETSTAT]
     sample = await LinuxMachine(transport, KINDS).sample()
     assert sample.tcp is not None
     assert (sample.tcp.listen_overflows, sample.tcp.retransmits) == (None, 4404)
-    for path in (tcp.SNMP, tcp.SOCKSTAT):
+    for path in (sockets.SNMP, sockets.SOCKSTAT):
         del transport.files[path]
     sample = await LinuxMachine(transport, KINDS).sample()
     assert outcome(sample, "tcp") == (State.ABSENT, "/proc/net/netstat: no such file")
@@ -104,12 +104,12 @@ async def test_listeners_come_from_the_tables_where_there_is_nothing_better(mach
     sample = await machine.sample()
     assert sample.tcp is not None
     assert sample.tcp.listeners[0] == Listener(2024, 0, None)
-    transport.files[tcp.LISTENERS] = "LISTEN 6 5 127.0.0.1:80 0.0.0.0:*\n"
+    transport.files[sockets.LISTENERS] = "LISTEN 6 5 127.0.0.1:80 0.0.0.0:*\n"
     await machine.sample()
     sample = await machine.sample()
     assert sample.tcp is not None
     assert sample.tcp.listeners == (Listener(80, 6, 5),)
-    assert tcp.TABLES[0] not in transport.requests[-1].files
+    assert sockets.TABLES[0] not in transport.requests[-1].files
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ async def test_why_there_is_no_pressure(machine_of_texts: Build, reason: str, sa
 async def test_slow_files_are_read_now_and_then_and_for_new_devices(machine_of_texts: Build) -> None:
     transport = machine_of_texts("5.10")
     transport.files |= {
-        networks.speed_file("enp1s0").path: "10000\n",
-        disks.BLOCKS: "../virtio/block/vda\n../zram0\n../loop0\n",
+        devices.speed_file("enp1s0").path: "10000\n",
+        devices.BLOCKS: "../virtio/block/vda\n../zram0\n../loop0\n",
     }
     machine = LinuxMachine(transport, KINDS)
     await machine.sample()
@@ -143,9 +143,9 @@ async def test_slow_files_are_read_now_and_then_and_for_new_devices(machine_of_t
     for _ in range(SLOW_EVERY - 1):
         await machine.sample()
     read = [{wanted.path for wanted in request.files} for request in transport.requests]
-    assert [index for index, paths in enumerate(read) if disks.BLOCKS in paths] == [0, 1]
+    assert [index for index, paths in enumerate(read) if devices.BLOCKS in paths] == [0, 1]
     transport.files["/proc/net/dev"] = transport.files["/proc/net/dev"].replace("enp1s0", "enp2s0")
-    transport.files[networks.speed_file("enp2s0").path] = "100\n"
+    transport.files[devices.speed_file("enp2s0").path] = "100\n"
     await machine.sample()
     sample = await machine.sample()
     assert sample.networks is not None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from collectors import host_names as names
 from collectors.errors import TransportError
-from collectors.linux.tcp import LISTENERS, TABLES
+from collectors.linux.sockets import LISTENERS, TABLES
 from collectors.machine import Missing, Request, Wanted
 from collectors.transport.shell.frames import (
     Kept,

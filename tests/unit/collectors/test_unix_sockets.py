@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.errors import ParseError
-from collectors.linux import unix_sockets
+from collectors.linux import sockets
 
 TABLE = """\
 Num       RefCount Protocol Flags    Type St Inode Path
@@ -22,21 +22,21 @@ Num       RefCount Protocol Flags    Type St Inode Path
 
 
 def test_connections_that_nobody_accepted_are_the_queue() -> None:
-    assert unix_sockets.parse(TABLE) == {"/run/php/fpm.sock": 2, "/run/with a space": 0, "@abstract": 0}
+    assert sockets.parse_unix(TABLE) == {"/run/php/fpm.sock": 2, "/run/with a space": 0, "@abstract": 0}
 
 
 def test_a_row_that_is_cut_off_is_left_out() -> None:
-    assert unix_sockets.parse(TABLE.rstrip("\n") + "cut").keys() == {"/run/php/fpm.sock", "/run/with a space"}
+    assert sockets.parse_unix(TABLE.rstrip("\n") + "cut").keys() == {"/run/php/fpm.sock", "/run/with a space"}
 
 
 @pytest.mark.parametrize("table", ["no table\n", "Num RefCount\n1: 2 3 nonsense 5 6 7 /x\n"])
 def test_what_is_no_table_is_said(table: str) -> None:
     with pytest.raises(ParseError, match="/proc/net/unix"):
-        unix_sockets.parse(table)
+        sockets.parse_unix(table)
 
 
 @given(st.text())
 def test_anything_is_a_table_or_a_parse_error(text: str) -> None:
     for table in (text, TABLE + text, TABLE[: len(text)]):
         with contextlib.suppress(ParseError):
-            unix_sockets.parse(table)
+            sockets.parse_unix(table)

@@ -1,28 +1,37 @@
-"""Whole block devices from /proc/diskstats, and which of them carry swap from /proc/swaps.
+"""Whole block devices with those that carry swap, and network interfaces with the speeds of their lines.
 
-Source: Linux, Documentation/admin-guide/iostats.rst: sectors of 512 bytes, times in ms; discards since 4.18 and flushes
-since 5.5 are not read. /sys/block tells whole devices from partitions; where it cannot be read, names do.
+Sources: Linux, Documentation/admin-guide/iostats.rst, for /proc/diskstats: sectors of 512 bytes, times in ms; discards
+since 4.18 and flushes since 5.5 are not read. /sys/block tells whole devices from partitions; where it cannot be read,
+names do. net/core/net-procfs.c for /proc/net/dev: eight columns received, eight sent. The name may touch its first
+number (``eth0:123``), as kernels before 3.0 print it. /sys/class/net/NAME/speed is -1 (on old kernels 4294967295 or
+65535) where unknown.
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
 from collectors.errors import ParseError
 from collectors.machine import Wanted
 from collectors.parsing import complete_lines, count_or_none, row
-from loadtop.model import Disk
+from loadtop.model import Disk, Network
 
 DISKSTATS = "/proc/diskstats"
 SWAPS = "/proc/swaps"
 BLOCKS = "/sys/block/"
-FILES = (Wanted(DISKSTATS), Wanted(SWAPS))
+DISK_FILES = (Wanted(DISKSTATS), Wanted(SWAPS))
 
 _PARTITION = re.compile(r"(?P<disk>(?:sd|vd|xvd|hd)[a-z]+|(?:nvme\d+n|mmcblk|loop|nbd|md)\d+(?=p))p?\d+", re.ASCII)
 _WITHOUT_MEDIUM = re.compile(r"(?:loop|ram|zram|nbd|sr|fd)\d+", re.ASCII)
 
+DEV = "/proc/net/dev"
+NETWORK_FILES = (Wanted(DEV),)
+_MADE_UP = ("veth", "tun", "tap")
+_UNKNOWN_SPEEDS = (0, 65535, 2**32 - 1)
 
-def parse(diskstats: str, swaps: str | None = None, blocks: frozenset[str] | None = None) -> tuple[Disk, ...]:
+
+def parse_disks(diskstats: str, swaps: str | None = None, blocks: frozenset[str] | None = None) -> tuple[Disk, ...]:
     """The whole devices, without those of memory, loops and empty drives that never did any I/O.
 
     ``swaps`` is the text of /proc/swaps, ``blocks`` the names of whole devices. A device counts as swap where it is
@@ -97,3 +106,40 @@ def _whole(name: str, blocks: frozenset[str] | None) -> str:
         return match["disk"] if match else name
     stem = name.rstrip("0123456789")
     return next((whole for whole in (name, stem, stem.removesuffix("p")) if whole in blocks), name)
+
+
+def speed_file(interface: str) -> Wanted:
+    return Wanted(f"/sys/class/net/{interface}/speed")
+
+
+def parse_networks(dev: str, link_mbit: Mapping[str, int | None] | None = None) -> tuple[Network, ...]:
+    found: list[Network] = []
+    lines = list(complete_lines(dev))
+    if len(lines) < 2 or "|" not in lines[0]:
+        raise ParseError("/proc/net/dev has no head of two lines")
+    for line in lines[2:]:
+        name, colon, rest = line.partition(":")
+        columns = rest.split()
+        if not colon or len(columns) < 12:
+            raise ParseError(f"/proc/net/dev: no line of an interface: {line[:40]!a}")
+        rx_bytes, rx_packets, rx_errors, rx_drops = row(columns[:4], DEV)
+        tx_bytes, tx_packets, tx_errors, tx_drops = row(columns[8:12], DEV)
+        counters = (rx_bytes, tx_bytes, rx_packets, tx_packets, rx_errors, tx_errors, rx_drops, tx_drops)
+        found.append(Network(name.strip(), *counters, (link_mbit or {}).get(name.strip())))
+    return tuple(found)
+
+
+def parse_speed(speed: str) -> int | None:
+    """Mbit/s of a line, or ``None`` where the system does not know it (loopback, virtual interfaces, no cable)."""
+    value = count_or_none(next(complete_lines(speed), "").strip())
+    return None if value in _UNKNOWN_SPEEDS else value
+
+
+def assumed(networks: Iterable[Network], link_mbit: int) -> tuple[Network, ...]:
+    """The same with this speed for lines that do not tell their own, or whose driver makes one up."""
+    return tuple(
+        replace(network, link_mbit=link_mbit)
+        if network.name != "lo" and (network.link_mbit is None or network.name.startswith(_MADE_UP))
+        else network
+        for network in networks
+    )

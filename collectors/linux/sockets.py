@@ -1,17 +1,24 @@
-"""TCP of one network namespace: counters from /proc/net/netstat and snmp, gauges from sockstat, listening ports.
+"""Sockets of one network namespace: counters of TCP from /proc/net/netstat and snmp, gauges from sockstat, listening
+ports, and the accept queues of listening unix sockets.
 
 Sources: Linux, net/ipv4/proc.c and Documentation/networking/snmp_counter.rst. In /proc/net/tcp the rows of listening
 sockets come first, and their rx_queue is the accept queue. That file has no limit of the queue; ``ss -ltn`` has (its
 Send-Q), and so has :data:`LISTENERS`, where a transport can make it: the same columns as ``ss -ltnH`` prints.
+
+/proc/net/unix (net/unix/af_unix.c, ``unix_seq_show``) has the columns Num RefCount Protocol Flags Type St Inode Path.
+A socket that listens has the flag 0x10000 (``__SO_ACCEPTCON``). A connection that was not accepted yet is a row of its
+own with the listener's path, state 02 and no inode: counting these rows gives what ``ss -xl`` calls Recv-Q. The file
+does not tell the limit of the queue.
 """
 
 import ipaddress
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from collectors.errors import ParseError
-from collectors.machine import Reading, Wanted
+from collectors.machine import Missing, Reading, Wanted
 from collectors.parsing import complete_lines, count, count_or_none, hexadecimal
 from loadtop.model import Listener, Tcp
 
@@ -29,7 +36,10 @@ COUNTERS = (
     Wanted("/proc/net/sockstat6", lines="^TCP6:"),
 )
 TABLES = (Wanted("/proc/net/tcp", HEAD_BYTES), Wanted("/proc/net/tcp6", HEAD_BYTES))
+UNIX = Wanted("/proc/net/unix")
 _LISTEN = "0A"
+_LISTENING = 0x10000
+_UNACCEPTED = "02"
 _EXTENDED = {"ListenOverflows": "listen_overflows", "ListenDrops": "listen_drops"}
 _BASIC = {
     "RetransSegs": "retransmits",
@@ -50,7 +60,7 @@ class ListeningSocket:
     inode: int | None
 
 
-def parse(
+def parse_tcp(
     netstat: str | None,
     snmp: str | None,
     sockstat: str | None,
@@ -136,7 +146,40 @@ def collect(reading: Reading) -> Tcp:
     texts = [reading.optional(wanted.path) for wanted in COUNTERS]
     if texts[:3] == [None, None, None]:
         reading.text(NETSTAT)  # says why
-    return parse(*texts, listeners=ports)
+    return parse_tcp(*texts, listeners=ports)
+
+
+@lru_cache(maxsize=64)
+def parse_unix(table: str) -> Mapping[str, int]:
+    """The connections that wait, by the path of each listening socket (``@...`` without a file). A row that was cut off
+    is left out."""
+    listening: list[str] = []
+    waiting = Counter[str]()
+    for number, line in enumerate(complete_lines(table)):
+        words = line.split(None, 7)
+        if number == 0:
+            if words[:2] != ["Num", "RefCount"]:
+                raise ParseError("/proc/net/unix has no head")
+            continue
+        if len(words) < 8:
+            continue  # it has no name
+        try:
+            flags = int(words[3], 16)
+        except ValueError:
+            raise ParseError(f"/proc/net/unix: no row of a socket: {line[:40]!a}") from None
+        if flags & _LISTENING:
+            listening.append(words[7])
+        elif words[5] == _UNACCEPTED and words[6] == "0":
+            waiting[words[7]] += 1
+    return {path: waiting[path] for path in listening}
+
+
+def unix_queues(table: str | Missing) -> Mapping[str, int]:
+    """The same, as far as the table can be read."""
+    try:
+        return parse_unix(table) if isinstance(table, str) else {}
+    except ParseError:
+        return {}
 
 
 def _rows(text: str, protocol: str) -> list[str]:
