@@ -16,10 +16,7 @@ from collectors.machine import Page, without_credentials
 from loadtop.i18n import Message
 
 LOOK_AGAIN_S = 5.0  # how long after a search that did not find everything the next one begins
-
-READ_AGAIN_S = 60.0
-"""How often configuration is read again where all was found: a reload changes it and starts no new process."""
-
+READ_AGAIN_S = 60.0  # between readings of configuration where all was found: a reload starts no new process
 PATIENCE = 10
 
 Fetch = Callable[[str, float], Awaitable[Page]]

@@ -15,7 +15,6 @@ from collectors.machine import Missing, Texts, Wanted, lines_of
 from loadtop.i18n import Message
 
 MOST_FILES = 300  # no server has more; a directory that includes itself ends here
-
 FILE_BYTES = 1 << 18
 _DEPTH = 8
 _ARGUMENTS = 4096

@@ -20,7 +20,6 @@ from loadtop.model import HostSample
 
 _GRACE_S = 0.05
 _TESTED_S = 1.0  # how long the first sample waits until it is known which of several web servers is under test
-
 _STALE_INTERVALS = 2.5
 _WORTH_A_SAMPLE_S = 0.05  # five ticks of the processor's clock: a rate over less than that says nothing
 

@@ -22,12 +22,9 @@ class Kind(ServerKind):
     processes: re.Pattern[str]
     configuration: Callable[[Texts, Sequence[str]], Awaitable[Config]] = _no_configuration
     """Read from the files as its process sees them, and from its command line."""
-    listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()
-    """Where its configuration says that it listens."""
-    routes: Callable[[Config], list[Route] | None] = lambda _: None
-    """Where its configuration sends requests; ``None`` if it never passes on any."""
+    listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()  # where its configuration says that it listens
+    routes: Callable[[Config], list[Route] | None] = lambda _: None  # where it sends requests; ``None``: nowhere
     fastcgi_addresses: Callable[[Config], frozenset[str] | None] = lambda _: None
     """The sockets (paths) and ports of application pools that its configuration names; ``None`` if it is certain that
     it asks none."""
-    pool_addresses: Callable[[Machine, int], Awaitable[frozenset[str]]] | None = None
-    """The sockets (paths) and ports of the pools of a process."""
+    pool_addresses: Callable[[Machine, int], Awaitable[frozenset[str]]] | None = None  # sockets (paths) and ports

@@ -13,7 +13,6 @@ from loadtop.model import Cause, HostSample, Outcome, State
 T = TypeVar("T")
 
 LIMIT_BYTES = 1 << 20  # no file is read beyond this: none of those wanted is as long, whatever a machine prints
-
 IDLE_EVERY = 5  # processes that sleep are read once in so many samples
 
 

@@ -19,8 +19,7 @@ from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, S
 R = TypeVar("R", bound=ServerReading)
 
 
-Candidates: TypeAlias = tuple[Sequence[str], ReadError | None]
-"""Where the page of one server may be, and why it has none if there is no such place."""
+Candidates: TypeAlias = tuple[Sequence[str], ReadError | None]  # where a server's page may be, or why it has none
 
 
 class ServerCollector(Generic[R]):

@@ -36,8 +36,7 @@ KIND = Kind(
 _CANDIDATES = 12
 _USUAL = ("/stats", configuration.STATS_URI, "/haproxy_stats", "/")
 
-FIX = "stats socket /run/haproxy/admin.sock mode 660 level user"
-"""The line that switches the socket on, for the section ``global`` of HAProxy's configuration."""
+FIX = "stats socket /run/haproxy/admin.sock mode 660 level user"  # for the section ``global``
 
 FIX_PAGE = """\
 frontend stats

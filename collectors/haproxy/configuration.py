@@ -16,7 +16,6 @@ from collectors.machine import Endpoint, Texts
 from collectors.routing import Place, Route
 
 STATS_URI = "/haproxy?stats"  # where the page is where ``stats uri`` is not given
-
 LAYOUT = "/etc/haproxy/haproxy.cfg"  # Debian's, Red Hat's and Alpine's
 
 SOCKETS = (  # where the socket usually is: Debian, Red Hat, and what examples have

@@ -19,11 +19,8 @@ from loadtop.model import Cause, CgroupLimits
 
 MOUNTS = "/proc/self/mountinfo"
 PRESSURES = ("cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure")
-UNLIMITED_BYTES = 1 << 62
-"""Version 1 prints "no limit" as the largest multiple of a page; nothing real comes near."""
-
-MOUNTS_EVERY = 60
-"""The mounts are read again after this many samples: containers come and go, hierarchies hardly ever."""
+UNLIMITED_BYTES = 1 << 62  # version 1 prints the largest multiple of a page for "no limit"; nothing real comes near
+MOUNTS_EVERY = 60  # samples after which the mounts are read again: hierarchies hardly ever come and go
 
 
 _CPU = {1: ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.stat"), 2: ("cpu.max", "cpu.stat")}

@@ -29,8 +29,7 @@ _ALWAYS = (  # the files of every sample
     Wanted(sockets.LISTENERS),
 )
 
-SLOW_EVERY = 30
-"""Line speeds and the list of whole disks are read again after this many samples, or when a new device shows."""
+SLOW_EVERY = 30  # samples after which line speeds and whole disks are read again; also when a new device shows
 
 
 class LinuxMachine:

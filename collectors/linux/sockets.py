@@ -26,9 +26,7 @@ NETSTAT = "/proc/net/netstat"
 SNMP = "/proc/net/snmp"
 SOCKSTAT = "/proc/net/sockstat"
 LISTENERS = "@listeners"
-HEAD_BYTES = 16384
-"""Of /proc/net/tcp only the head is read (about 100 rows): listening sockets come first, and thousands may follow."""
-
+HEAD_BYTES = 16384  # of /proc/net/tcp (about 100 rows): listening sockets come first, and thousands may follow
 COUNTERS = (
     Wanted(NETSTAT, lines="^TcpExt:"),
     Wanted(SNMP, lines="^Tcp:"),

@@ -34,8 +34,7 @@ KIND = Kind(
 
 RETRY_S, PAUSE_S = 0.4, 0.02  # how long a page that fails is asked for anew, and how often; our own
 
-STATUS_PATHS = ("/nginx_status", "/stub_status", "/basic_status", "/status")
-"""Where the page is in nginx's and its distributors' examples."""
+STATUS_PATHS = ("/nginx_status", "/stub_status", "/basic_status", "/status")  # in its distributors' examples
 
 FIX = """\
 location = /nginx_status {

@@ -24,9 +24,7 @@ from loadtop.model import Cause, HostSample, Role
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 
 TIMEOUT_S = 1.0  # a page that takes longer is silent, not missing
-
 _MOST_ORIGINS = 6  # web servers that are asked for the page of a pool whose socket may not be used
-
 _MOST_POOLS = 32
 
 

@@ -24,8 +24,7 @@ from loadtop.servers.php_fpm.record import FpmPool
 STATUS_PATHS = ("/fpm-status", "/status", "/php-fpm-status", "/php_fpm_status", "/php-status", "/fpm_status")
 """Where the page usually is, by what php.net, distributions and monitors have in their examples."""
 
-FIX = "pm.status_path = /fpm-status"
-"""The line that switches the page on, for the section of the pool in php-fpm's configuration."""
+FIX = "pm.status_path = /fpm-status"  # for the section of the pool in php-fpm's configuration
 
 _SOCKET = re.compile(r"(?:unix|fcgi|fcgi\+unix):(?://)?(/(?!/)[^;?#]*)(?:;(/[^?]*))?", re.ASCII)
 _STREAM = re.compile(r"(?:fcgi|tcp)://((?:\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5})(/[^?]*)?", re.ASCII)

@@ -11,7 +11,7 @@ from tests.tui.scenes import SCENES
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
-from tui.widgets.keybar import KEYS, Key, KeyBar, arrange
+from tui.widgets.keybar import KEYS, Key, arrange
 from tui.widgets.palette import Palette
 from tui.widgets.panel import Panel
 from tui.widgets.question import Question
@@ -62,9 +62,7 @@ class Recorded:
 
     def hear(self, message: Message) -> None:
         """Every message that arrives anywhere; those of the cockpit's own are kept."""
-        if isinstance(message, KeyBar.Pressed):
-            self.happened.append(f"pressed {message.action}")
-        elif isinstance(message, Palette.Done):
+        if isinstance(message, Palette.Done):
             self.happened.append(f"chosen {message.action}")
         elif isinstance(message, Question.Answered):
             self.happened.append(f"answered {message.purpose} {message.text} {message.final}")
@@ -111,7 +109,6 @@ async def test_every_action_three_ways(
             elif way == "click":
                 place = next(first for known, first, _ in arrange(200) if known.action == key.action)
                 await pilot.click(offset=(place, 59))
-                asked = [f"pressed {key.action}"]
             else:
                 await pilot.press("colon", *key.help[:8], "enter")
                 asked = [f"chosen {key.action}"]

@@ -20,9 +20,8 @@ from tui.drawing.line import Role
 from tui.panels.processes import ORDERS
 from tui.panels.registry import CURVES
 from tui.screens.cockpit import CockpitScreen
-from tui.state.feed_reader import FeedReader
-from tui.state.view import View
-from tui.widgets.keybar import INTERRUPT, KEYS, Key, KeyBar
+from tui.state.view import FeedReader, View
+from tui.widgets.keybar import INTERRUPT, KEYS, Key
 from tui.widgets.lines import LiveScreen
 from tui.widgets.palette import Entry, Palette
 
@@ -48,8 +47,7 @@ FirstPage = Callable[[Appearance, View], LiveScreen]  # makes a page that is sho
 class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
     """Shows a feed. Its first screen is painted before the feed is started."""
 
-    PALETTE_KEYS: ClassVar[Sequence[Key]] = (*KEYS, INTERRUPT)
-    """Keys that the command palette shows besides machines, panels and columns."""
+    PALETTE_KEYS: ClassVar[Sequence[Key]] = (*KEYS, INTERRUPT)  # besides machines, panels and columns
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.key, key.action, key.label) for key in KEYS if key.key != "1"),
@@ -271,9 +269,6 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         from tui.widgets.picture import save_picture
 
         self.say(*save_picture(self.screen, self.appearance, self.reader.feed.title))
-
-    async def on_key_bar_pressed(self, event: KeyBar.Pressed) -> None:
-        await self.run_action(event.action)
 
 
 async def run_cockpit(app: Cockpit, seconds: float | None = None) -> signal.Signals | None:

@@ -30,8 +30,7 @@ def lowered(value: int) -> int:
 
 MOST = 200_000  # most connections or requests per second that can be typed; more is a typing error
 
-LoadOwner = Literal["hand", "command", "tune", "plan"]
-"""Who changes the load: a person, the command that makes it, ``loadtop tune``, the PLAN of an experiment."""
+LoadOwner = Literal["hand", "command", "tune", "plan"]  # who changes it: a person, its command, tune, a PLAN
 
 
 _FIXED: dict[LoadOwner, Translatable] = {  # why a person cannot change the load

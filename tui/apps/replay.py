@@ -1,6 +1,7 @@
 """The cockpit of a recording: the same screens, with keys to move in time instead of keys that change the load."""
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -11,11 +12,15 @@ from tui.apps.cockpit import COMMON_KEYS, Cockpit
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, line, safe
 from tui.screens.help import HelpScreen
+from tui.widgets import keybar
 from tui.widgets.keybar import Key, KeyBar
 
 if TYPE_CHECKING:
     from tui.widgets.question import Question
 
+_SAME = {key.action: key for key in keybar.KEYS}
+_RANKS = {"evidence": 6, "next_host": 8, "screen.zoom": 7, "picture": 10, "copy": 10}
+_HIDDEN = ("screen.order", "screen.reverse", "screen.filter", "palette")
 KEYS = (
     Key("q", "leave", "q", "quit", "quit", 0),
     Key("space", "play", "space", "play", "pause, or play on", 1),
@@ -29,16 +34,9 @@ KEYS = (
     Key("v", "to_change(True)", "v", "verdict", "the next change of the verdict", 5),
     Key("V", "to_change(False)", "V", "", "the change before", 9, footer=False),
     Key("T", "first_page", "T", "steps", "the steps of the load as a table; the knee is marked", 11),
-    Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 6),
-    Key("h", "next_host", "h", "host", "show the next machine", 8),
-    Key("z", "screen.zoom", "z", "zoom", "one panel on the whole screen, and back", 7),
-    Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 10),
-    Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 10),
-    Key("o", "screen.order", "o", "", "order the processes by the next column", 13, footer=False),
-    Key("O", "screen.reverse", "O", "", "turn the order of the processes round", 13, footer=False),
-    Key("slash", "screen.filter", "/", "", "show only processes that contain a text", 13, footer=False),
-    Key("colon,ctrl+p", "palette", ":", "", "every command, found by typing a part of it", 13, footer=False),
-    Key("question_mark", "help", "?", "help", "this page", 1),
+    *(replace(_SAME[action], rank=rank) for action, rank in _RANKS.items()),
+    *(replace(_SAME[action], footer=False) for action in _HIDDEN),
+    _SAME["help"],
 )
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help but not in the last line

@@ -45,8 +45,7 @@ class Glyphs:
 
 UNICODE = Glyphs()
 
-BLOCKS = Glyphs(dots=False, ground="▁", shades="█▓▒░")
-"""For terminals without colour: the layers of a graph differ in their filling."""
+BLOCKS = Glyphs(dots=False, ground="▁", shades="█▓▒░")  # without colour: each layer of a graph has its own filling
 
 ASCII = Glyphs(
     steps=" ._-=+*%#",

@@ -48,11 +48,10 @@ def _safe_character(character: str) -> str:
 
 
 _NARROW = re.compile("[\\x00-\u10ff\u2010-\u2027\u2500-\u25fc\u2800-\u28ff]*")
-"""Characters known to take one cell each; combining ones are not drawn."""
 
 
 def narrow(text: str) -> bool:
-    """Whether every character is known to take one cell (a quick check)."""
+    """Whether every character is known to take one cell (a quick check): combining ones are not drawn."""
     return text.isascii() or _NARROW.fullmatch(text) is not None
 
 

@@ -17,9 +17,7 @@ from tui.state.view import View
 from tui.widgets.lines import WheelScrolled
 from tui.widgets.panel import Panel
 
-BUCKET_PCT = 5.0
-"""Processes are ordered by their share of a core in steps of this many percent, so that rows seldom move."""
-
+BUCKET_PCT = 5.0  # steps of a core's share by which processes are ordered, so that rows seldom move; in percent
 BUCKET_KB = 256  # the same for memory
 WIDE = 56  # cells from which there is room for threads, group and a bar
 

@@ -11,9 +11,7 @@ from tui.drawing.line import Line, Role
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
-FULL_PCT = 95.0
-"""Percent of a server's workers or connections from which it is shown as full: the threshold of the verdicts."""
-
+FULL_PCT = 95.0  # percent of a server's workers or connections from which it is full, as for the verdicts
 FILLING_PCT = 60.0  # percent above which it is shown as filling up; our own
 
 R = TypeVar("R", bound=ServerReading)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from textual import events
-from textual.message import Message
 
 from loadtop.i18n import Translatable, tr
 from tui.drawing.appearance import Appearance
@@ -84,10 +83,6 @@ def _size(key: Key) -> int:
 class KeyBar(Lines):
     """Shows what ``before`` says and the keys that fit; a message or a question takes their place."""
 
-    @dataclass
-    class Pressed(Message):
-        action: str
-
     def __init__(self, appearance: Appearance, keys: Sequence[Key] = KEYS) -> None:
         super().__init__(appearance, "keys")
         self._keys = keys
@@ -113,9 +108,9 @@ class KeyBar(Lines):
     def on_resize(self) -> None:
         self.draw()
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         event.stop()
         if not self.question and not self._message:
             for key, start, end in arrange(self.size.width, self._keys, length(self.before())):
                 if start <= event.x < end:
-                    self.post_message(self.Pressed(key.action))
+                    await self.app.run_action(key.action)  # pyright: ignore[reportUnknownMemberType]

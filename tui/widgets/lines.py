@@ -26,9 +26,7 @@ from tui.drawing.line import Line, Role, Span, changed, fit, length, narrow, wid
 from tui.state.view import View
 
 Stretch = tuple[int, int]  # first column, and one past the last
-
-Shown = tuple[Widget, Region, Region]
-"""A widget in a row, the part of it that is not clipped, and all of it; those in front come first."""
+Shown = tuple[Widget, Region, Region]  # a widget in a row, what of it is not clipped, all of it; those in front first
 
 
 class SpanUpdate(ChopsUpdate):
@@ -113,8 +111,7 @@ class LiveScreen(Screen[None]):
     sizes at once (a terminal of size 0x0, or one resized while the app starts) would alternate forever.
     """
 
-    ALLOW_SELECT = False
-    """Textual's selection of text breaks where a click meets no widget; the terminal's own works with shift."""
+    ALLOW_SELECT = False  # Textual's breaks where a click meets no widget; the terminal's own works with shift
 
     def __init__(self) -> None:
         super().__init__()

@@ -29,9 +29,7 @@ class Panel(Lines):
         may_zoom: bool = True
 
     KEY = ""  # the panel's name in the layout
-
     TAB: Translatable = ""  # its title where it shares its place with others; ``KEY`` where this is empty
-
     TITLE: Translatable = ""  # its title, where that is another one and always the same
 
     CURVES: ClassVar[Sequence[Curve]] = ()

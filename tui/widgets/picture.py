@@ -27,9 +27,7 @@ THEME = TerminalTheme(  # the sixteen colours of the picture: a file does not kn
     [*map(parse_rgb_hex, ("586376", "fa868c", "a8e08f", "fad278", "80b0fa", "d2a0fa", "7ee2ea", "f0f3f8"))],
 )
 
-WIDE, HIGH, SIZE, MARGIN = 8.43, 18.0, 14.0, 12.0
-"""Width and height of a cell, size of the characters, and the margin, in pixels."""
-
+WIDE, HIGH, SIZE, MARGIN = 8.43, 18.0, 14.0, 12.0  # size of a cell, of the characters, and the margin, in pixels
 DOT = 3.0  # diameter of a dot in pixels
 
 FONTS = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK JP', monospace"

@@ -18,8 +18,7 @@ from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Readin
 UPTIME = "/proc/uptime"
 NO_QUEUES = "accept queues cannot be asked for there"
 _TABLES = frozenset(wanted.path for wanted in TABLES)
-_PATH = re.compile(r"/[\w./:@%+,=~\\-]*", re.ASCII)
-"""Paths that can be named to the shell; control groups and interfaces can have any name."""
+_PATH = re.compile(r"/[\w./:@%+,=~\\-]*", re.ASCII)  # what can be named to the shell; control groups have any name
 _HEAD = re.compile(r"(?:\A|\n)==> ([^\n]+) <==\n")
 _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d+/)[^\n':]*)'?(?: for reading)?: ([^\n]+)(?:\n|\Z)"

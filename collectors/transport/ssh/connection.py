@@ -22,7 +22,6 @@ from collectors.transport.ssh.failures import clean, explain
 from loadtop.i18n import Message
 
 FRAME_BYTES = 8 << 20  # no frame is longer; a far side that prints more without an end is disconnected
-
 CONNECT_S = 20.0
 _CHUNK = 65536
 _LINE_BYTES = 2000
@@ -49,7 +48,6 @@ _OPTIONS = (
 
 
 ASK_S = 120.0  # so long is waited for an answer
-
 ASKING = asyncio.Lock()  # one question at a time, however many machines ask
 
 
@@ -98,8 +96,7 @@ def _taken(afterwards: contextlib.ExitStack) -> Prompt | None:
     return found
 
 
-_KEEPER = 'trap "" HUP INT TERM; read -r _; exec rm -rf -- "$1"'
-"""Waits for the end of its input, which comes when this program has ended, however it did."""
+_KEEPER = 'trap "" HUP INT TERM; read -r _; exec rm -rf -- "$1"'  # its input ends when this program does
 
 
 class SocketDirectory:

@@ -19,18 +19,14 @@ from collectors.transport.ssh.connection import ASK_S, ASKING, CONNECT_S, Prompt
 from collectors.transport.ssh.forwarding import FarPages
 from loadtop.i18n import Message
 
-SILENCE_S = 30.0
-"""A far shell that says nothing for so long is given up. OpenSSH itself finds out within 15 s that a line is dead."""
-
+SILENCE_S = 30.0  # then a far shell is given up. OpenSSH itself finds out within 15 s that a line is dead
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 SOCKETS_EVERY_S = 10.0
 """Accept queues are read that often where no perl can ask the kernel for them: to start ``ss``, or to walk the kernel's
 table of connections, costs as much as all the rest. With perl they come with every sample."""
 
-PSS_EVERY = 20
-PSS_BATCH = 16
-"""Proportional memory is asked for after that many samples, or as soon as it is wanted of that many processes."""
-
+PSS_EVERY = 20  # samples after which proportional memory is asked for,
+PSS_BATCH = 16  # or processes of which it is wanted
 _SOCKETS = (LISTENERS, *(wanted.path for wanted in TABLES))
 
 
