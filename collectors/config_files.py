@@ -23,8 +23,7 @@ IncludeOf = Callable[[str], str | None]  # the pattern of paths that a line incl
 
 
 def includes(pattern: re.Pattern[str], root: str) -> IncludeOf:
-    """Finds what a line includes: a group of ``pattern``. Relative paths are below ``root``; a directory means all
-    files in it."""
+    """Finds the path that a line includes, by ``pattern``: below ``root`` if relative; a directory is all files in it."""
 
     def include(line: str) -> str | None:
         match = pattern.match(line)

@@ -25,6 +25,5 @@ class Kind(ServerKind):
     listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()  # where its configuration says that it listens
     routes: Callable[[Config], list[Route] | None] = lambda _: None  # where it sends requests; ``None``: nowhere
     fastcgi_addresses: Callable[[Config], frozenset[str] | None] = lambda _: None
-    """The sockets (paths) and ports of application pools that its configuration names; ``None`` if it is certain that
-    it asks none."""
+    """The sockets (paths) and ports of the pools that its configuration names; ``None`` if it certainly asks none."""
     pool_addresses: Callable[[Machine, int], Awaitable[frozenset[str]]] | None = None  # sockets (paths) and ports

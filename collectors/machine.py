@@ -127,8 +127,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``url`` is without user and password, ``text`` is cut at 1 MiB; ``took_s`` runs from the request's start to the
-    last byte."""
+    """``url`` is without credentials, ``text`` cut at 1 MiB, ``took_s`` from the request's start to the last byte."""
 
     url: str
     status: int
@@ -168,8 +167,7 @@ class Connection(Protocol):
         ...
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        """All that a stream socket of that machine answers: ``HOST:PORT``, or the path of a unix socket. Raises
-        :class:`~collectors.errors.FetchError`."""
+        """All that ``HOST:PORT`` or a unix socket (a path) there answers. Raises :class:`~collectors.errors.FetchError`."""
         ...
 
     async def close(self) -> None: ...
@@ -229,8 +227,7 @@ class Machine(Texts, Connection, Protocol):
 
 
 class Outcomes:
-    """Runs collectors one by one, and notes how each fared and how long it took. ``seconds`` is how long it took to
-    read each file, where that is known."""
+    """Runs collectors one by one, notes how each fared, and how long it took with the ``seconds`` to read its files."""
 
     def __init__(self, seconds: Mapping[str, float] | None = None) -> None:
         self._seconds = seconds

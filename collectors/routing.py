@@ -13,7 +13,6 @@ _ADDRESSES6 = "/proc/net/if_inet6"
 _LOCAL = re.compile(r"\|-- ([\d.]+)\n\s*/32 host LOCAL", re.ASCII)
 _LOCAL6 = re.compile(r"^([0-9a-f]{32}) ", re.ASCII | re.MULTILINE)
 
-
 _ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - as they are configured
 
 
@@ -62,8 +61,7 @@ def reached(routes: Iterable[Route], entry: Place, port: int) -> list[Place]:
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """Where on its own machine a proxy sends requests; ``unknown`` are servers whose place cannot be told, as its
-    configuration has them."""
+    """Where on its machine a proxy sends requests; ``unknown``: servers, as configured, whose place cannot be told."""
 
     endpoints: frozenset[Endpoint] = frozenset()
     unknown: tuple[str, ...] = ()

@@ -18,7 +18,6 @@ from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, S
 
 R = TypeVar("R", bound=ServerReading)
 
-
 Candidates: TypeAlias = tuple[Sequence[str], ReadError | None]  # where a server's page may be, or why it has none
 
 

@@ -42,8 +42,7 @@ _HOST = re.compile(r"[A-Za-z0-9][\w.-]*|[0-9A-Fa-f:.]+", re.ASCII)
 
 @dataclass(slots=True)
 class Section:
-    """One section, as far as it matters here: ``binds`` with whether each is encrypted, and ``sockets`` for statistics
-    as URLs."""
+    """What matters of one section: ``binds`` with whether each is encrypted, ``sockets`` for statistics as URLs."""
 
     kind: str
     name: str = ""
@@ -157,8 +156,7 @@ def _reached(first: Section, every: Iterable[Section]) -> Iterator[Section]:
 
 
 def place_of(text: str, chroot: str = "") -> Place:
-    """The place that a ``bind``, a ``server`` or a ``server-template`` names. A port that is missing or has a sign is
-    relative."""
+    """The place that a ``bind`` or ``server`` (or template) names. A port that is missing or has a sign is relative."""
     match = _FAMILY.fullmatch(text)
     family, rest = (match[1] or "", match[2]) if match else ("", "")
     if rest.startswith("/") and family in ("", "unix"):

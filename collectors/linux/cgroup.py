@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from collectors.errors import AbsentError, ParseError
-from collectors.linux import pressure
+from collectors.linux.memory import parse_pressure
 from collectors.machine import Missing, Reading, Wanted
 from collectors.parsing import complete_lines, count_or_none, counts
 from loadtop.model import Cause, CgroupLimits
@@ -21,7 +21,6 @@ MOUNTS = "/proc/self/mountinfo"
 PRESSURES = ("cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure")
 UNLIMITED_BYTES = 1 << 62  # version 1 prints the largest multiple of a page for "no limit"; nothing real comes near
 MOUNTS_EVERY = 60  # samples after which the mounts are read again: hierarchies hardly ever come and go
-
 
 _CPU = {1: ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.stat"), 2: ("cpu.max", "cpu.stat")}
 _MEMORY = {
@@ -121,7 +120,7 @@ def read_limits(reading: Reading, place: Place) -> CgroupLimits:
         memory_limit_kb=None if limit == math.inf else int(limit) // 1024,
         memory_used_kb=None if used is None else used // 1024,
         memory_failures=failures,
-        pressure=pressure.parse(*stalls) if any(text is not None for text in stalls) else None,
+        pressure=parse_pressure(*stalls) if any(text is not None for text in stalls) else None,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from collectors.errors import ParseError
 from collectors.kind import Kind
-from collectors.linux import cpu, devices, memory, pressure, sockets
+from collectors.linux import cpu, devices, memory, sockets
 from collectors.linux.cgroup import CgroupCollector
 from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, lines_of
@@ -24,7 +24,7 @@ _ALWAYS = (  # the files of every sample
     *memory.PAGING_FILES,
     *devices.DISK_FILES,
     *devices.NETWORK_FILES,
-    *pressure.FILES,
+    *memory.PRESSURE_FILES,
     *sockets.COUNTERS,
     Wanted(sockets.LISTENERS),
 )
@@ -109,7 +109,7 @@ class LinuxMachine:
             paging=run.collect(
                 "paging", lambda: memory.parse_paging(text(memory.VMSTAT), reading.page_kb), memory.PAGING_FILES
             ),
-            pressure=run.collect("pressure", lambda: pressure.collect(reading), pressure.FILES),
+            pressure=run.collect("pressure", lambda: memory.collect_pressure(reading), memory.PRESSURE_FILES),
             disks=run.collect(
                 "disks",
                 lambda: devices.parse_disks(text(devices.DISKSTATS), optional(devices.SWAPS), self._blocks),

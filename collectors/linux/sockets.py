@@ -149,8 +149,7 @@ def collect(reading: Reading) -> Tcp:
 
 @lru_cache(maxsize=64)
 def parse_unix(table: str) -> Mapping[str, int]:
-    """The connections that wait, by the path of each listening socket (``@...`` without a file). A row that was cut off
-    is left out."""
+    """The connections that wait, by the listening socket's path (``@...`` without a file). Rows cut off are left out."""
     listening: list[str] = []
     waiting = Counter[str]()
     for number, line in enumerate(complete_lines(table)):

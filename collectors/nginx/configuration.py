@@ -68,8 +68,7 @@ async def read(texts: Texts, command: Sequence[str]) -> Config:
 
 
 def files_of(command: Sequence[str]) -> tuple[str, ...]:
-    """The file that a command line names with ``-c``, or the usual ones. A master shows its command line as one
-    word."""
+    """The file after ``-c`` on a command line, which a master shows as one word; otherwise the usual ones."""
     match = _MASTER.match(command[0]) if command else None
     words = match[1].split() if match else list(command)
     options = dict(pairwise(words))
@@ -176,8 +175,7 @@ def _listen(text: str) -> Place:
 
 
 def _place(text: str, default: int = 0, written: str = "") -> Place:
-    """The place that a server of an upstream, or the host of a URL, names; ``written`` is how its configuration has
-    it, if not so."""
+    """The place that an upstream's server, or a URL's host, names; ``written`` is how it is configured, if not so."""
     if text.startswith("unix:"):
         return Place(socket=text.removeprefix("unix:").partition(":")[0], text=written or text)
     match = _ADDRESS.fullmatch(text)

@@ -144,7 +144,10 @@ def request(path: str) -> bytes:
         "SERVER_SOFTWARE": "loadtop",
         "REMOTE_ADDR": "127.0.0.1",
     }
-    packed = b"".join(_pair(name, value) for name, value in parameters.items())
+    packed = b""
+    for name, value in parameters.items():
+        key, content = name.encode(), value.encode()
+        packed += _LENGTHS.pack(len(key) | _LONG, len(content) | _LONG) + key + content
     begin = _record(_BEGIN_REQUEST, _BEGIN.pack(_RESPONDER, 0))
     return begin + _record(_PARAMS, packed) + _record(_PARAMS, b"") + _record(_STDIN, b"")
 
@@ -175,8 +178,3 @@ def parse_answer(answer: bytes) -> tuple[int, dict[str, str], str]:
 
 def _record(kind: int, content: bytes) -> bytes:
     return _HEADER.pack(_VERSION, kind, _ID, len(content), 0) + content
-
-
-def _pair(name: str, value: str) -> bytes:
-    key, content = name.encode(), value.encode()
-    return _LENGTHS.pack(len(key) | _LONG, len(content) | _LONG) + key + content

@@ -30,8 +30,7 @@ _HEADERS = {"User-Agent": f"loadtop/{__version__} (status)", "Accept": "text/pla
 
 
 class StatusClient:
-    """``socket_path`` is a unix socket that leads to the machine, where there is one. Certificates are checked, but not
-    those of this machine itself."""
+    """Asks through ``socket_path``, if given. Certificates are checked, but not those of this machine itself."""
 
     def __init__(self, socket_path: str | None = None) -> None:
         self._socket_path = socket_path
@@ -132,8 +131,7 @@ def host_and_port(address: str) -> tuple[str, int] | None:
 
 
 async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:
-    """Ask ``HOST:PORT`` or the unix socket of that path, and read to the end (at most 1 MiB). Raises
-    :class:`FetchError`."""
+    """All that ``HOST:PORT`` or the unix socket of that path answers (at most 1 MiB). Raises :class:`FetchError`."""
     try:
         async with asyncio.timeout(timeout_s):
             return await _exchange(address, question)

@@ -154,8 +154,7 @@ def _missing(error: OSError) -> Missing:
 
 
 def listeners() -> str:
-    """The text that ``ss -ltnH`` prints. Raises ``OSError`` where the kernel has no such interface or does not permit
-    it."""
+    """The text that ``ss -ltnH`` prints. Raises ``OSError`` where the kernel has no sock_diag or does not permit it."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _SOCK_DIAG) as link:
         link.settimeout(_TIMEOUT_S)
         rows = [row for family in (socket.AF_INET, socket.AF_INET6) for row in _dump(link, family)]

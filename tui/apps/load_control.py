@@ -32,7 +32,6 @@ MOST = 200_000  # most connections or requests per second that can be typed; mor
 
 LoadOwner = Literal["hand", "command", "tune", "plan"]  # who changes it: a person, its command, tune, a PLAN
 
-
 _FIXED: dict[LoadOwner, Translatable] = {  # why a person cannot change the load
     "command": "this load cannot be changed while it runs",
     "tune": "tune steers the load: s stops it",

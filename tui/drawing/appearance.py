@@ -135,8 +135,7 @@ THEMES = {
         user="#56b4e9", system="#0072b2", iowait="#cc79a7", steal="#e69f00",
     ),
 }  # fmt: skip
-"""Palettes with a background of their own, made when they are chosen. A terminal with fewer colours shows the nearest
-ones it has."""
+"""Palettes with a background of their own, made when chosen. A terminal with fewer colours shows the nearest ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,8 +146,7 @@ def _classes(failures: Failures) -> Sequence[str]:
 
 
 class WorkersPanel(Panel):
-    """The workers of another engine, in the order of their starts; where there is no room for all, those with problems
-    first."""
+    """The workers of another engine in the order of their starts; those with problems first where not all have room."""
 
     KEY = "workers"
     TAB: Translatable = "workers"

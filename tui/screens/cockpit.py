@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
     from tui.widgets.question import Question
 
-
 LEAST = (16, 6)  # columns and rows below which there is no panel, only the first and the last line
 
 

@@ -53,8 +53,7 @@ class Far:
 
 @dataclass(slots=True)
 class Kept:
-    """What a connection has told so far. ``instead`` is what stands for a file that could not be read: the reason, or
-    the text that a second look brought."""
+    """What a connection has told so far; ``instead`` of what cannot be read: the reason, or a second look's text."""
 
     files: dict[str, str] = field(default_factory=dict[str, str])
     stats: dict[int, str] = field(default_factory=dict[int, str])

@@ -31,8 +31,7 @@ _ENDING_S = 1.0
 _SILENT = ("BatchMode=yes",)
 _ASKING = ("BatchMode=no", "StrictHostKeyChecking=yes")
 _NO_WINDOW = {"SSH_ASKPASS_REQUIRE": "never"}
-"""What is asked on the way to a machine (by the ssh of a ProxyJump, which knows none of these options) is not asked in
-a window either."""
+"""The ssh of a ProxyJump, which knows none of these options, asks in no window either."""
 
 _OPTIONS = (
     "ConnectTimeout=10",
@@ -45,7 +44,6 @@ _OPTIONS = (
     "RemoteCommand=none",
     "LogLevel=INFO",
 )
-
 
 ASK_S = 120.0  # so long is waited for an answer
 ASKING = asyncio.Lock()  # one question at a time, however many machines ask

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collectors.linux import devices, memory, pressure, processes, sockets
+from collectors.linux import devices, memory, processes, sockets
 from collectors.linux.machine import LinuxMachine
 from collectors.servers import KINDS
 from loadtop.model import HostSample
@@ -36,7 +36,7 @@ def test_swap_is_used(proc: Proc, version: str) -> None:
 
 @captured
 def test_pressure(proc: Proc, version: str) -> None:
-    found = pressure.parse(*(proc(version, f"pressure/{name}") for name in ("cpu", "memory", "io")))
+    found = memory.parse_pressure(*(proc(version, f"pressure/{name}") for name in ("cpu", "memory", "io")))
     assert found.cpu_some_us is not None
     assert found.cpu_some_us > 5_000_000
     assert (found.memory_some_us or 0) >= (found.memory_full_us or 0) > 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from collectors.apache import collector as apache
 from collectors.errors import ParseError
-from collectors.linux import cpu, devices, memory, pressure, processes, sockets
+from collectors.linux import cpu, devices, memory, processes, sockets
 from collectors.machine import without_credentials
 
 Parser = Callable[[str], object]
@@ -23,7 +23,7 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("memory", memory.parse, "meminfo"),
     ("swap", memory.parse_swap, "meminfo"),
     ("paging", lambda text: memory.parse_paging(text, 4), "vmstat"),
-    ("pressure", lambda text: pressure.parse(text, text, text, text), "pressure/io"),
+    ("pressure", lambda text: memory.parse_pressure(text, text, text, text), "pressure/io"),
     ("disks", devices.parse_disks, "diskstats"),
     ("swaps", devices.parse_swap_devices, "swaps"),
     ("blocks", devices.parse_blocks, "swaps"),

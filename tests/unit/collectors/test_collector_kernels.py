@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from collectors.errors import ParseError
-from collectors.linux import cpu, devices, memory, pressure, processes, sockets
+from collectors.linux import cpu, devices, memory, processes, sockets
 from collectors.linux.processes import group_of
 from collectors.machine import ProcessStat
 from collectors.servers import KINDS
@@ -87,7 +87,7 @@ def test_reclaim_is_added_over_zones(
 
 def test_pressure_before_and_after_full_of_cpu(proc: Proc) -> None:
     old, new = (
-        pressure.parse(*(proc(version, f"pressure/{name}") for name in ("cpu", "memory", "io")))
+        memory.parse_pressure(*(proc(version, f"pressure/{name}") for name in ("cpu", "memory", "io")))
         for version in ("5.10", "6.18")
     )
     assert (old.cpu_some_us, old.memory_full_us, old.io_full_us, old.irq_full_us) == (1234567, 1234, 887766, None)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.apache import collector as apache
-from collectors.linux import cpu, devices, memory, pressure, processes, sockets
+from collectors.linux import cpu, devices, memory, processes, sockets
 from collectors.machine import ProcessStat
 from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure
 from loadtop.servers.apache.record import ApacheStatus
@@ -67,7 +67,7 @@ def test_pressure(some: int, full: int, irq: int | None) -> None:
     average = "avg10=0.00 avg60=12.34 avg300=99.99"
     text = f"some {average} total={some}\nfull {average} total={full}\n"
     last = None if irq is None else f"full {average} total={irq}\n"
-    assert pressure.parse(text, text, text, last) == Pressure(some, some, full, some, full, irq)
+    assert memory.parse_pressure(text, text, text, last) == Pressure(some, some, full, some, full, irq)
 
 
 disk = st.builds(
