@@ -23,7 +23,7 @@ IncludeOf = Callable[[str], str | None]  # the pattern of paths that a line incl
 
 
 def includes(pattern: re.Pattern[str], root: str) -> IncludeOf:
-    """Finds the path that a line includes, by ``pattern``: below ``root`` if relative; a directory is all files in it."""
+    """Finds what a line includes, by ``pattern``: paths below ``root`` if relative; a directory is all files in it."""
 
     def include(line: str) -> str | None:
         match = pattern.match(line)

@@ -1,7 +1,6 @@
 """Finds and follows the status pages of the servers of one kind on one machine: what all kinds do alike.
 
-Pages that the user gave are followed whatever they answer; otherwise, of the candidates for one server, the first that
-answers.
+Pages that the user gave are followed whatever they answer; otherwise the first candidate of each server that answers.
 """
 
 import math

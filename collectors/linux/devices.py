@@ -1,10 +1,9 @@
 """Whole block devices with those that carry swap, and network interfaces with the speeds of their lines.
 
-Sources: Linux, Documentation/admin-guide/iostats.rst, for /proc/diskstats: sectors of 512 bytes, times in ms; discards
-since 4.18 and flushes since 5.5 are not read. /sys/block tells whole devices from partitions; where it cannot be read,
-names do. net/core/net-procfs.c for /proc/net/dev: eight columns received, eight sent. The name may touch its first
-number (``eth0:123``), as kernels before 3.0 print it. /sys/class/net/NAME/speed is -1 (on old kernels 4294967295 or
-65535) where unknown.
+/proc/diskstats (Linux, Documentation/admin-guide/iostats.rst): sectors of 512 bytes, times in ms; discards since 4.18
+and flushes since 5.5 are not read. /sys/block tells whole devices from partitions; where it cannot be read, names do.
+/proc/net/dev (net/core/net-procfs.c): eight columns received, eight sent; before 3.0 a name can touch its first number
+(``eth0:123``). /sys/class/net/NAME/speed is -1 (on old kernels 4294967295 or 65535) where unknown.
 """
 
 import re

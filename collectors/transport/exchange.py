@@ -1,8 +1,7 @@
 """One question to a server and its answer: a status page by HTTP, or all that a stream socket says.
 
-aiohttp is imported when the first page is wanted, in a thread. Every request closes its connection. A kept-alive one
-would hold a worker of Apache's prefork and worker MPMs in K between two pages, and would be served past a full pool,
-which shows in its silence.
+aiohttp is imported in a thread when the first page is wanted. Every request closes its connection: a kept-alive one
+would hold a worker of Apache's prefork and worker MPMs between two pages, and hide a full pool, which shows as silence.
 """
 
 import asyncio

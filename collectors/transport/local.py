@@ -3,9 +3,8 @@
 Proportional memory is read in a second thread: the kernel takes a lock of the process for it that a process deep in
 swap can hold for long, and a sample must not wait for that. Its texts come with a later reading.
 
-Listening TCP sockets come from sock_diag (Linux, include/uapi/linux/sock_diag.h and inet_diag.h; 3.3 and later), as
-``ss`` reads them. Unlike /proc/net/tcp, it tells the limit of each queue, and the kernel need not walk its whole table
-of connections.
+Listening TCP sockets come from sock_diag (Linux, include/uapi/linux/sock_diag.h and inet_diag.h; 3.3 and later), as in
+``ss``. Unlike /proc/net/tcp, it tells the limit of each queue, and the kernel need not walk all its connections.
 """
 
 import asyncio

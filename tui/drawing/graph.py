@@ -174,8 +174,7 @@ def layers(
 ) -> list[Line]:
     """A graph of stacked shares (percent of the height), from the top; ``roles`` are those of the layers from below.
 
-    With blocks each layer has a filling of its own too; with dots a cell is in the role of the layer that fills most
-    of it.
+    With blocks each layer has a filling of its own too; with dots a cell has the role of the layer that fills most.
     """
     if cells <= 0 or rows <= 0:
         return []

@@ -202,8 +202,7 @@ NEAR = 6  # unchanged cells between two changes that are sent again: moving the 
 def changed(old: Line, new: Line) -> list[tuple[int, int]]:
     """The stretches (first and one-past-last cell) in which two lines of equal length differ, from left to right.
 
-    No stretch begins or ends within a wide character: where there are any, all between the first and the last changed
-    span is one stretch.
+    None begins or ends within a wide character: where there are any, all from the first to the last change is one.
     """
     if old == new:
         return []

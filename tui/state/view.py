@@ -36,8 +36,7 @@ MAX_MARKS = 500  # marks, steps and evidence curves kept
 class Curve:
     """A past value of a machine that the history keeps, and how it is drawn; ``None`` is a gap.
 
-    ``least`` is the least top of the axis; the axis of a utilisation, in percent, has none. ``caption`` gets the top,
-    as ``show`` writes it.
+    ``least`` is the least top of the axis; a utilisation, in percent, has none. ``show`` writes the top in ``caption``.
     """
 
     name: str

@@ -18,8 +18,7 @@ GAP = 2  # cells after a key with a label
 class Key:
     """A key: Textual's name for it, the action, its texts in the footer, and a sentence for help and palette.
 
-    The keys with the highest ``rank`` are left out of a narrow footer first. A key without a ``label`` shares that of
-    the next key.
+    A narrow footer leaves out the highest ``rank`` first. A key without a ``label`` shares that of the next key.
     """
 
     key: str
