@@ -26,4 +26,4 @@ class Kind(ServerKind):
     routes: Callable[[Config], list[Route] | None] = lambda _: None  # where it sends requests; ``None``: nowhere
     fastcgi_addresses: Callable[[Config], frozenset[str] | None] = lambda _: None
     """The sockets (paths) and ports of the pools that its configuration names; ``None`` if it certainly asks none."""
-    pool_addresses: Callable[[Machine, int], Awaitable[frozenset[str]]] | None = None  # sockets (paths) and ports
+    pool_addresses: Callable[[Machine, int], Awaitable[frozenset[str]]] | None = None  # sockets and ports of its pools
