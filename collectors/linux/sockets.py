@@ -149,7 +149,7 @@ def collect(reading: Reading) -> Tcp:
 
 @lru_cache(maxsize=64)
 def parse_unix(table: str) -> Mapping[str, int]:
-    """The connections that wait, by the path of each listening socket (``@...`` if abstract). A cut-off row is left out."""
+    """Waiting connections by the path of each listening socket (``@...`` if abstract). A cut-off row is left out."""
     listening: list[str] = []
     waiting = Counter[str]()
     for number, line in enumerate(complete_lines(table)):
