@@ -3,7 +3,7 @@
 Of a line that changed in part, only that part is sent, and all that one view changes goes to the terminal at once.
 Textual's own update sends such a line from the left edge of its widget on, renders every line of each changed widget
 before it cuts them, and paints a new arrangement blank before the widgets know their new size. This uses private parts
-of Textual (version: pyproject.toml). Without it the cockpit looks the same, costs more and sends two to three times the bytes.
+of Textual (version: pyproject.toml). Without it the cockpit looks the same and sends two to three times the bytes.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
