@@ -13,25 +13,28 @@ the catalogue of translations can be extracted (``make catalog``).
 Parameters are strings (names, paths: never translated), numbers, other messages, a tuple of messages (shown as a
 list), or None (shown as nothing: an optional clause). A place is ``{name}`` or ``{name:FORMAT}`` with the formats
 ``,``, ``.1f``, ``.2g``, ``.0%``; ``{{`` and ``}}`` are braces.
+
+The catalogue (gettext) of a language is ``locale/<language>/LC_MESSAGES/loadtop.po``. A wheel holds it compiled (.mo)
+and needs no more than Python; in a checkout it is compiled by Babel when the .po file is newer.
 """
 
+import contextlib
+import gettext
+import importlib.util
+import io
+import os
 import re
-from collections.abc import Callable, Iterable
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from pathlib import Path
 from string import Formatter
 from typing import Any, TypeAlias
 
-from loadtop.i18n.language import LANGUAGES as LANGUAGES
-from loadtop.i18n.language import language as language
-from loadtop.i18n.language import language_of as language_of
-from loadtop.i18n.language import set_language as set_language
-from loadtop.i18n.language import translate
-from loadtop.i18n.terminal import pad as pad
-from loadtop.i18n.terminal import plain as plain
-from loadtop.i18n.terminal import width as width
-
+LANGUAGES = ("en", "ja")
+_LOCALE = Path(__file__).parent / "locale"
 MAX_DEPTH = 12  # messages within messages
 _MAX_INTEGER = 2**63
 _MAX_CHARACTERS = 16_384
@@ -43,6 +46,90 @@ Translatable: TypeAlias = str
 """A text that :func:`tr` is given later. The catalogue takes the literals of variables, tables and fields of this type:
 ``TITLES: dict[str, Translatable] = {...}``, ``label: Translatable`` in a dataclass."""
 Parameter: TypeAlias = "str | int | float | Message | tuple[Message, ...] | None"
+
+
+class _Current:
+    language = "en"
+    catalogue = gettext.NullTranslations()
+
+
+def language_of(environment: Mapping[str, str]) -> str:
+    """Return the language of the locale (the first of LC_ALL, LC_MESSAGES, LANG that is set), or English."""
+    locale = next((environment[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(name)), "")
+    code = locale.partition("_")[0].partition(".")[0].lower()
+    return code if code in LANGUAGES else "en"
+
+
+def language() -> str:
+    return _Current.language
+
+
+def set_language(code: str) -> None:
+    """Set one of :data:`LANGUAGES` for everything that is rendered from now on."""
+    _Current.catalogue = gettext.NullTranslations() if code == "en" else _catalogue(_LOCALE / code / "LC_MESSAGES")
+    _Current.language = code
+
+
+def translate(template: str, many: str = "", n: int = 1) -> str:
+    """Return the template in the language that is set, or in English if it has no translation."""
+    if many:
+        return _Current.catalogue.ngettext(template, many, n)
+    return _Current.catalogue.gettext(template) if template else ""  # gettext has its header under the empty text
+
+
+def _catalogue(folder: Path) -> gettext.NullTranslations:
+    source, compiled = folder / "loadtop.po", folder / "loadtop.mo"
+    stale = source.exists() and not (compiled.exists() and compiled.stat().st_mtime_ns >= source.stat().st_mtime_ns)
+    if stale and importlib.util.find_spec("babel"):
+        return gettext.GNUTranslations(io.BytesIO(_compile(source, compiled)))
+    with compiled.open("rb") as file:
+        return gettext.GNUTranslations(file)
+
+
+def _compile(source: Path, target: Path) -> bytes:
+    """Compile a catalogue of a checkout, and keep the result for the next start where the directory can be written."""
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    compiled = io.BytesIO()
+    with source.open("rb") as file:
+        write_mo(compiled, read_po(file))
+    written = target.with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(OSError):
+        written.write_bytes(compiled.getvalue())
+        written.replace(target)  # at once: other processes may start now
+    return compiled.getvalue()
+
+
+def plain(text: str) -> str:
+    """Return ``text`` with every control and format character as its code, so that none reaches the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        else f"\\x{ord(character):02x}"
+        for character in text
+    )
+
+
+def width(text: str) -> int:
+    """Return the cells that ``text`` takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_cells(character) for character in text)
+
+
+def pad(text: str, cells: int, *, right: bool = False) -> str:
+    """Return ``text`` filled with blanks up to ``cells`` cells, at its end or (``right``) before it."""
+    blanks = " " * max(0, cells - width(text))
+    return blanks + text if right else text + blanks
+
+
+def _cells(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 @dataclass(frozen=True, slots=True, init=False)

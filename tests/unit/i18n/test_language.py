@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.i18n import Message, language_of, rendered, tr
-from loadtop.i18n.language import _catalogue  # pyright: ignore[reportPrivateUsage]
+from loadtop.i18n import (
+    Message,
+    _catalogue,  # pyright: ignore[reportPrivateUsage]
+    language_of,
+    rendered,
+    tr,
+)
 from scripts.catalog import LOCALE
 
 
