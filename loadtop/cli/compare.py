@@ -11,11 +11,10 @@ from loadtop.cli.options.option import Options
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
 from loadtop.pipeline.snapshot import snapshots
-from loadtop.recording.totals import result_of
+from loadtop.recording.reader import result_of
 from loadtop.reports.compare import as_json, text
 
-FEW = 60
-"""Points of a long run within the time that all have, below which its intervals are read again: ten for each part."""
+FEW = 60  # points of a long run in the time all have, below which its intervals are read again: ten for each part
 
 
 def main(options: Options) -> None:

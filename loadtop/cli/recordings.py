@@ -17,8 +17,7 @@ from loadtop.i18n import language, pad, plain, rendered, tr
 from loadtop.recording.container import NoSessionError, SessionError
 from loadtop.recording.library import SUFFIX, age, chosen, directory, recordings, remove, rename
 from loadtop.recording.player import SessionPlayer
-from loadtop.recording.reader import Session
-from loadtop.recording.totals import result_of
+from loadtop.recording.reader import Session, result_of
 
 
 def main(options: Options) -> None:

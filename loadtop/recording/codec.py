@@ -24,22 +24,13 @@ LEVEL = 5
 """Of zstd. On made frames of 5 hosts, level 3 takes 4 % more room for half the time, level 6 saves 3 % for twice the
 time."""
 
-MAX_MESSAGE = 16 << 20
-"""Bytes of one frame before compression. 5 hosts with 200 processes each take about 0.1 MB."""
-
-BLOCK_FRAMES = 128
-"""Frames in a block. 64 take 5 % more room; of 256, any frame takes twice as long to reach."""
-
-BLOCK_BYTES = 8 << 20
-"""Bytes of a block before compression from which it ends early."""
-
+MAX_MESSAGE = 16 << 20  # bytes of one frame before compression; 5 hosts with 200 processes each take about 0.1 MB
+BLOCK_FRAMES = 128  # frames in a block; 64 take 5 % more room; of 256, any frame takes twice as long to reach
+BLOCK_BYTES = 8 << 20  # bytes of a block before compression from which it ends early
 MAX_BLOCK = BLOCK_BYTES + MAX_MESSAGE
+MAX_TOTALS = 64 << 20  # bytes of the totals before compression; a day of 5 hosts takes about 5 MB
 
-MAX_TOTALS = 64 << 20
-"""Bytes of the totals before compression. A day of 5 hosts takes about 5 MB."""
-
-NAMED_BY_KERNEL = (Disk, Network, Process)
-"""Records with a short name as their only text. There are hundreds of them in a frame."""
+NAMED_BY_KERNEL = (Disk, Network, Process)  # their only text is a short name; a frame has hundreds of them
 
 UNREADABLE = (ValueError, TypeError, LookupError, RecursionError, zstandard.ZstdError)
 """What decoding damaged or hostile bytes raises."""

@@ -18,11 +18,8 @@ from typing import Any
 
 from loadtop.model.secrets import url_without_secrets, without_secrets
 
-APPLICATION_ID = 0x4C6F5470
-"""``LoTp`` in bytes 68 to 71 of the file, by which file(1) and loadtop know a recording."""
-
-VERSION = 2
-"""Of the tables below, in ``PRAGMA user_version``. Version 1 was never released and has other tables."""
+APPLICATION_ID = 0x4C6F5470  # "LoTp" in bytes 68 to 71 of the file, by which file(1) and loadtop know a recording
+VERSION = 2  # of the tables below, in PRAGMA user_version; version 1 was never released and has other tables
 
 TABLES = (
     "CREATE TABLE session (meta TEXT, crc INTEGER)",
@@ -34,8 +31,7 @@ TABLES = (
 """``block.times`` is MessagePack: the time of each frame, and the length of its message in ``data``. ``event`` has the
 marks and the changes of the verdict."""
 
-JOURNAL_PAGES = 400
-"""Pages of 4 kB in the journal before it is moved into the file: a compromise between room and waiting for the disk."""
+JOURNAL_PAGES = 400  # pages of 4 kB in the journal before it is moved into the file: room against waiting for the disk
 
 _REASONS = {
     "SQLITE_FULL": "the disk is full",
@@ -92,9 +88,15 @@ def create(path: Path, meta: SessionMeta) -> sqlite3.Connection:
     try:
         _fill(draft, meta)
         _publish(draft, path)
-        return _connect_writer(path)
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {JOURNAL_PAGES}")
+        connection.execute("PRAGMA cache_size = -1024")
     except (OSError, sqlite3.Error) as error:
         raise CreationError(f"cannot record to {path}: {reason(error)}") from None
+    else:
+        return connection
     finally:
         draft.unlink(missing_ok=True)
 
@@ -127,15 +129,6 @@ def _publish(draft: Path, path: Path) -> None:
         if os.path.lexists(path) and not _is_empty(path):
             raise FileExistsError(errno.EEXIST, "File exists") from None
         draft.replace(path)
-
-
-def _connect_writer(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {JOURNAL_PAGES}")
-    connection.execute("PRAGMA cache_size = -1024")
-    return connection
 
 
 def _is_empty(path: Path) -> bool:

@@ -12,8 +12,7 @@ from loadtop.recording.library import directory
 
 SUFFIX = ".marks"
 
-LONGEST = 400
-"""Bytes of a mark that are kept. A line of up to 4096 (PIPE_BUF) reaches the pipe whole, whoever else writes to it."""
+LONGEST = 400  # bytes of a mark that are kept; up to 4096 (PIPE_BUF) reach the pipe whole, whoever else writes to it
 
 
 def folder() -> Path:

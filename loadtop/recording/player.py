@@ -19,14 +19,9 @@ WINDOW = 600
 """Intervals before a moment that are computed again with it: what graphs show, and the memory of the diagnosis. In
 recordings that are no longer, every picture is exactly what was shown live."""
 
-BUFFER = 2 * WINDOW
-"""Snapshots that are kept, to step back among them."""
-
-AT_ONCE = 4
-"""Intervals that are computed before a key is looked at again."""
-
-NEAR = 50
-"""Intervals that are computed before anything is shown of a moment far away."""
+BUFFER = 2 * WINDOW  # snapshots that are kept, to step back among them
+AT_ONCE = 4  # intervals that are computed before a key is looked at again
+NEAR = 50  # intervals that are computed before anything is shown of a moment far away
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 

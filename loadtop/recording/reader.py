@@ -1,13 +1,14 @@
-"""Reads a recording back, also while it is being written."""
+"""Reads a recording back, also while it is being written, and says what it adds up to."""
 
 import json
 import sqlite3
+import zlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate, groupby
 from math import inf
 from operator import attrgetter
@@ -16,7 +17,10 @@ from typing import TypeVar
 
 import msgspec
 
+import loadtop
+from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.model import Frame
+from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording import codec
 from loadtop.recording.codec import DamagedError
 from loadtop.recording.container import SessionError, SessionMeta, checksum, connect_reader
@@ -26,8 +30,8 @@ Data = TypeVar("Data")
 UNREADABLE = (sqlite3.Error, DamagedError, UnicodeDecodeError, msgspec.MsgspecError)
 """What reading a damaged file raises. UnicodeDecodeError is Python's answer to some of SQLite's messages about it."""
 
-MAX_FRAMES = 1 << 40
-"""A file that says more does not tell the truth."""
+MAX_FRAMES = 1 << 40  # a file that says more does not tell the truth
+ROOMS = ("model", "rates", "servers", "diagnosis", "pipeline", "analysis")  # whose code decides what the totals are
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,3 +283,29 @@ class Session(AbstractContextManager["Session"]):
 
 def _intervals(first: int, last: int) -> str:
     return f"interval {first}" if first == last else f"intervals {first} to {last}"
+
+
+def result_of(session: Session) -> RunResult:
+    """The result of the recorded test: the one that was kept when it ended, or that of all its frames.
+
+    Only the program that wrote it takes it as it is. Any other version, or other code, reads the frames.
+    """
+    stored = session.stored_totals(program())
+    if stored is not None:
+        with suppress(ValueError, RecursionError):  # the frames give the same
+            return RunResult.from_data(json.loads(stored))
+    totals = Totals(session.meta.url or None, session.meta.command_line)
+    for snapshot in snapshots(session.frames()):
+        totals.add(snapshot)
+    return totals.result()
+
+
+@cache
+def program() -> str:
+    """The version of this program with a checksum of the code that computes totals."""
+    package = Path(loadtop.__file__).parent
+    total = 0
+    for room in ROOMS:
+        for path in sorted((package / room).rglob("*.py")):
+            total = zlib.crc32(path.read_bytes(), total)
+    return f"{loadtop.__version__} {total:08x}"

@@ -16,14 +16,9 @@ from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import CreationError, SessionMeta, checksum, create, reason
 
-QUEUE = 120
-"""Intervals that may wait for the thread, while the disk does not answer, before the newest are dropped."""
-
-PATIENCE = 3600
-"""Intervals that are kept while the file cannot be written. They are written as soon as it can be again."""
-
-CLOSING_S = 10.0
-"""How long :meth:`Recorder.close` waits for a disk that does not answer."""
+QUEUE = 120  # intervals that may wait for the thread, while the disk does not answer; then the newest are dropped
+PATIENCE = 3600  # intervals that are kept while the file cannot be written; they are written as soon as it can be
+CLOSING_S = 10.0  # how long Recorder.close waits for a disk that does not answer
 
 Row = tuple[object, ...]
 
@@ -91,9 +86,9 @@ class Writer:
     def add_result(self, result: RunResult) -> None:
         """Keep what all snapshots add up to, so that reports need not read them again."""
         from loadtop.recording import codec
-        from loadtop.recording.totals import program, to_json
+        from loadtop.recording.reader import program
 
-        stored = to_json(result)
+        stored = json.dumps(codec.blanked(result.as_data())).encode()
         if len(stored) <= codec.MAX_TOTALS:
             row = (self._number, program())
             data = codec.compress(stored)

@@ -13,8 +13,7 @@ from typing import IO
 import pytest
 
 from benchmarks.made_frames import made_frames
-from loadtop.recording.reader import Session
-from loadtop.recording.totals import result_of
+from loadtop.recording.reader import Session, result_of
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 4

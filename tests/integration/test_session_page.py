@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.recording.reader import Session
-from loadtop.recording.totals import result_of
+from loadtop.recording.reader import Session, result_of
 from loadtop.reports.html import html
 from tests.lab.keeping import unpack
 from tests.servers.program import find_program

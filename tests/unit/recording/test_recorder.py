@@ -17,9 +17,8 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording import recorder as recording
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.library import recordings
-from loadtop.recording.reader import Session
+from loadtop.recording.reader import Session, result_of
 from loadtop.recording.recorder import Recorder, Writer
-from loadtop.recording.totals import result_of
 
 Make = Callable[[int], list[Snapshot]]
 

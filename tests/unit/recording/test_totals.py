@@ -14,12 +14,11 @@ import zstandard
 from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.model.histogram import merge
 from loadtop.pipeline.snapshot import Snapshot, snapshots
-from loadtop.recording import totals as totals_file
+from loadtop.recording import reader as reader_file
 from loadtop.recording.codec import decompress
 from loadtop.recording.container import SessionMeta, checksum
-from loadtop.recording.reader import Session
+from loadtop.recording.reader import Session, program, result_of
 from loadtop.recording.recorder import Recorder
-from loadtop.recording.totals import program, result_of
 from loadtop.reports.ab import ab_report
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown
@@ -99,9 +98,9 @@ def test_without_damage_they_are_taken(original: Path, said: tuple[Any, ...]) ->
 def test_another_program_reads_the_frames(
     original: Path, said: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(totals_file, "program", lambda: "0.0.9 0badc0de")
+    monkeypatch.setattr(reader_file, "program", lambda: "0.0.9 0badc0de")
     with Session(original) as session:
-        assert session.stored_totals(totals_file.program()) is None
+        assert session.stored_totals(reader_file.program()) is None
         assert told(result_of(session)) == said
 
 
