@@ -19,8 +19,7 @@ INSISTENT_S = 2.0
 """A signal that comes later than this after the first one also stops the last figures. An earlier one is the same
 signal twice: timeout(1) signals the program and then its process group."""
 
-CANNOT_DRAW = ("", "dumb", "unknown")
-"""Values of ``TERM`` for terminals that only take lines, such as a shell in an editor."""
+CANNOT_DRAW = ("", "dumb", "unknown")  # values of TERM for terminals that only take lines, such as an editor's shell
 
 
 def can_draw() -> bool:
@@ -29,7 +28,6 @@ def can_draw() -> bool:
 
 
 def with_screen(options: Options) -> bool:
-    """Whether the cockpit is shown."""
     return can_draw() and not options.headless
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.options.command_line import checked
-from loadtop.cli.options.option import Options
-from loadtop.cli.options.values import HERE
+from loadtop.cli.options.option import HERE, Options
 from loadtop.cli.outputs import check_writable, write_json
 from loadtop.generator.limits import local_ports
 from loadtop.i18n import Message, Text, Translatable, pad, plain, rendered, tr, width
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 INTERVAL_S = 0.5
 LEAST_S = 2.0  # the shortest time to watch a host: long enough for what is read in turn, and to look for servers
-
 MOST_S = 8.0
 WIDTH = 100  # longest line, if the terminal is wide enough
 

@@ -60,13 +60,11 @@ def load_maker(options: Options, request_logs: "RequestLogFiles | None" = None) 
         except PlanError as error:
             raise UsageError(error.message) from None
 
-    def print_transcript(text: str) -> None:
-        print(text, end="", file=sys.stderr if options.json == "-" else sys.stdout, flush=True)
-
     def builtin() -> LoadSource:
         from loadtop.generator.pool import LoadPool
 
-        return LoadPool(options.plan, request_logs=request_logs, print_text=print_transcript)
+        print_text = partial(print, end="", file=sys.stderr if options.json == "-" else sys.stdout, flush=True)
+        return LoadPool(options.plan, request_logs=request_logs, print_text=print_text)
 
     return builtin
 

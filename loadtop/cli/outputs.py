@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def print_report(result: "RunResult", options: Options, out: TextIO) -> None:
-    """Print the report: loadtop's, or ab's if asked for."""
     from loadtop.reports import ab, text
 
     if options.html_table is not None:

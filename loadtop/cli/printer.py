@@ -3,11 +3,12 @@
 import sys
 
 from loadtop.i18n import Text, figure, language, plain, rendered, tr
-from loadtop.model import LoadState
+from loadtop.model import LoadSample, LoadState
 from loadtop.model.histogram import percentile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import swap_used
+from loadtop.rates.records import LoadRates
 from loadtop.reports.text import brief
 from loadtop.servers.registry import verdict_named
 
@@ -35,7 +36,7 @@ def line(snapshot: Snapshot) -> str:
     measured = snapshot.measured
     parts = [tr("{s} s", s=f"{snapshot.at:6.1f}")]
     if measured.load is not None:
-        parts.append(_load(snapshot))
+        parts.append(_load(measured.load, measured.load_rates))
     parts += [_host(host, named=len(measured.hosts) > 1) for host in measured.hosts]
     verdict = snapshot.diagnosis.verdict
     where = tr(" on {host}", host=plain(verdict.host)) if verdict.host else ""
@@ -44,10 +45,7 @@ def line(snapshot: Snapshot) -> str:
     return "  ".join(parts)
 
 
-def _load(snapshot: Snapshot) -> str:
-    load, rates = snapshot.measured.load, snapshot.measured.load_rates
-    if load is None:
-        return ""
+def _load(load: LoadSample, rates: LoadRates | None) -> str:
     if load.state is LoadState.STARTING:
         return tr("starting")
     latency = None if load.latencies is None or not load.latencies.total.count else load.latencies.total

@@ -27,8 +27,6 @@ BASE_MODULES = ("unixd", "authz_core", "authz_host", "dir", "mime", "status")
 
 @dataclass(frozen=True, slots=True)
 class ApacheInstallation:
-    """An installed Apache: its program and the directory of its modules."""
-
     binary: str
     modules: Path
 

@@ -83,7 +83,6 @@ class Scoreboard:
 
 
 def burn() -> None:
-    """Use a fixed CPU time."""
     until = time.process_time() + BURN_S
     while time.process_time() < until:
         sum(range(1000))

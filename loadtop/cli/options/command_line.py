@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from loadtop.cli.exit_codes import FileError, UsageError
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.option import HERE, Options
 from loadtop.cli.options.parser import read
 from loadtop.cli.options.table import (
     AB_REPORTS,
@@ -19,14 +19,12 @@ from loadtop.cli.options.table import (
     TUNE_TOTAL_S,
     options_of,
 )
-from loadtop.cli.options.values import HERE
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
 from loadtop.i18n import Message, Translatable, plural
 from loadtop.servers import StatusOption
 from loadtop.servers.status_options import STATUS_OPTIONS
 
-SHORTEST_STEP = 3
-"""Intervals of the shortest step that can be judged: four samples for the steady state, and one before them."""
+SHORTEST_STEP = 3  # intervals of the shortest step to judge: four samples for the steady state, and one before them
 
 _CONTRADICTION: Translatable = "{option} and {other} contradict each other: give one of them"
 

@@ -79,7 +79,10 @@ def _plan(text: PlanText, values: dict[str, Any]) -> ExperimentPlan:
     if not all(isinstance(table, dict) for table in variants):
         raise text.wrong(None, "variants", "a variant must be a table: write [[variants]]")
     for table in (values, *variants):
-        _write_out(table)
+        for key in ("apply", "finish", "options", "urls"):
+            # A text alone stands for a list of one, and a URL alone for one without a name.
+            if isinstance(table.get(key), str):
+                table[key] = {"": table[key]} if key == "urls" else [table[key]]
     try:
         plan = convert(values, PlanKeys)
     except ValidationError as error:
@@ -97,13 +100,6 @@ def _plan(text: PlanText, values: dict[str, Any]) -> ExperimentPlan:
             raise text.wrong(index, "name", wrong)
     whole = ExperimentPlan(**asdict(plan), file=text.file)
     return replace(whole, hosts=_hosts(text, whole))
-
-
-def _write_out(table: dict[str, Any]) -> None:
-    """A text alone stands for a list of one, and a URL alone for one without a name."""
-    for key in ("apply", "finish", "options", "urls"):
-        if isinstance(table.get(key), str):
-            table[key] = {"": table[key]} if key == "urls" else [table[key]]
 
 
 def _explained(text: PlanText, values: dict[str, Any], error: str) -> UsageError:

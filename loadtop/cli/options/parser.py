@@ -2,13 +2,13 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from loadtop import __version__
 from loadtop.cli.exit_codes import UsageError
-from loadtop.cli.options.option import Option, Options
+from loadtop.cli.options.option import Option, Options, is_ssh_place
 from loadtop.cli.options.table import COMMANDS, GROUPS, TOPICS, options_of
-from loadtop.cli.options.values import is_ssh_place
 
 
 def read(words: Sequence[str]) -> Options:
@@ -141,6 +141,20 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def main(options: Options) -> None:
+    """``loadtop help [TOPIC]``: the help of a command, or a text longer than ``--help``: some of ``docs``."""
+    topic = options.topic[0] if options.topic else "help"
+    if len(options.topic) > 1 or topic not in (*TOPICS, *COMMANDS):
+        names = " ".join(options.topic)
+        raise UsageError(f"no help on '{names}': topics are {', '.join(TOPICS)}; or name a command, such as tune")
+    if topic in TOPICS:
+        installed, checkout = Path(__file__).parents[1] / "manual", Path(__file__).parents[3] / "docs"
+        text = ((installed if installed.is_dir() else checkout) / f"{topic}.md").read_text("utf-8")
+    else:
+        text = parser_of(topic).format_help()
+    print(text, end="", flush=True)
 
 
 def parser_of(command: str) -> Parser:

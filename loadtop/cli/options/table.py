@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from loadtop.cli.options import values
-from loadtop.cli.options.option import Command, Group, Option
-from loadtop.cli.options.values import COUNT, POSITIVE, output_file
+from loadtop.cli.options import option as types
+from loadtop.cli.options.option import COUNT, POSITIVE, Command, Group, Option, output_file
 from loadtop.i18n import LANGUAGES, Translatable
 from loadtop.servers.status_options import STATUS_OPTIONS
 
@@ -41,7 +40,7 @@ COMMANDS = {
             (("list", "list them, newest last"), ("rename", "give one another name"), ("prune", "remove old ones"))),
         Command("doctor", "doctor [OPTIONS]", "check access to each host and suggest fixes", "doctor",
             ("doctor --host web=ssh://web1",)),
-        Command("help", "help [TOPIC]", "explain a topic, or the options of a command", "help",
+        Command("help", "help [TOPIC]", "explain a topic, or the options of a command", "options.parser",
             ("help ab", "help tune")),
     )
 }  # fmt: skip
@@ -63,7 +62,7 @@ DEFAULT_TIME_S, DEFAULT_CONCURRENCY = 30.0, 10  # of a load without -n, -t and -
 DEFAULT_STEP_S = 10.0
 TUNE_CONNECTIONS, TUNE_STEP_S, TUNE_TOTAL_S, TUNE_REFINEMENTS = 256, 5.0, 300.0, 5
 
-INTERVAL = values.number(least=0.1)
+INTERVAL = types.number(least=0.1)
 """Below 0.1 s, the kernel's clock ticks of 10 ms are too coarse for CPU shares, and watching costs too much."""
 
 LOADS, MEASURES = ("run", "tune"), ("run", "tune", "watch", "demo")
@@ -121,14 +120,14 @@ GROUPS = (
             own_plan=("jmeter",), refused=TUNE_CHOOSES),
         Option("--step-time", "S", f"length of each step (default {DEFAULT_STEP_S:.0f}, or -n requests)", POSITIVE,
             help_for={"tune": f"shortest step (default {TUNE_STEP_S:.0f})"}),
-        Option("--warmup", "S", "leave the first seconds out of the statistics", values.number(least=0), 0.0,
+        Option("--warmup", "S", "leave the first seconds out of the statistics", types.number(least=0), 0.0,
             refused={"tune": "it waits until each step is steady; leave the option out"}),
-        Option("--workers", "N", "number of generator processes; `auto` adds processes on demand", values.workers, 1,
+        Option("--workers", "N", "number of generator processes; `auto` adds processes on demand", types.workers, 1,
             refused={"jmeter": "leave it out, one process uses all cores"}),
     ),
     Group("tuning", ("tune",),
         Option("--from", "N", "start with N connections", COUNT, 1, dest="first"),
-        Option("--finer", "N", "steps near the knee", values.number(whole=True, least=0), TUNE_REFINEMENTS),
+        Option("--finer", "N", "steps near the knee", types.number(whole=True, least=0), TUNE_REFINEMENTS),
         Option("--most-step-time", "S", "longest step, steady or not (default 4 times --step-time)", POSITIVE),
     ),
     Group("requests", LOADS,
@@ -147,7 +146,7 @@ GROUPS = (
         Option("-s --timeout", "SECONDS", "give up a request after that time", POSITIVE, 30.0),
         Option("-r --keep-going", "", "continue when the server stops answering"),
         Option("-v --verbosity", "LEVEL", "2 prints heads, 3 also the status of each response",
-            values.number(whole=True, least=0), 0, refused=BUILTIN_ONLY),
+            types.number(whole=True, least=0), 0, refused=BUILTIN_ONLY),
     ),
     Group("connections and TLS", LOADS,
         Option("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",), refused=BUILTIN_ONLY),
@@ -165,17 +164,17 @@ GROUPS = (
             choices=ENGINES),
         Option("--generator", "NAME=PLACE",
             "generate the load on this machine: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
-            values.generator, dest="generators", repeatable=True, refused={"builtin": ADD_ENGINE}),
+            types.generator, dest="generators", repeatable=True, refused={"builtin": ADD_ENGINE}),
         Option("--plan", "FILE", "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path, dest="user_plan",
             refused={"builtin": ADD_ENGINE}),
         Option("-R --remote", "HOST,HOST", "generate the load on these jmeter-servers: HOST or HOST:PORT",
-            values.jmeter_servers, (), dest="servers", refused={"builtin": ADD_JMETER, "locust": ADD_JMETER}),
+            types.jmeter_servers, (), dest="servers", refused={"builtin": ADD_JMETER, "locust": ADD_JMETER}),
     ),
     Group("monitoring", (*MEASURES, "doctor"),
         Option("--host", "NAME=PLACE",
             "watch this machine: NAME=local or NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
             "configuration; repeatable",
-            values.watched_host, dest="hosts", repeatable=True),
+            types.watched_host, dest="hosts", repeatable=True),
         *(
             Option(f"--{page.name}", "[NAME:]URL", f"{page.help}: {page.forms}", repeatable=True)
             for page in STATUS_OPTIONS
@@ -199,7 +198,7 @@ GROUPS = (
         Option("--record", "FILE", "record to this file (default: a new one in the state directory)", output_file,
             conflict="record"),
         Option("--no-record", "", "do not record", conflict="record"),
-        Option("--fail-if", "EXPR", "exit with 1 if it holds, such as 'p99>500ms'; repeatable", values.condition,
+        Option("--fail-if", "EXPR", "exit with 1 if it holds, such as 'p99>500ms'; repeatable", types.condition,
             repeatable=True),
         Option("--strict", "", "exit with 5 if the load generator was the bottleneck"),
     ),
