@@ -17,8 +17,7 @@ from loadtop.i18n import Translatable
 from loadtop.rates.metrics import LOAD_METRICS, AnyMetric
 from loadtop.servers.registry import HOST_METRICS
 
-WIDER = {"p90": 1.5, "p99": 2.0}
-"""How many times the margin of a mean: the rarer what a percentile counts, the more it jumps from run to run."""
+WIDER = {"p90": 1.5, "p99": 2.0}  # times the margin of a mean: the rarer what a percentile counts, the more it jumps
 
 FLOORS = {"%": 5.0, "ms": 0.2, "kB/s": 40.0, "/s": 5.0, "tasks": 1.0, "slots": 1.0, "": 1.0, "% of a core": 5.0}
 """Differences that are never counted, in the metric's unit. 40 kB/s is where swap traffic begins to count."""
@@ -27,8 +26,7 @@ OWN_FLOORS = {"failed": 1.0, "non_2xx": 1.0, "rps": 0.0, "received_kb_s": 0.0, "
 
 PRESSURE_FLOOR = 10.0  # percentage points: short stalls come and go on every machine
 
-CARRIED = frozenset({"load1", "tcp.time_wait"})
-"""What still holds the minute before the run: shown, but no judgement can be drawn from it."""
+CARRIED = frozenset({"load1", "tcp.time_wait"})  # still hold the minute before the run: shown, but not judged
 
 
 def margin(metric: AnyMetric, mean: float, percent: float) -> float:
@@ -52,9 +50,7 @@ MAIN = frozenset({"rps", "p50", "failed", "non_2xx"})
 """Numbers of the load without which nothing can be concluded; rare slow responses alone leave a conclusion open in any
 short run."""
 
-
-Stretch = tuple[float, float, int | None]
-"""From and to in seconds of load, and the step, if any."""
+Stretch = tuple[float, float, int | None]  # from and to in seconds of load, and the step, if any
 
 
 @dataclass(slots=True)
@@ -117,7 +113,7 @@ class Run:
     def rename(self, names: dict[str, str]) -> None:
         for series in (self.series, self.beginning):
             if series is not None:
-                series.rename(names)
+                series.values = {names.get(of, of): known for of, known in series.values.items()}
         settings = tuple(replace(each, subject=names.get(each.subject, each.subject)) for each in self.result.settings)
         roles = {names.get(host, host): role for host, role in self.result.roles.items()}
         self.result = replace(self.result, settings=settings, roles=roles)

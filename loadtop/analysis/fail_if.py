@@ -1,11 +1,11 @@
 """Rules for scripts: ``--fail-if 'p99>500ms'``, ``'web.cpu.idle<5% for 10s'``, ``'bottleneck=swap'``."""
 
-import operator
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from loadtop.analysis.statistic import Json
@@ -20,17 +20,8 @@ EXPRESSION = re.compile(
     r"\s*(?P<metric>[\w.-]+?)\s*(?P<operator>>=|<=|!=|==|=|>|<)\s*(?P<value>[\w.-]+?)\s*"
     r"(?P<unit>%|ms|us|s|kB/s|kB|MB/s|MB|/s)?\s*(?:\s+for\s+(?P<hold>\d+(?:\.\d+)?)\s*s)?\s*"
 )
-OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    ">": operator.gt,
-    "<": operator.lt,
-    ">=": operator.ge,
-    "<=": operator.le,
-    "=": operator.eq,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-FACTORS = {"ms": 1.0, "us": 0.001, "s": 1000.0, "MB": 1024.0, "MB/s": 1024.0}
-"""What a unit is worth in the metric's own: times are in ms, sizes in kB."""
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {">": gt, "<": lt, ">=": ge, "<=": le, "=": eq, "==": eq, "!=": ne}
+FACTORS = {"ms": 1.0, "us": 0.001, "s": 1000.0, "MB": 1024.0, "MB/s": 1024.0}  # in the metrics' own ms and kB
 
 TIMES = {*PERCENTILES, "max", "mean", "min"}
 COUNTS = {"failed", "non_2xx"}

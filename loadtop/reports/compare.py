@@ -44,7 +44,9 @@ def body(comparison: Comparison, *, everything: bool, how: str = "--all") -> lis
         lines += [*_table(comparison, table, how=None if everything else how), ""]
     if comparison.by == "time" and parts:
         lines += [*_periods(comparison, parts), ""]
-    lines += _method(comparison)
+    least = tr("{percent} % (p90, p99: more)", percent=f"{comparison.percent:g}")
+    lines.append(tr("Differences below {least} count as none: runs of the same thing differ as much.", least=least))
+    lines += wrapped(tr("{method}; level {level}.", method=tr(METHOD), level=f"{LEVEL:g}"), "", 76)
     return [line.rstrip() for line in lines]
 
 
@@ -172,12 +174,6 @@ def _periods(comparison: Comparison, tables: Sequence[Table]) -> Iterator[str]:
         told = sorted({change.direction for row in rows.values() for change in row.changes} & {"better", "worse"})
         better = "   " + ", ".join(map(tr, told)) if told else ""
         yield f"{pad(_called(table), 22)}{cells}   {plain(', '.join(map(tr, limits)))}{better}"
-
-
-def _method(comparison: Comparison) -> Iterator[str]:
-    least = tr("{percent} % (p90, p99: more)", percent=f"{comparison.percent:g}")
-    yield tr("Differences below {least} count as none: runs of the same thing differ as much.", least=least)
-    yield from wrapped(tr("{method}; level {level}.", method=tr(METHOD), level=f"{LEVEL:g}"), "", 76)
 
 
 def as_json(comparison: Comparison) -> Json:

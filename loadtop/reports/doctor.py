@@ -13,13 +13,9 @@ from loadtop.servers.registry import KINDS, PROCESS_GROUPS
 SCHEMA = "loadtop.doctor/1"
 
 FILES = 8192  # descriptors that a generator should have at least: more than most tests have connections
+PORTS = 28_000  # local ports Linux gives by default (32768 to 60999), rounded down; a used one is taken for 60 s more
 
-PORTS = 28_000
-"""Local ports that Linux gives by default (32768 to 60999), rounded down; a used one is taken for 60 s more."""
-
-
-_Seen = tuple[str, Text, Lack]
-"""A collector, what is seen by it, and what is missing although it is content."""
+_Seen = tuple[str, Text, Lack]  # a collector, what is seen by it, and what is missing although it is content
 
 
 class Health(TranslatableEnum):

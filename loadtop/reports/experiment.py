@@ -34,13 +34,10 @@ class Row:
         return sum(known) / len(known) if known else None
 
     @property
-    def rps(self) -> float | None:
-        return self.mean("rps")
-
-    @property
     def spread_pct(self) -> float | None:
         rates = [result.rps for result in self.results if result.rps is not None]
-        return 100.0 * (max(rates) - min(rates)) / self.rps if len(rates) > 1 and self.rps else None
+        mean = self.mean("rps")
+        return 100.0 * (max(rates) - min(rates)) / mean if len(rates) > 1 and mean else None
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -70,7 +67,7 @@ COLUMNS: tuple[tuple[str, Translatable, Callable[[Row], Value]], ...] = (
     ("load", "load", attrgetter("level")),
     ("runs", "runs", lambda row: float(len(row.results))),
     ("time_s", "time s", _mean("seconds")),
-    ("rps", "req/s", attrgetter("rps")),
+    ("rps", "req/s", _mean("rps")),
     ("spread_pct", "spread%", attrgetter("spread_pct")),
     ("mean_ms", "ms mean", _mean("mean_ms")),
     ("p50_ms", "p50", _mean("p50_ms")),
@@ -114,7 +111,14 @@ def lines(found: Sequence[Row], columns: Sequence[str]) -> list[str]:
     values = [
         [tr(_shown(read(row))) if name == "verdict" else _shown(read(row)) for name, _, read in shown] for row in found
     ]
-    return _aligned([[tr(title) for _, title, _ in shown], *values])
+    table = [[tr(title) for _, title, _ in shown], *values]
+    sizes = [max(map(width, column)) for column in zip(*table, strict=True)]
+    right = [name not in ("variant", "url", "load", "verdict") for name, _, _ in shown]
+    # Columns as wide as their longest value: words to the left, numbers to the right.
+    return [
+        "  ".join(pad(value, size, right=end) for value, size, end in zip(row, sizes, right, strict=True)).rstrip()
+        for row in table
+    ]
 
 
 def markdown(plan: ExperimentPlan, found: Sequence[Row]) -> str:
@@ -160,11 +164,3 @@ def _rounded(value: Value) -> Value:
 
 def _shown(value: Value) -> str:
     return plain(value) if isinstance(value, str) else figure(None if value is None else round(value, 2))
-
-
-def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Columns as wide as their longest value: words to the left, numbers to the right."""
-    sizes = [max(map(width, column)) for column in zip(*table, strict=True)]
-    words = {i for i, title in enumerate(table[0]) if title in map(tr, ("variant", "url", "load", "limit"))}
-    cells = ([pad(value, sizes[i], right=i not in words) for i, value in enumerate(row)] for row in table)
-    return ["  ".join(row).rstrip() for row in cells]

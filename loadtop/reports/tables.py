@@ -68,13 +68,16 @@ def title(figures: Json) -> str:
 
 
 def verdict(result: RunResult) -> tuple[str, str, str]:
-    """The verdict as a sentence, how long it held, and what to do; how long is empty where the load failed."""
-    figures = result.summary
-    found, load = figures["verdict"], figures["load"]
+    """The verdict as a sentence, how long it held and how sure it is, and what to do; the second is empty where the
+    load failed."""
+    found, load, seconds = (result.summary[name] for name in ("verdict", "load", "duration_s"))
     if load is not None and load["state"] == "failed" and found["bottleneck"] == "none":
         return tr("The load failed: no verdict"), "", rendered(result.message)
     where = tr(" on {host}", host=plain(found["host"])) if found["host"] else ""
-    return tr(verdict_named(found["bottleneck"]).sentence) + where, how_long(figures), rendered(result.advice)
+    held, confidence = f"{min(found['held_s'], seconds):.0f}", f"{found['confidence']:.2f}"
+    text = "{held} s of {all} s, confidence {confidence}"
+    how_long = tr(text, held=held, all=f"{seconds:.0f}", confidence=confidence)
+    return tr(verdict_named(found["bottleneck"]).sentence) + where, how_long, rendered(result.advice)
 
 
 def tables(result: RunResult) -> Iterator[Table]:
@@ -118,14 +121,6 @@ def shape(load: Json, steps: Sequence[Json] = ()) -> str:
     if load["concurrency"] is None:
         return tr("{rate} requests/s", rate=figure(load["rate"]))
     return tr("1 connection") if load["concurrency"] == 1 else tr("{c} connections", c=load["concurrency"])
-
-
-def how_long(figures: Json) -> str:
-    """How long the verdict of a JSON summary held, and how sure it is."""
-    verdict, seconds = figures["verdict"], figures["duration_s"]
-    held = f"{min(verdict['held_s'], seconds):.0f}"
-    text = "{held} s of {all} s, confidence {confidence}"
-    return tr(text, held=held, all=f"{seconds:.0f}", confidence=f"{verdict['confidence']:.2f}")
 
 
 def limit_of(span: Json) -> str:

@@ -1,7 +1,7 @@
 """The end of a sweep as text: the table, the curve, the limit, and what to set."""
 
+from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from loadtop.analysis.tune.knee import Knee, points
 from loadtop.analysis.tune.sizing import BoundName, Sizing, TuneResult
@@ -22,11 +22,11 @@ PROCESSOR = {verdict.name for verdict in VERDICTS if verdict.family is Family.PR
 """Limits that another worker makes no better."""
 
 BINDS: dict[BoundName, Translatable] = {
-    BoundName.MEMORY: "memory",
-    BoundName.KNEE: "the knee",
-    BoundName.SCOREBOARD: "the scoreboard",
-    BoundName.CPU: "the CPU",
-    BoundName.TESTED: "what was tested",
+    "memory": "memory",
+    "knee": "the knee",
+    "scoreboard": "the scoreboard",
+    "cpu": "the CPU",
+    "tested": "what was tested",
 }
 """What each bound is called in a sentence."""
 
@@ -42,28 +42,18 @@ def report(tuned: TuneResult) -> str:
     unsteady = [str(result.concurrency) for result in tuned.steps if not result.steady]
     if unsteady:
         lines += wrapped(tr("* not steady, taken as it was at the end: {steps}", steps=", ".join(unsteady)), "  ")
-    return "\n".join([*lines, "", *curve(tuned), "", *(line.text for line in conclusion(tuned))]) + "\n"
+    return "\n".join([*lines, "", *curve(tuned), "", *(line for line, _ in conclusion(tuned))]) + "\n"
 
 
-class ConclusionLine(NamedTuple):
-    """A line of the conclusion; the knee and what to set are ``main`` ones."""
-
-    text: str
-    main: bool = False
-
-
-def conclusion(tuned: TuneResult) -> list[ConclusionLine]:
-    """What follows from the table: the limit, the knee, and what to set."""
+def conclusion(tuned: TuneResult) -> Iterator[tuple[str, bool]]:
+    """What follows from the table: the limit, the knee, and what to set; line by line, with whether it is a main one,
+    as the first lines of the knee and of what to set are."""
     sizing = tuned.sizing
-    first, *knee = _knee(tuned)
-    setting, *rest = wrapped(_no_sizing(tuned), "") if sizing is None else _sizing(sizing)
-    return [
-        *map(ConclusionLine, (*_limit(tuned), "")),
-        ConclusionLine(first, main=tuned.knee is not None),
-        *map(ConclusionLine, (*knee, "")),
-        ConclusionLine(setting, main=sizing is not None),
-        *map(ConclusionLine, rest),
-    ]
+    setting = wrapped(_no_sizing(tuned), "") if sizing is None else _sizing(sizing)
+    for lines, main in ((_limit(tuned), False), (_knee(tuned), tuned.knee is not None), (setting, sizing is not None)):
+        yield from ((line, main and i == 0) for i, line in enumerate(lines))
+        if lines is not setting:
+            yield "", False
 
 
 def row(result: StepResult) -> str:
@@ -190,7 +180,7 @@ def _caution(sizing: Sizing) -> str:
         )
     text = tr(sizing.workers.apply)
     fewer = sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity
-    if fewer and sizing.workers.takes_page and sizing.binding is not BoundName.MEMORY:
+    if fewer and sizing.workers.takes_page and sizing.binding != "memory":
         text += tr(
             " More workers than that serve no faster, but slow clients and kept-alive connections hold workers that "
             "this load does not: leave room for them, as far as memory allows."

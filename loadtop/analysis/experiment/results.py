@@ -10,8 +10,7 @@ from loadtop.analysis.experiment.plan import Cell
 from loadtop.model.server import Role
 from loadtop.servers.registry import KINDS
 
-WEB = next(kind for kind in KINDS if kind.role is Role.WEB)
-"""The kind of web server whose workers the columns ``httpd_running`` and ``busy`` show."""
+WEB = next(kind for kind in KINDS if kind.role is Role.WEB)  # whose workers httpd_running and busy show
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,8 @@ from loadtop.pipeline.snapshot import Snapshot
 
 MOST_SHOWN = 4_000  # characters of the end of the output that are shown when a command fails
 
-
 Show = Callable[[Snapshot], None]
-Measure = Callable[[Cell], Awaitable[CellResult | None]]
-"""Runs the test of a cell; ``None`` where it was cut short."""
+Measure = Callable[[Cell], Awaitable[CellResult | None]]  # runs the test of a cell; None where it was cut short
 
 
 class CommandError(MessageError):

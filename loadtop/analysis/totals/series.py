@@ -1,6 +1,6 @@
 """The metrics of a test over time, in bounded memory however long it was: for charts and for comparisons."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
@@ -11,8 +11,7 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import LOAD_METRICS
 from loadtop.servers.registry import HOST_METRICS, KINDS
 
-Key = tuple[str, str]
-"""Of what (:data:`LOAD` or a machine) and the metric's name."""
+Key = tuple[str, str]  # of what (LOAD or a machine) and the metric's name
 
 POINTS = 1200
 """Points beyond which neighbours become one (batch means: A. M. Law, Simulation Modeling and Analysis). In a test of
@@ -21,8 +20,7 @@ POINTS = 1200
 COMPARED = ("rps", "failed", "non_2xx", "received_kb_s", "p50", "p90", "p99")
 """The metrics of the load that are compared: more percentiles would say the same."""
 
-PEAKS = {"p50_peak": "p50", "p95_peak": "p95", "p99_peak": "p99"}
-"""Series that keep the greatest value of their metric in a point instead of the mean."""
+PEAKS = {"p50_peak": "p50", "p95_peak": "p95", "p99_peak": "p99"}  # the greatest value of a point, not the mean
 
 CHARTED = {line.name: line.read for kind in KINDS for chart in kind.report.charts for line in chart.lines}
 """Series of a machine's servers that are only drawn."""
@@ -64,13 +62,8 @@ class Series:
     def duration(self) -> float:
         return next((self.at[i] - self.began for i in reversed(range(len(self.at))) if self.loaded[i]), 0.0)
 
-    def rename(self, names: Mapping[str, str]) -> None:
-        self.values = {names.get(of, of): known for of, known in self.values.items()}
-
 
 class SeriesTotals:
-    """Takes the snapshots of a test in order and keeps their ``series``."""
-
     def __init__(self) -> None:
         self.series = Series()
         self._most = POINTS

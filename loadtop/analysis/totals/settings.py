@@ -8,9 +8,7 @@ from loadtop.model import HostSample, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.servers.registry import KINDS
 
-LOAD = "load"
-"""What the settings of the load are listed under; no machine is called so in the lists, for they have a role."""
-
+LOAD = "load"  # what the load's settings are listed under; no machine is called so in the lists, for they have a role
 SHAPES = 40  # different numbers of connections (or rates) that are listed; whoever turns the load by hand reaches many
 
 

@@ -67,7 +67,9 @@ class Timeline:
         if len(self.spans) > self._most:
             self._shorten()
         while len(self._counted) > self._most:
-            self._join_counted()
+            # Forget the shortest pause between stretches of load.
+            _, shortest = min((after[0] - before[1], n) for n, (before, after) in enumerate(pairwise(self._counted)))
+            self._counted[shortest : shortest + 2] = [(self._counted[shortest][0], self._counted[shortest + 1][1])]
 
     def longest(self) -> tuple[Finding, float, float] | None:
         """The verdict that held longest while load ran, when it began and for how long, in seconds. Its evidence has
@@ -126,11 +128,6 @@ class Timeline:
             self._moved[before.key] -= seconds
             before.end = span.end
         self.spans = [*kept, *newer]
-
-    def _join_counted(self) -> None:
-        """Forget the shortest pause between stretches of load."""
-        _, shortest = min((after[0] - before[1], n) for n, (before, after) in enumerate(pairwise(self._counted)))
-        self._counted[shortest : shortest + 2] = [(self._counted[shortest][0], self._counted[shortest + 1][1])]
 
     def _note(self, verdict: Finding, *, whole: bool) -> None:
         """``whole``: the interval was not cut short by the end of the load, so that its advice is to be remembered."""

@@ -19,13 +19,9 @@ from loadtop.pipeline.snapshot import Snapshot
 
 SCHEMA = "loadtop.summary/1"
 
-INVALID = ("generator", "client-ports", "client-files")
-"""Limits of the load generator, which stop a load before its first request."""
-
+INVALID = ("generator", "client-ports", "client-files")  # generator limits that stop a load before its first request
 TUNE = ("tune",)  # how the command line of a sweep begins
-
-STEP_INTERVALS = 60
-"""The newest intervals of a step that are kept to look for the knee. ``tune`` bounds its steps itself."""
+STEP_INTERVALS = 60  # newest intervals of a step that are kept to look for the knee; tune bounds its steps itself
 
 
 @dataclass(frozen=True, slots=True)

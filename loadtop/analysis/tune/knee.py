@@ -20,8 +20,6 @@ KNEE_SHARE = 0.97
 
 WORSE_SHARE = 0.90  # share of the best throughput below which a step with more connections is worse; our own
 AGREES = 0.10  # relative difference of two measurements of the same step up to which the second confirms the first
-
-
 LEAST_POINTS = 4  # distinct concurrencies below which three parameters mean nothing; Gunther asks for six or more
 
 
@@ -113,7 +111,6 @@ class Knee:
 
     @property
     def peak_is_measured(self) -> bool:
-        """Whether the law's peak lies within what was measured."""
         return self.usl is not None and self.usl.peak is not None and self.usl.peak <= self.highest
 
     def as_json(self) -> Json:

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from statistics import fmean, linear_regression
-from typing import Any
+from typing import Any, Literal
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.tune.knee import Knee, find_knee, limit_of
@@ -15,17 +14,9 @@ from loadtop.servers.registry import WORKERS
 
 CPU_FULL = 90.0  # percent busy at which the ``cpu`` verdict is given: workers beyond that find no processor
 RESERVE = 0.9  # share of the memory that workers may fill; the rest is for the page cache and for peaks; our own
+LEAST_STEPS = 3  # steps with differing numbers of busy workers needed to tell the memory of busy from idle ones
 
-LEAST_STEPS = 3
-"""Steps with differing numbers of busy workers that are needed to separate the memory of busy and idle workers."""
-
-
-class BoundName(StrEnum):
-    MEMORY = "memory"
-    KNEE = "knee"
-    SCOREBOARD = "scoreboard"
-    CPU = "cpu"
-    TESTED = "tested"
+BoundName = Literal["memory", "knee", "scoreboard", "cpu", "tested"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +66,7 @@ class Sizing:
         each = None if self.memory is None else round(self.memory.worker_kb * threads)
         return {
             "max_request_workers": self.value if self.workers.setting == "MaxRequestWorkers" else None,
-            "binding": str(self.binding),
+            "binding": self.binding,
             "per_process_kb": each,
             "basis": None if self.memory is None else self.memory.basis,
             "setting": self.workers.setting,
@@ -83,7 +74,7 @@ class Sizing:
             "pool": self.pool.name or None,
             "now": self.pool.capacity,
             "pool_was_full": self.pool_was_full,
-            "bounds": {str(bound.name): bound.workers for bound in self.bounds},
+            "bounds": {bound.name: bound.workers for bound in self.bounds},
             "configuration": self.configuration,
         }
 
@@ -186,7 +177,7 @@ def _by_memory(results: Sequence[StepResult], knee: Knee | None, memory: WorkerM
         if swapping is None or not calm:
             return None
         reason = Message("nothing was swapped at {calm}, but at {swapping}", calm=max(calm), swapping=swapping)
-        return Bound(BoundName.MEMORY, max(calm), reason)
+        return Bound("memory", max(calm), reason)
     fits = int(RESERVE * memory.room_kb / memory.worker_kb)
     measured = None
     if swapping is not None and knee is not None and calm:
@@ -200,7 +191,7 @@ def _by_memory(results: Sequence[StepResult], knee: Knee | None, memory: WorkerM
         room=memory.room_kb / 1024,
         measured=measured,
     )
-    return Bound(BoundName.MEMORY, fits, reason)
+    return Bound("memory", fits, reason)
 
 
 def _by_knee(knee: Knee | None) -> Bound | None:
@@ -210,7 +201,7 @@ def _by_knee(knee: Knee | None) -> Bound | None:
     reason = Message("best from {c} to {until} connections, no better beyond", c=knee.concurrency, until=knee.until)
     if knee.until == knee.concurrency:
         reason = Message("best at {c} connections", c=knee.concurrency)
-    return Bound(BoundName.KNEE, knee.until, reason)
+    return Bound("knee", knee.until, reason)
 
 
 def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: WorkerPool) -> Bound | None:
@@ -226,7 +217,7 @@ def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Worke
         return None
     page = WORKERS[pool.kind].takes_page
     text = "{number} were busy at most, and the status page" if page else "{number} were busy at most"
-    return Bound(BoundName.SCOREBOARD, max(busy) + page, Message(text, number=max(busy)))
+    return Bound("scoreboard", max(busy) + page, Message(text, number=max(busy)))
 
 
 def _by_cpu(pool: WorkerPool, limit: StepResult | None) -> Bound | None:
@@ -236,11 +227,11 @@ def _by_cpu(pool: WorkerPool, limit: StepResult | None) -> Bound | None:
         return None
     workers = int(pool.capacity * CPU_FULL / used)
     text = Message("{number} of them make the CPU {share:.0f} % busy", number=pool.capacity, share=used)
-    return Bound(BoundName.CPU, max(workers, pool.capacity), text)
+    return Bound("cpu", max(workers, pool.capacity), text)
 
 
 def _by_reach(results: Sequence[StepResult]) -> Bound:
     """No further than load was made: what more would do was not seen."""
     most = max(result.concurrency for result in results)
     reason = Message("{number} connections were tested, and the status page", number=most)
-    return Bound(BoundName.TESTED, most + 1, reason)
+    return Bound("tested", most + 1, reason)

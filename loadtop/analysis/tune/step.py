@@ -18,19 +18,13 @@ from loadtop.rates.measured import HostView
 from loadtop.servers.kind import WorkerPool
 from loadtop.servers.registry import KINDS, WORKERS
 
-SWAP_KB_S = 40.0
-"""kB/s in and out together from which a step swaps: the threshold of the ``swap`` verdict (atop: 10 pages/s)."""
-
-FAILING = 0.10
-"""Share of requests that failed or got no 2xx from which a step fails; our own, well below the ``errors`` verdict."""
-
+SWAP_KB_S = 40.0  # kB/s in and out together from which a step swaps: that of the swap verdict (atop: 10 pages/s)
+FAILING = 0.10  # share of requests failed or not 2xx from which a step fails; our own, well below the errors verdict
 SKIPPED = 1  # intervals at the start of a step that never count: the change of the load falls into the first
 DRIFT = 0.10  # relative difference of the mean throughput of both halves of a window below which it is steady; our own
 MOST_DRIFT = 0.5  # the greatest drift that counting whole requests can explain; our own
 LEAST_INTERVALS = 4  # intervals in a window: two in each half
-
-PER_CONNECTION = 2
-"""Requests that must have ended per connection, so that each connection has served this load at least once."""
+PER_CONNECTION = 2  # requests that must have ended per connection, so that each has served this load at least once
 
 
 class Window(NamedTuple):
@@ -162,8 +156,7 @@ class Sweep:
         self._most_intervals = most_intervals
         self.results: list[StepResult] = []
         self.intervals: list[Interval] = []
-        self.step_at = 0.0
-        """When the first interval of the running step ended, in seconds of the session."""
+        self.step_at = 0.0  # when the first interval of the running step ended, in seconds of the session
         self._before: LoadSample | None = None
 
     def add(self, snapshot: Snapshot) -> None:

@@ -301,7 +301,6 @@ TABLES = (
     Table("evidence", _items("position", "bottleneck") | _figures(Evidence, itemgetter(2)), _evidence),
     Table("mark", {"text": _same}, attrgetter("measured.frame.marks")),
 )
-"""Every table, in the order of the export."""
 
 
 def write_csv(snapshots: Iterable[Snapshot], folder: Path) -> list[str]:

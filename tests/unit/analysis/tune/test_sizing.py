@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.analysis.tune.sizing import BoundName, Sizing, TuneResult, worker_memory
+from loadtop.analysis.tune.sizing import Sizing, TuneResult, worker_memory
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message
@@ -72,7 +72,7 @@ def test_a_full_pool_is_raised_as_far_as_memory_and_cpu_go(a_result: Result, a_p
     assert found.pool_was_full
     assert found.bounds[0].name == "tested"
     assert found.value == 33
-    assert {bound.name: bound.workers for bound in found.bounds}[BoundName.CPU] == 72
+    assert {bound.name: bound.workers for bound in found.bounds}["cpu"] == 72
     assert "tune again to confirm" in report(TuneResult.of(results))
 
 
