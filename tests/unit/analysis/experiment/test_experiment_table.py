@@ -29,10 +29,10 @@ def test_repeats_come_together(plan: ExperimentPlan, results: dict[str, CellResu
     assert [(row.variant, row.level, len(row.results)) for row in rows] == [
         ("one", "c=1", 2), ("one", "c=10", 2), ("two", "c=1", 0), ("two", "c=10", 0),
     ]  # fmt: skip
-    assert rows[0].rps == pytest.approx(115.0)
+    assert rows[0].mean("rps") == pytest.approx(115.0)
     assert rows[0].spread_pct == pytest.approx(100 * 10 / 115)
     assert rows[0].verdict == "cpu 1/2 none 1/2"
-    assert (rows[2].rps, rows[2].spread_pct, rows[2].failed) == (None, None, None)
+    assert (rows[2].mean("rps"), rows[2].spread_pct, rows[2].failed) == (None, None, None)
     assert rows[0].failed is not None
 
 
