@@ -1,4 +1,4 @@
-"""Who may import whom, held twice: by import-linter on the source, and by a fresh interpreter for each module."""
+"""Who may import whom, checked twice: by import-linter on the source, and by importing each package."""
 
 import json
 import shutil
@@ -11,33 +11,30 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROBE = """
 import importlib, json, sys, threading
-importlib.import_module(sys.argv[1])
+for name in sys.argv[1:]:
+    importlib.import_module(name)
 print(json.dumps([sorted(sys.modules), threading.active_count()]))
 """
 SCREEN = ("textual", "rich", "tui")
+CORE = ("generator", "diagnosis", "recording", "pipeline", "rates", "analysis", "reports", "cli")
+FORBIDDEN = {
+    "loadtop": (*SCREEN, "collectors"),
+    "collectors": (*SCREEN, *(f"loadtop.{room}" for room in CORE)),
+    "tui": ("collectors", "loadtop.cli"),
+}
+"""What must not be loaded once every module of a package is."""
 SLOW = ("numpy", "aiohttp", "uvloop", "httptools", "psutil", "multiprocessing")
 """What the first painted screen does not need is not imported by what it needs."""
 
 
-def _modules() -> list[str]:
-    files = [path for top in ("loadtop", "collectors", "tui") for path in sorted((ROOT / top).rglob("*.py"))]
-    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
+def _modules(top: str) -> list[str]:
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted((ROOT / top).rglob("*.py"))]
     return [name.removesuffix(".__init__") for name in names if not name.endswith("__main__")]
 
 
-def _forbidden(module: str) -> tuple[str, ...]:
-    """What must not be loaded once ``module`` is."""
-    if module.startswith("tui"):
-        return ("collectors", "loadtop.cli", "loadtop.cli.demo")
-    if module.startswith("collectors"):
-        core = ("load", "diagnosis", "session", "monitor", "rates", "metrics", "cli", "demo", "summary")
-        return (*SCREEN, *(f"loadtop.{part}" for part in core))
-    return (*SCREEN, "collectors")
-
-
-def _loaded(module: str) -> tuple[set[str], int]:
-    """Every module that importing this one loads into a fresh interpreter, and how many threads run then."""
-    command = [sys.executable, "-W", "error", "-c", PROBE, module]
+def _loaded(*modules: str) -> tuple[set[str], int]:
+    """What importing these loads into a fresh interpreter, and the number of threads that run then."""
+    command = [sys.executable, "-W", "error", "-c", PROBE, *modules]
     done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -49,10 +46,10 @@ def _among(loaded: set[str], packages: tuple[str, ...]) -> set[str]:
     return {name for name in loaded if any(name == package or name.startswith(f"{package}.") for package in packages)}
 
 
-@pytest.mark.parametrize("module", _modules())
-def test_a_fresh_interpreter_loads_nothing_forbidden(module: str) -> None:
-    loaded, threads = _loaded(module)
-    assert _among(loaded, _forbidden(module)) == set()
+@pytest.mark.parametrize("top", FORBIDDEN)
+def test_importing_a_whole_package_loads_nothing_forbidden(top: str) -> None:
+    loaded, threads = _loaded(*_modules(top))
+    assert _among(loaded, FORBIDDEN[top]) == set()
     assert threads == 1, "importing starts nothing"
 
 
