@@ -127,7 +127,7 @@ def test_a_user_plan_in_steps_on_a_remote_machine(
     )
     done = loadtop(
         "--engine", "locust", "--plan", str(plan), "--generator", f"g1={remote_place}", "--steps", "2,4",
-        "--step-time", "1", "--json", "-", server.url,
+        "--step-time", "3", "--json", "-", server.url,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     summary = summary_of(done.stdout)

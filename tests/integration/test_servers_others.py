@@ -1,8 +1,10 @@
 """The tests' own php-fpm, HAProxy and sshd serve what they are asked to."""
 
 import subprocess
+import time
 import urllib.request
 
+import psutil
 import pytest
 
 from tests.servers.apache import ApacheFactory
@@ -17,8 +19,11 @@ pytestmark = pytest.mark.servers
 @pytest.mark.parametrize("tcp", [True, False])
 def test_php_fpm_has_the_children_asked_for(php_fpm: FpmFactory, tcp: bool) -> None:
     pool = php_fpm(max_children=3, tcp=tcp)
-    children = subprocess.run(["pgrep", "-P", str(pool.pid)], capture_output=True, text=True).stdout.split()
-    assert len(children) == 3
+    children = psutil.Process(pool.pid).children
+    deadline = time.monotonic() + 10
+    while len(children()) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(children()) == 3
     assert (pool.port is None) is not tcp
 
 
