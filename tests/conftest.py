@@ -29,9 +29,11 @@ REPEATS = 2
 REAL = {"integration", "lab"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What drives real servers measures time on a machine that may be busy with something else, so such a test
-    is tried again, at most :data:`REPEATS` times. The summary names every one that needed it (``RERUN``)."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test with real servers is tried again, at most :data:`REPEATS` times, where it runs alone: it may measure time
+    on a machine that is busy with something else. The summary names every one that needed it (``RERUN``)."""
+    if not config.pluginmanager.hasplugin("rerunfailures"):
+        return
     for item in items:
         if REAL & set(item.path.parts):
             item.add_marker(pytest.mark.flaky(reruns=REPEATS, reruns_delay=2))

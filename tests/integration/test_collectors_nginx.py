@@ -248,6 +248,7 @@ async def slow_nginx(nginx: NginxFactory, opened: contextlib.AsyncExitStack, con
     return await asyncio.to_thread(lambda: nginx(connections=connections, proxy_pass=f"http://127.0.0.1:{port}"))
 
 
+@pytest.mark.alone("a busy machine has another verdict")
 async def test_connections_that_run_out_are_the_verdict(nginx: NginxFactory, tmp_path: Path) -> None:
     async with contextlib.AsyncExitStack() as opened:
         server = await slow_nginx(nginx, opened, 16)
@@ -260,6 +261,7 @@ async def test_connections_that_run_out_are_the_verdict(nginx: NginxFactory, tmp
     assert host["totals"]["nginx"]["dropped_s"]["max"] > 0
 
 
+@pytest.mark.alone("a busy machine has another verdict")
 async def test_enough_connections_are_no_limit(nginx: NginxFactory, tmp_path: Path) -> None:
     async with contextlib.AsyncExitStack() as opened:
         server = await slow_nginx(nginx, opened, 512)

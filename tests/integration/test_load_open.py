@@ -15,6 +15,8 @@ from loadtop.pipeline.feed import SetRate, StopLoad
 from tests.loads.running import plan, run_load, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 
+pytestmark = pytest.mark.alone("measures when requests are sent")
+
 BOTH = pytest.mark.parametrize("keepalive", [True, False])
 STALL_S = 0.5
 PERIOD_S = 2.5

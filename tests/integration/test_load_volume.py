@@ -14,6 +14,8 @@ from tests.loads.running import plan, run_load, until, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 from tests.servers.apache import ApacheFactory
 
+pytestmark = pytest.mark.alone("fills both cores, or measures time")
+
 MANY = 100_000
 CONNECTIONS = 10_000
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.servers.apache import ApacheFactory
 
 PAGES = {"page.php": "<?php usleep(20000); echo 1;", "slow.php": "<?php usleep(60000); echo 1;"}
@@ -15,6 +17,7 @@ def loadtop(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.alone("compares the speed of runs")
 def test_same_thing_twice_and_a_slower_one(apache: ApacheFactory, tmp_path: Path) -> None:
     server = apache(mpm="prefork", php="mod", workers=6, pages=PAGES)
     runs: list[str] = []

@@ -16,6 +16,8 @@ from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
 from tests.servers.sshd import Sshd, SshdFactory
 
+pytestmark = pytest.mark.alone("measures delays")
+
 ONE_WAY_S = 0.2
 JITTER_S = 0.05
 TICKS_S = os.sysconf("SC_CLK_TCK")

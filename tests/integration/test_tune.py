@@ -26,6 +26,7 @@ def run(*words: str, home: Path) -> "subprocess.CompletedProcess[str]":
     )  # fmt: skip
 
 
+@pytest.mark.alone("a busy machine has another verdict")
 def test_a_full_pool_is_found_and_raised(apache: ApacheFactory, tmp_path: Path) -> None:
     server = apache(mpm="prefork", php="mod", workers=4, pages={"page.php": WAITING})
     json_file, recording = tmp_path / "tune.json", tmp_path / "tune.loadtop"

@@ -4,6 +4,7 @@ a line says so."""
 import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.alone("drives a server into a limit"))
     asked = "lab" in str(config.option.markexpr)
     if asked:
         return
