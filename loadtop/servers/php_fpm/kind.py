@@ -16,7 +16,7 @@ from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 
 FULL_PCT = 100.0
 CLEAR_PCT = 85.0
-"""Percent of the children that are busy. Linuxfabrik calls 90 critical, but then no request has to wait yet."""
+"""Percent of the children that are busy. Linuxfabrik warns at 80 and calls 90 critical, but no request waits then."""
 
 QUEUE = 0  # connections that wait for a child: Linuxfabrik calls any critical
 
