@@ -1,6 +1,6 @@
 """The scoreboard: every letter has its place, however many slots there are."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.tui.lines import text_of
@@ -11,6 +11,7 @@ BOARDS = st.text(alphabet="WRKDCLGSI_.x", min_size=1, max_size=600)
 
 
 @given(BOARDS, st.integers(12, 80), st.integers(1, 6))
+@example("CDDDGGGIKKKLRSW_.", 12, 1)
 def test_slots_fit_and_no_letter_vanishes(board: str, cells: int, rows: int) -> None:
     made = slots(board, cells, rows)
     assert len(made) <= rows

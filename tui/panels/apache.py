@@ -77,8 +77,9 @@ def legend(scoreboard: str, cells: int, rows: int) -> list[Line]:
 
 def _scaled(groups: list[tuple[str, int]], whole: int, room: int) -> list[tuple[str, int]]:
     sizes = [max(1, number * room // whole) for _, number in groups]
-    largest = sizes.index(max(sizes))
-    sizes[largest] = max(1, sizes[largest] + room - sum(sizes))
+    while sum(sizes) > room:  # letters of few slots have taken more than their share
+        sizes[sizes.index(max(sizes))] -= 1
+    sizes[sizes.index(max(sizes))] += room - sum(sizes)
     return [(letter, size) for (letter, _), size in zip(groups, sizes, strict=True)]
 
 
