@@ -14,7 +14,7 @@ d=$(mktemp -d "${TMPDIR:-/tmp}/loadtop.XXXXXXXX") || exit 73
 end() {
     trap '' EXIT TERM HUP INT PIPE
     clean_up
-    rm -rf "$d"
+    rm -rf "$d" 2>/dev/null # the engine may still write there
     kill -TERM 0
     sleep 0.4
     rm -rf "$d"
