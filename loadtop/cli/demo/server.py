@@ -63,7 +63,9 @@ async def _start(installation: ApacheInstallation | None) -> DemoServer:
         port: int = probe.getsockname()[1]
     directory = Path(tempfile.mkdtemp(prefix="loadtop-demo-"))
     process = GuardedProcess()
-    try:
+    async with contextlib.AsyncExitStack() as undo:
+        undo.callback(shutil.rmtree, directory, ignore_errors=True)
+        undo.push_async_callback(process.close)
         if user := service_user():
             os.chown(directory, user.pw_uid, user.pw_gid)
         kind = "embedded"
@@ -79,10 +81,7 @@ async def _start(installation: ApacheInstallation | None) -> DemoServer:
         await process.start(command, files, environment=environment, term_s=TERM_S, remove=directory)
         server = DemoServer(f"http://127.0.0.1:{port}/", kind, process)
         await _wait_until_it_serves(server, log)
-    except BaseException:
-        await process.close()
-        shutil.rmtree(directory, ignore_errors=True)
-        raise
+        undo.pop_all()  # it serves: the caller ends it
     return server
 
 
