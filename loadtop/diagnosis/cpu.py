@@ -16,7 +16,7 @@ MEAN_PCT = 70.0  # one core over 95 % (PCP percpu/some_util) while all together 
 PROCESS_PCT = 85.0  # percent of a core that one process must take for its core to be called its limit; our own
 
 TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
-"""The processes of the web server together take one core, and nobody else takes half of one; our own."""
+"""The web server's processes together use one core, and no other process uses half of one; our own."""
 
 STALL_PCT = 10.0  # percent of the time in which a task waited for a CPU: check_psi's critical value. A vote only
 

@@ -129,7 +129,7 @@ class Step:
     """A period of constant load: closed model with ``concurrency`` alone, open model with ``rate`` (requests/s).
 
     In the open model ``concurrency`` is the maximum number of connections (None: as many as are needed). The step ends
-    after ``duration_s`` or ``requests``, whichever comes first, or runs until it is stopped if neither is set.
+    after ``duration_s`` or ``requests``, whichever comes first. If neither is set, it runs until it is stopped.
     ``targets`` are indexes into the plan's targets; None means all of them.
     """
 

@@ -85,7 +85,7 @@ def running() -> list[Path]:
                 os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
                 found.append((status.st_ctime_ns, path))
         except OSError as error:
-            if error.errno == errno.ENXIO:  # nobody listens
+            if error.errno == errno.ENXIO:  # no test reads it any more
                 with contextlib.suppress(OSError):
                     path.unlink()
     return [path for _, path in sorted(found)]

@@ -116,7 +116,7 @@ def _level(result: RunResult, last: LoadSample) -> int | None:
 
 
 def _counters(result: RunResult, last: LoadSample, classes: Sequence[str]) -> Rows:
-    """Counters; ``classes`` are those of failed requests that are told apart."""
+    """Counters; ``classes`` are the kinds of failed requests that are known."""
     received, body = last.received_bytes, last.body_bytes
     return [
         ("Concurrency Level:", _level(result, last)),

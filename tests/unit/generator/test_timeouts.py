@@ -15,7 +15,7 @@ MS = 1_000_000
 
 
 class Clock:
-    """Time passes where it is told to, and one coroutine sleeps in it. Sweeping takes ``cost`` ns of it."""
+    """A clock that tests move on, in which one coroutine sleeps. Each sweep takes ``cost`` ns."""
 
     def __init__(self) -> None:
         self.now = 10**12
