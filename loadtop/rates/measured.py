@@ -1,12 +1,14 @@
 """A frame with the rates that follow from it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from loadtop.model import Frame, HostSample, HostState, LoadSample, Role, ServerKind, ServerReading
 from loadtop.rates.compute import host_rates, load_rates
 from loadtop.rates.records import HostRates, LoadRates, ServerRates
+
+OLDEST_S = 5.0  # a rate over more time says little of this moment; our own
 
 R = TypeVar("R", bound=ServerReading)
 
@@ -62,7 +64,9 @@ class Measured:
 
 
 class Measurer:
-    """Turns frames into measured ones by keeping the one previous sample of the load and of each machine."""
+    """Turns frames into measured ones by keeping the previous sample of the load and of each machine, and of each
+    server the newest reading, up to :data:`OLDEST_S`: a server without a free connection drops some of its own status
+    pages, and its rates matter most then."""
 
     def __init__(self, kinds: Iterable[ServerKind]) -> None:
         self._kinds = tuple(kinds)
@@ -82,6 +86,19 @@ class Measurer:
         if not state.fresh or state.sample is None:
             return HostView(state, None, frame.at - self._fresh_at.get(state.name, 0.0))
         before = self._hosts.get(state.name)
-        self._hosts[state.name] = state.sample
+        self._hosts[state.name] = _with_missed(before, state.sample)
         self._fresh_at[state.name] = frame.at
         return HostView(state, None if before is None else host_rates(before, state.sample, self._kinds), 0.0)
+
+
+def _with_missed(before: HostSample | None, sample: HostSample) -> HostSample:
+    """The sample, with the newest readings of servers that were not read this time."""
+    if before is None:
+        return sample
+    servers = dict(sample.servers)
+    for name, readings in before.servers.items():
+        read = {reading.key for reading in servers.get(name, ())}
+        missed = [each for each in readings if each.key not in read and each.read_at is not None]
+        if recent := [each for each in missed if sample.at - (each.read_at or 0.0) < OLDEST_S]:
+            servers[name] = (*servers.get(name, ()), *recent)
+    return sample if servers == sample.servers else replace(sample, servers=servers)

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.model import CpuTimes, Disk, Failures, LoadState, Network, Pressure
+from loadtop.model import CpuTimes, Disk, Failures, Frame, HostState, LoadState, Network, Pressure
 from loadtop.rates.compute import cpu_shares, host_rates, load_rates, pressure_shares, server_rates
+from loadtop.rates.measured import Measurer
 from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import mean_duration_ms
 from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.registry import KINDS
 
 ticks = st.integers(0, 10**9)
@@ -160,6 +162,27 @@ def test_a_restarted_apache_has_no_rates() -> None:
     (first,) = server_rates([], [before], 1.0)
     assert restarted.per_second["accesses"] is None
     assert first.per_second["accesses"] is None
+
+
+@pytest.mark.parametrize(("missed", "dropped"), [(0, 40.0), (1, 40.0), (3, 40.0), (5, None)])
+def test_a_page_that_is_missed_for_a_moment_still_has_rates(machine: Any, missed: int, dropped: float | None) -> None:
+    measurer = Measurer(KINDS)
+
+    def measured(page: NginxStatus | None) -> ServerRates[NginxStatus] | None:
+        sample = machine.sample(board=None, changes={} if page is None else {"nginx": (page,)})
+        state = HostState(machine.name, machine.role, sample, fresh=True)
+        (host,) = measurer.measure(Frame(0, sample.at, 0.0, None, (state,))).hosts
+        return next(iter(host.servers("nginx", NginxStatus)), None)
+
+    first = NginxStatus("u", 9, 0, 9, 0, accepts=100, handled=100, requests=0, at=machine.at + 1)
+    measured(first)
+    for _ in range(missed):
+        assert measured(None) is None
+    seconds = missed + 1
+    now = measured(replace(first, accepts=100 + 90 * seconds, handled=100 + 50 * seconds, at=machine.at + 1))
+    assert now is not None
+    accepts, handled = now.per_second["accepts"], now.per_second["handled"]
+    assert (None if accepts is None or handled is None else accepts - handled) == dropped
 
 
 def test_the_rates_of_a_load(load: Any) -> None:
