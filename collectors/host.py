@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 
 from collectors.background import ended
 from collectors.errors import TransportError
-from collectors.linux.devices import assumed
+from collectors.linux.devices import with_speed
 from collectors.linux.machine import LinuxMachine
 from collectors.machine import Machine, Transport
 from collectors.servers import KINDS, Servers
@@ -53,8 +53,8 @@ class HostCollector:
         self._since = 0.0
         self._taking = asyncio.Lock()
 
-    def assume_link(self, link_mbit: int | None) -> None:
-        """Take this for the speed of lines that do not tell their own; before the first sample."""
+    def set_link(self, link_mbit: int) -> None:
+        """Take this for the speed of the machine's lines, whatever the kernel reports; before the first sample."""
         self._link_mbit = link_mbit
 
     async def start(self, interval_s: float) -> None:
@@ -116,7 +116,7 @@ class HostCollector:
         await self._servers.settle(min(_GRACE_S, self._interval_s / 20))
         sample = replace(self._servers.complete(sample, uptime_less_monotonic), host=self.name)
         if self._link_mbit is not None and sample.networks is not None:
-            sample = replace(sample, networks=assumed(sample.networks, self._link_mbit))
+            sample = replace(sample, networks=with_speed(sample.networks, self._link_mbit))
         self._newest = sample
         self._problem = None
         self._since = _now()

@@ -3,7 +3,9 @@
 /proc/diskstats (Linux, Documentation/admin-guide/iostats.rst): sectors of 512 bytes, times in ms; discards since 4.18
 and flushes since 5.5 are not read. /sys/block tells whole devices from partitions; where it cannot be read, names do.
 /proc/net/dev (net/core/net-procfs.c): eight columns received, eight sent; before 3.0 a name can touch its first number
-(``eth0:123``). /sys/class/net/NAME/speed is -1 (on old kernels 4294967295 or 65535) where unknown.
+(``eth0:123``). /sys/class/net/NAME/speed is -1 (on old kernels 4294967295 or 65535) where unknown. Of an interface
+without a device behind it (its link in /sys/class/net leads to /sys/devices/virtual) the driver makes the speed up:
+10000 for a veth, whatever its name in a container, 10 for tun and tap. Bonds, VLANs and macvlans pass on a device's.
 """
 
 import re
@@ -26,7 +28,9 @@ _WITHOUT_MEDIUM = re.compile(r"(?:loop|ram|zram|nbd|sr|fd)\d+", re.ASCII)
 
 DEV = "/proc/net/dev"
 NETWORK_FILES = (Wanted(DEV),)
-_MADE_UP = ("veth", "tun", "tap")
+INTERFACES = "/sys/class/net/"
+_VIRTUAL = re.compile(r"/devices/virtual/net/(?P<name>[^/]+)$")
+_PASSES_ON = frozenset(("DEVTYPE=bond", "DEVTYPE=vlan", "DEVTYPE=macvlan"))
 _UNKNOWN_SPEEDS = (0, 65535, 2**32 - 1)
 
 
@@ -107,8 +111,14 @@ def _whole(name: str, blocks: frozenset[str] | None) -> str:
     return next((whole for whole in (name, stem, stem.removesuffix("p")) if whole in blocks), name)
 
 
-def speed_file(interface: str) -> Wanted:
-    return Wanted(f"/sys/class/net/{interface}/speed")
+def line_files(interface: str) -> tuple[Wanted, Wanted]:
+    """Those that :func:`parse_speed` wants: the speed, and what kind of device it is."""
+    return Wanted(f"{INTERFACES}{interface}/speed"), Wanted(f"{INTERFACES}{interface}/uevent")
+
+
+def parse_virtual(links: str) -> frozenset[str]:
+    """Names of the interfaces without a device behind them, from where the links in /sys/class/net lead."""
+    return frozenset(match["name"] for line in complete_lines(links) if (match := _VIRTUAL.search(line)))
 
 
 def parse_networks(dev: str, link_mbit: Mapping[str, int | None] | None = None) -> tuple[Network, ...]:
@@ -128,17 +138,14 @@ def parse_networks(dev: str, link_mbit: Mapping[str, int | None] | None = None) 
     return tuple(found)
 
 
-def parse_speed(speed: str) -> int | None:
+def parse_speed(speed: str, uevent: str = "", *, virtual: bool = False) -> int | None:
     """Mbit/s of a line, or ``None`` where the system does not know it (loopback, virtual interfaces, no cable)."""
+    if virtual and _PASSES_ON.isdisjoint(complete_lines(uevent)):
+        return None
     value = count_or_none(next(complete_lines(speed), "").strip())
     return None if value in _UNKNOWN_SPEEDS else value
 
 
-def assumed(networks: Iterable[Network], link_mbit: int) -> tuple[Network, ...]:
-    """The same with this speed for lines that do not tell their own, or whose driver makes one up."""
-    return tuple(
-        replace(network, link_mbit=link_mbit)
-        if network.name != "lo" and (network.link_mbit is None or network.name.startswith(_MADE_UP))
-        else network
-        for network in networks
-    )
+def with_speed(networks: Iterable[Network], link_mbit: int) -> tuple[Network, ...]:
+    """The same with this speed for all but loopback."""
+    return tuple(network if network.name == "lo" else replace(network, link_mbit=link_mbit) for network in networks)

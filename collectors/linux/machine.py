@@ -86,7 +86,8 @@ class LinuxMachine:
         if self._facts is None:
             files += _FACTS
         if self._slow_in <= 0:
-            files += [Wanted(devices.BLOCKS), *(devices.speed_file(name) for name in sorted(self._interfaces))]
+            files += [Wanted(devices.BLOCKS), Wanted(devices.INTERFACES)]
+            files += [wanted for name in sorted(self._interfaces) for wanted in devices.line_files(name)]
         files += self._cgroup.files(tuple(pid for group in self._web for pid in self.tested(group)))
         files += [Wanted(path) for path in self._followed]
         return Request(tuple(files), True, self._table.asleep(), self._table.want_pss())
@@ -141,8 +142,10 @@ class LinuxMachine:
             return
         self._slow_in = SLOW_EVERY
         self._blocks = None if isinstance(blocks, Missing) else devices.parse_blocks(blocks)
-        texts = {name: reading.optional(devices.speed_file(name).path) for name in self._interfaces}
-        self._speeds = {name: devices.parse_speed(text or "") for name, text in texts.items()}
+        virtual = devices.parse_virtual(reading.optional(devices.INTERFACES) or "")
+        for name in self._interfaces:
+            speed, uevent = (reading.optional(wanted.path) or "" for wanted in devices.line_files(name))
+            self._speeds[name] = devices.parse_speed(speed, uevent, virtual=name in virtual)
 
 
 def _facts(reading: Reading, source: str, processor: Cpu | None, gauges: Memory | None) -> HostFacts:

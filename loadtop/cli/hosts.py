@@ -76,7 +76,9 @@ def watched_hosts(
             )
         )
     for host in hosts:
-        host.assume_link(None if options.link is None else max(1, round(options.link)))
+        for name, link_mbit in options.links:
+            if name in ("", host.name):
+                host.set_link(max(1, round(link_mbit)))
     return hosts
 
 

@@ -11,9 +11,6 @@ UTIL_PCT, UTIL_CLEAR_PCT = 85.0, 75.0  # percent, fuller direction: PCP's pernet
 
 RETRANSMITS_S = 5.0  # segments per second that were sent again: a vote only; our own
 
-MADE_UP = {"veth": 10_000, "tun": 10, "tap": 10, "lo": 0}
-"""Speeds in Mbit/s that drivers of lines which are none report, whatever they can carry (Linux, drivers/net)."""
-
 OVERFLOWS_S = 0.0  # connections per second that found the queue full; PCP's tcplistenoverflows: any
 
 DEFAULT_BACKLOG = 511  # the default of the common web servers
@@ -22,7 +19,7 @@ DEFAULT_BACKLOG = 511  # the default of the common web servers
 def fullest(host: HostView) -> NetworkRates | None:
     """The interface that is nearest to its line's speed, where one is known."""
     networks = None if host.rates is None else host.rates.networks
-    lines = [line for line in networks or () if line.util is not None and not _is_made_up(line)]
+    lines = [line for line in networks or () if line.util is not None]
     return max(lines, key=lambda line: line.util or 0.0, default=None)
 
 
@@ -59,11 +56,6 @@ def _advice(line: NetworkRates, carried: float, *, sends: bool) -> Message:
             "or use a faster line."
         )
     return Message(template, interface=line.name, carried=carried, speed=line.link_mbit)
-
-
-def _is_made_up(line: NetworkRates) -> bool:
-    kind = line.name.rstrip("0123456789")
-    return any(kind.startswith(driver) and line.link_mbit == speed for driver, speed in MADE_UP.items())
 
 
 NETWORK = Verdict(

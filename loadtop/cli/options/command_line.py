@@ -69,6 +69,9 @@ def _complete_hosts(options: Options) -> None:
         options.hosts = [*options.hosts, (own, "local")]
     options.hosts = options.hosts or [("local", "local")]
     names = [name for name, _ in options.hosts]
+    for name, _ in options.links:
+        if name and name not in names:
+            raise UsageError(f"--link: there is no host {name}; hosts are {', '.join(names)}")
     options.status_urls = {name: {page.name: [] for page in STATUS_OPTIONS} for name in names}
     for page in STATUS_OPTIONS:
         for text in getattr(options, page.name):

@@ -55,6 +55,15 @@ def workers(word: str) -> float:
         raise ValueError(f"{error}, or auto") from None
 
 
+def link(text: str) -> tuple[str, float]:
+    """The name of a host, or nothing for all of them, and Mbit/s."""
+    name, _, speed = text.rpartition(":")
+    try:
+        return name, POSITIVE(speed)
+    except ValueError:
+        raise UsageError(f"--link '{text}': write MBIT or NAME:MBIT, such as 100 or web:100") from None
+
+
 def output_file(word: str) -> Path:
     """A file to write; standard output is not possible."""
     if word == "-":
@@ -247,7 +256,7 @@ class Options:
 
     hosts: list[tuple[str, str]]
     interval: float
-    link: float | None
+    links: list[tuple[str, float]]
     headless: bool = False
     quiet: bool = False
     text: bool

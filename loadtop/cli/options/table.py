@@ -180,7 +180,9 @@ GROUPS = (
             for page in STATUS_OPTIONS
         ),
         Option("--interval", "SECONDS", "time between samples", INTERVAL, 1.0),
-        Option("--link", "MBIT", "speed of network interfaces whose speed the kernel does not report", POSITIVE),
+        Option("--link", "[NAME:]MBIT",
+            "speed of the network interfaces of a host, or of all, whatever the kernel reports; repeatable",
+            types.link, dest="links", repeatable=True),
     ),
     Group("output", MEASURES,
         Option("--headless", "", "print a line per interval instead of the cockpit",

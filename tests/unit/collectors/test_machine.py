@@ -132,7 +132,7 @@ async def test_why_there_is_no_pressure(machine_of_texts: Build, reason: str, sa
 async def test_slow_files_are_read_now_and_then_and_for_new_devices(machine_of_texts: Build) -> None:
     transport = machine_of_texts("5.10")
     transport.files |= {
-        devices.speed_file("enp1s0").path: "10000\n",
+        devices.line_files("enp1s0")[0].path: "10000\n",
         devices.BLOCKS: "../virtio/block/vda\n../zram0\n../loop0\n",
     }
     machine = LinuxMachine(transport, KINDS)
@@ -145,7 +145,7 @@ async def test_slow_files_are_read_now_and_then_and_for_new_devices(machine_of_t
     read = [{wanted.path for wanted in request.files} for request in transport.requests]
     assert [index for index, paths in enumerate(read) if devices.BLOCKS in paths] == [0, 1]
     transport.files["/proc/net/dev"] = transport.files["/proc/net/dev"].replace("enp1s0", "enp2s0")
-    transport.files[devices.speed_file("enp2s0").path] = "100\n"
+    transport.files[devices.line_files("enp2s0")[0].path] = "100\n"
     await machine.sample()
     sample = await machine.sample()
     assert sample.networks is not None
