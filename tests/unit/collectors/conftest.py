@@ -7,13 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import settings
 
 from collectors.machine import Missing, Page, Reading, Request
-
-# How long one example takes says how busy the machine is, and nothing of a parser.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
 
 T = TypeVar("T")
 FIXTURES = Path(__file__).parents[2] / "fixtures"

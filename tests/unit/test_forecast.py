@@ -1,0 +1,173 @@
+"""The forecast of the next limit, worked out by hand: how demand is measured, and when nothing is said."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from loadtop.diagnosis.finding import Forecast
+from loadtop.diagnosis.forecast import LEAST_INTERVALS, MOST_INTERVALS, Forecaster, Use, served
+from loadtop.model import LOADTOP, OTHER, CgroupLimits, Latencies, LoadState, Role
+from loadtop.model.histogram import distribution
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import GeneratorRates, NetworkRates
+from tests.unit.interval import busy, group, host, measured, process
+
+USED = (20.0, 22.0, 24.0, 26.0, 28.0)
+
+
+def foretold(
+    uses: Iterable[float] = USED, *, rps: float = 100.0, capacity: float = 100.0, calm: bool = True, **changes: Any
+) -> Forecast | None:
+    """The forecast after intervals in which so much of a pool was used."""
+    now: dict[str, Use] = {}
+
+    def demands(_: Measured, __: HostView, ___: bool) -> Mapping[str, Use]:
+        return now
+
+    forecaster, found = Forecaster([demands]), None
+    for used in uses:
+        now["pool"] = Use(used, capacity)
+        found = forecaster.add(measured(host(cpu=None), rps=rps, **changes), calm=calm)
+    return found
+
+
+def test_demand_is_the_mean_of_the_middle_and_its_range_twice_the_standard_error() -> None:
+    found = foretold()
+    assert found is not None
+    assert (found.resource, found.host) == ("pool", "web1")
+    assert found.rps == pytest.approx(100.0 * 100.0 / 24.0)
+    error = 2 * (8 / 2 / 3) ** 0.5 / 24 + 0.08  # of 22, 24 and 26
+    assert found.low == pytest.approx(found.rps * (1 - error))
+    assert found.high == pytest.approx(found.rps * (1 + error))
+
+
+def test_the_range_is_at_most_half() -> None:
+    found = foretold((5.0, 6.0, 40.0, 74.0, 75.0))
+    assert found is not None
+    assert found.low == pytest.approx(0.5 * found.rps)
+    assert found.high == pytest.approx(1.5 * found.rps)
+
+
+@pytest.mark.parametrize(
+    ("uses", "changes"),
+    [
+        (USED[1:], {}),
+        (USED, {"calm": False}),
+        (USED, {"rps": 0.0}),
+        (USED, {"load": {"state": LoadState.DONE}}),
+        (USED, {"failed_share": 5.1}),
+        (USED, {"non_2xx_share": 5.1}),
+        ([2.9] * 5, {"capacity": 100.0}),  # too little to be measured
+        ([9.9] * 5, {}),  # more than ten times as far
+        ([100.0] * 5, {}),  # it is reached
+        ([0.0] * 5, {"capacity": 0.0}),
+    ],
+)
+def test_nothing_is_said(uses: Iterable[float], changes: dict[str, Any]) -> None:
+    assert foretold(uses, **changes) is None
+
+
+@pytest.mark.parametrize(
+    ("uses", "changes"),
+    [([10.0] * 5, {}), ([99.0] * 5, {}), (USED, {"failed_share": 5.0}), (USED, {"non_2xx_share": None})],
+)
+def test_something_is_said(uses: Iterable[float], changes: dict[str, Any]) -> None:
+    assert foretold(uses, **changes) is not None
+
+
+def test_far_intervals_are_forgotten_and_errors_forget_all() -> None:
+    found = foretold([50.0] * MOST_INTERVALS + [20.0] * MOST_INTERVALS)
+    assert found is not None
+    assert found.rps == pytest.approx(500.0)
+    forecaster = Forecaster(())
+    calm = measured(host(cpu=busy(40.0)))
+    for _ in range(LEAST_INTERVALS):
+        forecaster.add(calm, calm=True)
+    assert forecaster.add(measured(host(cpu=busy(40.0)), failed_share=50.0), calm=True) is None
+    assert [forecaster.add(calm, calm=True) is None for _ in range(LEAST_INTERVALS)] == [True] * 4 + [False]
+
+
+def nearest(view: HostView, times: int = LEAST_INTERVALS, **changes: Any) -> tuple[str, float] | None:
+    """The resource of a machine that is full first, and its requests per second; 100 are served now."""
+    forecaster, found = Forecaster(()), None
+    for _ in range(times):
+        found = forecaster.add(measured(view, rps=100.0, **changes), calm=True)
+    return None if found is None else (found.resource, round(found.rps, 3))
+
+
+IDLE = {"cpu": None}
+FPM = group(20.0, name="fpm", role=Role.APPLICATION)
+STOPPED = {"cgroup": CgroupLimits("/", 2, 50_000, 100_000)}
+
+
+@pytest.mark.parametrize(
+    ("sample", "rates", "expected"),
+    [
+        ({}, {"cpu": busy(40.0)}, ("cpu", 250.0)),
+        ({}, {"cpu": busy(40.0, steal=20.0)}, ("cpu", 200.0)),
+        ({}, {"cpu": busy(70.0), "processes": (process(85.0, of=OTHER),)}, ("cpu", 209.091)),
+        ({}, {"cpu": busy(40.0), "processes": (process(84.0, of=OTHER), process(90.0))}, ("cpu", 250.0)),
+        ({}, IDLE | {"networks": (NetworkRates("eth0", 1, 1, 1, 1, 0, 100, 20.0),)}, ("network", 500.0)),
+        ({}, IDLE | {"groups": (group(40.0),)}, ("cpu-core", 250.0)),
+        ({}, IDLE | {"groups": (group(40.0, threads=2),)}, None),
+        ({}, IDLE | {"groups": (group(40.0, processes=2, threads=2),)}, None),
+        ({}, IDLE | {"groups": (group(40.0, name="x", role=None),)}, None),
+        ({}, IDLE | {"groups": (group(20.0, threads=9), FPM)}, None),
+        (
+            {},
+            IDLE | {"groups": (group(19.0, threads=9), FPM)},
+            ("cpu-core", 500.0),
+        ),
+        (STOPPED, IDLE | {"groups": (group(20.0, threads=9),)}, ("throttled", 250.0)),
+        (STOPPED, IDLE | {"groups": (replace(group(threads=9), cpu=None),)}, None),
+        ({"cgroup": CgroupLimits("/", 2, None, 100_000)}, IDLE | {"groups": (group(20.0, threads=9),)}, None),
+        ({"cgroup": CgroupLimits("/", 2, 50_000, None)}, IDLE | {"groups": (group(20.0, threads=9),)}, None),
+    ],
+)
+def test_what_is_used_of_a_machine(
+    sample: dict[str, Any], rates: dict[str, Any], expected: tuple[str, float] | None
+) -> None:
+    assert nearest(host(sample, **rates)) == expected
+
+
+def test_a_generator_has_a_processor_and_a_line() -> None:
+    line = NetworkRates("eth0", 1, 1, 1, 1, 0, 100, 25.0)
+    assert nearest(host(role="generator", cpu=busy(40.0), networks=(line,))) == ("network", 400.0)
+    generator = GeneratorRates(50.0, 50.0, 1, 0.0, 0.0, 0.0)
+    assert nearest(host(cpu=busy(40.0)), generator=generator) == ("generator", 200.0)
+    view = host(cpu=busy(40.0), groups=(group(40.0, name=LOADTOP, role=None),))
+    assert nearest(replace(view, rates=None), generator=replace(generator, busiest=1.0)) is None
+
+
+def test_of_the_processor_the_quieter_half_counts_and_the_rest_is_there_beside_it() -> None:
+    forecaster, found = Forecaster(()), None
+    for share in (30.0, 30.0, 30.0, 30.0, 40.0, 50.0, 50.0, 50.0, 50.0):
+        found = forecaster.add(measured(host(cpu=busy(share)), rps=100.0), calm=True)
+    assert found is not None
+    # 0.6 of two cores for 100 requests/s (the quieter half of the middle: 0.6, 0.6, 0.6, 0.8), the median beside it.
+    demand = (0.6 + 0.6 + 0.6) / 3 / 100
+    assert found.rps == pytest.approx((2.0 - 0.2) / demand, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("rps", "milliseconds", "shown", "alone", "busy_now"),
+    [
+        (100.0, 20.0, 3, True, 2.0),
+        (100.0, 20.0, 3, False, 2.0),
+        (100.0, 20.0, 4, True, 3.0),
+        (100.0, 80.0, 12, True, 8.0),
+        (100.0, 80.0, 13, True, 12.0),
+        (100.0, 80.0, 4, True, 8.0),
+        (100.0, 80.0, 3, True, 2.0),
+        (None, 80.0, 5, True, 4.0),
+        (100.0, None, 5, True, 4.0),
+        (100.0, None, 0, True, 0.0),
+    ],
+)
+def test_how_many_are_served(
+    rps: float | None, milliseconds: float | None, shown: int, alone: bool, busy_now: float
+) -> None:
+    latencies = None if milliseconds is None else Latencies(distribution([round(1000 * milliseconds)]))
+    assert served(measured(load={"latencies": latencies}, rps=rps), shown, alone=alone) == pytest.approx(busy_now)

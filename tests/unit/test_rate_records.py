@@ -1,0 +1,278 @@
+"""Each record of rates, every field of it, from two samples that are two seconds apart; and what has no rate."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from loadtop.model import (
+    LOADTOP,
+    OTHER,
+    CgroupLimits,
+    Disk,
+    Failures,
+    GeneratorSample,
+    HostFacts,
+    HostSample,
+    LoadSample,
+    LoadState,
+    Network,
+    Paging,
+    Pressure,
+    Process,
+    Role,
+    Swap,
+    Tcp,
+)
+from loadtop.model.histogram import distribution
+from loadtop.model.load import Latencies
+from loadtop.rates.compute import host_rates, load_rates, server_rates
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.metrics import LOAD_METRICS, MACHINE_METRICS, PERCENTILES, sum_known, swap_used
+from loadtop.rates.records import (
+    CgroupRates,
+    CpuShares,
+    DiskRates,
+    GeneratorRates,
+    GroupRates,
+    HostRates,
+    LoadRates,
+    NetworkRates,
+    PagingRates,
+    PressureShares,
+    TcpRates,
+)
+from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.registry import KINDS
+from tests.unit.interval import LOAD, host, measured
+
+FIRST = HostSample("web1", 10.0, HostFacts("web1", "local", "Linux", "6.1", 2))
+DISK = Disk("vda", 100, 1000, 500, 200, 4000, 900, in_flight=3, busy_ms=1000, queue_ms=2000)
+NETWORK = Network("eth0", 1000, 2000, 10, 20, 1, 2, 3, 4, link_mbit=100)
+TCP = Tcp(10, 20, 30, 40, 50, 60, 70, 80, 90)
+PERIODS = CgroupLimits("/web", 2, periods=100, throttled_periods=10, throttled_us=1000, memory_failures=5)
+
+
+def two_seconds(before: dict[str, Any], now: dict[str, Any]) -> HostRates:
+    found = host_rates(replace(FIRST, **before), replace(FIRST, at=12.0, **now), KINDS)
+    assert found is not None
+    return found
+
+
+def test_paging() -> None:
+    before, now = Paging(10, 20, 30, 40, 50, 60, 70, 80, 90), Paging(30, 24, 36, 48, 60, 72, 84, 96, 92)
+    assert two_seconds({"paging": before}, {"paging": now}).paging == PagingRates(10.0, 2.0, 3.0, 5.0, 6.0, 15.0, 1.0)
+    assert two_seconds({}, {"paging": now}).paging is None
+
+
+def test_pressure() -> None:
+    before, now = Pressure(0, 10, 20, 30, 40), Pressure(20_000, 40_010, 60_020, 80_030, 100_040)
+    found = two_seconds({"pressure": before}, {"pressure": now}).pressure
+    assert found == PressureShares(1.0, 2.0, 3.0, 4.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rates"),
+    [
+        ({}, DiskRates("vda", 80.0, 11.25, 1.5, 150.0, 350.0, 40.0, swap=False)),
+        ({"busy_ms": 3100}, DiskRates("vda", 100.0, 11.25, 1.5, 150.0, 350.0, 40.0, swap=False)),
+        ({"busy_ms": None, "queue_ms": None}, DiskRates("vda", None, 11.25, None, 150.0, 350.0, 40.0, swap=False)),
+        ({"swap": True, "write_ms": 100}, DiskRates("vda", 80.0, None, 1.5, 150.0, 350.0, 40.0, swap=True)),
+        ({"read_ms": 500, "write_ms": 900}, DiskRates("vda", 80.0, 0.0, 1.5, 150.0, 350.0, 40.0, swap=False)),
+    ],
+)
+def test_disk(changes: dict[str, Any], rates: DiskRates) -> None:
+    now = replace(DISK, reads=130, read_kb=1300, read_ms=800, writes=250, write_kb=4700, write_ms=1500, busy_ms=2600,
+                  queue_ms=5000)  # fmt: skip
+    assert two_seconds({"disks": (DISK,)}, {"disks": (replace(now, **changes),)}).disks == (rates,)
+
+
+def test_what_has_no_rate_of_a_disk_or_a_line() -> None:
+    for fell in ({"reads": 99}, {"writes": 199}, {"name": "vdb"}):
+        assert two_seconds({"disks": (DISK,)}, {"disks": (replace(DISK, **fell),)}).disks == ()
+    for fell in ({"rx_bytes": 999}, {"tx_bytes": 1999}, {"name": "eth1"}):
+        assert two_seconds({"networks": (NETWORK,)}, {"networks": (replace(NETWORK, **fell),)}).networks == ()
+    unread = two_seconds({"disks": (DISK,)}, {"networks": (NETWORK,)})
+    assert (unread.disks, unread.networks, unread.processes, unread.groups) == (None, None, None, None)
+    still = two_seconds({"disks": (DISK,)}, {"disks": (DISK,)}).disks
+    assert still == (DiskRates("vda", 0.0, None, 0.0, 0.0, 0.0, 0.0, swap=False),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rates"),
+    [
+        ({}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, 100, 65.536)),
+        ({"tx_bytes": 2000, "rx_packets": 0}, NetworkRates("eth0", 4000.0, 0.0, 0.0, 5.0, 5.0, 100, 32.768)),
+        ({"tx_packets": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 0.0, 5.0, 100, 65.536)),
+        ({"link_mbit": None, "rx_errors": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 4.0, None, None)),
+        ({"rx_drops": 0, "tx_drops": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 0.0, 100, 65.536)),
+    ],
+)
+def test_network(changes: dict[str, Any], rates: NetworkRates) -> None:
+    now = Network("eth0", 1000 + 8_192_000, 2000 + 16_384_000, 50, 30, 2, 4, 6, 8, link_mbit=100)
+    assert two_seconds({"networks": (NETWORK,)}, {"networks": (replace(now, **changes),)}).networks == (rates,)
+
+
+def test_tcp() -> None:
+    now = Tcp(12, 24, 36, 48, 60, 72, 77, 88, 99)
+    passed = {"listen_overflows": 1.0, "listen_drops": 2.0, "retransmits": 3.0}
+    found = two_seconds({"tcp": TCP}, {"tcp": now}).tcp
+    assert found == TcpRates(
+        **passed, passive_opens=5.0, active_opens=6.0, time_wait=now.time_wait, in_use=now.in_use,
+        established=now.established,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "rates"),
+    [
+        ({}, CgroupRates(20.0, 3.0, 2.0, None)),
+        ({"periods": 100}, CgroupRates(None, 3.0, 2.0, None)),
+        ({"throttled_periods": None, "throttled_us": None}, CgroupRates(None, None, 2.0, None)),
+        ({"path": "/other"}, None),
+    ],
+)
+def test_control_group(changes: dict[str, Any], rates: CgroupRates | None) -> None:
+    now = replace(PERIODS, periods=120, throttled_periods=14, throttled_us=7000, memory_failures=9)
+    assert two_seconds({"cgroup": PERIODS}, {"cgroup": replace(now, **changes)}).cgroup == rates
+
+
+def test_processes_and_their_groups() -> None:
+    def row(pid: int, group: str, ticks: int, **changes: Any) -> Process:
+        return replace(Process(pid, "a", group, "S", 2, ticks, 5, 1000, 700), **changes)
+
+    before = (row(1, "httpd", 100), row(2, "httpd", 100), row(3, OTHER, 100), row(4, LOADTOP, 100), row(5, "nginx", 9))
+    now = (
+        row(1, "httpd", 150, state="R"),
+        row(2, "httpd", 200, state="D", threads=3),
+        row(3, OTHER, 110, pss_kb=None),
+        row(4, LOADTOP, 130),
+        row(5, "nginx", 9, started_ticks=6),
+    )
+    found = two_seconds({"processes": before}, {"processes": now})
+    assert [each.cpu for each in found.processes or ()] == [25.0, 50.0, 5.0, 15.0, None]
+    assert found.groups is not None
+    assert {each.group: each for each in found.groups} == {
+        "httpd": GroupRates("httpd", Role.WEB, 2, 1, 1, 5, 75.0, 2000, 1400),
+        "nginx": GroupRates("nginx", Role.WEB, 1, 0, 0, 2, None, 1000, 700),
+        OTHER: GroupRates(OTHER, None, 1, 0, 0, 2, 5.0, 1000, None),
+        LOADTOP: GroupRates(LOADTOP, None, 1, 0, 0, 2, 15.0, 1000, 700),
+    }
+    assert [each.group for each in found.groups][-2:] == [LOADTOP, OTHER]
+    assert found.group("httpd") == found.groups[0]
+    assert {each.group for each in found.of_role()} == {"httpd", "nginx"}
+    assert found.of_role(Role.PROXY) == ()
+
+
+GENERATOR = GeneratorSample((1.0, 5.0), 0.004, 10, 20, quota_periods=100, quota_stops=10)
+COUNTED = replace(
+    LOAD, requests=100, failures=Failures(connect=10), non_2xx=4, received_bytes=1024, sent_bytes=2048,
+    generator=GENERATOR,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "rates"),
+    [
+        ({}, LoadRates(2.0, 50.0, 5.0, 10.0, 6.0, 1024.0, 2.0, None)),
+        ({"requests": 100}, LoadRates(2.0, 0.0, 5.0, 100.0, None, 1024.0, 2.0, None)),
+        ({"requests": 104}, LoadRates(2.0, 2.0, 5.0, 100.0, 150.0, 1024.0, 2.0, None)),
+        ({"requests": 100, "failures": Failures(connect=10)}, LoadRates(2.0, 0.0, 0.0, None, None, 1024.0, 2.0, None)),
+        ({"failures": None}, LoadRates(2.0, 50.0, None, None, 6.0, 1024.0, 2.0, None)),
+        ({"requests": None}, LoadRates(2.0, None, 5.0, None, None, 1024.0, 2.0, None)),
+        ({"counted_at": 101.0}, LoadRates(2.0, 100.0, 10.0, 10.0, 6.0, 2048.0, 4.0, None)),
+        ({"counted_at": 100.0}, LoadRates(2.0, None, None, None, None, None, None, None)),
+        ({"requests": 99}, None),
+        ({"at": 100.0}, None),
+    ],
+)
+def test_load(changes: dict[str, Any], rates: LoadRates | None) -> None:
+    now = replace(COUNTED, at=102.0, requests=200, failures=Failures(connect=20), non_2xx=10,
+                  received_bytes=2_098_176, sent_bytes=6144, generator=None)  # fmt: skip
+    assert load_rates(COUNTED, replace(now, **changes)) == rates
+
+
+@pytest.mark.parametrize(
+    ("changes", "rates"),
+    [
+        ({}, GeneratorRates(75.0, 50.0, 2, 4.0, 2.0, 3.0, 20.0)),
+        ({"worker_cpu_s": (2.0, 4.0, 0.5)}, GeneratorRates(75.0, 50.0, 3, 4.0, 2.0, 3.0, 20.0)),
+        ({"worker_cpu_s": ()}, GeneratorRates(0.0, 0.0, 0, 4.0, 2.0, 3.0, 20.0)),
+        ({"loop_delay_s": None, "late": 9, "unsent": None}, GeneratorRates(75.0, 50.0, 2, None, 0.0, None, 20.0)),
+        ({"quota_periods": 100}, GeneratorRates(75.0, 50.0, 2, 4.0, 2.0, 3.0, None)),
+        ({"quota_stops": None}, GeneratorRates(75.0, 50.0, 2, 4.0, 2.0, 3.0, None)),
+    ],
+)
+def test_generator(changes: dict[str, Any], rates: GeneratorRates) -> None:
+    now = replace(GENERATOR, worker_cpu_s=(2.0, 5.5), late=14, unsent=26, quota_periods=120, quota_stops=14)
+    found = load_rates(COUNTED, replace(COUNTED, at=102.0, generator=replace(now, **changes)))
+    assert found is not None
+    assert found.generator == rates
+
+
+@pytest.mark.parametrize(
+    ("first_at", "last_at", "uptime", "accesses"),
+    [
+        (None, None, 9, 10.0),
+        (100.0, 105.0, 8, 4.0),
+        (None, 105.0, 9, 10.0),
+        (105.0, 105.0, 9, 10.0),
+        (100.0, 105.0, 7, None),
+    ],
+)
+def test_a_reading_with_a_date_of_its_own(
+    first_at: float | None, last_at: float | None, uptime: int, accesses: float | None
+) -> None:
+    first = ApacheStatus("u", "event", "Apache", "_", uptime_s=8, accesses=100, at=first_at)
+    (found,) = server_rates([first], [replace(first, accesses=120, uptime_s=uptime, at=last_at)], 2.0)
+    assert found.per_second["accesses"] == accesses
+
+
+def test_busy_is_neither_idle_nor_waiting_nor_stolen() -> None:
+    shares = CpuShares(1.0, 2.0, 4.0, 50.0, 8.0, 16.0, 32.0, 64.0)
+    assert (shares.busy, shares.kernel) == (1.0 + 2.0 + 4.0 + 16.0 + 32.0, 4.0 + 16.0 + 32.0)
+    untold = replace(shares, irq=None, softirq=None)
+    assert (untold.busy, untold.kernel) == (7.0, 4.0)
+
+
+def test_metrics_of_a_machine() -> None:
+    view = host({"swap": Swap(1000, 250)}, pressure=PressureShares(1.0, 2.0, 3.0, 4.0, 5.0))
+    values = {metric.name: metric.read(view) for metric in MACHINE_METRICS}
+    assert values["swap.used_pct"] == 75.0
+    assert values["memory.available_kb"] == 500_000
+    assert [value for name, value in values.items() if name.startswith("pressure.")] == [1.0, 2.0, 3.0, 4.0, 5.0]
+    without = HostView(view.state, None, 0.0)
+    known = [metric.name for metric in MACHINE_METRICS if metric.read(without) is not None]
+    assert known == ["swap.used_pct"]  # no rate is needed for it
+    assert [swap_used(host({"swap": swap})) for swap in (None, Swap(0, 0), Swap(1, 0))] == [None, None, 100.0]
+
+
+def test_metrics_of_a_load() -> None:
+    times = distribution([1000 * value for value in range(1, 101)])
+
+    def read(sample: LoadSample | None) -> dict[str, float | None]:
+        moment = Measured(replace(measured().frame, load=sample), None, ())
+        return {metric.name: metric.read(moment) for metric in LOAD_METRICS}
+
+    values = read(replace(LOAD, latencies=Latencies(times)))
+    for name, percent in PERCENTILES.items():
+        assert values[name] == pytest.approx(1 + 0.99 * percent, rel=0.005)
+    assert values["max"] == 100.0
+    assert values["rps"] is None
+    nothing = [read(sample) for sample in (None, LOAD, replace(LOAD, latencies=Latencies(distribution([]))))]
+    assert {each["p50"] for each in nothing} == {None}
+    assert read(replace(LOAD, latencies=Latencies(distribution([5000]))))["p50"] == 5.0
+    assert [f"p{percent:g}".replace(".", "_") for percent in PERCENTILES.values()] == list(PERCENTILES)
+    assert list(PERCENTILES) == ["p50", "p66", "p75", "p80", "p90", "p95", "p98", "p99", "p99_9", "p99_99"]
+
+
+@pytest.mark.parametrize(("values", "total"), [([], None), ([None], None), ([None, 0.0], 0.0), ([1.0, None, 2.5], 3.5)])
+def test_a_sum_of_what_is_known(values: list[float | None], total: float | None) -> None:
+    assert sum_known(values) == total
+
+
+def test_a_warm_up_that_ends_begins_anew() -> None:
+    states = [(LoadState.WARMUP, LoadState.RUNNING), (LoadState.RUNNING, LoadState.RUNNING)]
+    later = replace(COUNTED, at=102.0, requests=300)
+    found = [load_rates(replace(COUNTED, state=old), replace(later, state=new)) for old, new in states]
+    assert [each is None for each in found] == [True, False]

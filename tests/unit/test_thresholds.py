@@ -1,0 +1,360 @@
+"""Every threshold of the machine's verdicts from both sides: ``over`` is whether the limit is reached, ``held`` whether
+what was found before still holds. Everything that a row does not name is calm."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
+from loadtop.diagnosis.disk import DISK
+from loadtop.diagnosis.memory import MEMORY, SWAP, worker_room
+from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
+from loadtop.model import LOADTOP, OTHER, CgroupLimits, Listener, Memory, Role, Scheduler, ServerSeen, Swap, Tcp
+from loadtop.rates.records import CgroupRates, CoreShares, DiskRates, GroupRates, NetworkRates, TcpRates
+from tests.unit.interval import (
+    NO_PAGING,
+    NO_STALL,
+    advice,
+    busy,
+    group,
+    host,
+    measured,
+    of_host,
+    process,
+    states,
+    value,
+)
+
+
+class TestProcessors:
+    @pytest.mark.parametrize(
+        ("share", "running", "stall", "over", "held"),
+        [
+            (90.0, 3, 50.0, False, True),
+            (90.5, 3, 0.0, True, True),
+            (90.5, 2, 10.5, True, True),
+            (90.5, 2, 10.0, False, True),
+            (90.5, None, None, True, True),
+            (80.5, 3, 50.0, False, True),
+            (80.0, 3, 50.0, False, False),
+        ],
+    )
+    def test_all_of_them(self, share: float, running: int | None, stall: float | None, over: bool, held: bool) -> None:
+        scheduler = None if running is None else Scheduler(0, 0, 0, running)
+        pressure = None if stall is None else replace(NO_STALL, cpu_some=stall)
+        found = of_host(CPU, host({"scheduler": scheduler}, cpu=busy(share), pressure=pressure))
+        assert states(found) == (over, held)
+        agreed = (running is None or running > 2) + (stall is None or stall > 10.0)
+        assert found.confidence == (0.85 if running is None else round(0.7 + 0.15 * agreed, 3))
+
+    def test_tasks_are_counted_against_the_cores_that_are_listed(self) -> None:
+        cores = tuple(CoreShares(number, busy(95.0)) for number in range(4))
+        assert not of_host(CPU, host({"scheduler": Scheduler(0, 0, 0, 4)}, cpu=busy(95.0), cores=cores)).over
+
+    @pytest.mark.parametrize(
+        ("generator", "others", "said"),
+        [
+            (20.0, [], "takes 10 % of its CPU"),
+            (19.9, [], None),
+            (0.0, [20.0], "backup0 (pid 7), no part of the web server, takes 10 % of it"),
+            (0.0, [19.8], None),
+            (0.0, [9.9, 20.0, 10.0], "backup1 (pid 7) and 1 more, no part of the web server, take 20 % of it"),
+        ],
+    )
+    def test_who_else_is_at_work(self, generator: float, others: list[float], said: str | None) -> None:
+        rows = tuple(process(share, f"backup{number}", OTHER) for number, share in enumerate(others))
+        groups = (group(), group(generator, name=LOADTOP, role=None))
+        text = advice(of_host(CPU, host(cpu=busy(95.0), groups=groups, processes=rows)))
+        assert text.count(". ") == (said is not None)
+        assert said is None or said in text
+
+    @pytest.mark.parametrize(
+        ("core", "every", "share", "threads", "flying", "over", "held"),
+        [
+            (95.5, 69.5, 85.0, 1, 2, True, True),
+            (95.0, 69.5, 85.0, 1, 2, False, True),
+            (88.5, 69.5, 85.0, 1, 2, False, True),
+            (88.0, 69.5, 85.0, 1, 2, False, False),
+            (95.5, 70.0, 85.0, 1, 2, False, False),
+            (95.5, 69.5, 84.5, 1, 2, False, False),
+            (95.5, 69.5, 85.0, 1, 1, False, False),
+            (60.0, 89.5, 95.0, 1, 2, True, True),
+            (60.0, 90.0, 95.0, 1, 2, False, False),
+            (60.0, 69.5, 94.5, 1, 2, False, False),
+            (60.0, 69.5, 95.0, 2, 2, False, False),
+        ],
+    )
+    def test_one_of_them(
+        self, core: float, every: float, share: float, threads: int, flying: int, over: bool, held: bool
+    ) -> None:
+        cores = (CoreShares(0, busy(10.0)), CoreShares(1, busy(core)))
+        view = host(cpu=busy(every), cores=cores, processes=(process(share, threads=threads),), groups=(group(share),))
+        found = of_host(CPU_CORE, view, load={"in_flight": flying})
+        assert states(found) == (over, held)
+        assert value(found, "core1.busy_pct") == core
+        assert found.confidence == (1.0 if share >= 85.0 and threads == 1 else 0.7)
+        assert "apache2 (pid 7) fills one core" in advice(found)
+
+    @pytest.mark.parametrize(
+        ("together", "stranger", "over"),
+        [(84.5, 0.0, False), (85.0, 0.0, True), (110.0, 49.5, True), (110.5, 0.0, False), (100.0, 50.0, False)],
+    )
+    def test_many_processes_bound_to_one(self, together: float, stranger: float, over: bool) -> None:
+        rows = (process(together / 4), process(stranger, "backup", OTHER))
+        groups = (group(together / 2, processes=3), group(together / 2, name="fpm", role=Role.APPLICATION, processes=5))
+        cores = (CoreShares(0, busy(96.0)), CoreShares(1, busy(10.0)))
+        found = of_host(CPU_CORE, host(cpu=busy(53.0), cores=cores, processes=rows, groups=groups))
+        assert found.over is over
+        assert ("The 8 processes of the web server share one core" in advice(found)) is over
+
+    @pytest.mark.parametrize(
+        ("share", "steal", "over", "held"),
+        [
+            (80.5, 10.0, False, True),
+            (80.5, 10.5, True, True),
+            (79.5, 10.5, False, True),
+            (70.0, 10.0, False, False),
+            (70.5, 10.0, False, True),
+            (85.0, 5.0, False, False),
+            (85.0, 5.5, False, True),
+        ],
+    )
+    def test_stolen_time(self, share: float, steal: float, over: bool, held: bool) -> None:
+        found = of_host(STEAL, host(cpu=busy(share, steal)))
+        assert states(found) == (over, held)
+        assert found.confidence == 0.7
+        assert f"about {steal / 50:.1f} of 2 cores" in advice(found)
+        assert of_host(STEAL, host({"scheduler": Scheduler(0, 0, 0, 3)}, cpu=busy(share, steal))).confidence == 1.0
+        assert of_host(STEAL, host({"scheduler": None}, cpu=busy(share, steal))).confidence == 0.85
+
+    @pytest.mark.parametrize(
+        ("share", "lost", "over", "held", "confidence"),
+        [
+            (25.0, 100.0, False, True, 0.85),
+            (25.5, 20.5, True, True, 0.85),
+            (25.5, 20.0, False, True, 0.7),
+            (25.5, None, True, True, 0.775),
+            (50.0, 100.0, True, True, 0.85),
+            (50.5, 100.0, True, True, 1.0),
+            (10.5, 100.0, False, True, 0.85),
+            (10.0, 100.0, False, False, 0.85),
+        ],
+    )
+    def test_quota(self, share: float, lost: float | None, over: bool, held: bool, confidence: float) -> None:
+        view = host({"cgroup": CgroupLimits("/web", 2, 50_000, 100_000)}, cgroup=CgroupRates(share, lost, 0.0, None))
+        found = of_host(THROTTLED, view)
+        assert states(found) == (over, held)
+        assert found.confidence == confidence
+
+    @pytest.mark.parametrize(
+        ("limits", "said"),
+        [
+            (
+                CgroupLimits("/web", 2, 50_000, 100_000),
+                "/web is stopped in 30 % of its periods. Raise its quota of",
+            ),
+            (CgroupLimits("/web", 2, 50_000, 100_000), "cores (for example CPUQuota=100%)"),
+            (CgroupLimits("/web", 1, 50_000, 100_000), "group is stopped in 30 % of its periods."),
+            (CgroupLimits("/web", 1, 50_000, 100_000), "cores (for example cpu.cfs_quota_us=100000)"),
+            (CgroupLimits("/web", 2, 50_000, None), "Raise its CPU quota."),
+        ],
+    )
+    def test_a_quota_of_twice_as_much_is_proposed(self, limits: CgroupLimits, said: str) -> None:
+        found = of_host(THROTTLED, host({"cgroup": limits}, cgroup=CgroupRates(30.0, 100.0, 0.0, None)))
+        assert said in advice(found)
+
+
+class TestDisk:
+    def disk(self, name: str = "vda", util: float = 99.0, waits: float = 25.0, queue: float = 0.0) -> DiskRates:
+        return DiskRates(name, util, waits, queue, 100.0, 200.0, 40.0, swap=False)
+
+    @pytest.mark.parametrize(
+        ("util", "waits", "queue", "blocked", "over", "held"),
+        [
+            (95.0, 25.0, 0.0, 4, False, True),
+            (95.5, 20.0, 0.0, 4, True, True),
+            (95.5, 19.5, 1.9, 4, False, True),
+            (95.5, 19.5, 2.0, 4, True, True),
+            (95.5, 25.0, 0.0, 3, False, True),
+            (95.5, 25.0, 0.0, 2, False, True),
+            (95.5, 25.0, 0.0, 1, False, False),
+            (80.5, 25.0, 0.0, 4, False, True),
+            (80.0, 25.0, 0.0, 4, False, False),
+        ],
+    )
+    def test_busy_and_waited_for(
+        self, util: float, waits: float, queue: float, blocked: int, over: bool, held: bool
+    ) -> None:
+        groups = (group(blocked=blocked, processes=10, threads=20),)
+        found = of_host(DISK, host(disks=(self.disk("vda", util, waits, queue),), groups=groups))
+        assert states(found) == (over, held)
+        assert found.confidence == (0.85 if waits >= 20.0 else 0.7)
+        assert f"{blocked} of 10 requests in flight wait for the disk vda" in advice(found)
+
+    @pytest.mark.parametrize(
+        ("flying", "blocked", "over"), [(None, 2, True), (None, 1, False), (0, 1, True), (1, 1, True), (4, 1, False)]
+    )
+    def test_a_part_of_the_requests_in_flight(self, flying: int | None, blocked: int, over: bool) -> None:
+        view = host(disks=(self.disk(),), groups=(group(blocked=blocked),))
+        assert of_host(DISK, view, load={"in_flight": flying}).over is over
+
+    def test_of_several_the_one_with_most_requests_under_way_counts(self) -> None:
+        disks = (self.disk("vda", util=100.0, queue=0.4), self.disk("vdb", util=50.0, queue=2.0))
+        assert of_host(DISK, host(disks=disks)).evidence[0][0] == "disk.vdb.util_pct"
+
+    @pytest.mark.parametrize(
+        ("groups", "blocked"),
+        [
+            ((), 9),
+            ((group(blocked=3, processes=2, threads=4),), 3),
+            ((group(blocked=3, processes=2, threads=5),), 9),
+            ((group(blocked=3, processes=2, threads=5), group(name=OTHER, role=None, blocked=4)), 5),
+            ((group(blocked=3, processes=2, threads=5), group(name=OTHER, role=None, blocked=14)), 0),
+            ((group(blocked=3, processes=2, threads=5), group(name="fpm", role=Role.APPLICATION, blocked=1)), 4),
+        ],
+    )
+    def test_whose_tasks_wait(self, groups: tuple[GroupRates, ...], blocked: int) -> None:
+        view = host({"scheduler": Scheduler(0, 0, 0, 1, 9)}, disks=(self.disk(),), groups=groups)
+        assert value(of_host(DISK, view), "blocked") == blocked
+
+
+class TestMemory:
+    @pytest.mark.parametrize(
+        ("traffic", "stall", "faults", "own", "over", "held"),
+        [
+            (40.0, 50.0, 200.0, None, False, True),
+            (40.5, 10.0, 99.0, None, True, True),
+            (40.5, 9.5, 100.0, None, True, True),
+            (40.5, 9.5, 99.0, None, False, True),
+            (40.5, None, 99.0, None, False, True),
+            (40.5, 9.5, None, None, False, True),
+            (40.5, None, None, None, True, True),
+            (10.5, 50.0, 200.0, None, False, True),
+            (10.0, 50.0, 200.0, None, False, False),
+            (40.5, 50.0, 200.0, 1.0, True, True),
+            (40.5, 50.0, 200.0, 0.9, False, False),
+        ],
+    )
+    def test_swapping(
+        self, traffic: float, stall: float | None, faults: float | None, own: float | None, over: bool, held: bool
+    ) -> None:
+        paging = replace(NO_PAGING, swap_in_kb=traffic - 3.0, swap_out_kb=3.0, major_faults=faults)
+        pressure = None if stall is None else replace(NO_STALL, memory_some=stall)
+        mine = None if own is None else CgroupRates(None, None, None, replace(NO_STALL, memory_some=own))
+        assert states(of_host(SWAP, host(paging=paging, pressure=pressure, cgroup=mine))) == (over, held)
+
+    @pytest.mark.parametrize(
+        ("available", "used", "again", "stall", "over", "held"),
+        [
+            (99_000, None, 501.0, 10.5, True, True),
+            (100_000, None, 501.0, 10.5, False, False),
+            (None, 9_010, 501.0, 10.5, True, True),
+            (500_000, 9_010, 501.0, 10.5, True, True),
+            (500_000, 9_000, 501.0, 10.5, False, False),
+            (99_000, None, 500.0, 10.5, False, True),
+            (99_000, None, 126.0, 10.5, False, True),
+            (99_000, None, 125.0, 10.5, False, False),
+            (99_000, None, 501.0, 10.0, False, True),
+            (99_000, None, 501.0, 4.5, False, True),
+            (99_000, None, 501.0, 4.0, False, False),
+            (99_000, None, 501.0, None, True, True),
+        ],
+    )
+    def test_too_small(
+        self, available: int | None, used: int | None, again: float, stall: float | None, over: bool, held: bool
+    ) -> None:
+        limits = None if used is None else CgroupLimits("/web", 2, memory_limit_kb=10_000, memory_used_kb=used)
+        sample = {"memory": Memory(1_000_000, 0, available), "cgroup": limits}
+        pressure = None if stall is None else replace(NO_STALL, memory_some=stall)
+        for paging in ({"refaults_pages": again}, {"direct_reclaimed_pages": again}):
+            view = host(sample, paging=replace(NO_PAGING, **paging), pressure=pressure)
+            found = of_host(MEMORY, view)
+            assert states(found) == (over, held)
+            assert ("may use 9 MB" in advice(found)) is (used is not None)
+
+    @pytest.mark.parametrize(
+        ("pss", "sample", "workers", "each", "free"),
+        [
+            (None, {}, 100 + 4000, 100.0, 400_000.0),
+            (5_000, {}, 100 + 8000, 50.0, 400_000.0),
+            (None, {"swap": Swap(20_000, 10_000)}, 50 + 2000, 200.0, 400_000.0),
+            (None, {"cgroup": CgroupLimits("/", 2, memory_limit_kb=25_000)}, 200, 100.0, 10_000.0),
+            (None, {"cgroup": CgroupLimits("/", 2, memory_limit_kb=5_000)}, 40, 100.0, 0.0),
+            (None, {"cgroup": CgroupLimits("/", 2, memory_limit_kb=50)}, 1, 100.0, 0.0),
+        ],
+    )
+    def test_room_for_workers(
+        self, pss: int | None, sample: dict[str, Any], workers: int, each: float, free: float
+    ) -> None:
+        room = worker_room(host(sample, groups=(group(processes=100, pss_kb=pss),)), "httpd")
+        assert room is not None
+        assert (room.workers, room.each_kb, room.free_kb) == (workers, each, free)
+        assert str(room.basis).startswith("RSS" if pss is None else "PSS")
+
+
+class TestNetwork:
+    def line(
+        self, name: str, util: float | None, link: int | None, rx: float = 100.0, tx: float = 50.0
+    ) -> NetworkRates:
+        return NetworkRates(name, rx, tx, 0.0, 0.0, 0.0, link, util)
+
+    @pytest.mark.parametrize(
+        ("util", "again", "over", "held", "confidence"),
+        [
+            (85.0, 0.0, False, True, 0.7),
+            (85.5, 5.0, True, True, 0.7),
+            (75.5, 5.5, False, True, 0.85),
+            (75.0, None, False, False, 0.775),
+            (95.0, 6.0, True, True, 0.85),
+            (95.5, 6.0, True, True, 1.0),
+        ],
+    )
+    def test_a_line(self, util: float, again: float | None, over: bool, held: bool, confidence: float) -> None:
+        tcp = None if again is None else TcpRates(0.0, 0.0, again, 0.0, 0.0, 0, 0, 0)
+        found = of_host(NETWORK, host(networks=(self.line("eth0", util, 100),), tcp=tcp))
+        assert states(found) == (over, held)
+        assert found.confidence == confidence
+
+    @pytest.mark.parametrize(
+        ("rx", "tx", "metric", "said"),
+        [
+            (12_000.0, 11_000.0, "network.eth0.rx_mbit_s", "eth0 receives 98.3 of 100 Mbit/s"),
+            (12_000.0, 12_000.0, "network.eth0.tx_mbit_s", "eth0 sends 98.3 of 100 Mbit/s"),
+        ],
+    )
+    def test_its_fuller_direction(self, rx: float, tx: float, metric: str, said: str) -> None:
+        found = of_host(NETWORK, host(networks=(self.line("eth0", 98.3, 100, rx, tx), self.line("eth1", 50.0, 10))))
+        assert value(found, metric) == pytest.approx(98.304)
+        assert said in advice(found)
+
+    def test_a_line_of_unknown_speed_is_never_full(self) -> None:
+        view = host(networks=(self.line("eth0", None, None), self.line("eth1", 99.0, 0)))
+        assert NETWORK.of_host is not None
+        assert NETWORK.of_host(measured(view), view) is None
+
+    @pytest.mark.parametrize(
+        ("overflows", "own", "other", "flying", "over"),
+        [
+            (0.0, Listener(8080, 9, 8), None, 10, False),
+            (0.5, None, None, 10, True),
+            (0.5, Listener(8080, 1, 511), Listener(22, 128, 128), 10, True),
+            (0.5, Listener(8080, 0, 511), Listener(22, 128, 128), 1000, False),
+            (0.5, Listener(8080, 0, 511), Listener(22, 127, 128), 512, True),
+            (0.5, Listener(8080, 0, 511), Listener(22, 127, 128), 511, False),
+            (0.5, Listener(8080, 0, 511), Listener(22, 0, 0), None, True),
+        ],
+    )
+    def test_whose_accept_queue_overflows(
+        self, overflows: float, own: Listener | None, other: Listener | None, flying: int | None, over: bool
+    ) -> None:
+        listeners = tuple(each for each in (other, own) if each is not None)
+        view = host({"tcp": Tcp(0, 0, 0, listeners=listeners)}, tcp=TcpRates(overflows, 0.0, 0.0, 0.0, 0.0, 0, 0, 0))
+        seen = ServerSeen("Apache", "web1", 8080, "/")
+        found = of_host(LISTEN_QUEUE, view, load={"server": seen, "in_flight": flying, "concurrency": 300})
+        assert states(found) == (over, over)
+        assert ("port 8080 (room for" in advice(found)) is (own is not None)
+        assert "somaxconn to 600" in advice(found)
+        assert found.confidence == (
+            0.85 if own is None else 0.7 + 0.15 * ((own.queue >= (own.backlog or 0)) + (own.queue > 0))
+        )

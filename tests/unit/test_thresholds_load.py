@@ -1,0 +1,180 @@
+"""Every threshold of the verdicts on the load and its generator from both sides, as in ``test_thresholds``."""
+
+from typing import Any
+
+import pytest
+
+from loadtop.diagnosis.errors import ERRORS
+from loadtop.diagnosis.generator import CLIENT_FILES, CLIENT_PORTS, GENERATOR
+from loadtop.diagnosis.waiting import backs_up
+from loadtop.i18n import Message
+from loadtop.model import LOADTOP, Failures, GeneratorSample, LoadState
+from loadtop.model.load import NO_LOCAL_PORT, TOO_MANY_CONNECTIONS
+from loadtop.rates.records import CgroupRates, GeneratorRates
+from tests.unit.interval import advice, busy, group, host, measured, of_host, of_load, states, value
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("failed", "wrong", "over", "held"),
+        [
+            (50.0, 0.0, False, True),
+            (50.5, 0.0, True, True),
+            (1.0, 50.5, True, True),
+            (20.5, None, False, True),
+            (None, 20.0, False, False),
+        ],
+    )
+    def test_most_answers(self, failed: float | None, wrong: float | None, over: bool, held: bool) -> None:
+        found = of_load(ERRORS, failed_share=failed, non_2xx_share=wrong)
+        assert states(found) == (over, held)
+        metric = "load.failed_pct" if (failed or 0.0) >= (wrong or 0.0) else "load.non_2xx_pct"
+        assert found.evidence[0][:2] == (metric, max(failed or 0.0, wrong or 0.0))
+        assert (found.confidence, found.certain) == (0.7, False)
+
+    @pytest.mark.parametrize(
+        ("state", "bad", "certain"),
+        [("DONE", 51, True), ("DONE", 50, False), ("STOPPED", 51, True), ("FAILED", 51, False), ("RUNNING", 51, False)],
+    )
+    def test_of_a_whole_load(self, state: str, bad: int, certain: bool) -> None:
+        for counted in ({"failures": Failures(connect=bad)}, {"non_2xx": bad}):
+            load = {"state": LoadState[state], "requests": 100, **counted}
+            assert of_load(ERRORS, load=load, failed_share=0.0).certain is certain
+
+
+class TestGenerator:
+    @pytest.mark.parametrize(
+        ("core", "unsent", "stopped", "over", "held"),
+        [
+            (90.0, 0.0, 25.0, False, True),
+            (90.5, 0.0, None, True, True),
+            (80.5, 0.0, None, False, True),
+            (80.0, 1.0, 10.0, False, False),
+            (0.0, 1.01, None, True, True),
+            (0.0, None, 25.5, True, True),
+            (0.0, None, 10.5, False, True),
+        ],
+    )
+    def test_a_process(self, core: float, unsent: float | None, stopped: float | None, over: bool, held: bool) -> None:
+        for delay, agrees in ((10.0, 0.0), (10.5, 1.0)):
+            generator = GeneratorRates(core, core, 2, delay, 0.0, unsent, stopped)
+            found = of_load(GENERATOR, generator=generator)
+            assert states(found) == (over, held)
+            full = core > 90.0 or (stopped or 0.0) > 25.0
+            assert found.confidence == round(0.7 + 0.15 * (full + agrees), 3)
+            assert value(found, "generator.throttled_pct") == (stopped if (stopped or 0.0) > 10.0 else None)
+            late = (unsent or 0.0) > 1.0
+            assert value(found, "generator.unsent_pct") == (pytest.approx(1.01 / 1.0001) if late else None)
+            assert ("--workers 3" in advice(found)) is ((stopped or 0.0) <= 25.0)
+
+    @pytest.mark.parametrize(
+        ("role", "server", "over"),
+        [
+            ("target+generator", 10.5, False),
+            ("target+generator", 10.0, True),
+            ("target", 90.0, True),
+            ("generator", 90.0, True),
+        ],
+    )
+    def test_a_quota_that_the_server_beside_it_has_too(self, role: str, server: float, over: bool) -> None:
+        generator = GeneratorRates(0.0, 0.0, 1, 0.0, 0.0, 0.0, throttled=50.0)
+        view = host(role=role, cgroup=CgroupRates(server, 100.0, 0.0, None))
+        assert of_load(GENERATOR, view, generator=generator).over is over
+
+    @pytest.mark.parametrize(
+        ("share", "own", "delay", "over", "held"),
+        [
+            (80.0, 40.0, 0.0, False, True),
+            (80.5, 40.0, 0.0, True, True),
+            (80.5, 39.5, 10.0, False, False),
+            (80.5, 39.5, 10.5, True, True),
+            (80.5, 0.0, None, True, True),
+            (70.5, 40.0, 0.0, False, True),
+            (70.0, 40.0, 0.0, False, False),
+        ],
+    )
+    def test_a_machine_that_only_generates(
+        self, share: float, own: float, delay: float | None, over: bool, held: bool
+    ) -> None:
+        view = host(role="generator", cpu=busy(share), groups=(group(own, name=LOADTOP, role=None),))
+        found = of_host(GENERATOR, view, generator=GeneratorRates(own, own, 1, delay, 0.0, 0.0))
+        assert states(found) == (over, held)
+
+    @pytest.mark.parametrize(
+        ("used", "limit", "refused", "failed", "over", "held", "confidence"),
+        [
+            (80, 100, False, 0.0, False, True, 0.7),
+            (81, 100, False, 0.0, True, True, 0.85),
+            (71, 100, False, 5.0, False, True, 0.7),
+            (70, 100, True, 0.0, False, False, 0.7),
+            (0, 100, True, 1.0, True, True, 0.85),
+            (None, None, True, 1.0, True, True, 0.925),
+        ],
+    )
+    def test_local_ports(
+        self,
+        used: int | None,
+        limit: int | None,
+        refused: bool,
+        failed: float,
+        over: bool,
+        held: bool,
+        confidence: float,
+    ) -> None:
+        generator = GeneratorSample((0.0,), 0.0, ports_used=used, ports_limit=limit)
+        message = Message(NO_LOCAL_PORT, server="web1")
+        load = {"generator": generator, "message": message if refused else "", "keepalive": False}
+        found = of_load(CLIENT_PORTS, load=load, failed=failed)
+        assert states(found) == (over, held)
+        assert (found.confidence, found.certain) == (confidence, refused and failed > 0)
+        assert ("100 ports allow about 1 new connections/s" in advice(found)) is (limit == 100)
+        assert "Use -k" in advice(found)
+
+    @pytest.mark.parametrize(
+        ("load", "over", "certain"),
+        [
+            ({"concurrency": 184}, False, False),
+            ({"concurrency": 185}, True, True),
+            ({"message": Message(TOO_MANY_CONNECTIONS, connections=93, limit=124, needed=125)}, True, True),
+            ({"concurrency": 500, "rate": 10.0, "connections": 181, "in_flight": 181}, True, False),
+            ({"concurrency": 500, "rate": 10.0, "connections": 180, "in_flight": 180}, False, False),
+            ({"concurrency": 500, "rate": 10.0, "connections": 184, "in_flight": 180}, False, False),
+        ],
+    )
+    def test_open_files(self, load: dict[str, Any], over: bool, certain: bool) -> None:
+        generator = GeneratorSample((0.0, 0.0), 0.0, files_used=50, files_limit=124)  # 92 connections of each worker
+        found = of_load(CLIENT_FILES, load={"generator": generator, **load})
+        assert states(found) == (over, over)
+        assert (found.certain, found.confidence) == (certain, 1.0 if certain else 0.7)
+
+    @pytest.mark.parametrize(
+        ("load", "said"),
+        [
+            (
+                {"concurrency": 400},
+                "enough for 92 connections, and 200 are wanted: raise the limit (ulimit -n 248) or use --workers 5.",
+            ),
+            ({"concurrency": 1000}, "and 500 are wanted: raise the limit (ulimit -n 532) or use --workers 11."),
+            ({"rate": 5.0}, "enough for 92 connections: raise the limit (ulimit -n 248) or use --workers 3."),
+        ],
+    )
+    def test_more_files_or_processes_are_advised(self, load: dict[str, Any], said: str) -> None:
+        generator = GeneratorSample((0.0, 0.0), 0.0, files_used=50, files_limit=124)
+        assert said in advice(of_load(CLIENT_FILES, load={"generator": generator, **load}))
+
+
+@pytest.mark.parametrize(
+    ("load", "late", "stays"),
+    [
+        ({"rate": None, "in_flight": 0}, 0.0, True),
+        ({"rate": 100.0, "in_flight": None}, 0.0, True),
+        ({"rate": 100.0, "in_flight": 4 + 4 + 4}, 0.0, False),
+        ({"rate": 100.0, "in_flight": 4 + 4 + 4 + 1}, 0.0, True),
+        ({"rate": 100.0, "in_flight": 0}, 1.0, False),
+        ({"rate": 100.0, "in_flight": 0}, 1.1, True),
+    ],
+)
+def test_a_queue_that_stays(load: dict[str, Any], late: float, stays: bool) -> None:
+    """Four workers, four to spare, and twice the root of four."""
+    found = measured(load=load, generator=GeneratorRates(0.0, 0.0, 1, 0.0, late, 0.0))
+    assert backs_up(found, 4) is stays
