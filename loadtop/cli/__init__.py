@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO, cast
 
 from loadtop.cli.exit_codes import DONE, FILE, INTERRUPTED, ExitError, UsageError
+from loadtop.i18n.outside import printable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,8 +21,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run_command(argv)
     except ExitError as error:
         from loadtop.i18n import rendered
+        from loadtop.model.secrets import url_without_secrets
 
-        print(f"loadtop: {rendered(error.text)}", file=sys.stderr)
+        print(f"loadtop: {url_without_secrets(rendered(error.text))}", file=sys.stderr)
         return error.code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -48,7 +50,10 @@ def run_command(words: Sequence[str]) -> int:
 
 class RobustStream:
     """Standard output or error. If the reader ends (``| head``), the test and its recording continue, and later output
-    is lost (``gone``). ``problem`` is any other error, such as a full disk."""
+    is lost (``gone``). ``problem`` is any other error, such as a full disk.
+
+    All that is printed passes here, so no control character of a server, a host or a file reaches the terminal.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -57,7 +62,7 @@ class RobustStream:
 
     def write(self, text: str) -> int:
         try:
-            return self._stream.write(text)
+            return self._stream.write(printable(text))
         except OSError as error:
             self._give_up(error)
             return len(text)

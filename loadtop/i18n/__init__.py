@@ -33,11 +33,13 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, TypeAlias
 
+from loadtop.i18n.outside import MAX_TEXT
+from loadtop.i18n.outside import plain as plain
+
 LANGUAGES = ("en", "ja")
 _LOCALE = Path(__file__).parent / "locale"
 MAX_DEPTH = 12  # messages within messages
 _MAX_INTEGER = 2**63
-_MAX_CHARACTERS = 16_384
 _FORMAT = re.compile(r"|,|,?\.\d[fg%]|groups|sentences")
 
 _Translate: TypeAlias = Callable[[str, str, int], str]
@@ -99,18 +101,6 @@ def _compile(source: Path, target: Path) -> bytes:
         written.write_bytes(compiled.getvalue())
         written.replace(target)  # at once: other processes may start now
     return compiled.getvalue()
-
-
-def plain(text: str) -> str:
-    """Return ``text`` with every control and format character as its code, so that none reaches the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character
-        if unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
-        else f"\\x{ord(character):02x}"
-        for character in text
-    )
 
 
 def width(text: str) -> int:
@@ -184,9 +174,9 @@ class Message:
         for literal, name, form in _pieces(template):
             if (name, form) not in shown:
                 shown[name, form] = _shown(values.get(name), form, translate, escape)
-            text += literal + shown[name, form]
-            if len(text) > _MAX_CHARACTERS:
-                return text[:_MAX_CHARACTERS]
+            text += (literal if literal.isprintable() else escape(literal)) + shown[name, form]
+            if len(text) > MAX_TEXT:
+                return text[:MAX_TEXT]
         return text
 
 
@@ -297,7 +287,7 @@ def _names(template: str) -> frozenset[str]:
 @lru_cache(maxsize=2048)
 def _pieces(template: str) -> tuple[tuple[str, str, str], ...]:
     """The template as literals, each with the name and the format of the place after it, empty if there is none."""
-    if len(template) > _MAX_CHARACTERS:
+    if len(template) > MAX_TEXT:
         raise ValueError("a template is too long")
     pieces: list[tuple[str, str, str]] = []
     for literal, name, form, conversion in Formatter().parse(template):
