@@ -3,7 +3,7 @@
 import asyncio
 import resource
 import shutil
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
 from copy import copy
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from loadtop.cli.outputs import check_writable, write_json
 from loadtop.generator.limits import local_ports
 from loadtop.i18n import Message, Text, Translatable, pad, plain, rendered, tr, width
 from loadtop.model import Cause, HostSample
+from loadtop.model.secrets import blanked
 from loadtop.reports.doctor import PANELS, SCHEMA, Health, Report, examine, generator
 from loadtop.reports.text import wrapped
 
@@ -33,7 +34,7 @@ _CONNECTION: Translatable = "connection"
 
 def main(options: Options) -> int:
     check_writable(checked(options))
-    reports = asyncio.run(_examine_all(options))
+    reports: Sequence[Report] = blanked(asyncio.run(_examine_all(options)))
     if options.json is not None:
         found = {"schema": SCHEMA, "hosts": [report.as_json() for report in reports]}
         write_json(found, options.json, "what was found")

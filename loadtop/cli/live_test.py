@@ -18,6 +18,7 @@ from loadtop.cli.outputs import write_json, write_page
 from loadtop.generator.plan import Target
 from loadtop.i18n import plain, rendered, tr
 from loadtop.model import LoadSample, LoadState
+from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.feed import Feed, Mark, PreparedFeed
 from loadtop.pipeline.monitor import Monitor
 from loadtop.pipeline.snapshot import Snapshot
@@ -43,7 +44,7 @@ class LiveTest:
     ) -> None:
         self.options = options
         self.sinks: list[Callable[[Snapshot], None]] = []
-        self._title = title
+        self._title = url_without_secrets(title)
         self._url = url
         self._program = program
         self._words = safe_words(options)

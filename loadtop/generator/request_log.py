@@ -1,13 +1,14 @@
 """Single requests: their times for ab's -g, and their text for ab's -v."""
 
 import os
-import re
 import tempfile
 from array import array
 from io import StringIO
 from typing import TYPE_CHECKING, BinaryIO
 
-from loadtop.i18n import Message, plain
+from loadtop.i18n import Message
+from loadtop.i18n.outside import printable
+from loadtop.model.secrets import header_without_secrets, url_without_secrets
 
 if TYPE_CHECKING:
     from loadtop.generator.exchange import Exchange, ResponseParser
@@ -18,8 +19,6 @@ nanoseconds the total, connect and waiting times."""
 
 VERBOSE_HEADS, VERBOSE_STATUSES = 2, 3  # the levels of ab's -v that print heads, and every status
 _MAX_PENDING = 1 << 22  # characters that may wait for a reader; later text is left out and counted
-_SECRET = re.compile(r"^((?:proxy-)?authorization|cookie):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
-_LINE_ENDS = re.compile(r"(\r?\n)")
 
 
 class RequestLog:
@@ -91,12 +90,15 @@ class VerboseLog:
         """Add the heads of the requests that will be sent."""
         for exchange in exchanges:
             head = exchange.request.partition(b"\r\n\r\n")[0].decode("utf-8", "replace")
-            shown = _SECRET.sub(r"\1: (not shown)", head)
-            self._add(f"INFO: {exchange.target.method} header == \n---\n{_printable(shown)}\r\n\r\n\n---\n")
+            first, *headers = head.split("\r\n")
+            shown = "\r\n".join((url_without_secrets(first), *map(header_without_secrets, headers)))
+            self._add(f"INFO: {exchange.target.method} header == \n---\n{printable(shown)}\r\n\r\n\n---\n")
 
     def add_response(self, parser: "ResponseParser") -> None:
         """Add everything that came with the packets of a response's head, as ab does."""
-        text = f"LOG: header received:\n{_printable(parser.start.decode('latin-1'))}\n"
+        head, end, rest = parser.start.decode("latin-1").partition("\r\n\r\n")
+        shown = "\r\n".join(map(url_without_secrets, head.split("\r\n")))
+        text = f"LOG: header received:\n{printable(shown + end + rest)}\n"
         if not 200 <= parser.status < 300:
             text += f"WARNING: Response code not 2xx ({parser.status})\n"
         elif self._level >= VERBOSE_STATUSES:
@@ -116,8 +118,3 @@ class VerboseLog:
             self._left_out += 1
         else:
             self._text.write(text)
-
-
-def _printable(text: str) -> str:
-    """Escape everything that a terminal would obey, except line ends."""
-    return "".join(part if part in ("\n", "\r\n") else plain(part) for part in _LINE_ENDS.split(text))

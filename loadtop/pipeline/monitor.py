@@ -7,11 +7,13 @@ from typing import Protocol
 
 from loadtop.i18n import Text
 from loadtop.model import Frame, HostSample, HostState, LoadSample
+from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.feed import Command, Mark, RestartLoad, StopLoad
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 GRACE = 0.15  # share of the interval from the sampling of machines to the frame, so that samples are fresh
 ENDED_S = 0.05  # seconds that a restarted load may take to report its end
+MOST_MARKS, LONGEST_MARK = 100, 400  # marks that one frame takes, and characters of each
 PATIENCE_S = 1.0  # seconds to wait for a load to stop, or for a machine's sample
 
 
@@ -87,7 +89,7 @@ class Monitor:
         url: str | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self.title = title
+        self.title = url_without_secrets(title)
         self.url = url
         self.interval_s = interval_s
         self.recording = recording
@@ -106,7 +108,7 @@ class Monitor:
     def command(self, command: Command) -> None:
         """Put marks into the next frame, and pass every other command on to the load."""
         if isinstance(command, Mark):
-            self._marks.append(command.text)
+            self._marks += [command.text[:LONGEST_MARK]] if len(self._marks) < MOST_MARKS else []
         elif self._load is not None:
             self._restarted |= isinstance(command, RestartLoad)
             self._load.command(command)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.diagnosis.finding import Diagnosis
 from loadtop.model import Frame, LoadSample
+from loadtop.model.secrets import blanked
 from loadtop.rates.measured import Measured, Measurer
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
@@ -28,14 +29,17 @@ class Snapshot:
 
 
 class Pipeline:
-    """Turns frames into snapshots. What it remembers comes from the frames before, so a replay gives what was live."""
+    """Turns frames into snapshots. What it remembers comes from the frames before, so a replay gives what was live.
+
+    Secrets in the texts of a frame are blanked here: everything that shows or writes figures takes snapshots.
+    """
 
     def __init__(self) -> None:
         self._measurer = Measurer(KINDS)
         self._diagnoser = Diagnoser(VERDICTS, DEMANDS)
 
     def snapshot(self, frame: Frame) -> Snapshot:
-        measured = self._measurer.measure(frame)
+        measured = self._measurer.measure(blanked(frame))
         return Snapshot(measured, self._diagnoser.diagnose(measured))
 
 

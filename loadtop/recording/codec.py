@@ -2,38 +2,48 @@
 
 A number or a text that MessagePack cannot hold (more than 64 bits, file names that are not UTF-8) makes the whole frame
 JSON instead. What an older program did not measure gets the default of its field.
+
+A file may come from anybody: everything that is decoded is bounded before memory is taken for it.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from functools import cache
-from operator import is_
-from typing import Any, TypedDict, cast, get_args, get_type_hints
+from typing import Any, TypedDict
 
 import msgspec
 import zstandard
 
-from loadtop.i18n import Message
-from loadtop.model import Disk, Frame, HostState, Network, Process
-from loadtop.model.secrets import url_without_secrets
+from loadtop.model import Distribution, Frame, HostState, Latencies
+from loadtop.model.histogram import BUCKETS
+from loadtop.model.secrets import blanked
 from loadtop.model.server import ServerReading
+from loadtop.recording.container import MAX_SECONDS, MAX_UNIX_TIME
 from loadtop.servers.registry import KINDS
 
 LEVEL = 5
 """Of zstd. On made frames of 5 hosts, level 3 takes 4 % more room for half the time, level 6 saves 3 % for twice the
 time."""
 
-MAX_MESSAGE = 16 << 20  # bytes of one frame before compression; 5 hosts with 200 processes each take about 0.1 MB
+MAX_MESSAGE = 2 << 20  # bytes of one frame before compression; 5 hosts with 200 processes each take about 0.1 MB
 BLOCK_FRAMES = 128  # frames in a block; 64 take 5 % more room; of 256, any frame takes twice as long to reach
 BLOCK_BYTES = 8 << 20  # bytes of a block before compression from which it ends early
 MAX_BLOCK = BLOCK_BYTES + MAX_MESSAGE
-MAX_TOTALS = 64 << 20  # bytes of the totals before compression; a day of 5 hosts takes about 5 MB
+MAX_TOTALS = 8 << 20  # bytes of the totals before compression; a day of 5 hosts takes about 5 MB
+MAX_RATIO = 1000  # bytes that zstd may have made one of; of an idle machine that hardly changes it makes one of 300
 
-NAMED_BY_KERNEL = (Disk, Network, Process)  # their only text is a short name; a frame has hundreds of them
+MAX_LOAD, MAX_MARKS = 1 << 19, 1 << 16  # bytes of a frame's load and marks: a byte of them can take 30 in memory
+MAX_HOSTS = 1000
+MAX_JSON_VALUES = 600_000  # in one JSON text: each takes up to 60 bytes in memory
+MAX_JSON_LISTS = 100_000  # lists and objects in it
 
-UNREADABLE = (ValueError, TypeError, LookupError, RecursionError, zstandard.ZstdError)
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, zstandard.ZstdError)
 """What decoding damaged or hostile bytes raises."""
+
+_LONG_NUMBER = re.compile(rb"\d{300}")  # it would have no place in a float
+_HISTOGRAMS = tuple(field.name for field in fields(Latencies))
 
 
 class DamagedError(Exception):
@@ -50,37 +60,102 @@ def decompress(data: bytes, most: int) -> bytes:
         size = zstandard.get_frame_parameters(data).content_size
         if size > most:
             raise DamagedError(f"it would unpack to more than {most >> 20} MB")
+        if size > MAX_RATIO * len(data):
+            raise DamagedError(f"it would unpack to more than {MAX_RATIO} times its size")
         return zstandard.ZstdDecompressor().decompress(data, max_output_size=most)
     except zstandard.ZstdError as error:
         raise DamagedError("it cannot be unpacked") from error
 
 
 def encode(frame: Frame) -> bytes:
-    """Return the frame without secrets as a message: the frame less the readings of servers, and those by host."""
+    """Return the frame without secrets as a message: the frame less the readings of servers, and those by host.
+
+    One that would be too large to be read again is without its processes.
+    """
     clean = blanked(frame)
-    servers = [None if host.sample is None else host.sample.servers for host in clean.hosts]
-    parts = replace(clean, hosts=tuple(_with_servers(host, {}) for host in clean.hosts)), servers
+    message = _encoded(clean)
+    if len(message) <= MAX_MESSAGE:
+        return message
+    return _encoded(replace(clean, hosts=tuple(map(_without_processes, clean.hosts))))
+
+
+def _without_processes(host: HostState) -> HostState:
+    return host if host.sample is None else replace(host, sample=replace(host.sample, processes=None))
+
+
+def _encoded(frame: Frame) -> bytes:
+    servers = [None if host.sample is None else host.sample.servers for host in frame.hosts]
+    parts = replace(frame, hosts=tuple(_with_servers(host, {}) for host in frame.hosts)), servers
     try:
         return msgspec.msgpack.encode(parts)
     except (OverflowError, UnicodeEncodeError):
         return json.dumps(msgspec.to_builtins(parts)).encode()
 
 
-def decode(message: bytes) -> Frame:
+class _Parts(msgspec.Struct):
+    """The parts of a frame that may hold rows of numbers or texts, not decoded."""
+
+    load: msgspec.Raw = msgspec.Raw()
+    marks: msgspec.Raw = msgspec.Raw()
+
+
+def decode(message: bytes | memoryview) -> Frame:
     """Return the frame of a message. Raises DamagedError."""
-    decoder = _decoder()
     try:
-        frame, servers = (
-            msgspec.convert(json.loads(message), decoder.type) if message[:1] == b"[" else decoder.decode(message)
-        )
+        frame, servers = _from_json(bytes(message)) if message[:1] == b"[" else _from_msgpack(message)
+        _check(frame)
         pairs = zip(frame.hosts, servers, strict=True)
         return replace(frame, hosts=tuple(_with_servers(host, readings or {}) for host, readings in pairs))
     except UNREADABLE as error:
         raise DamagedError(f"a frame cannot be read ({error})") from error
 
 
+def _from_msgpack(message: bytes | memoryview) -> tuple[Frame, tuple[Any, ...]]:
+    parts, _ = _parts_decoder().decode(message)
+    if memoryview(parts.load).nbytes > MAX_LOAD or memoryview(parts.marks).nbytes > MAX_MARKS:
+        raise ValueError("it has too many parts")
+    return _decoder().decode(message)
+
+
+def _from_json(message: bytes) -> tuple[Frame, tuple[Any, ...]]:
+    return msgspec.convert(loads(message), _decoder().type)
+
+
+def loads(data: bytes | str) -> Any:
+    """Return what a JSON text says. Raises ValueError, also for more than could have been written."""
+    text = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
+    if text.count(b",") > MAX_JSON_VALUES or text.count(b"[") + text.count(b"{") > MAX_JSON_LISTS:
+        raise ValueError("it has too many parts")
+    if _LONG_NUMBER.search(text):
+        raise ValueError("it has a number of more than 300 digits")
+    return json.loads(data)
+
+
+def _check(frame: Frame) -> None:
+    """Raise ValueError for what no test can have measured, and what would take no end of time or memory."""
+    if not (0 <= frame.at <= MAX_SECONDS and 0 <= frame.wall <= MAX_UNIX_TIME):
+        raise ValueError("its time is impossible")
+    if len(frame.hosts) > MAX_HOSTS:
+        raise ValueError("it has too many machines")
+    latencies = None if frame.load is None else frame.load.latencies
+    for name in () if latencies is None else _HISTOGRAMS:
+        values: Distribution | None = getattr(latencies, name)
+        if values is not None and not _is_possible(values):
+            raise ValueError("a histogram is impossible")
+
+
+def _is_possible(values: Distribution) -> bool:
+    buckets = values.buckets
+    return len(buckets) == len(values.counts) and (not buckets or (min(buckets) >= 0 and max(buckets) < BUCKETS))
+
+
 def _with_servers(host: HostState, servers: Mapping[str, tuple[ServerReading, ...]]) -> HostState:
     return host if host.sample is None else replace(host, sample=replace(host.sample, servers=servers))
+
+
+@cache
+def _parts_decoder() -> "msgspec.msgpack.Decoder[tuple[_Parts, msgspec.Raw]]":
+    return msgspec.msgpack.Decoder(tuple[_Parts, msgspec.Raw])
 
 
 @cache
@@ -90,41 +165,3 @@ def _decoder() -> "msgspec.msgpack.Decoder[tuple[Frame, tuple[Any, ...]]]":
     readings = {kind.name: tuple.__class_getitem__((kind.record, ...)) for kind in KINDS}
     servers: Any = typed_dict("Servers", readings, total=False)
     return msgspec.msgpack.Decoder(tuple[Frame, tuple[servers | None, ...]])
-
-
-def blanked(value: Any) -> Any:
-    """Return records or plain data with the secrets in their texts blanked, the same object where there are none.
-
-    Keys are left as they are, and so are :data:`NAMED_BY_KERNEL`.
-    """
-    if isinstance(value, str):
-        return url_without_secrets(value)
-    if isinstance(value, Message):
-        given = dict(value.params)
-        params = blanked(given)
-        return value if params is given else Message(value.template, value.many, **params)
-    if isinstance(value, (tuple, list)):
-        before = cast("Sequence[Any]", value)
-        items = tuple(map(blanked, before))
-        return before if all(map(is_, items, before)) else items
-    if hasattr(value, "__dataclass_fields__"):
-        texts = [(name, getattr(value, name)) for name in _texts(value.__class__)]
-        clean = {name: after for name, text in texts if (after := blanked(text)) is not text}
-        return replace(value, **clean) if clean else value
-    if isinstance(value, Mapping):
-        mapping: Mapping[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        members = {key: blanked(each) for key, each in mapping.items()}
-        return mapping if all(members[key] is each for key, each in mapping.items()) else members
-    return value
-
-
-@cache
-def _texts(record: Any) -> tuple[str, ...]:
-    """Return the names of the fields of a record that may hold texts."""
-    return tuple(name for name, hint in get_type_hints(record).items() if _may_hold_text(hint))
-
-
-def _may_hold_text(hint: Any) -> bool:
-    if hasattr(hint, "__dataclass_fields__") and hint is not Message:
-        return hint not in NAMED_BY_KERNEL and bool(_texts(hint))
-    return hint in (str, Message) or any(map(_may_hold_text, get_args(hint)))

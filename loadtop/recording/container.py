@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from loadtop.model.secrets import url_without_secrets, without_secrets
+from loadtop.model.secrets import blanked, without_secrets
 
 APPLICATION_ID = 0x4C6F5470  # "LoTp" in bytes 68 to 71 of the file, by which file(1) and loadtop know a recording
 VERSION = 2  # of the tables below, in PRAGMA user_version; version 1 was never released and has other tables
@@ -30,6 +30,13 @@ TABLES = (
 )
 """``block.times`` is MessagePack: the time of each frame, and the length of its message in ``data``. ``event`` has the
 marks and the changes of the verdict."""
+
+MAX_ROW = 16 << 20  # bytes of a row
+MAX_OPENING_STEPS = 1_000_000  # of SQLite's virtual machine: a few hundred open a recording
+MAX_FRAMES = 1 << 32  # of a recording: years of them
+MAX_SECONDS = 1e9  # of a session
+MAX_UNIX_TIME = 253_402_300_799.0  # the end of the year 9999, the last one that calendars of programs know
+MAX_WORDS = 10_000  # of a command line
 
 JOURNAL_PAGES = 400  # pages of 4 kB in the journal before it is moved into the file: room against waiting for the disk
 
@@ -47,8 +54,8 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class SessionMeta:
-    """What is known of a session before its first frame. ``started`` is seconds since the epoch; ``command_line`` and
-    ``url`` hold no secrets."""
+    """What is known of a session before its first frame. ``started`` is seconds since the epoch. What is read from a
+    file holds no secrets."""
 
     started: float
     command_line: tuple[str, ...]
@@ -102,9 +109,7 @@ def create(path: Path, meta: SessionMeta) -> sqlite3.Connection:
 
 
 def _fill(draft: Path, meta: SessionMeta) -> None:
-    text = json.dumps(
-        asdict(meta) | {"url": url_without_secrets(meta.url), "command_line": without_secrets(meta.command_line)}
-    )
+    text = json.dumps(blanked(asdict(meta)) | {"command_line": without_secrets(meta.command_line)})
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = OFF")
@@ -185,11 +190,25 @@ def _check_file(path: Path) -> None:
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
+    try:
+        return _open(path, how)
+    except sqlite3.DatabaseError as error:
+        if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_CORRUPT"):
+            raise
+        # SQLite reads a file that was cut off as far as it goes only with this. Rows are checked one by one.
+        return _open(path, how, "writable_schema = ON")
+
+
+def _open(path: Path, how: str, *settings: str) -> sqlite3.Connection:
+    """A connection that reads the tables of a recording and runs nothing that the file brings along."""
     with ExitStack() as on_error:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=5.0)
         on_error.callback(connection.close)
-        # Rows are checked one by one: a file that was cut off is read as far as it goes.
-        connection.execute("PRAGMA writable_schema = ON")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.set_progress_handler(lambda: 1, MAX_OPENING_STEPS)  # pages can refer to each other without end
+        for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", *settings):
+            connection.execute(f"PRAGMA {setting}")
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
@@ -198,6 +217,9 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
             raise SessionError(f"{path}: recorded by a version of loadtop before 0.2, which this one cannot read")
         if version > VERSION:
             raise SessionError(f"{path}: written by a newer loadtop (format {version}; this one knows up to {VERSION})")
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        for kind, sql in connection.execute("SELECT type, sql FROM sqlite_schema"):
+            if sql not in TABLES and (kind, sql) != ("index", None):  # views and triggers would be run
+                raise SessionError(f"{path}: not a recording of loadtop (something in it is no table of a recording)")
+        connection.set_progress_handler(None, 0)
         on_error.pop_all()
     return connection

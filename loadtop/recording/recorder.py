@@ -12,7 +12,7 @@ from pathlib import Path
 
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.model import LoadState
-from loadtop.model.secrets import url_without_secrets
+from loadtop.model.secrets import blanked
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import CreationError, SessionMeta, checksum, create, reason
 
@@ -88,7 +88,7 @@ class Writer:
         from loadtop.recording import codec
         from loadtop.recording.reader import program
 
-        stored = json.dumps(codec.blanked(result.as_data())).encode()
+        stored = json.dumps(blanked(result.as_data())).encode()
         if len(stored) <= codec.MAX_TOTALS:
             row = (self._number, program())
             data = codec.compress(stored)
@@ -121,7 +121,7 @@ class Writer:
             self._shown = shown
             self._add_event("verdict", float(frame.at), [verdict.bottleneck, verdict.host, verdict.since_s, loaded])
         if frame.marks:
-            self._add_event("mark", float(frame.at), list(map(url_without_secrets, frame.marks)))
+            self._add_event("mark", float(frame.at), blanked(frame.marks))
 
     def _add_event(self, kind: str, at: float, data: list[object]) -> None:
         text = json.dumps(data)

@@ -159,6 +159,17 @@ async def test_commands_go_to_the_load_and_marks_into_the_next_frame(machine: An
     assert [snapshot.measured.frame.marks for snapshot in snapshots[:4]] == [(), (), ("restarted",), ()]
 
 
+async def test_a_flood_of_marks_is_cut_short(machine: Any, load: Any, clock: FakeClock) -> None:
+    snapshots = list[Snapshot]()
+    monitor = Monitor("u", FakeLoad(load, 4), [FakeHost(machine, clock)], until_load_ends=True, clock=clock)
+    for number in range(1000):
+        monitor.command(Mark(f"{number} " * 1000))
+    await monitor.run(snapshots.append)
+    marks = [mark for snapshot in snapshots for mark in snapshot.measured.frame.marks]
+    assert len(marks) == 100
+    assert {len(mark) for mark in marks} == {400}
+
+
 async def test_sinks_get_every_moment_before_it_is_shown(machine: Any, load: Any, clock: FakeClock) -> None:
     order: list[str] = []
     monitor = Monitor(

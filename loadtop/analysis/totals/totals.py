@@ -126,7 +126,7 @@ class Totals:
 
     def result(self) -> RunResult:
         return RunResult(
-            url=self.url,
+            url=self._shown_url(),
             summary=self.as_json(),
             advice=self._main_finding()[0].advice,
             last_load=self.load.last,
@@ -147,7 +147,7 @@ class Totals:
             "version": __version__,
             "started": datetime.fromtimestamp(self.started or 0.0, UTC).isoformat(timespec="seconds"),
             "duration_s": round(seconds, 6),
-            "url": None if self.url is None else url_without_secrets(self.url),
+            "url": self._shown_url(),
             "load": self.load.as_json(),
             "hosts": [host.as_json() for host in self._hosts.values()],
             "verdict": self._verdict(),
@@ -165,6 +165,9 @@ class Totals:
             **self._knee_and_sizing(),
             "forecast": self._next_limit(),
         }
+
+    def _shown_url(self) -> str | None:
+        return None if self.url is None else url_without_secrets(self.url)
 
     def _knee_and_sizing(self) -> Json:
         """``knee`` and ``sizing``, where connections were stepped and each step was long enough to be measured."""

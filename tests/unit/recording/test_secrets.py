@@ -1,13 +1,17 @@
 """No secret of a command line or a URL is left in what is written down."""
 
+import time
+from collections.abc import Callable
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from loadtop.i18n import plural
-from loadtop.model import Frame
-from loadtop.model.secrets import BLANK, url_without_secrets, without_secrets
-from loadtop.recording.codec import blanked
+from loadtop.i18n import plural, verbatim
+from loadtop.i18n.outside import MAX_TEXT
+from loadtop.model import Frame, HostState
+from loadtop.model.secrets import BLANK, blanked, url_without_secrets, without_secrets
+from loadtop.pipeline.snapshot import Pipeline
 
 MARK = "Hu5h"
 
@@ -92,6 +96,95 @@ def test_the_rest_of_the_word_stays() -> None:
     ]
 
 
+SECRET_NAMES = (
+    "token", "sessionid", "key", "sig", "code", "jwt", "sid", "PHPSESSID", "JSESSIONID", "access_key", "accessKey",
+    "AWSAccessKeyId", "pw", "bearer", "api.key", "apikey", "client_secret", "user[password]", "X-Amz-Signature", "csrf",
+    "connect.sid", "SAMLResponse", "otp",
+)  # fmt: skip
+HARMLESS_NAMES = ("page", "keyword", "monkey", "sort", "n", "status", "decoder", "inside", "spin", "design")
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_parameters_of_these_names(name: str) -> None:
+    assert url_without_secrets(f"http://web1/?a=1&{name}={MARK}&b=2") == f"http://web1/?a=1&{name}={BLANK}&b=2"
+    assert without_secrets([f"--data=a=1&{name}={MARK}"]) == [f"--data=a=1&{name}={BLANK}"]
+    assert MARK not in url_without_secrets(f"theme=dark;{name}={MARK}")
+    assert MARK not in url_without_secrets(f"POST failed: {{'user': 'bob', '{name}': ['{MARK}']}}")
+
+
+@pytest.mark.parametrize("name", HARMLESS_NAMES)
+def test_parameters_of_other_names_stay(name: str) -> None:
+    assert url_without_secrets(f"http://web1/?{name}=2") == f"http://web1/?{name}=2"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Ocp-Apim-Subscription-Key", "X-Functions-Key", "X-Access-Key", "X-JWT-Assertion", "X-Only-Its-Server-Knows"],
+)
+def test_headers_are_blanked_unless_they_are_known_to_be_harmless(name: str) -> None:
+    assert without_secrets(["-H", f"{name}: {MARK}"]) == ["-H", f"{name}: {BLANK}"]
+    harmless = ["-H", "Accept-Language: en", "-H", "If-None-Match: x", "-HUser-Agent: me", "-H", "X-Forwarded-For: ::1"]
+    assert without_secrets(harmless) == harmless
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"refused: Authorization: Basic {MARK}==",
+        f"X-Api-Key: {MARK}",
+        f"it said: bearer {MARK}abc",
+        f"Digest {MARK}1234",
+        f"eyJ{MARK}abcdefgh.eyJ{MARK}.{MARK}",
+        f'{{"pin": 1, "tokens": ["{MARK}", "{MARK}"]}}',
+        f'{{"token": "{MARK}',
+    ],
+)
+def test_what_others_say(text: str) -> None:
+    assert MARK not in url_without_secrets(text)
+
+
+def test_plain_words_stay() -> None:
+    for text in ("a basic explanation", "nothing listens there: is sshd running", "pm.max_children = 16 (now 8)"):
+        assert url_without_secrets(text) == text
+
+
+HOSTILE: dict[str, Callable[[int], str]] = {
+    "one word": lambda size: "a" * size,
+    "a name that never ends in =": lambda size: "a" * (size - 2) + " =",
+    "assignments": lambda size: "a=" * (size // 2),
+    "secret assignments": lambda size: "key=" * (size // 4),
+    "schemes": lambda size: "a://" * (size // 4) + "@",
+    "users": lambda size: "//a:b" * (size // 5),
+    "users that lead nowhere": lambda size: "//a:b" * (size // 5) + " @",
+    "at signs": lambda size: "//" + "@" * size,
+    "quotation marks": lambda size: '"' * size + ":",
+    "members": lambda size: '"a":' * (size // 4),
+    "members without an end": lambda size: '"key":"\\' * (size // 8),
+    "headers": lambda size: "x-key-" * (size // 6) + ":",
+    "cookies": lambda size: "cookie " * (size // 7) + ":",
+    "credentials": lambda size: "basic " * (size // 6),
+    "tokens": lambda size: "eyJ." * (size // 4),
+    "blanks": lambda size: " " * size + "=:@",
+}
+
+
+@pytest.mark.parametrize("size", [40_000, 1_000_000])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_takes_long(name: str, size: int) -> None:
+    text = HOSTILE[name](size)
+    took: list[float] = []
+    for _ in range(3):  # the machine may be doing something else
+        began = time.process_time()
+        without_secrets([text, "-H", text])
+        url_without_secrets(text)
+        took.append(time.process_time() - began)
+    assert min(took) < 0.05
+
+
+def test_a_long_text_that_can_have_a_secret_is_cut() -> None:
+    assert len(url_without_secrets("a b" * MAX_TEXT)) == MAX_TEXT
+
+
 def test_an_unescaped_slash_in_a_password() -> None:
     assert url_without_secrets("http://bob:p/w@web1/") == f"http://{BLANK}@web1/"
 
@@ -104,6 +197,17 @@ def test_the_account_on_a_machine_is_no_secret_but_its_password_is() -> None:
 def test_members_of_a_body_on_the_command_line() -> None:
     body = without_secrets(["curl", "-d", '{"user": "bob", "password": "p\\"w"}'])[2]
     assert body == f'{{"user": "bob", "password": "{BLANK}"}}'
+
+
+def test_whatever_shows_a_frame_sees_no_secret() -> None:
+    state = HostState("web1", "target", None, fresh=False, problem=verbatim(f"http://bob:{MARK}@web1/ is silent"))
+    snapshot = Pipeline().snapshot(Frame(1, 0.0, 0.0, None, (state,), (f"?token={MARK}",)))
+    assert MARK not in repr(snapshot)
+
+
+def test_a_long_text_that_can_have_no_secret_stays() -> None:
+    scoreboard = "_W" * MAX_TEXT
+    assert url_without_secrets(scoreboard) == scoreboard
 
 
 def test_a_message_keeps_its_form_of_the_plural() -> None:
