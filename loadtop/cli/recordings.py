@@ -136,7 +136,7 @@ def _list() -> None:
             print(f"{plain(entry.path.name)}  {rendered(entry.problem)}")
             continue
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.started))
-        what = f"{pad(tr(entry.verdict), 15)} {plain(entry.what)}"
+        what = f"{pad(plain(tr(entry.verdict)), 15)} {plain(entry.what)}"
         print(f"{when}  {entry.duration_s:7.0f} {tr('s')}  {what}\n    {plain(str(entry.path))}")
 
 

@@ -23,6 +23,8 @@ def bucket_of(us: int) -> int:
     return (shift << 7) + (us >> shift)
 
 
+BUCKETS = bucket_of((1 << 63) - 1) + 1  # of all values that fit 63 bits
+
 _FIRST = list(range(256))
 for _bucket in range(256, 1280):
     _FIRST.extend([_bucket] * (1 << ((_bucket >> 7) - 1)))

@@ -118,7 +118,8 @@ def _from_msgpack(message: bytes | memoryview) -> tuple[Frame, tuple[Any, ...]]:
 
 
 def _from_json(message: bytes) -> tuple[Frame, tuple[Any, ...]]:
-    return msgspec.convert(loads(message), _decoder().type)
+    decoded: tuple[Frame, tuple[Any, ...]] = msgspec.convert(loads(message), _decoder().type)
+    return decoded
 
 
 def loads(data: bytes | str) -> Any:

@@ -14,6 +14,7 @@ from loadtop.pipeline.feed import Command
 from loadtop.pipeline.monitor import Clock
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 from loadtop.recording.reader import Session, Verdict
+from loadtop.servers.registry import VERDICT_NAMES
 
 WINDOW = 600
 """Intervals before a moment that are computed again with it: what graphs show, and the memory of the diagnosis. In
@@ -81,7 +82,8 @@ class Recomputation:
     def _begin(self, number: int) -> None:
         self._count = self._session.count
         self._frames = self._session.frames(number)
-        self._verdicts = self._session.verdicts()
+        # A recording that was made up can name any verdict.
+        self._verdicts = [each for each in self._session.verdicts() if each.bottleneck in VERDICT_NAMES]
 
 
 def _since(snapshot: Snapshot, live: Verdict) -> Snapshot:
@@ -284,7 +286,7 @@ class SessionPlayer:
 
     def _forget(self, start: float) -> None:
         """Tell what was before ``start``."""
-        changes = [change for change in self._session.verdict_changes() if change[0] < start]
+        changes = [each for each in self._session.verdict_changes() if each[0] < start and each[1] in VERDICT_NAMES]
         ends = [*(change[0] for change in changes[1:]), start][: len(changes)]
         spans = [Span(at, end, name, host) for (at, name, host), end in zip(changes, ends, strict=True)]
         self.restarted(start if changes else 0.0, spans, [mark for mark in self._session.marks() if mark[0] < start])

@@ -1,6 +1,5 @@
 """Reads a recording back, also while it is being written, and says what it adds up to."""
 
-import json
 import sqlite3
 import zlib
 from bisect import bisect_left
@@ -20,17 +19,28 @@ import msgspec
 import loadtop
 from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.model import Frame
+from loadtop.model.secrets import blanked
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording import codec
 from loadtop.recording.codec import DamagedError
-from loadtop.recording.container import SessionError, SessionMeta, checksum, connect_reader
+from loadtop.recording.container import (
+    MAX_FRAMES,
+    MAX_SECONDS,
+    MAX_UNIX_TIME,
+    MAX_WORDS,
+    SessionError,
+    SessionMeta,
+    checksum,
+    connect_reader,
+)
 
 Data = TypeVar("Data")
 
 UNREADABLE = (sqlite3.Error, DamagedError, UnicodeDecodeError, msgspec.MsgspecError)
 """What reading a damaged file raises. UnicodeDecodeError is Python's answer to some of SQLite's messages about it."""
 
-MAX_FRAMES = 1 << 40  # a file that says more does not tell the truth
+MAX_EVENT = 1 << 17  # characters of the marks, or the verdict, of one interval
+MAX_NOTES = 20  # pieces of damage that are named
 ROOMS = ("model", "rates", "servers", "diagnosis", "pipeline", "analysis")  # whose code decides what the totals are
 
 
@@ -64,8 +74,8 @@ class Block:
         return self.first + len(self.times) - 1
 
     @cached_property
-    def _messages(self) -> list[bytes]:
-        whole = codec.decompress(self.data, codec.MAX_BLOCK)
+    def _messages(self) -> list[memoryview]:
+        whole = memoryview(codec.decompress(self.data, codec.MAX_BLOCK))
         ends = list(accumulate(self.lengths))
         if ends[-1] != len(whole):
             raise DamagedError("its length is wrong")
@@ -86,7 +96,7 @@ class Session(AbstractContextManager["Session"]):
         self._block: Block | None = None
         try:
             self.meta = self._meta()
-        except (*UNREADABLE, ValueError) as error:
+        except (*UNREADABLE, *codec.UNREADABLE) as error:
             self._connection.close()
             raise SessionError(f"{path}: the recording is damaged at its beginning ({error})") from None
 
@@ -113,12 +123,14 @@ class Session(AbstractContextManager["Session"]):
         ):
             try:
                 for (number,) in self._connection.execute(f"{query} DESC LIMIT 1"):
-                    last = max(last, number or 0)
+                    last = max(last, number if isinstance(number, int) else 0)
             except UNREADABLE as error:
                 damage = error
                 with suppress(*UNREADABLE):
                     for (number,) in self._connection.execute(query):
-                        last = max(last, number or 0)
+                        if not isinstance(number, int) or number <= last:
+                            break
+                        last = number
         last = min(last, MAX_FRAMES)
         if damage is not None:
             self._note(f"everything after interval {last}", damage)
@@ -200,17 +212,22 @@ class Session(AbstractContextManager["Session"]):
 
     def _events(self, kind: str, data_type: type[Data]) -> Iterator[tuple[int, float, Data]]:
         query = "SELECT frame, at, crc, data FROM event WHERE kind = ? ORDER BY frame"
+        before = 0
         try:
-            for frame, at, crc, data in self._connection.execute(query, (kind,)):
+            for row in self._connection.execute(query, (kind,)):
+                frame, at, crc, data = msgspec.convert(row, tuple[int, float, int, str])
+                if frame <= before:
+                    raise DamagedError("they are in no order")
+                before = frame
                 if crc != checksum(frame, kind, at, data):
                     self._note(f"a {kind} at interval {frame}", DamagedError("a checksum is wrong"))
                     continue
                 try:
-                    found = msgspec.convert(json.loads(data), data_type)
-                except (ValueError, TypeError, RecursionError) as error:
+                    found = msgspec.convert(codec.loads(data[:MAX_EVENT]), data_type)
+                except codec.UNREADABLE as error:
                     self._note(f"a {kind} at interval {frame}", error)
                 else:
-                    yield frame, at, found
+                    yield frame, at, blanked(found)
         except UNREADABLE as error:
             self._note(f"{kind}s", error)
 
@@ -263,8 +280,8 @@ class Session(AbstractContextManager["Session"]):
 
     def _note(self, which: str, error: Exception) -> None:
         problem = f"{which} left out: {error}"
-        if problem not in self.damage:
-            self.damage.append(problem)
+        if problem not in self.damage and len(self.damage) <= MAX_NOTES:
+            self.damage.append(problem if len(self.damage) < MAX_NOTES else "more is left out")
 
     def _at(self, number: int) -> float:
         """Return the time of a frame; infinite where it is missing or damaged."""
@@ -278,7 +295,13 @@ class Session(AbstractContextManager["Session"]):
         row = self._connection.execute("SELECT meta, crc FROM session").fetchone()
         if row is None or checksum(row[0]) != row[1]:
             raise DamagedError("a checksum is wrong")
-        return msgspec.convert(json.loads(row[0]), SessionMeta)
+        meta = msgspec.convert(codec.loads(msgspec.convert(row[0], str)), SessionMeta)
+        if not (0 <= meta.started <= MAX_UNIX_TIME and 0 < meta.interval_s <= MAX_SECONDS):
+            raise DamagedError("a time in it is impossible")
+        if len(meta.command_line) > MAX_WORDS:
+            raise DamagedError("its command line is impossible")
+        clean: SessionMeta = blanked(meta)
+        return clean
 
 
 def _intervals(first: int, last: int) -> str:
@@ -292,8 +315,8 @@ def result_of(session: Session) -> RunResult:
     """
     stored = session.stored_totals(program())
     if stored is not None:
-        with suppress(ValueError, RecursionError):  # the frames give the same
-            return RunResult.from_data(json.loads(stored))
+        with suppress(*codec.UNREADABLE):  # the frames give the same
+            return RunResult.from_data(codec.loads(stored))
     totals = Totals(session.meta.url or None, session.meta.command_line)
     for snapshot in snapshots(session.frames()):
         totals.add(snapshot)

@@ -96,7 +96,7 @@ class Sar:
                 self._cpu.add(clock, name, (cpu.user, cpu.nice, cpu.kernel, cpu.iowait, cpu.steal, cpu.idle))
         if rates.paging is not None:
             traffic = (rates.paging.swap_in_kb, rates.paging.swap_out_kb)
-            self._swapping.add(clock, "", [None if kb is None else kb / sample.facts.page_kb for kb in traffic])
+            self._swapping.add(clock, "", [None if kb is None else kb / (sample.facts.page_kb or 4) for kb in traffic])
         if (swap := sample.swap) is not None:
             used = swap.total_kb - swap.free_kb
             share = 100.0 * used / swap.total_kb if swap.total_kb else None

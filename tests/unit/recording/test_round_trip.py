@@ -18,13 +18,14 @@ from loadtop.i18n import Message, plural
 from loadtop.model import Distribution, Frame, HostSample, HostState, LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measured
-from loadtop.recording.container import SessionMeta
+from loadtop.recording.container import MAX_UNIX_TIME, SessionMeta
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
 from loadtop.servers.registry import KINDS
 
 WHOLE = st.one_of(st.integers(0, 90), st.integers(0, 1 << 32), st.integers(-(1 << 70), 1 << 70))
 REAL = st.floats(allow_nan=False)
+TIMES = st.floats(0, MAX_UNIX_TIME)
 WORDS = st.one_of(
     st.sampled_from(["", "a", "eth0", "WWWWWWWW____....", "\x1b[2J", "[1,2]", "\udcff\x00é"]),
     st.text(st.characters(exclude_characters="@="), max_size=8),
@@ -108,7 +109,7 @@ def sessions(draw: st.DrawFn) -> list[Snapshot]:
             if draw(st.booleans())
         )
         marks = tuple(draw(st.lists(WORDS, max_size=2)))
-        frame = Frame(draw(WHOLE), float(number), draw(REAL), draw(st.sampled_from(loads)), hosts, marks)
+        frame = Frame(draw(WHOLE), float(number), draw(TIMES), draw(st.sampled_from(loads)), hosts, marks)
         verdict = draw(FINDINGS)
         found = draw(st.lists(st.sampled_from([verdict, *verdict.symptoms]), max_size=2))
         snapshots.append(Snapshot(Measured(frame, None, ()), Diagnosis(verdict, tuple(found))))
