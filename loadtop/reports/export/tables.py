@@ -50,6 +50,9 @@ Read = Callable[[Any], Any]
 
 MAX_SQLITE_INTEGER = 1 << 63
 
+FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+"""How a cell begins that a spreadsheet computes (OWASP, CSV Injection)."""
+
 RECORD, RATES = attrgetter("record"), attrgetter("rates")
 
 
@@ -307,7 +310,8 @@ def write_csv(snapshots: Iterable[Snapshot], folder: Path) -> list[str]:
     """Write a file for each table that has rows; return their names. Raises OSError.
 
     RFC 4180 with a line of names. A number is written so that it reads back as the same number, a text is in quotation
-    marks, and what was not measured is empty without them.
+    marks, and what was not measured is empty without them. A text that a spreadsheet would compute begins with an
+    apostrophe. Files are made anew: nothing is written through a link.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, TextIO] = {}
@@ -315,8 +319,9 @@ def write_csv(snapshots: Iterable[Snapshot], folder: Path) -> list[str]:
         for table, row in _rows(snapshots):
             name = f"{table.name}.csv"
             if name not in files:
+                (folder / name).unlink(missing_ok=True)
                 # Names of processes may be bytes that are not UTF-8: they are written as they were.
-                opened = (folder / name).open("w", encoding="utf-8", errors="surrogateescape", newline="")
+                opened = (folder / name).open("x", encoding="utf-8", errors="surrogateescape", newline="")
                 files[name] = stack.enter_context(opened)
                 files[name].write(",".join(table.names) + "\r\n")
             files[name].write(csv_line(row))
@@ -331,7 +336,8 @@ def _csv_cell(value: Cell) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return '"' + value.replace('"', '""') + '"'
+        text = value.replace('"', '""')
+        return f'"\'{text}"' if value.startswith(FORMULA) else f'"{text}"'
     return repr(int(value) if isinstance(value, bool) else value)
 
 

@@ -144,6 +144,11 @@ def test_hostile_cells_stay_in_their_cell() -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "\uff1d1"])
+def test_no_cell_is_a_formula(text: str) -> None:
+    assert csv_line((text, "a=1", -1)) == f'"\'{text}","a=1",-1\r\n'
+
+
 def _blocks(lines: list[str]) -> dict[str, list[list[str]]]:
     """Sar's tables by the first column of their own."""
     blocks: dict[str, list[list[str]]] = {}
