@@ -6,35 +6,14 @@ from typing import Any
 
 import pytest
 
+from loadtop import model
 from loadtop.i18n import language, set_language
-from loadtop.model import (
-    LOADTOP,
-    OTHER,
-    Core,
-    Cpu,
-    CpuTimes,
-    Failures,
-    Frame,
-    GeneratorSample,
-    HostFacts,
-    HostSample,
-    HostState,
-    LoadSample,
-    LoadState,
-    Memory,
-    Paging,
-    Pressure,
-    Process,
-    Scheduler,
-    Swap,
-    Tcp,
-)
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import KINDS
-from tests.unit.course import Course
+from tests.unit.course import Course, Run
 
-FACTS = HostFacts("web1", "local", "Linux", "6.1", 2, 4_000_000)
+FACTS = model.HostFacts("web1", "local", "Linux", "6.1", 2, 4_000_000)
 
 
 class Machine:
@@ -44,9 +23,9 @@ class Machine:
         self.name = name
         self.role = role
         self.at = 100.0
-        self.cores = [CpuTimes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)] * 2
-        self.paging = Paging(0, 0, 0)
-        self.pressure = Pressure(0, 0, 0, 0, 0)
+        self.cores = [model.CpuTimes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)] * 2
+        self.paging = model.Paging(0, 0, 0)
+        self.pressure = model.Pressure(0, 0, 0, 0, 0)
         self.process_ticks: dict[str, int] = {}
 
     def sample(
@@ -66,7 +45,7 @@ class Machine:
         processes: dict[str, float] | None = None,
         changes: dict[str, Any] | None = None,
         seconds: float = 1.0,
-    ) -> HostSample:
+    ) -> model.HostSample:
         """The next sample; shares in percent, traffic in kB/s, ``processes`` as name -> % of a core. ``changes`` are
         fields of the sample, or readings of a kind of server."""
         self.at += seconds
@@ -74,7 +53,7 @@ class Machine:
         self.cores = [
             self._core(times, share, system, iowait, ticks) for times, share in zip(self.cores, busy, strict=True)
         ]
-        self.paging = Paging(
+        self.paging = model.Paging(
             self.paging.swap_in_kb + round(swap_in * seconds),
             self.paging.swap_out_kb + round(swap_out * seconds),
             (self.paging.major_faults or 0) + round(faults * seconds),
@@ -86,13 +65,13 @@ class Machine:
             memory_some_us=(self.pressure.memory_some_us or 0) + round(memory_stall * micro),
         )
         fields: dict[str, Any] = {
-            "cpu": Cpu(_sum(self.cores), tuple(Core(i, times) for i, times in enumerate(self.cores))),
-            "scheduler": Scheduler(0.5, 0.5, 0.5, running, 0, 100),
-            "memory": Memory(4_000_000, 1_000_000, 2_000_000),
-            "swap": Swap(1_000_000, 1_000_000 - swap_used),
+            "cpu": model.Cpu(_sum(self.cores), tuple(model.Core(i, times) for i, times in enumerate(self.cores))),
+            "scheduler": model.Scheduler(0.5, 0.5, 0.5, running, 0, 100),
+            "memory": model.Memory(4_000_000, 1_000_000, 2_000_000),
+            "swap": model.Swap(1_000_000, 1_000_000 - swap_used),
             "paging": self.paging,
             "pressure": self.pressure,
-            "tcp": Tcp(0, 0, 0),
+            "tcp": model.Tcp(0, 0, 0),
             "processes": tuple(
                 self._process(i, name, share, ticks) for i, (name, share) in enumerate((processes or {}).items())
             ),
@@ -101,12 +80,12 @@ class Machine:
         fields |= changes or {}
         known = {kind.name: fields.pop(kind.name, page if kind is APACHE else None) for kind in KINDS}
         servers = {name: readings for name, readings in known.items() if readings is not None}
-        return HostSample(self.name, self.at, FACTS, servers=servers, **fields)
+        return model.HostSample(self.name, self.at, FACTS, servers=servers, **fields)
 
-    def state(self, **settings: Any) -> HostState:
-        return HostState(self.name, self.role, self.sample(**settings), fresh=True)
+    def state(self, **settings: Any) -> model.HostState:
+        return model.HostState(self.name, self.role, self.sample(**settings), fresh=True)
 
-    def _core(self, times: CpuTimes, busy: float, system: float, iowait: float, ticks: int) -> CpuTimes:
+    def _core(self, times: model.CpuTimes, busy: float, system: float, iowait: float, ticks: int) -> model.CpuTimes:
         user, kernel, waiting = (round(ticks * share / 100) for share in (busy - system, system, iowait))
         return replace(
             times,
@@ -116,28 +95,30 @@ class Machine:
             idle=times.idle + ticks - user - kernel - waiting,
         )
 
-    def _process(self, number: int, name: str, share: float, ticks: int) -> Process:
+    def _process(self, number: int, name: str, share: float, ticks: int) -> model.Process:
         self.process_ticks[name] = self.process_ticks.get(name, 0) + round(ticks * share / 100)
-        group = {"apache2": "httpd", "loadtop": LOADTOP}.get(name, OTHER)
-        return Process(1000 + number, name, group, "S", 1, self.process_ticks[name], 5, 9_000)
+        group = {"apache2": "httpd", "loadtop": model.LOADTOP}.get(name, model.OTHER)
+        return model.Process(1000 + number, name, group, "S", 1, self.process_ticks[name], 5, 9_000)
 
 
-def _sum(cores: list[CpuTimes]) -> CpuTimes:
+def _sum(cores: list[model.CpuTimes]) -> model.CpuTimes:
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
-    return CpuTimes(**{name: sum(getattr(core, name) for core in cores) for name in names})
+    return model.CpuTimes(**{name: sum(getattr(core, name) for core in cores) for name in names})
 
 
 class Load:
     """A load whose counters move on by what each interval says."""
 
     def __init__(self) -> None:
-        self.newest = LoadSample(
-            at=0.0, engine="builtin", state=LoadState.RUNNING, model="closed", elapsed_s=0.0, concurrency=10, rate=None,
-            step=1, steps=1, in_flight=10, connections=10, requests=0, failures=Failures(), non_2xx=0,
-            keepalive_requests=0, received_bytes=0, body_bytes=0, sent_bytes=0, generator=GeneratorSample((0.0,), 0.0),
+        self.newest = model.LoadSample(
+            at=0.0, engine="builtin", state=model.LoadState.RUNNING, model="closed", elapsed_s=0.0, concurrency=10,
+            in_flight=10, connections=10, requests=0, failures=model.Failures(), non_2xx=0, keepalive_requests=0,
+            received_bytes=0, body_bytes=0, sent_bytes=0, generator=model.GeneratorSample((0.0,), 0.0),
         )  # fmt: skip
 
-    def sample(self, *, rps: float = 100.0, cpu: float = 20.0, seconds: float = 1.0, **changes: Any) -> LoadSample:
+    def sample(
+        self, *, rps: float = 100.0, cpu: float = 20.0, seconds: float = 1.0, **changes: Any
+    ) -> model.LoadSample:
         """The next sample, ``seconds`` later; ``cpu`` is the worker's share of a core in percent."""
         old = self.newest
         spent = old.generator.worker_cpu_s[0] if old.generator else 0.0
@@ -146,7 +127,7 @@ class Load:
             "elapsed_s": old.elapsed_s + seconds,
             "requests": (old.requests or 0) + round(rps * seconds),
             "received_bytes": (old.received_bytes or 0) + round(rps * seconds) * 1000,
-            "generator": GeneratorSample((spent + cpu / 100 * seconds,), 0.001),
+            "generator": model.GeneratorSample((spent + cpu / 100 * seconds,), 0.001),
         }
         self.newest = replace(old, **{**fields, **changes})
         return self.newest
@@ -168,17 +149,37 @@ def load() -> Load:
 
 
 @pytest.fixture
-def course(machine: Machine, load: Load, frame_of: Callable[..., Frame]) -> Course:
+def course(machine: Machine, load: Load, frame_of: Callable[..., model.Frame]) -> Course:
     """A test as it goes on, interval by interval."""
     return Course(machine, load, frame_of)
 
 
 @pytest.fixture
-def frame_of() -> Callable[..., Frame]:
+def course_at(load: Load, frame_of: Callable[..., model.Frame]) -> Callable[[str], Course]:
+    """A test as it goes on, of which only this machine, with this role, is watched."""
+    return lambda role: Course(Machine("here", role), load, frame_of)
+
+
+@pytest.fixture
+def run(machine: Machine, load: Load, frame_of: Callable[..., model.Frame]) -> Run:
+    """A test that is added up as it goes."""
+    return Run(machine, frame_of, load)
+
+
+@pytest.fixture
+def watch(machine: Machine, frame_of: Callable[..., model.Frame]) -> Run:
+    """A machine that is watched without a load, added up as it goes."""
+    return Run(machine, frame_of)
+
+
+@pytest.fixture
+def frame_of() -> Callable[..., model.Frame]:
     """Build a frame: number (and second), load sample, host states."""
 
-    def build(number: int, load: LoadSample | None, *hosts: HostState, marks: tuple[str, ...] = ()) -> Frame:
-        return Frame(number, float(number), 1_700_000_000.0 + number, load, hosts, marks)
+    def build(
+        number: int, load: model.LoadSample | None, *hosts: model.HostState, marks: tuple[str, ...] = ()
+    ) -> model.Frame:
+        return model.Frame(number, float(number), 1_700_000_000.0 + number, load, hosts, marks)
 
     return build
 

@@ -16,9 +16,7 @@ from loadtop.i18n import Message
 from loadtop.model import Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
 from loadtop.rates.measured import Measurer
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICT_NAMES, VERDICTS
-from tests.unit.course import Course
-
-FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
+from tests.unit.course import FULL, Course
 
 
 def test_a_calm_machine_has_headroom(course: Course) -> None:
@@ -61,33 +59,6 @@ def test_a_finding_is_dropped_three_intervals_after_its_end(course: Course) -> N
     assert course.go().verdict.bottleneck == "none"
 
 
-def test_a_busy_cpu_that_nobody_waits_for_is_not_full(course: Course) -> None:
-    assert course.go_on(6, busy=(95.0, 95.0), running=2, cpu_stall=2.0).verdict.bottleneck == "none"
-
-
-def test_a_full_pool_on_a_free_cpu_is_the_pool(course: Course) -> None:
-    verdict = course.go_on(4, board="W" * 10).verdict
-    assert verdict.bottleneck == "apache-workers"
-    assert "MaxRequestWorkers" in str(verdict.advice)
-
-
-def test_a_full_pool_on_a_full_cpu_is_the_cpu(course: Course) -> None:
-    diagnosis = course.go_on(4, board="W" * 10, **FULL)
-    assert diagnosis.verdict.bottleneck == "cpu"
-    assert [symptom.bottleneck for symptom in diagnosis.verdict.symptoms] == ["apache-workers"]
-
-
-def test_spare_slots_that_are_open_are_not_a_full_pool(course: Course) -> None:
-    assert course.go_on(5, board="WWWW......").verdict.bottleneck == "none"
-
-
-def test_the_advice_for_a_pool_names_the_memory_that_bounds_it(course: Course) -> None:
-    advice = str(course.go_on(4, board="W" * 10, processes={"apache2": 1.0}).verdict.advice)
-    assert "8.8 MB each by RSS" in advice
-    assert "about 178" in advice
-    assert "to 11 or more (10 requests are in flight" in advice
-
-
 def test_a_status_page_that_is_silent_behind_a_full_accept_queue_is_the_pool(course: Course) -> None:
     seen = ServerSeen("Apache", "web1", 8080, "/")
     silent = {
@@ -106,33 +77,14 @@ def test_swapping_wins_over_the_busy_kernel_and_the_full_pool_that_it_causes(cou
         swap_in=84_000.0, swap_out=81_000.0, faults=21_000.0, board="W" * 10,
     )  # fmt: skip
     assert diagnosis.verdict.bottleneck == "swap"
-    assert {symptom.bottleneck for symptom in diagnosis.verdict.symptoms} == {
-        "cpu",
-        "apache-workers",
-    }
-
-
-def test_swap_that_is_occupied_but_still_is_no_limit(course: Course) -> None:
-    assert course.go_on(6, swap_used=900_000).verdict.bottleneck == "none"
-
-
-def test_swap_traffic_that_nobody_feels_is_no_limit(course: Course) -> None:
-    assert course.go_on(6, swap_out=500.0, faults=1.0, memory_stall=0.5).verdict.bottleneck == "none"
-
-
-def test_iowait_alone_is_no_limit(course: Course) -> None:
-    assert course.go_on(6, iowait=90.0).verdict.bottleneck == "none"
+    assert {symptom.bottleneck for symptom in diagnosis.verdict.symptoms} == {"cpu", "apache-workers"}
 
 
 def test_a_full_generator_is_said_before_anything_else(course: Course) -> None:
     diagnosis = course.go_on(4, cpu=97.0, board="W" * 10, **FULL)
     assert diagnosis.verdict.bottleneck == "generator"
     assert "--workers 2" in str(diagnosis.verdict.advice)
-    assert [finding.bottleneck for finding in diagnosis.findings] == [
-        "generator",
-        "cpu",
-        "apache-workers",
-    ]
+    assert [finding.bottleneck for finding in diagnosis.findings] == ["generator", "cpu", "apache-workers"]
 
 
 def test_answers_that_are_mostly_errors_are_said_before_any_resource(course: Course) -> None:
@@ -153,40 +105,6 @@ def test_of_a_load_that_was_over_at_once_the_whole_counts(course: Course, state:
 def test_some_errors_are_not_the_limit(course: Course) -> None:
     verdicts = [course.go(load={"non_2xx": 10 * number}).verdict for number in range(1, 6)]
     assert {verdict.bottleneck for verdict in verdicts} == {"none"}
-
-
-def test_one_full_core_is_the_limit_only_while_requests_wait_for_one_process(course: Course) -> None:
-    one: dict[str, Any] = {"busy": (99.0, 10.0), "processes": {"nginx": 97.0}}
-    assert course.go_on(4, **one).verdict.bottleneck == "cpu-core"
-    assert "nginx" in str(course.go(**one).verdict.advice)
-
-
-def test_one_full_core_of_one_request_at_a_time_is_headroom(course: Course) -> None:
-    one: dict[str, Any] = {"busy": (99.0, 10.0), "processes": {"php": 97.0}, "load": {"in_flight": 1}}
-    assert course.go_on(5, **one).verdict.bottleneck == "none"
-
-
-@pytest.mark.parametrize(("connections", "limit"), [(1, "none"), (8, "cpu-core"), (None, "cpu-core")])
-def test_one_full_core_under_an_engine_that_does_not_tell_what_is_in_flight(
-    course: Course, connections: int | None, limit: str
-) -> None:
-    load = {"in_flight": None, "concurrency": connections}
-    assert course.go_on(5, busy=(99.0, 10.0), processes={"nginx": 97.0}, load=load).verdict.bottleneck == limit
-
-
-def test_a_core_that_a_stranger_fills_beside_the_web_server_is_no_limit_of_the_server(course: Course) -> None:
-    one: dict[str, Any] = {"busy": (99.0, 10.0), "processes": {"backup": 97.0, "apache2": 5.0}}
-    assert course.go_on(5, **one).verdict.bottleneck == "none"
-
-
-def test_a_stranger_that_takes_the_cpu_is_named(course: Course) -> None:
-    advice = str(course.go_on(4, processes={"backup": 97.0, "apache2": 50.0}, **FULL).verdict.advice)
-    assert "backup (pid 1000), no part of the web server, takes 48 % of it" in advice
-
-
-def test_a_generator_that_shares_the_machine_is_called_out(course: Course) -> None:
-    advice = str(course.go_on(4, processes={"loadtop": 60.0}, **FULL).verdict.advice)
-    assert "takes 30 % of its CPU" in advice
 
 
 def test_missing_samples_neither_raise_nor_drop_a_finding_at_once(
@@ -222,7 +140,6 @@ def test_the_same_frames_give_the_same_diagnosis_again(
 def test_every_verdict_has_a_place_in_the_order_of_causes() -> None:
     order = [verdict.name for verdict in VERDICTS]
     assert ("none", *order) == VERDICT_NAMES
-    assert len(set(order)) == len(order)
     assert order == [
         "generator", "client-ports", "client-files", "nginx-connections", "errors", "swap", "memory", "disk", "steal",
         "throttled", "cpu", "cpu-core", "network", "fpm-workers", "apache-workers", "haproxy-queue", "listen-queue",

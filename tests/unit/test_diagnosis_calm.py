@@ -20,6 +20,7 @@ from loadtop.rates.records import CpuShares, HostRates
 from loadtop.recording.reader import Session
 from loadtop.servers.registry import DEMANDS, VERDICTS
 from tests.lab.keeping import SUFFIX, unpack
+from tests.unit.known import known
 
 QUARTER_S = 900
 MOST_BUSY = 75.0
@@ -44,33 +45,27 @@ def _is_whole(measured: Measured) -> bool:
     return host.rates.cpu.busy < MOST_BUSY
 
 
-def quarter(known: list[Measured], chance: random.Random) -> Iterator[Measured]:
+def quarter(calm: list[Measured], chance: random.Random) -> Iterator[Measured]:
     """Each second one of the intervals, with noise; every now and then a bad moment."""
     bad = chance.randint(*BETWEEN)
     for second in range(QUARTER_S):
-        host = noisy(chance.choice(known).hosts[0], chance)
-        base = chance.choice(known)
+        host = noisy(chance.choice(calm).hosts[0], chance)
+        base = chance.choice(calm)
         if second == bad:
             host, base = trouble(host, base, chance)
             bad += chance.randint(*BETWEEN)
-        rates, load = base.load_rates, base.load
-        assert rates is not None
-        assert rates.rps is not None
-        assert load is not None
+        rates, load = known(base.load_rates), known(base.load)
         flying = None if load.in_flight is None else max(0, load.in_flight + chance.choice((-1, 0, 0, 0, 1)))
         yield Measured(
             replace(base.frame, number=second, at=float(second), load=replace(load, in_flight=flying)),
-            replace(rates, rps=rates.rps * chance.gauss(1.0, 0.05)),
+            replace(rates, rps=known(rates.rps) * chance.gauss(1.0, 0.05)),
             (host,),
         )
 
 
 def noisy(host: HostView, chance: random.Random) -> HostView:
     """The same machine, with its processors a little busier or calmer, and now and then a connection in a queue."""
-    rates, sample = host.rates, host.sample
-    assert rates is not None
-    assert rates.cpu is not None
-    assert sample is not None
+    rates, sample = known(host.rates), known(host.sample)
     more = chance.gauss(0.0, 6.0)
     tcp = sample.tcp
     if tcp is not None and chance.random() < 0.05:
@@ -80,9 +75,7 @@ def noisy(host: HostView, chance: random.Random) -> HostView:
 
 def trouble(host: HostView, base: Measured, chance: random.Random) -> tuple[HostView, Measured]:
     """One bad moment: a job that takes the processors, memory that is paged, a page that does not come, a pause."""
-    rates, sample = host.rates, host.sample
-    assert rates is not None
-    assert sample is not None
+    rates, sample = known(host.rates), known(host.sample)
     kind = chance.randrange(4)
     if kind == 0:
         pressure = None if rates.pressure is None else replace(rates.pressure, cpu_some=80.0)
@@ -95,8 +88,7 @@ def trouble(host: HostView, base: Measured, chance: random.Random) -> tuple[Host
         late = Outcome("apache", State.FAILED, "no answer for 1.2 s", 1.2)
         others = tuple(each for each in sample.outcomes if each.collector != "apache")
         return _host(host, replace(rates, servers={}), replace(sample, servers={}, outcomes=(*others, late))), base
-    load = base.load
-    assert load is not None
+    load = known(base.load)
     if load.latencies is None:
         return host, base
     slow = replace(load, latencies=replace(load.latencies, total=_slower(load.latencies.total)))
@@ -117,12 +109,8 @@ def _slower(times: Distribution) -> Distribution:
 
 def _busier(rates: HostRates, points: float) -> HostRates:
     """With so many points of percent more in programs, as far as there is idle time for it."""
-    assert rates.cpu is not None
-    return replace(
-        rates,
-        cpu=_more(rates.cpu, points),
-        cores=tuple(replace(core, shares=_more(core.shares, points)) for core in rates.cores),
-    )
+    cores = tuple(replace(core, shares=_more(core.shares, points)) for core in rates.cores)
+    return replace(rates, cpu=_more(known(rates.cpu), points), cores=cores)
 
 
 def _more(shares: CpuShares, points: float) -> CpuShares:
@@ -136,28 +124,27 @@ def _host(host: HostView, rates: HostRates, sample: HostSample) -> HostView:
 
 @pytest.mark.parametrize("path", CALM, ids=lambda path: path.name.removesuffix(SUFFIX))
 def test_a_quarter_of_an_hour_of_calm_has_no_alarm(path: Path, tmp_path: Path) -> None:
-    known = intervals(path, tmp_path)
-    assert len(known) >= 5
+    calm = intervals(path, tmp_path)
+    assert len(calm) >= 5
     diagnoser = Diagnoser(VERDICTS, DEMANDS)
     said: Counter[Any] = Counter(
         diagnoser.diagnose(each).verdict.bottleneck
-        for each in quarter(known, random.Random(path.name))  # noqa: S311 - a seed, no secret
+        for each in quarter(calm, random.Random(path.name))  # noqa: S311 - a seed, no secret
     )
     assert said == {"none": QUARTER_S}
 
 
 def test_the_same_time_with_a_limit_in_it_has_one(tmp_path: Path) -> None:
     """The test above can fail: ten seconds of a full processor in the same time are found."""
-    known = intervals(CALM[0], tmp_path)
+    calm = intervals(CALM[0], tmp_path)
     diagnoser, chance = Diagnoser(VERDICTS, DEMANDS), random.Random(1)  # noqa: S311 - a seed, no secret
     said: list[str] = []
-    for number, each in enumerate(quarter(known, chance)):
+    for number, each in enumerate(quarter(calm, chance)):
         host = each.hosts[0]
         if 100 <= number < 110:
-            assert host.sample is not None
-            assert host.rates is not None
-            scheduler = None if host.sample.scheduler is None else replace(host.sample.scheduler, running=9)
-            host = _host(host, _busier(host.rates, 100.0), replace(host.sample, scheduler=scheduler))
+            sample = known(host.sample)
+            scheduler = None if sample.scheduler is None else replace(sample.scheduler, running=9)
+            host = _host(host, _busier(known(host.rates), 100.0), replace(sample, scheduler=scheduler))
         said.append(diagnoser.diagnose(replace(each, hosts=(host,))).verdict.bottleneck)
         if number == 200:
             break

@@ -1,193 +1,273 @@
-"""Limits of machines: memory, disks, stolen and throttled processors, lines."""
+"""Limits of machines: memory, disks, stolen and throttled processors, lines; and what looks like one."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from loadtop.diagnosis.finding import Diagnosis
-from loadtop.model import (
-    OTHER,
-    CgroupLimits,
-    CpuTimes,
-    Disk,
-    Memory,
-    Network,
-    Paging,
-    Pressure,
-    Process,
-    Scheduler,
-    Swap,
-)
-from tests.unit.course import Course, counted
+import pytest
 
-FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
+from loadtop import model
+from tests.unit.course import FULL, Counted, Course, counted, generator, named
+
+Settings = dict[str, Any]
 
 
-def named(diagnosis: Diagnosis) -> str:
-    return diagnosis.verdict.bottleneck
+def process(
+    pid: int, name: str, group: str = "httpd", state: str = "S", threads: int = 1, ticks: int = 10
+) -> model.Process:
+    return model.Process(pid, name, group, state, threads, ticks, 5, 9_000)
 
 
-def short_of_memory(*, available_kb: int = 200_000, refaults: int = 3000, stall: float = 30.0) -> dict[str, Any]:
+def short_of_memory(*, available_kb: int = 200_000, refaults: int = 3000, stall: float = 30.0) -> Settings:
     return {
-        "memory": Memory(4_000_000, 100_000, available_kb),
-        "paging": counted(lambda number: Paging(0, 0, 0, 0, 0, 0, 0, refaults * number)),
-        "pressure": counted(lambda number: Pressure(0, round(stall * 10_000 * number), 0, 0, 0)),
+        "memory": model.Memory(4_000_000, 100_000, available_kb),
+        "paging": counted(lambda number: model.Paging(0, 0, 0, 0, 0, 0, 0, refaults * number)),
+        "pressure": counted(lambda number: model.Pressure(0, round(stall * 10_000 * number), 0, 0, 0)),
     }
 
 
-def test_memory_that_is_given_up_and_wanted_again_is_named(course: Course) -> None:
-    diagnosis = course.go_on(4, changes=short_of_memory())
-    assert (named(diagnosis), diagnosis.verdict.host) == ("memory", "web1")
-    assert {item.metric for item in diagnosis.verdict.evidence} == {
-        "memory.available_pct",
-        "memory.refaults_s",
-        "pressure.memory_some_pct",
-    }
+GROUP_OF_97_MB = model.CgroupLimits("/web", 2, memory_limit_kb=100_000, memory_used_kb=99_000)
+SWAPPING: Settings = {"swap_in": 5000.0, "swap_out": 5000.0, "faults": 500.0, "memory_stall": 40.0}
+OF_600_MB = tuple(model.Process(2000 + n, "apache2", "httpd", "S", 1, 10, 5, 20_000, 15_000) for n in range(40))
+"""600 MB here and 400 MB swapped out: 25 MB each; 80 MB are free."""
+ADVISED_ON_SWAP = {
+    "processes": OF_600_MB, "swap": model.Swap(1_000_000, 600_000), "memory": model.Memory(800_000, 50_000, 100_000)
+}  # fmt: skip
 
 
-def test_each_sign_of_short_memory_alone_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, changes=short_of_memory(refaults=0))) == "none"
-    assert named(course.go_on(5, changes=short_of_memory(available_kb=2_000_000))) == "none"
-    assert named(course.go_on(5, changes=short_of_memory(stall=1.0))) == "none"
+def swapping_and_short() -> Settings:
+    def paging(n: int) -> model.Paging:
+        return model.Paging(90_000 * n, 80_000 * n, 500 * n, 0, 0, 0, 0, 3000 * n)
+
+    return {**short_of_memory(), "paging": counted(paging), "swap": model.Swap(1_000_000, 500_000)}
 
 
-def test_a_full_control_group_counts_as_little_memory(course: Course) -> None:
-    group = CgroupLimits("/web", 2, memory_limit_kb=100_000, memory_used_kb=99_000)
-    changes = {**short_of_memory(available_kb=2_000_000), "cgroup": group}
-    diagnosis = course.go_on(4, changes=changes)
-    assert named(diagnosis) == "memory"
-    assert "may use 97 MB" in str(diagnosis.verdict.advice)
-
-
-def test_swapping_explains_the_short_memory(course: Course) -> None:
-    changes = short_of_memory()
-    changes["paging"] = counted(
-        lambda number: Paging(90_000 * number, 80_000 * number, 500 * number, 0, 0, 0, 0, 3000 * number)
-    )
-    changes["swap"] = Swap(1_000_000, 500_000)
-    diagnosis = course.go_on(4, board="W" * 10, processes={"apache2": 50.0}, changes=changes)
-    assert named(diagnosis) == "swap"
-    assert "memory" in {symptom.bottleneck for symptom in diagnosis.verdict.symptoms}
-
-
-def test_the_advice_on_swapping_counts_what_is_swapped_out(course: Course) -> None:
-    processes = tuple(
-        Process(2000 + n, "apache2", "httpd", "S", 1, 10, 5, 20_000, 15_000) for n in range(40)
-    )  # 600 MB here and 400 MB swapped out: 25 MB each; 80 MB are free
-    diagnosis = course.go_on(
-        4, board="W" * 40, swap_in=5000.0, swap_out=5000.0, faults=500.0, memory_stall=40.0,
-        changes={"processes": processes, "swap": Swap(1_000_000, 600_000), "memory": Memory(800_000, 50_000, 100_000)},
-    )  # fmt: skip
-    assert "Lower MaxRequestWorkers from 40 to about 27" in str(diagnosis.verdict.advice)
-    assert "24.4 MB each by PSS" in str(diagnosis.verdict.advice)
-
-
-def busy_disk(*, blocked: int, util: float = 100.0, wait_ms: float = 25.0, group: str = "httpd") -> dict[str, Any]:
+def busy_disk(
+    *, blocked: int, wait_ms: float = 25.0, queue: float = 0.0, group: str = "httpd", swap: bool = False
+) -> Settings:
     """A disk that does 40 requests a second, and ``blocked`` processes of ``group`` that wait for it."""
 
-    def disks(number: int) -> tuple[Disk, ...]:
-        busy_ms = round(10 * util * number)
-        waited = round(40 * wait_ms * number)
-        return (Disk("vda", 40 * number, 160 * number, waited, 0, 0, 0, 1, busy_ms, waited),)
+    def disks(n: int) -> tuple[model.Disk, ...]:
+        waited, queued = round(40 * wait_ms * n), round(1000 * queue * n)
+        return (model.Disk("vda", 40 * n, 160 * n, waited, 0, 80 * n, 0, 1, 1000 * n, queued, swap),)
 
     states = ["D"] * blocked + ["S"] * (12 - blocked)
-    rows = tuple(Process(3000 + n, "a", group, state, 1, 10, 5, 9000) for n, state in enumerate(states))
-    own = (Process(2999, "apache2", "httpd", "S", 1, 10, 5, 9000),)
-    return {"disks": disks, "processes": (*own, *rows), "scheduler": Scheduler(1, 1, 1, 1, blocked)}
+    rows = (process(2999, "apache2"), *(process(3000 + n, "a", group, state) for n, state in enumerate(states)))
+    return {"disks": disks, "processes": rows, "scheduler": model.Scheduler(1, 1, 1, 1, blocked)}
 
 
-def test_a_disk_that_the_servers_processes_wait_for_is_named(course: Course) -> None:
-    diagnosis = course.go_on(4, iowait=60.0, changes=busy_disk(blocked=8))
-    assert named(diagnosis) == "disk"
-    assert "8 of 10 requests in flight wait for the disk vda" in str(diagnosis.verdict.advice)
-
-
-def test_an_unrelated_busy_disk_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, iowait=60.0, changes=busy_disk(blocked=3, group=OTHER))) == "none"
-
-
-def test_a_disk_that_is_always_busy_and_fast_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, changes=busy_disk(blocked=8, wait_ms=0.4))) == "none"
-
-
-def test_a_disk_that_carries_swap_is_swapping(course: Course) -> None:
-    changes = busy_disk(blocked=8)
-    disks: Callable[[int], tuple[Disk, ...]] = changes["disks"]
-    changes["disks"] = counted(lambda number: tuple(replace(disk, swap=True) for disk in disks(number)))
-    diagnosis = course.go_on(4, swap_in=5000.0, faults=500.0, memory_stall=40.0, changes=changes)
-    assert named(diagnosis) == "swap"
-
-
-def test_io_pressure_alone_is_no_limit(course: Course) -> None:
-    stalls = {"pressure": counted(lambda number: Pressure(0, 0, 0, 800_000 * number, 700_000 * number))}
-    assert named(course.go_on(5, changes=stalls)) == "none"
-
-
-def stolen(course: Course, busy: float, steal: float) -> dict[str, Any]:
-    def cpu(number: int) -> Any:
-        times = CpuTimes(
-            round(200 * number * busy / 100), 0, 0, round(200 * number * (100 - busy - steal) / 100), 0, 0, 0,
-            round(200 * number * steal / 100),
-        )  # fmt: skip
-        return course.machine.sample().cpu.__class__(times, ())
-
-    return {"cpu": cpu}
-
-
-def test_stolen_time_is_named_when_none_is_left(course: Course) -> None:
-    diagnosis = course.go_on(4, running=6, changes=stolen(course, 70.0, 29.0))
-    assert named(diagnosis) == "steal"
-    assert "29 % of this machine's CPU" in str(diagnosis.verdict.advice)
-
-
-def test_stolen_time_wins_over_the_busy_cpu_and_its_full_pool(course: Course) -> None:
-    diagnosis = course.go_on(4, running=6, board="W" * 10, changes=stolen(course, 88.0, 12.0))
-    assert named(diagnosis) == "steal"
-
-
-def test_stolen_time_beside_idle_time_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, changes=stolen(course, 30.0, 15.0))) == "none"
-
-
-def throttled(share: float, lost_ms: float = 400.0, quota_us: int | None = 50_000) -> dict[str, Any]:
-    def group(number: int) -> CgroupLimits:
-        return CgroupLimits(
-            "/web", 2, quota_us, 100_000, 10 * number, round(share / 10 * number), round(1000 * lost_ms * number)
-        )
-
-    return {"cgroup": group}
-
-
-def test_a_throttled_server_is_named_with_its_quota(course: Course) -> None:
-    diagnosis = course.go_on(4, board="W" * 10, changes=throttled(90.0))
-    assert named(diagnosis) == "throttled"
-    assert "Raise its quota of 0.5 cores" in str(diagnosis.verdict.advice)
-    assert "CPUQuota=100%" in str(diagnosis.verdict.advice)
-    assert [symptom.bottleneck for symptom in diagnosis.verdict.symptoms] == ["apache-workers"]
-
-
-def test_throttling_that_is_rare_or_not_felt_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(5, changes=throttled(10.0))) == "none"
-    assert named(course.go_on(5, changes=throttled(90.0, lost_ms=2.0))) == "none"
-    assert named(course.go_on(5, changes=throttled(90.0, quota_us=None))) == "none"
-
-
-def line(mbit_s: float, link: int | None, name: str = "eth0") -> dict[str, Any]:
+def threaded_server_beside(writers: int) -> Settings:
+    """Three tasks wait for a busy disk, of which so many are other programs'."""
     return {
-        "networks": counted(lambda number: (Network(name, 0, round(mbit_s * 125_000 * number), 0, 0, link_mbit=link),))
+        "disks": counted(lambda n: (model.Disk("vda", 0, 0, 0, 60 * n, 240 * n, 1900 * n, 3, 990 * n, 3000 * n),)),
+        "scheduler": model.Scheduler(3.0, 3.0, 3.0, 1, 3, 100),
+        "processes": (
+            process(9, "apache2", threads=27),
+            *(process(50 + n, "dd", model.OTHER, "D", ticks=0) for n in range(writers)),
+        ),
     }
 
 
-def test_a_full_line_is_named_and_wins_over_the_pool_that_waits_for_it(course: Course) -> None:
-    diagnosis = course.go_on(4, board="W" * 10, changes=line(96.0, 100))
-    assert named(diagnosis) == "network"
-    assert "eth0 sends 96 of 100 Mbit/s" in str(diagnosis.verdict.advice)
-    assert [symptom.bottleneck for symptom in diagnosis.verdict.symptoms] == ["apache-workers"]
+def stolen(busy: float, steal: float) -> Settings:
+    def cpu(number: int) -> model.Cpu:
+        used, idle, taken = (round(2 * number * share) for share in (busy, 100 - busy - steal, steal))
+        return model.Cpu(model.CpuTimes(used, 0, 0, idle, 0, 0, 0, taken), ())
+
+    return {"cpu": counted(cpu)}
 
 
-def test_a_line_of_unknown_speed_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(4, changes=line(940.0, None))) == "none"
+def throttled(share: float, lost_ms: float = 400.0, quota_us: int | None = 50_000) -> Settings:
+    def group(n: int) -> model.CgroupLimits:
+        return model.CgroupLimits(
+            "/web", 2, quota_us, 100_000, 10 * n, round(share / 10 * n), round(1000 * lost_ms * n)
+        )
+
+    return {"cgroup": counted(group)}
 
 
-def test_a_line_that_was_told_its_speed_counts_whatever_its_name(course: Course) -> None:
-    assert named(course.go_on(4, changes=line(19.0, 20, "veth12"))) == "network"
+def line(mbit_s: float, link: int | None, name: str = "eth0", *, received: bool = False) -> Settings:
+    def networks(number: int) -> tuple[model.Network, ...]:
+        carried = round(mbit_s * 125_000 * number)
+        rx, tx = (carried, 0) if received else (0, carried)
+        return (model.Network(name, rx, tx, 0, 0, link_mbit=link),)
+
+    return {"networks": counted(networks)}
+
+
+def stall_of_the_server(percent: int) -> Settings:
+    pressure = counted(
+        lambda n: model.CgroupLimits("/web", 2, pressure=model.Pressure(0, 10_000 * percent * n, 0, 0, 0))
+    )
+    return {"cgroup": pressure}
+
+
+NEARLY_FULL: Settings = {"busy": (88.0, 86.0), "running": 2, "cpu_stall": 8.0}
+SWAPS_HARD: Settings = {"swap_in": 9_000.0, "swap_out": 9_000.0, "faults": 2_000.0, "memory_stall": 50.0}
+
+
+def one_process(threads: int) -> Counted:
+    return lambda number: (process(7, "server", state="R", threads=threads, ticks=100 * number),)
+
+
+def eight_beside(stranger: int) -> Settings:
+    """Eight processes of the server that share one core, and another program that takes so much of it."""
+
+    def processes(n: int) -> tuple[model.Process, ...]:
+        servers = [process(7 + i, "apache2", state="R", ticks=12 * n) for i in range(8)]
+        return (*servers, process(70, "backup", model.OTHER, "R", ticks=stranger * n))
+
+    load = {"in_flight": 20, "concurrency": 20, "connections": 20}
+    return {"changes": {"processes": counted(processes)}, "load": load, "busy": (99.0, 9.0), "board": "W" * 8}
+
+
+CORE: Settings = {"busy": (99.0, 10.0)}
+STRANGER = {"backup": 97.0, "apache2": 5.0}
+
+LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
+    "a full pool on a free CPU": ({"board": "W" * 10}, "apache-workers", ["MaxRequestWorkers"]),
+    "a full pool of processes whose memory is known": (
+        {"board": "W" * 10, "processes": {"apache2": 1.0}},
+        "apache-workers",
+        ["8.8 MB each by RSS", "about 178", "to 11 or more (10 requests are in flight"],
+    ),
+    "a full pool on a full CPU": ({"board": "W" * 10, **FULL}, "cpu <- apache-workers", []),
+    "a full CPU that a stranger takes": (
+        {"processes": {"backup": 97.0, "apache2": 50.0}, **FULL},
+        "cpu",
+        ["backup (pid 1000), no part of the web server, takes 48 % of it"],
+    ),
+    "a full CPU that a generator shares": ({"processes": {"loadtop": 60.0}, **FULL}, "cpu", ["takes 30 % of its CPU"]),
+    "one full core while requests wait": ({"processes": {"nginx": 97.0}, **CORE}, "cpu-core", ["nginx"]),
+    "one full core under an engine that tells connections": (
+        {"processes": {"nginx": 97.0}, "load": {"in_flight": None, "concurrency": 8}, **CORE}, "cpu-core", [],
+    ),
+    "one full core under an engine that tells nothing": (
+        {"processes": {"nginx": 97.0}, "load": {"in_flight": None, "concurrency": None}, **CORE}, "cpu-core", [],
+    ),
+    "memory that is given up and wanted again": ({"changes": short_of_memory()}, "memory", []),
+    "a full control group": (
+        {"changes": {**short_of_memory(available_kb=2_000_000), "cgroup": GROUP_OF_97_MB}}, "memory", ["may use 97 MB"],
+    ),
+    "swapping, which explains the short memory": (
+        {"board": "W" * 10, "processes": {"apache2": 50.0}, "changes": swapping_and_short()}, "swap <- memory", [],
+    ),
+    "swapping, with what is swapped out": (
+        {"board": "W" * 40, "changes": ADVISED_ON_SWAP, **SWAPPING},
+        "swap",
+        ["Lower MaxRequestWorkers from 40 to about 27", "24.4 MB each by PSS"],
+    ),
+    "swapping that the server feels": ({"changes": stall_of_the_server(30), **SWAPS_HARD}, "swap", []),
+    "a disk that the server's processes wait for": (
+        {"iowait": 60.0, "changes": busy_disk(blocked=8)},
+        "disk",
+        ["8 of 10 requests in flight wait for the disk vda, which reads 160 and writes 80 kB/s in 40 operations/s"],
+    ),
+    "a disk with a queue that answers each request at once": (
+        {"changes": busy_disk(blocked=8, wait_ms=0.4, queue=3.0)}, "disk", [],
+    ),
+    "a disk that a threaded server waits for": (
+        {"load": {"in_flight": 4}, "changes": threaded_server_beside(0)}, "disk", [],
+    ),
+    "a disk that carries swap": (
+        {"changes": busy_disk(blocked=8, swap=True), **SWAPPING, "swap_out": 0.0}, "swap", [],
+    ),
+    "stolen time, when none is left": (
+        {"running": 6, "changes": stolen(70.0, 29.0)}, "steal", ["29 % of this machine's CPU"],
+    ),
+    "stolen time with the busy CPU and its full pool": (
+        {"running": 6, "board": "W" * 10, "changes": stolen(88.0, 12.0)}, "steal <- apache-workers", [],
+    ),
+    "a quota": (
+        {"board": "W" * 10, "changes": throttled(90.0)},
+        "throttled <- apache-workers",
+        ["Raise its quota of 0.5 cores", "CPUQuota=100%"],
+    ),
+    "a full line with the pool that waits for it": (
+        {"board": "W" * 10, "changes": line(96.0, 100)},
+        "network <- apache-workers",
+        ["eth0 sends 96 of 100 Mbit/s"],
+    ),
+    "a line full of what is received": (
+        {"changes": line(96.0, 100, received=True)}, "network", ["eth0 receives 96 of 100 Mbit/s"],
+    ),
+    "a line that was told its speed, whatever its name": ({"changes": line(19.0, 20, "veth12")}, "network", []),
+    "one thread that fills a core on changing cores": (
+        {"board": None, "changes": {"processes": one_process(1)}, **NEARLY_FULL},
+        "cpu-core",
+        ["server (pid 7) fills one core"],
+    ),
+    "many that share a core": (eight_beside(5), "cpu-core", ["The 8 processes of the web server share one core"]),
+}  # fmt: skip
+
+CALM: dict[str, Settings] = {
+    "a busy CPU that nobody waits for": {"busy": (95.0, 95.0), "running": 2, "cpu_stall": 2.0},
+    "spare slots that are open": {"board": "WWWW......"},
+    "swap that is occupied but still": {"swap_used": 900_000},
+    "swap traffic that nobody feels": {"swap_out": 500.0, "faults": 1.0, "memory_stall": 0.5},
+    "iowait alone": {"iowait": 90.0},
+    "one full core of one request at a time": {"processes": {"php": 97.0}, "load": {"in_flight": 1}, **CORE},
+    "one full core of one connection of another engine": {
+        "processes": {"nginx": 97.0}, "load": {"in_flight": None, "concurrency": 1}, **CORE,
+    },
+    "a core that a stranger fills beside the web server": {"processes": STRANGER, **CORE},
+    "little memory that nobody wants again": {"changes": short_of_memory(refaults=0)},
+    "refaults beside enough memory": {"changes": short_of_memory(available_kb=2_000_000)},
+    "refaults that nobody feels": {"changes": short_of_memory(stall=1.0)},
+    "swapping of others": {"changes": stall_of_the_server(0), **SWAPS_HARD},
+    "a disk that another program waits for": {"iowait": 60.0, "changes": busy_disk(blocked=3, group=model.OTHER)},
+    "a disk that is always busy and fast": {"changes": busy_disk(blocked=8, wait_ms=0.4)},
+    "a disk that only others wait for beside a threaded server": {
+        "load": {"in_flight": 4}, "changes": threaded_server_beside(3),
+    },
+    "stalls for I/O alone": {
+        "changes": {"pressure": counted(lambda number: model.Pressure(0, 0, 0, 800_000 * number, 700_000 * number))},
+    },
+    "stolen time beside idle time": {"changes": stolen(30.0, 15.0)},
+    "throttling that is rare": {"changes": throttled(10.0)},
+    "throttling that is not felt": {"changes": throttled(90.0, lost_ms=2.0)},
+    "throttling without a quota": {"changes": throttled(90.0, quota_us=None)},
+    "a line of unknown speed": {"changes": line(940.0, None)},
+    "many threads that take as much as a core": {
+        "board": None, "changes": {"processes": one_process(27)}, **NEARLY_FULL,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_is_named_within_four_intervals(course: Course, name: str) -> None:
+    settings, expected, said = LIMITS[name]
+    diagnosis = course.go_on(4, **settings)
+    limit, _, symptom = expected.partition(" <- ")
+    assert (named(diagnosis), diagnosis.verdict.host) == (limit, "web1")
+    assert not symptom or symptom in {found.bottleneck for found in diagnosis.verdict.symptoms}
+    assert all(part in str(diagnosis.verdict.advice) for part in said), str(diagnosis.verdict.advice)
+
+
+@pytest.mark.parametrize("name", CALM)
+def test_what_looks_like_a_limit_is_none(course: Course, name: str) -> None:
+    assert named(course.go_on(6, **CALM[name])) == "none"
+
+
+def test_short_memory_has_its_three_signs(course: Course) -> None:
+    diagnosis = course.go_on(4, changes=short_of_memory())
+    signs = {"memory.available_pct", "memory.refaults_s", "pressure.memory_some_pct"}
+    assert {item.metric for item in diagnosis.verdict.evidence} == signs
+
+
+def test_a_core_that_is_somebody_elses_holds_nobody(course: Course) -> None:
+    assert named(course.go_on(5, **eight_beside(60))) != "cpu-core"
+
+
+@pytest.mark.parametrize(
+    ("processes", "settings", "limit"),
+    [
+        ({"loadtop": 10.0, "backup": 150.0}, {}, "none"),
+        ({"loadtop": 80.0}, {}, "generator"),
+        ({"loadtop": 10.0, "backup": 150.0}, {"generator": generator(cpu_s=0.1, delay_s=0.02)}, "generator"),
+    ],
+    ids=["others beside a generator in time", "the generator itself", "what keeps the generator waiting"],
+)
+def test_a_full_machine_that_generates(
+    course_at: Callable[[str], Course], processes: Settings, settings: Settings, limit: str
+) -> None:
+    full: Settings = {"busy": (95.0, 93.0), "running": 5, "board": None}
+    assert named(course_at("generator").go_on(6, processes=processes, load=settings, **full)) == limit

@@ -7,18 +7,14 @@ from typing import Any
 import pytest
 
 from loadtop.analysis.fail_if import Condition, Watchdog
-from loadtop.analysis.totals.totals import Totals
 from loadtop.cli.printer import line
-from loadtop.diagnosis.finding import Diagnosis, Evidence
 from loadtop.diagnosis.forecast import Use
 from loadtop.model import Failures, Frame, Role
-from loadtop.pipeline.snapshot import Pipeline, Snapshot
 from loadtop.rates.measured import Measurer
-from loadtop.reports.text import report
 from loadtop.servers.nginx.kind import NGINX, NGINX_CONNECTIONS
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.registry import KINDS, verdict_named
-from tests.unit.course import Course, counted
+from tests.unit.course import Course, Run, counted, evidence, named
 
 VERDICT = NGINX_CONNECTIONS.name
 STATUS = NginxStatus("http://x/nginx_status", 11, 1, 4, 6, 100, 100, 500, 2, 8)
@@ -35,14 +31,6 @@ def page(*, dropped_s: int = 0, **fields: Any) -> Changes:
         return (replace(status, accepts=accepts, handled=handled, requests=500 + 90 * number),)
 
     return {"nginx": counted(later)}
-
-
-def named(diagnosis: Diagnosis) -> str:
-    return diagnosis.verdict.bottleneck
-
-
-def evidence(diagnosis: Diagnosis, metric: str) -> Evidence:
-    return next(item for item in diagnosis.verdict.evidence if item.metric == metric)
 
 
 @pytest.mark.parametrize(
@@ -105,27 +93,17 @@ def test_a_proxy_with_all_connections_in_use_is_full_before_it_drops(course: Cou
     assert evidence(diagnosis, "nginx.full_pct").value == 100.0
 
 
-def test_a_full_server_that_drops_nothing_is_no_limit(course: Course) -> None:
-    assert named(course.go_on(4, changes=page(writing=16, reading=0))) == "none"
-
-
 @pytest.mark.parametrize(
-    "status",
+    "changes",
     [
-        page(),
-        page(waiting=11, active=16),
-        page(writing=3, proxies=True),
-        page(worker_processes=None, worker_connections=None),
+        page(), page(waiting=11, active=16), page(writing=3, proxies=True),
+        page(worker_processes=None, worker_connections=None), page(writing=16, reading=0), {},
     ],
-)
-def test_calm(course: Course, status: Changes) -> None:
-    assert named(course.go_on(5, changes=status)) == "none"
-
-
-def test_a_page_that_does_not_answer_is_no_verdict(course: Course) -> None:
+    ids=["free", "kept alive", "a proxy", "unknown limits", "full without drops", "no page"],
+)  # fmt: skip
+def test_calm(course: Course, changes: Changes) -> None:
     course.go_on(2, changes=page())
-    assert named(course.go_on(4, changes={})) == "none"
-    assert named(course.go_on(4)) == "none"
+    assert named(course.go_on(5, changes=changes)) == "none"
 
 
 def test_a_restarted_server_has_no_rate(course: Course) -> None:
@@ -165,34 +143,17 @@ def test_what_the_forecast_reckons_with(machine: Any, frame_of: Callable[..., Fr
     assert demands(machine, frame_of) == {}
 
 
-class Run:
-    """Frames of a machine with nginx, added up as they go."""
-
-    def __init__(self, machine: Any, frame_of: Callable[..., Frame]) -> None:
-        self.machine, self.frame_of = machine, frame_of
-        self.pipeline = Pipeline()
-        self.totals = Totals("http://web1/")
-        self.number = 0
-
-    def go(self, *pages: NginxStatus) -> Snapshot:
-        frame = self.frame_of(self.number, None, self.machine.state(changes={"nginx": pages}))
-        self.number += 1
-        snapshot = self.pipeline.snapshot(frame)
-        self.totals.add(snapshot)
-        return snapshot
-
-
 @pytest.fixture
-def run(machine: Any, frame_of: Callable[..., Frame]) -> Run:
-    found = Run(machine, frame_of)
-    found.go(replace(STATUS, active=99))  # only the second has rates
-    found.go(replace(STATUS, accepts=140, handled=130, requests=590))
-    found.go(replace(STATUS, active=13, accepts=180, handled=160, requests=680))
-    return found
+def seen(watch: Run) -> Run:
+    """Three intervals of a machine with nginx; only the second has rates."""
+    watch.see(nginx=(replace(STATUS, active=99),))
+    watch.see(nginx=(replace(STATUS, accepts=140, handled=130, requests=590),))
+    watch.see(nginx=(replace(STATUS, active=13, accepts=180, handled=160, requests=680),))
+    return watch
 
 
-def test_the_summary(run: Run) -> None:
-    host = run.totals.as_json()["hosts"][0]
+def test_the_summary(seen: Run) -> None:
+    host = seen.host
     (server,) = host["nginx"]
     assert (server["url"], server["worker_processes"], server["worker_connections"]) == (STATUS.url, 2, 8)
     assert server["active"] == {"mean": 12.0, "min": 11.0, "max": 13.0}
@@ -201,31 +162,20 @@ def test_the_summary(run: Run) -> None:
     assert host["totals"]["nginx"]["dropped_s"]["mean"] == 10.0
 
 
-def test_without_nginx_its_list_is_empty(machine: Any, frame_of: Callable[..., Frame]) -> None:
-    run = Run(machine, frame_of)
-    run.go()
-    run.go()
-    assert run.totals.as_json()["hosts"][0]["nginx"] == []
-    assert "nginx" not in report(run.totals.result())
+def test_the_report_and_the_line_per_interval(seen: Run) -> None:
+    assert "  nginx    active 12 of 16  waiting 6  90 requests/s  dropped 10/s" in seen.report()
+    assert " nginx 13 conn" in line(seen.see(nginx=(replace(STATUS, active=13),)))
 
 
-def test_the_report_and_the_line_per_interval(run: Run) -> None:
-    text = report(run.totals.result())
-    assert "  nginx    active 12 of 16  waiting 6  90 requests/s  dropped 10/s" in text
-    assert " nginx 13 conn" in line(run.go(replace(STATUS, active=13)))
-
-
-def test_the_report_without_limits(machine: Any, frame_of: Callable[..., Frame]) -> None:
-    run = Run(machine, frame_of)
-    for _ in range(2):
-        run.go(replace(STATUS, worker_processes=None, worker_connections=None))
-    assert "  nginx    active 11  waiting 6  0 requests/s  dropped 0/s" in report(run.totals.result())
+def test_the_report_without_limits(watch: Run) -> None:
+    watch.go(2, changes={"nginx": (replace(STATUS, worker_processes=None, worker_connections=None),)})
+    assert "  nginx    active 11  waiting 6  0 requests/s  dropped 0/s" in watch.report()
 
 
 @pytest.mark.usefixtures("japanese")
-def test_in_japanese(run: Run) -> None:
-    assert "  nginx    接続 12 / 16  待機 6  90 要求/s  切断 10/s" in report(run.totals.result())
-    assert " nginx 11 接続" in line(run.go(STATUS))
+def test_in_japanese(seen: Run) -> None:
+    assert "  nginx    接続 12 / 16  待機 6  90 要求/s  切断 10/s" in seen.report()
+    assert " nginx 11 接続" in line(seen.see(nginx=(STATUS,)))
 
 
 @pytest.mark.parametrize(
@@ -239,6 +189,6 @@ def test_in_japanese(run: Run) -> None:
         ("bottleneck!=none", True),
     ],
 )
-def test_rules_of_fail_if(run: Run, text: str, broken: bool) -> None:
+def test_rules_of_fail_if(seen: Run, text: str, broken: bool) -> None:
     watchdog = Watchdog([Condition.parse(text)])
-    assert bool(watchdog.broken(run.totals.as_json())) is broken
+    assert bool(watchdog.broken(seen.totals.as_json())) is broken

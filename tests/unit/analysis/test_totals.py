@@ -1,6 +1,5 @@
 """A test added up: the JSON summary, the time line, the report."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,70 +8,15 @@ from typing import Any
 
 import pytest
 
-from loadtop.analysis.totals.totals import RunResult, Totals
+from loadtop import model
+from loadtop.analysis.totals.totals import Totals
 from loadtop.i18n import Message
-from loadtop.model import (
-    MISSING,
-    Distribution,
-    EngineWorker,
-    Failures,
-    Frame,
-    GeneratorSample,
-    Latencies,
-    LoadState,
-    StatedTimes,
-)
-from loadtop.model.histogram import EMPTY, bucket_of
 from loadtop.model.load import TOO_MANY_CONNECTIONS
-from loadtop.pipeline.snapshot import Pipeline
 from loadtop.reports.ab import ab_report, ab_table
 from loadtop.reports.tables import tables
 from loadtop.reports.text import report
 from loadtop.servers.apache.record import ApacheStatus
-
-FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
-
-
-def latencies(*values_us: int) -> Latencies:
-    counts: dict[int, int] = {}
-    for value in values_us:
-        counts[bucket_of(value)] = counts.get(bucket_of(value), 0) + 1
-    total = Distribution(
-        len(values_us), sum(values_us), sum(v * v for v in values_us), min(values_us), max(values_us),
-        tuple(sorted(counts)), tuple(counts[bucket] for bucket in sorted(counts)),
-    )  # fmt: skip
-    return Latencies(total, EMPTY, EMPTY, EMPTY)
-
-
-class Run:
-    """A test that is added up as it goes."""
-
-    def __init__(self, machine: Any, load: Any, frame_of: Callable[..., Frame]) -> None:
-        self.machine, self.load, self.frame_of = machine, load, frame_of
-        self.pipeline = Pipeline()
-        self.totals = Totals("http://web1/")
-        self.number = -1
-
-    def go(self, times: int = 1, *, load: dict[str, Any] | None = None, **settings: Any) -> None:
-        for _ in range(times):
-            self.number += 1
-            marks = settings.pop("marks", ())
-            sample = self.load.sample(**({"latencies": latencies(1000, 2000, 3000)} | (load or {})))
-            frame = self.frame_of(self.number, sample, self.machine.state(**settings), marks=marks)
-            self.totals.add(self.pipeline.snapshot(frame))
-
-    def json(self) -> dict[str, Any]:
-        figures: dict[str, Any] = json.loads(json.dumps(self.totals.as_json()))
-        return figures
-
-    def result(self) -> RunResult:
-        """What reports read, as it comes back from JSON."""
-        return RunResult.from_data(json.loads(json.dumps(self.totals.result().as_data())))
-
-
-@pytest.fixture
-def run(machine: Any, load: Any, frame_of: Callable[..., Frame]) -> Run:
-    return Run(machine, load, frame_of)
+from tests.unit.course import FULL, Run
 
 
 def test_the_summary_has_the_contracts_keys(run: Run) -> None:
@@ -89,9 +33,21 @@ def test_the_summary_has_the_contracts_keys(run: Run) -> None:
     assert host["apache"]["busy"]["mean"] == 1.0
 
 
+def test_devices_have_their_traffic(run: Run) -> None:
+    for n in range(3):
+        disk = model.Disk("vda", 10 * n, 100 * n, 20 * n, 10 * n, 300 * n, 40 * n, 0, 500 * n, 900 * n)
+        network = model.Network("eth0", 2048 * n, 4096 * n, n, n, link_mbit=1000)
+        run.go(changes={"disks": (disk,), "networks": (network,)})
+    (disk_totals,), (network_totals,) = run.host["disks"], run.host["networks"]
+    means = {name: each["mean"] for name, each in disk_totals.items() if name != "name"}
+    assert means == {"util_pct": 50.0, "await_ms": 3.0, "read_kb_s": 100.0, "write_kb_s": 300.0}
+    assert (network_totals["rx_kb_s"]["mean"], network_totals["tx_kb_s"]["mean"]) == (2.0, 4.0)
+    assert (disk_totals["name"], network_totals["name"], network_totals["link_mbit"]) == ("vda", "eth0", 1000)
+
+
 def test_what_was_not_measured_is_null(run: Run) -> None:
     run.go(4, board=None, changes={"pressure": None, "disks": None})
-    host = run.json()["hosts"][0]
+    host = run.host
     assert host["apache"] is None
     assert host["pressure"]["memory_some_pct"] is None
     assert host["disks"] == []
@@ -109,32 +65,27 @@ def test_rps_is_requests_by_time_and_latencies_are_merged(run: Run) -> None:
 
 def test_a_time_of_milliseconds_still_gives_the_rate(run: Run) -> None:
     run.go(1)
-    run.go(1, load={"elapsed_s": 0.0123456, "state": LoadState.DONE})
+    run.go(1, load={"elapsed_s": 0.0123456, "state": model.LoadState.DONE})
     figures = run.json()
     assert figures["load"]["requests"] / figures["duration_s"] == pytest.approx(figures["load"]["rps"], rel=1e-4)
 
 
-def test_requests_that_missed_their_time_are_told(run: Run) -> None:
-    behind = {"rate": 100.0, "generator": GeneratorSample((0.5,), 0.001, late=30, unsent=12)}
-    run.go(3, load=behind)
+def test_requests_that_missed_their_time_are_told_where_there_is_one(run: Run) -> None:
+    run.go(3)
+    assert (run.json()["load"]["late"], run.json()["load"]["unsent"], run.json()["load"]["workers"]) == (None,) * 3
+    assert not re.search("never sent|  worker ", run.report())
+    run.go(3, load={"rate": 100.0, "generator": model.GeneratorSample((0.5,), 0.001, late=30, unsent=12)})
     figures = run.json()
     assert (figures["load"]["late"], figures["load"]["unsent"]) == (18, 12)
-    assert "late             18   (never sent 12)" in report(run.result())
+    assert "late             18   (never sent 12)" in run.report()
     (told,) = [each for each in tables(run.result()) if each.title == "Load"]
     assert (told.head[-2:], told.rows[0][-2:]) == (("late", "never sent"), ("18", "12"))
-
-
-def test_no_request_misses_its_time_where_there_is_none(run: Run) -> None:
-    run.go(3)
-    figures = run.json()
-    assert (figures["load"]["late"], figures["load"]["unsent"]) == (None, None)
-    assert "never sent" not in report(run.result())
 
 
 def test_the_verdict_is_the_one_that_held_longest_while_load_ran(run: Run) -> None:
     run.go(4)
     run.go(7, **FULL)
-    run.go(30, load={"state": LoadState.DONE})
+    run.go(30, load={"state": model.LoadState.DONE})
     verdict = run.json()["verdict"]
     assert (verdict["bottleneck"], verdict["host"], verdict["since_s"]) == ("cpu", "web1", 3.0)
     assert verdict["held_s"] == 8.0
@@ -144,13 +95,13 @@ def test_the_verdict_is_the_one_that_held_longest_while_load_ran(run: Run) -> No
 def test_the_time_line_is_whole_and_dated_from_the_onsets(run: Run) -> None:
     run.go(4)
     run.go(6, **FULL)
-    run.go(6)
+    run.go(200)
     spans = run.json()["timeline"]
     assert [span["bottleneck"] for span in spans] == ["none", "cpu", "none"]
     assert spans[0]["from_s"] == 0.0
     assert all(one["to_s"] == two["from_s"] for one, two in pairwise(spans))
     assert spans[1]["from_s"] == 3.0
-    assert spans[-1]["to_s"] == 15.0
+    assert spans[-1]["to_s"] == 209.0
 
 
 def test_a_symptom_that_outlives_its_cause_is_the_verdict_only_from_then_on(run: Run) -> None:
@@ -162,8 +113,8 @@ def test_a_symptom_that_outlives_its_cause_is_the_verdict_only_from_then_on(run:
 
 
 def test_the_warm_up_is_left_out(run: Run) -> None:
-    run.go(5, load={"state": LoadState.WARMUP}, **FULL)
-    run.go(8, load={"state": LoadState.RUNNING})
+    run.go(5, load={"state": model.LoadState.WARMUP}, **FULL)
+    run.go(8, load={"state": model.LoadState.RUNNING})
     figures = run.json()
     assert figures["verdict"]["bottleneck"] == "none"
     assert figures["hosts"][0]["cpu"]["idle"]["min"] == 95.0
@@ -197,7 +148,7 @@ def test_connections_that_are_stepped_have_a_knee_and_a_setting(run: Run) -> Non
     for step, (connections, rps, board) in enumerate([(1, 20, "WW"), (4, 80, "WWWWW"), (8, 80, "WWWW"), (9, 80, "W")]):
         load = {"step": step + 1, "steps": 4, "concurrency": connections, "in_flight": connections, "rps": rps}
         run.go(12, load=load, board=board.ljust(40, "_"))
-    run.go(load={"state": LoadState.DONE, "step": 4, "steps": 4})
+    run.go(load={"state": model.LoadState.DONE, "step": 4, "steps": 4})
     figures = run.json()
     assert [step["concurrency"] for step in figures["steps"]] == [1, 4, 8, 9]
     assert figures["knee"]["concurrency"] == 4
@@ -213,21 +164,19 @@ def test_rates_that_are_stepped_have_no_knee(run: Run) -> None:
     assert (run.json()["knee"], run.json()["sizing"]) == (None, None)
 
 
-def test_a_host_that_was_never_there_is_not_measured(run: Run, load: Any, frame_of: Callable[..., Frame]) -> None:
-    from loadtop.model import HostState
-
+def test_a_host_that_was_never_there_is_not_measured(run: Run, load: Any, frame_of: Callable[..., model.Frame]) -> None:
     for number in range(4):
-        frame = frame_of(number, load.sample(), HostState("web1", "target", None, False, "no answer"))
+        frame = frame_of(number, load.sample(), model.HostState("web1", "target", None, False, "no answer"))
         run.totals.add(run.pipeline.snapshot(frame))
-    host = run.json()["hosts"][0]
+    host = run.host
     assert (host["samples"], host["stale"], host["cpu"]["idle"]) == (0, 4, None)
-    assert "web1" in report(run.result())
+    assert "web1" in run.report()
 
 
 def test_the_report_fits_a_terminal_and_holds_what_matters(run: Run) -> None:
     run.go(3, marks=("restarted \x1b[31mhttpd",))
     run.go(6, **FULL, processes={"apache2": 50.0})
-    text = report(run.result())
+    text = run.report()
     assert text.startswith("The CPU is the limit on web1")
     assert "Add CPU" in text
     assert "restarted \\x1b[31mhttpd" in text
@@ -255,7 +204,7 @@ def test_a_token_in_the_url_is_in_no_report() -> None:
 def test_evidence_stands_to_its_threshold_as_it_is(run: Run) -> None:
     full: dict[str, Any] = {**FULL, "cpu_stall": 3.0}
     run.go(6, **full, processes={"apache2": 50.0})
-    lines = {line.split()[0]: line for line in report(run.result()).splitlines() if line.startswith("  ")}
+    lines = {line.split()[0]: line for line in run.report().splitlines() if line.startswith("  ")}
     assert " > 90 " in lines["cpu.busy_pct"]
     assert " < 10 " in lines["pressure.cpu_some_pct"]
 
@@ -263,53 +212,41 @@ def test_evidence_stands_to_its_threshold_as_it_is(run: Run) -> None:
 def test_names_of_processes_and_servers_are_made_safe_in_the_report(run: Run) -> None:
     page = ApacheStatus("http://x/server-status?auto", "pre\x1b[2Jfork", "Apache", "W___", 10)
     run.go(6, **FULL, processes={"back\x1b[2Jup": 97.0, "apache2": 50.0}, changes={"apache": (page,)})
-    text = report(run.result())
+    text = run.report()
     assert "back\\x1b[2Jup (pid 1000), no part of the web server" in " ".join(text.split())
     assert "pre\\x1b[2Jfork" in text
     assert "\x1b" not in text
 
 
-def test_a_load_that_failed_has_no_verdict_in_the_report(run: Run) -> None:
-    run.go(2)
-    run.go(1, load={"state": LoadState.FAILED, "message": "connection refused by web1:80"})
-    assert report(run.result()).startswith("The load failed: no verdict\n  connection refused by web1:80\n")
-
-
-def test_a_load_that_never_began_found_no_limit_but_its_own(run: Run) -> None:
+def test_a_load_that_failed_has_no_verdict_and_one_that_never_began_found_no_limit_but_its_own(run: Run) -> None:
     never: dict[str, Any] = {"requests": 0, "latencies": None}
     run.go(6, **FULL, processes={"apache2": 50.0}, load=never)
     assert run.json()["verdict"]["bottleneck"] == "cpu"
-    run.go(1, load={**never, "state": LoadState.FAILED, "message": "no User class found"})
+    run.go(1, load={**never, "state": model.LoadState.FAILED, "message": "no User class found"})
     assert run.json()["verdict"]["bottleneck"] == "none"
-    assert report(run.result()).startswith("The load failed: no verdict\n  no User class found\n")
+    assert run.report().startswith("The load failed: no verdict\n  no User class found\n")
 
 
 def test_a_load_that_was_refused_for_want_of_files_has_that_verdict(run: Run) -> None:
-    files = GeneratorSample((0.0,), 0.0, files_used=12, files_limit=64)
+    files = model.GeneratorSample((0.0,), 0.0, files_used=12, files_limit=64)
     message = Message(TOO_MANY_CONNECTIONS, connections=100, limit=64, needed=132)
     refused = {"requests": 0, "latencies": None, "concurrency": 0, "connections": 0, "generator": files}
-    run.go(1, load={**refused, "state": LoadState.STARTING})
-    run.go(1, load={**refused, "state": LoadState.FAILED, "message": message})
-    assert report(run.result()).startswith("The generator's file descriptors are the limit")
-
-
-def test_constant_memory(run: Run) -> None:
-    run.go(200)
-    assert len(run.totals.timeline.spans) == 1
-    assert len(run.json()["timeline"]) == 1
+    run.go(1, load={**refused, "state": model.LoadState.STARTING})
+    run.go(1, load={**refused, "state": model.LoadState.FAILED, "message": message})
+    assert run.report().startswith("The generator's file descriptors are the limit")
 
 
 def test_failures_that_an_engine_does_not_tell_apart(run: Run) -> None:
-    run.go(3, load={"engine": "locust", "failures": Failures.undivided(7)})
+    run.go(3, load={"engine": "locust", "failures": model.Failures.undivided(7)})
     summary = run.json()
     classes = dict.fromkeys(("connect", "receive", "length", "exceptions", "timeout"))
     assert (summary["load"]["failed"], summary["load"]["failures"]) == (7, {**classes, "unclassified": 7})
-    assert re.search(r"failed +7 +\(not told apart\)", report(run.result()))
+    assert re.search(r"failed +7 +\(not told apart\)", run.report())
     assert "Connect: " not in ab_report(run.result()).partition("Total transferred")[0]
-    run.go(1, load={"engine": "wrk", "failures": Failures(connect=3, length=None)})
-    assert re.search(r"failed +3 +\(connect 3, length -\)", report(run.result()))
+    run.go(1, load={"engine": "wrk", "failures": model.Failures(connect=3, length=None)})
+    assert re.search(r"failed +3 +\(connect 3, length -\)", run.report())
     assert "(Connect: 3, Receive: 0, Length: -, Exceptions: 0)" in ab_report(run.result())
-    run.go(1, load={"engine": "wrk", "failures": Failures(length=None)})
+    run.go(1, load={"engine": "wrk", "failures": model.Failures(length=None)})
     assert run.json()["load"]["failures"] == {**dict.fromkeys(classes, 0), "length": None, "unclassified": 0}
 
 
@@ -327,42 +264,39 @@ def test_a_server_that_an_engine_does_not_show(run: Run) -> None:
 
 
 def test_workers_of_another_engine(run: Run) -> None:
-    def told(*workers: EngineWorker, state: LoadState = LoadState.RUNNING) -> None:
+    def told(*workers: model.EngineWorker, state: model.LoadState = model.LoadState.RUNNING) -> None:
         run.go(1, load={"engine": "locust", "workers": workers, "state": state})
 
-    other = EngineWorker("g2-1", "g2", "running", 5, 50.0, 51_200)
-    told(EngineWorker("g1-1", "g1", "ready", 0), other, state=LoadState.WARMUP)
-    told(EngineWorker("g1-1", "g1", "running", 4, None, 61_440), other)
-    told(EngineWorker("g1-1", "g1", "running", 6, 97.0, 61_440), replace(other, state=MISSING, cpu_pct=None))
-    told(EngineWorker("g1-1", "g1", "ready", 0, 12.0, 61_440), replace(other, state=MISSING), state=LoadState.DONE)
+    other = model.EngineWorker("g2-1", "g2", "running", 5, 50.0, 51_200)
+    told(model.EngineWorker("g1-1", "g1", "ready", 0), other, state=model.LoadState.WARMUP)
+    told(model.EngineWorker("g1-1", "g1", "running", 4, None, 61_440), other)
+    told(
+        model.EngineWorker("g1-1", "g1", "running", 6, 97.0, 61_440), replace(other, state=model.MISSING, cpu_pct=None)
+    )
+    told(
+        model.EngineWorker("g1-1", "g1", "ready", 0, 12.0, 61_440),
+        replace(other, state=model.MISSING),
+        state=model.LoadState.DONE,
+    )
     first, second = run.json()["load"]["workers"]
     assert first == {
-        "name": "g1-1",
-        "host": "g1",
-        "state": "ready",
-        "users": {"mean": 5.0, "min": 4.0, "max": 6.0},
-        "cpu_pct": {"mean": 97.0, "min": 97.0, "max": 97.0},
-        "memory_kb": {"mean": 61440.0, "min": 61440.0, "max": 61440.0},
-    }
+        "name": "g1-1", "host": "g1", "state": "ready", "users": {"mean": 5.0, "min": 4.0, "max": 6.0},
+        "cpu_pct": dict.fromkeys(("mean", "min", "max"), 97.0),
+        "memory_kb": dict.fromkeys(("mean", "min", "max"), 61440.0),
+    }  # fmt: skip
     assert (second["state"], second["cpu_pct"]["max"]) == ("missing", 50.0)
-    text = report(run.result())
+    text = run.report()
     assert "  worker   g1-1  ready     users 6  cpu 97 % (at most 97)  60 MB\n" in text
     assert "  worker   g2-1  missing   users 5  cpu 50 % (at most 50)  50 MB\n" in text
     found = {table.title: table for table in tables(run.result())}
     assert found["Workers of the engine"].rows[0] == ("g1-1 (ready)", "5 (4 to 6)", "97", "60")
 
 
-def test_an_engine_that_tells_of_no_workers(run: Run) -> None:
-    run.go(2)
-    assert run.json()["load"]["workers"] is None
-    assert "  worker " not in report(run.result())
-
-
 def test_what_another_engine_does_not_measure_is_not_zero(run: Run) -> None:
     unknown = dict.fromkeys(
         ("in_flight", "connections", "failures", "non_2xx", "received_bytes", "body_bytes", "sent_bytes")
     )
-    stated = (StatedTimes("total", mean_ms=4.2, p50_ms=4.0, p99_ms=9.5),)
+    stated = (model.StatedTimes("total", mean_ms=4.2, p50_ms=4.0, p99_ms=9.5),)
     more = {"engine": "wrk", "stated": stated, "stated_rps": 1234.5, "keepalive_requests": None, "concurrency": None}
     run.go(3, load={**unknown, **more, "latencies": None})
     load = run.json()["load"]
@@ -371,7 +305,7 @@ def test_what_another_engine_does_not_measure_is_not_zero(run: Run) -> None:
     assert {name: value for name, value in load["latency_ms"].items() if value is not None} == {
         "mean": 4.2, "p50": 4.0, "p99": 9.5,
     }  # fmt: skip
-    text = report(run.result())
+    text = run.report()
     assert "Load by wrk" in text
     assert "as wrk states them" in text
     assert "not measured" in text
