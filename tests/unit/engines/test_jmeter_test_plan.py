@@ -115,19 +115,6 @@ def test_data_files_must_be_there_on_far_machines(tmp_path: Path) -> None:
         load_maker(options)
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--plan", "p.jmx", "-n", "3"), "-n has no effect with --plan"),
-        (("--plan", "p.py"), "FILE.jmx"),
-        (("--plan", "none.jmx"), "cannot read the plan none.jmx"),
-    ],
-)
-def test_options_that_do_not_go_with_it(words: tuple[str, ...], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        parse(["run", "--engine", "jmeter", *words])
-
-
 def test_when_threads_can_be_turned(tmp_path: Path) -> None:
     file = tmp_path / "own.jmx"
     file.write_text(jmx(plan()).replace(">4<", ">${__P(threads,3)}<"))

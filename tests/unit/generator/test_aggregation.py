@@ -5,6 +5,7 @@ from loadtop.generator.plan import Plan, Step, Target
 from loadtop.i18n import verbatim
 from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
 from loadtop.model.histogram import distribution
+from tests.unit.known import known
 
 PLAN = Plan((Target.parse("http://server/"),), (Step(concurrency=2),) * 4)
 
@@ -94,8 +95,7 @@ def test_a_delay_of_the_event_loop_is_told_once() -> None:
     one.say(1, 5, delay_s=0.5)
     one.say(1, 6, delay_s=0.1)
     for delay_s in (0.5, 0.0):
-        generator = steps.sample([one]).generator
-        assert generator is not None
+        generator = known(steps.sample([one]).generator)
         assert generator.loop_delay_s == delay_s
 
 

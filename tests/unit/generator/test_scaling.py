@@ -1,16 +1,8 @@
 """When a load gets one more worker."""
 
+import pytest
+
 from loadtop.generator.limits import BUSY_CORE_SHARE, MIN_IDLE_CORES, WINDOW_S, ScalingPolicy, idle_cores, usable_cores
-
-
-class Machine:
-    """Idle cores as a test wants them."""
-
-    def __init__(self, idle: float) -> None:
-        self.idle = idle
-
-    def __call__(self) -> float:
-        return self.idle
 
 
 def asked(policy: ScalingPolicy, shares: list[float], *, seconds: float = WINDOW_S, start: float = 100.0) -> list[bool]:
@@ -22,34 +14,40 @@ def asked(policy: ScalingPolicy, shares: list[float], *, seconds: float = WINDOW
     return answers
 
 
-def test_a_full_worker_on_a_machine_with_idle_cores_gets_help() -> None:
-    assert asked(ScalingPolicy(4, Machine(2.0)), [BUSY_CORE_SHARE]) == [False] * 4 + [True]
-
-
-def test_the_busiest_counts() -> None:
-    assert asked(ScalingPolicy(4, Machine(2.0)), [0.1, BUSY_CORE_SHARE + 0.1, 0.1])[-1]
-
-
-def test_a_worker_with_room_needs_none() -> None:
-    assert not any(asked(ScalingPolicy(4, Machine(2.0)), [BUSY_CORE_SHARE - 0.05]))
-
-
-def test_a_full_machine_gives_none() -> None:
-    assert not any(asked(ScalingPolicy(4, Machine(MIN_IDLE_CORES - 0.1)), [1.0]))
-
-
-def test_there_are_never_more_than_cores() -> None:
-    assert not any(asked(ScalingPolicy(2, Machine(2.0)), [1.0, 1.0]))
+@pytest.mark.parametrize(
+    ("most", "idle", "shares", "seconds", "wanted"),
+    [
+        (4, 2.0, [BUSY_CORE_SHARE], WINDOW_S, True),
+        (4, 2.0, [0.1, BUSY_CORE_SHARE + 0.1, 0.1], WINDOW_S, True),
+        (4, 2.0, [BUSY_CORE_SHARE - 0.05], WINDOW_S, False),
+        (4, MIN_IDLE_CORES - 0.1, [1.0], WINDOW_S, False),
+        (2, 2.0, [1.0, 1.0], WINDOW_S, False),
+        (4, 2.0, [1.0], WINDOW_S * 0.9, False),
+    ],
+    ids=[
+        "a full worker",
+        "the busiest counts",
+        "one with room",
+        "a full machine",
+        "no more than cores",
+        "a short time",
+    ],
+)
+def test_a_full_worker_on_a_machine_with_idle_cores_gets_help(
+    most: int, idle: float, shares: list[float], seconds: float, wanted: bool
+) -> None:
+    answers = asked(ScalingPolicy(most, lambda: idle), shares, seconds=seconds)
+    assert answers == [False] * 4 + [wanted]
 
 
 def test_after_a_new_worker_it_looks_again_from_the_beginning() -> None:
-    policy = ScalingPolicy(4, Machine(2.0))
+    policy = ScalingPolicy(4, lambda: 2.0)
     assert asked(policy, [1.0])[-1]
     assert asked(policy, [1.0, 1.0], start=101.0) == [False] * 4 + [True]
 
 
 def test_a_short_time_proves_nothing() -> None:
-    assert not any(asked(ScalingPolicy(4, Machine(2.0)), [1.0], seconds=WINDOW_S * 0.9))
+    assert not any(asked(ScalingPolicy(4, lambda: 2.0), [1.0], seconds=WINDOW_S * 0.9))
 
 
 def test_this_machine_has_cores_and_some_are_idle_or_not() -> None:

@@ -4,9 +4,11 @@ import asyncio
 import random
 import socket
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from itertools import islice
 from time import perf_counter_ns
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from loadtop.generator.transport import Address, SocketTransport
 from tests.fuzz.responses import inputs
 from tests.unit.generator.conftest import RecordedConnection
 
+Connect = Callable[..., "SocketConnection"]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 LAST = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
 
@@ -36,20 +39,10 @@ def listener() -> Generator[socket.socket]:
 class SocketConnection(RecordedConnection):
     """A connection over a socket to ``peer``."""
 
-    def __init__(
-        self,
-        loop: EpollLoop,
-        listener: socket.socket,
-        *,
-        keepalive: bool = True,
-        left: int = 0,
-        send_at_once: bool = True,
-    ) -> None:
-        self.loop = loop
-        self.listener = listener
-        self.send_at_once = send_at_once
+    def __init__(self, loop: EpollLoop, listener: socket.socket, *, send_at_once: bool = True, **settings: Any) -> None:
+        self.loop, self.listener, self.send_at_once = loop, listener, send_at_once
         self.refused: list[OSError] = []
-        super().__init__(keepalive=keepalive, left=left)
+        super().__init__(**settings)
 
     def open(self) -> None:
         address: Address = self.listener.getsockname()
@@ -101,6 +94,11 @@ class SocketConnection(RecordedConnection):
         self.peer.close()
 
 
+@pytest.fixture
+def connect(loop: EpollLoop, listener: socket.socket) -> Connect:
+    return partial(SocketConnection, loop, listener)
+
+
 def outcome(tested: RecordedConnection) -> tuple[object, ...]:
     """What became of the requests. Whether more came than a response has is not part of it: pieces may be read
     together."""
@@ -110,17 +108,12 @@ def outcome(tested: RecordedConnection) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("keepalive", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_random_answers_mean_the_same_over_a_socket(
-    loop: EpollLoop, listener: socket.socket, seed: int, keepalive: bool
-) -> None:
+def test_random_answers_mean_the_same_over_a_socket(connect: Connect, seed: int, keepalive: bool) -> None:
     chance = random.Random(seed)  # noqa: S311 - not for secrets
     for made in islice(inputs(seed), 60):
         data, size = made[4:], chance.choice((1 << 30, 7, 61))
         before = chance.randrange(3) if keepalive else 0
-        tested, plain = (
-            SocketConnection(loop, listener, keepalive=keepalive, left=before),
-            RecordedConnection(keepalive=keepalive, left=before),
-        )
+        tested, plain = connect(keepalive=keepalive, left=before), RecordedConnection(keepalive=keepalive, left=before)
         for _ in range(before):
             tested.feed(OK)
             plain.feed(OK)
@@ -134,8 +127,8 @@ def test_random_answers_mean_the_same_over_a_socket(
         assert outcome(tested) == outcome(plain), (data, size, before)
 
 
-def test_a_connection_that_stays_takes_the_short_way(loop: EpollLoop, listener: socket.socket) -> None:
-    tested = SocketConnection(loop, listener, left=3)
+def test_a_connection_that_stays_takes_the_short_way(connect: Connect) -> None:
+    tested = connect(left=3)
     for _ in range(4):
         assert tested.received() == tested.exchange.request
         tested.feed(OK)
@@ -145,8 +138,8 @@ def test_a_connection_that_stays_takes_the_short_way(loop: EpollLoop, listener: 
     tested.end()
 
 
-def test_the_last_answer_of_a_connection_is_none_of_the_short_way(loop: EpollLoop, listener: socket.socket) -> None:
-    tested = SocketConnection(loop, listener, left=4)
+def test_the_last_answer_of_a_connection_is_none_of_the_short_way(connect: Connect) -> None:
+    tested = connect(left=4)
     tested.feed(OK)
     tested.feed(LAST)
     tested.end()
@@ -155,8 +148,8 @@ def test_the_last_answer_of_a_connection_is_none_of_the_short_way(loop: EpollLoo
     assert tested.recorder.failures == []
 
 
-def test_a_connection_for_each_request_takes_the_short_way_too(loop: EpollLoop, listener: socket.socket) -> None:
-    tested = SocketConnection(loop, listener, keepalive=False, left=2)
+def test_a_connection_for_each_request_takes_the_short_way_too(connect: Connect) -> None:
+    tested = connect(keepalive=False, left=2)
     tested.feed(LAST)
     tested.end()
     tested.connection.started = perf_counter_ns()
@@ -173,8 +166,8 @@ def test_a_connection_for_each_request_takes_the_short_way_too(loop: EpollLoop, 
     assert tested.recorder.failures == []
 
 
-def test_a_large_request_waits_for_room(loop: EpollLoop, listener: socket.socket) -> None:
-    tested = SocketConnection(loop, listener)
+def test_a_large_request_waits_for_room(connect: Connect) -> None:
+    tested = connect()
     tested.feed(OK)
     tested.received()
     body, following = bytes(30_000_000), b"the request after it"
@@ -195,12 +188,12 @@ def test_a_large_request_waits_for_room(loop: EpollLoop, listener: socket.socket
 @pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n"])
 @pytest.mark.parametrize("before", [0, 1])
 def test_what_is_there_at_once_is_read_to_its_end_in_several_reads(
-    loop: EpollLoop, listener: socket.socket, monkeypatch: pytest.MonkeyPatch, start: bytes, before: int
+    loop: EpollLoop, connect: Connect, monkeypatch: pytest.MonkeyPatch, start: bytes, before: int
 ) -> None:
     monkeypatch.setattr("loadtop.generator.transport.READ_BYTES", 1000)
     loop.selector.buffer = bytearray(1000)
     loop.selector.view = memoryview(loop.selector.buffer)
-    tested = SocketConnection(loop, listener, left=before)
+    tested = connect(left=before)
     for _ in range(before):
         tested.feed(OK)
     tested.received()
@@ -230,18 +223,16 @@ def test_a_refused_connect_is_told(loop: EpollLoop, send_at_once: bool) -> None:
 
 
 @pytest.mark.parametrize("send_at_once", [True, False])
-def test_a_connect_that_takes_its_time_sends_the_request_in_the_end(
-    loop: EpollLoop, listener: socket.socket, send_at_once: bool
-) -> None:
-    tested = SocketConnection(loop, listener, send_at_once=send_at_once)
+def test_a_connect_that_takes_its_time_sends_the_request_in_the_end(connect: Connect, send_at_once: bool) -> None:
+    tested = connect(send_at_once=send_at_once)
     assert tested.received() == tested.exchange.request
     tested.feed(OK, 5)
     assert tested.recorder.responses == [(200, 2, False)]
     tested.end()
 
 
-def test_timers_and_other_descriptors_have_their_turn_under_load(loop: EpollLoop, listener: socket.socket) -> None:
-    tested = SocketConnection(loop, listener, left=1 << 60)
+def test_timers_and_other_descriptors_have_their_turn_under_load(loop: EpollLoop, connect: Connect) -> None:
+    tested = connect(left=1 << 60)
     tested.feed(OK)
     here, there = socket.socketpair()
     heard: list[str] = []
