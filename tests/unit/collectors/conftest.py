@@ -1,16 +1,12 @@
-"""Recorded texts, a machine made of texts, and an event loop on which sleeping takes no time."""
+"""Recorded texts, and a machine made of texts."""
 
-import asyncio
-import selectors
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
 from collectors.machine import Missing, Page, Reading, Request
 
-T = TypeVar("T")
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 KERNELS = ("2.6.32", "3.10", "4.18", "5.10", "5.10.262", "6.1.176", "6.12.107", "6.18")
 
@@ -81,55 +77,14 @@ def machine_of_texts() -> Callable[[str], TextTransport]:
     return build
 
 
-class _InstantSelector(selectors.SelectSelector):
-    """Where an event loop would wait, its time jumps ahead instead."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None:
-            raise AssertionError("everything waits for something that will never come")
-        self.now += max(0.0, timeout)
-        return super().select(0)
-
-
-class _InstantLoop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self._instant = _InstantSelector()
-        super().__init__(self._instant)
-
-    def time(self) -> float:
-        return self._instant.now
-
-
-@pytest.fixture
-def instantly() -> Callable[[Coroutine[Any, Any, Any]], Any]:
-    """``instantly(coroutine)`` runs it on a loop whose time passes only in sleep, and then at once. No threads."""
-
-    def run(coroutine: Coroutine[Any, Any, T]) -> T:
-        with asyncio.Runner(loop_factory=_InstantLoop) as runner:
-            return runner.run(coroutine)
-
-    return run
-
-
 @pytest.fixture(scope="session")
 def stat_text() -> Callable[..., str]:
     """``stat_text(pid, name, ...)``: the text of /proc/PID/stat."""
 
     def build(
-        pid: int,
-        name: str,
-        *,
-        state: str = "S",
-        parent: int = 1,
-        ticks: int = 0,
-        threads: int = 1,
-        started: int = 500,
-        pages: int = 100,
-    ) -> str:
+        pid: int, name: str, *, state: str = "S", parent: int = 1, ticks: int = 0, threads: int = 1,
+        started: int = 500, pages: int = 100,
+    ) -> str:  # fmt: skip
         before: Iterable[object] = (state, parent, pid, pid, 0, -1, 4194624, 0, 0, 0, 0, ticks, 0, 0, 0, 20, 0, threads)
         return f"{pid} ({name}) {' '.join(map(str, before))} 0 {started} 1000000 {pages} 18446744073709551615 0 0 0\n"
 

@@ -12,13 +12,19 @@ PAGE = "web1\nServerMPM: prefork\nTotal Accesses: 5\nServerUptimeSeconds: 9\nSco
 
 
 class FakeFiles:
-    """The files of a machine, as texts."""
+    """The files of a machine, as texts; a directory is what they say."""
 
-    def __init__(self) -> None:
-        self.files: dict[str, str | Missing] = {}
+    def __init__(self, files: Mapping[str, str | Missing] | None = None) -> None:
+        self.files: dict[str, str | Missing] = dict(files or {})
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
-        return {file.path: self.files.get(file.path, Missing("no such file")) for file in files}
+        return {file.path: self._text(file.path) for file in files}
+
+    def _text(self, path: str) -> str | Missing:
+        if not path.endswith("/"):
+            return self.files.get(path, Missing("no such file"))
+        inside = {f"{path}{name[len(path) :].split('/')[0]}" for name in self.files if name.startswith(path)}
+        return "".join(f"{name}\n" for name in inside) or Missing("no such file")
 
     def follow(self, path: str) -> None:
         self.files.setdefault(path, Missing("no such file"))

@@ -10,6 +10,7 @@ from collectors.linux import devices, memory, processes, sockets
 from collectors.linux.machine import LinuxMachine
 from collectors.servers import KINDS
 from loadtop.model import HostSample
+from tests.unit.known import known
 
 Proc = Callable[[str, str], str]
 CAPTURED = ("5.10.262", "6.1.176", "6.12.107")
@@ -37,8 +38,7 @@ def test_swap_is_used(proc: Proc, version: str) -> None:
 @captured
 def test_pressure(proc: Proc, version: str) -> None:
     found = memory.parse_pressure(*(proc(version, f"pressure/{name}") for name in ("cpu", "memory", "io")))
-    assert found.cpu_some_us is not None
-    assert found.cpu_some_us > 5_000_000
+    assert known(found.cpu_some_us) > 5_000_000
     assert (found.memory_some_us or 0) >= (found.memory_full_us or 0) > 0
 
 
@@ -46,8 +46,7 @@ def test_pressure(proc: Proc, version: str) -> None:
 def test_memory_of_a_worker(proc: Proc, version: str) -> None:
     pss = processes.parse_pss(proc(version, "httpd-smaps_rollup"))
     worker = processes.parse_stat(proc(version, "httpd-stat"))
-    assert pss is not None
-    assert 0 < pss < 4 * worker.rss_pages
+    assert 0 < known(pss) < 4 * worker.rss_pages
 
 
 @captured
@@ -81,25 +80,21 @@ async def sampled(machine: LinuxMachine) -> HostSample:
 @captured
 async def test_limits_of_version_2(version: str, machine_of_texts: Any) -> None:
     """Half a core and 96 MB for /web, and a soft limit of 64 MB for Apache's own group in it."""
-    found = (await sampled(machine_at(version, "cgroup-v2", machine_of_texts))).cgroup
-    assert found is not None
+    found = known((await sampled(machine_at(version, "cgroup-v2", machine_of_texts))).cgroup)
     assert (found.path, found.version) == ("/web/apache", 2)
     assert (found.cpu_quota_us, found.cpu_period_us) == (50000, 100000)
     assert found.memory_limit_kb == 64 << 10
     assert found.memory_used_kb is not None
     assert found.memory_failures
-    assert found.periods is not None
-    assert 0 < (found.throttled_periods or 0) <= found.periods
-    assert (found.throttled_us or 0) > 1_000_000
-    assert found.pressure is not None
-    assert (found.pressure.cpu_some_us or 0) > 1_000_000
+    assert 0 < known(found.throttled_periods) <= known(found.periods)
+    assert known(found.throttled_us) > 1_000_000
+    assert known(known(found.pressure).cpu_some_us) > 1_000_000
 
 
 @captured
 async def test_limits_of_version_1(version: str, machine_of_texts: Any) -> None:
     """Half a core and 64 MB for /web; Debian's 6.12 has no memory controller of version 1 any more."""
-    found = (await sampled(machine_at(version, "cgroup-v1", machine_of_texts))).cgroup
-    assert found is not None
+    found = known((await sampled(machine_at(version, "cgroup-v1", machine_of_texts))).cgroup)
     assert found.version == 1
     assert found.path == "/web/apache"
     assert (found.cpu_quota_us, found.cpu_period_us) == (50000, 100000)
@@ -112,10 +107,8 @@ async def test_limits_of_version_1(version: str, machine_of_texts: Any) -> None:
 async def test_the_whole_machine(version: str, machine_of_texts: Any) -> None:
     machine = machine_at(version, "cgroup-v2", machine_of_texts)
     sample = await sampled(machine)
-    rows = sample.processes
-    assert rows is not None
+    rows = known(sample.processes)
     assert {row.group for row in rows} == {"httpd"}
     assert machine.servers("httpd")
-    assert sample.facts is not None
     assert sample.facts.cores == 2
     assert sample.facts.kernel.startswith(version.rpartition(".")[0])

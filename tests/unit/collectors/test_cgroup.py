@@ -14,6 +14,7 @@ from collectors.linux.machine import LinuxMachine
 from collectors.machine import Reading
 from collectors.servers import KINDS
 from loadtop.model import CgroupLimits, HostSample, Pressure, State
+from tests.unit.known import known
 
 V2 = (Mount("/sys/fs/cgroup", "/", frozenset({""})),)
 V1 = (
@@ -31,8 +32,7 @@ MOUNTINFO = r"""
 
 
 def limits(files: dict[str, str], membership: str, mounts: tuple[Mount, ...]) -> CgroupLimits:
-    place = locate(parse_membership(membership), mounts)
-    assert place is not None
+    place = known(locate(parse_membership(membership), mounts))
     assert {wanted.path for wanted in place.files()} >= set(files)
     return cgroup.read_limits(Reading(1.0, files), place)
 
@@ -51,13 +51,6 @@ def test_mounts() -> None:
     )
 
 
-@given(st.text())
-def test_any_text(text: str) -> None:
-    assert parse_mounts(text) == ()
-    with suppress(ParseError):
-        parse_membership(text)
-
-
 @given(st.text(alphabet="0:/ab,\n.", max_size=60), st.text(alphabet="/ab.", min_size=1, max_size=20))
 def test_a_place_is_always_below_its_mount(text: str, top: str) -> None:
     mounts = (Mount("/sys/fs/cgroup", top, frozenset({""})), Mount("/cpu", top, frozenset({"cpu"})))
@@ -69,17 +62,9 @@ def test_a_place_is_always_below_its_mount(text: str, top: str) -> None:
 
 
 def test_the_own_group_and_all_above_it() -> None:
-    place = locate({"": "/system.slice/httpd.service"}, V2)
-    assert place is not None
-    assert (
-        place.cpu
-        == place.memory
-        == (
-            "/sys/fs/cgroup/system.slice/httpd.service",
-            "/sys/fs/cgroup/system.slice",
-            "/sys/fs/cgroup",
-        )
-    )
+    place = known(locate({"": "/system.slice/httpd.service"}, V2))
+    groups = ("/sys/fs/cgroup/system.slice/httpd.service", "/sys/fs/cgroup/system.slice", "/sys/fs/cgroup")
+    assert place.cpu == place.memory == groups
 
 
 def test_a_group_that_is_not_below_the_mount() -> None:
@@ -87,8 +72,7 @@ def test_a_group_that_is_not_below_the_mount() -> None:
     assert locate({"": "/docker/abcd"}, part) is None
     assert locate({"": "/../x"}, V2) is None
     assert locate({"": "/x"}, ()) is None
-    place = locate({"": "/docker/abc/web"}, part)
-    assert place is not None
+    place = known(locate({"": "/docker/abc/web"}, part))
     assert place.cpu == ("/sys/fs/cgroup/web", "/sys/fs/cgroup")
 
 
@@ -114,18 +98,9 @@ def test_version_2_takes_the_tightest_limit_and_its_counters() -> None:
         V2,
     )
     assert found == CgroupLimits(
-        path="/web/httpd",
-        version=2,
-        cpu_quota_us=25000,
-        cpu_period_us=50000,
-        periods=50,
-        throttled_periods=40,
-        throttled_us=987654,
-        memory_limit_kb=524288,
-        memory_used_kb=488281,
-        memory_failures=9,
-        pressure=Pressure(cpu_some_us=77),
-    )
+        "/web/httpd", 2, cpu_quota_us=25000, cpu_period_us=50000, periods=50, throttled_periods=40, throttled_us=987654,
+        memory_limit_kb=524288, memory_used_kb=488281, memory_failures=9, pressure=Pressure(cpu_some_us=77),
+    )  # fmt: skip
 
 
 def test_a_soft_limit_below_the_hard_one_is_the_limit() -> None:
@@ -181,20 +156,17 @@ async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
     transport.files["/proc/10/cgroup"] = "0::/web\n"
     assert reason(await machine.sample()) == "not read yet"
     transport.files["/sys/fs/cgroup/web/cpu.max"] = "50000 100000\n"
-    sample = await machine.sample()
-    assert sample.cgroup is not None
-    assert (sample.cgroup.path, sample.cgroup.cpu_quota_us) == ("/web", 50000)
+    group = known((await machine.sample()).cgroup)
+    assert (group.path, group.cpu_quota_us) == ("/web", 50000)
     transport.files["/proc/10/cgroup"] = "0::/other\n"
     await machine.sample()
-    sample = await machine.sample()
-    assert sample.cgroup is not None
-    assert sample.cgroup.path == "/other"
+    assert known((await machine.sample()).cgroup).path == "/other"
     transport.files["/proc/self/mountinfo"] = "30 22 0:26 / /mnt rw - cgroup2 cgroup2 rw\n"
     transport.files["/mnt/other/cpu.max"] = "10000 100000\n"
     for _ in range(MOUNTS_EVERY + 2):
         sample = await machine.sample()
-    assert sample.cgroup is not None
-    assert (sample.cgroup.path, sample.cgroup.cpu_quota_us) == ("/other", 10000)
+    group = known(sample.cgroup)
+    assert (group.path, group.cpu_quota_us) == ("/other", 10000)
     transport.files["/proc/10/cgroup"] = "0::/../elsewhere\n"
     await machine.sample()
     assert "not mounted here" in reason(await machine.sample())

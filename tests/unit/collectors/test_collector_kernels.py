@@ -60,29 +60,18 @@ def test_swap_traffic_is_in_kb(proc: Proc) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "scanned", "reclaimed", "stalls", "anon", "file", "kills"),
+    ("version", "expected"),
     [
-        ("2.6.32", 201, None, 17, None, None, None),
-        ("3.10", 62, 42, 3, None, None, None),
-        ("4.18", 4700, 4200, 75, None, 778899, 2),
-        ("5.10", 260, 210, 7, 15, 4455, 0),
+        ("2.6.32", (201, None, 17, None, None, None)),
+        ("3.10", (62, 42, 3, None, None, None)),
+        ("4.18", (4700, 4200, 75, None, 778899, 2)),
+        ("5.10", (260, 210, 7, 15, 4455, 0)),
     ],
 )
-def test_reclaim_is_added_over_zones(
-    proc: Proc,
-    version: str,
-    scanned: int | None,
-    reclaimed: int | None,
-    stalls: int | None,
-    anon: int | None,
-    file: int | None,
-    kills: int | None,
-) -> None:
+def test_reclaim_is_added_over_zones(proc: Proc, version: str, expected: tuple[int | None, ...]) -> None:
     found = memory.parse_paging(proc(version, "vmstat"), 4)
-    assert found.direct_scanned_pages == scanned
-    assert found.direct_reclaimed_pages == reclaimed
-    assert found.allocation_stalls == stalls
-    assert (found.refaults_anon_pages, found.refaults_file_pages, found.oom_kills) == (anon, file, kills)
+    reclaim = (found.direct_scanned_pages, found.direct_reclaimed_pages, found.allocation_stalls)
+    assert (*reclaim, found.refaults_anon_pages, found.refaults_file_pages, found.oom_kills) == expected
 
 
 def test_pressure_before_and_after_full_of_cpu(proc: Proc) -> None:
@@ -135,14 +124,9 @@ def test_a_disk_with_data_and_swap_is_a_data_disk() -> None:
 
 
 def test_a_name_may_touch_its_first_number(proc: Proc) -> None:
-    eth0 = devices.parse_networks(proc("2.6.32", "net/dev"))[1]
-    assert (eth0.name, eth0.rx_bytes, eth0.rx_drops, eth0.tx_bytes, eth0.tx_drops) == (
-        "eth0",
-        3202930602,
-        2,
-        289193111,
-        4,
-    )
+    found = devices.parse_networks(proc("2.6.32", "net/dev"))[1]
+    counters = (found.name, found.rx_bytes, found.rx_drops, found.tx_bytes, found.tx_drops)
+    assert counters == ("eth0", 3202930602, 2, 289193111, 4)
 
 
 @pytest.mark.parametrize(
@@ -153,12 +137,7 @@ def test_line_speed(text: str, speed: int | None) -> None:
 
 
 def test_tcp_counters_by_name(proc: Proc) -> None:
-    found = sockets.parse_tcp(
-        proc("4.18", "net/netstat"),
-        proc("4.18", "net/snmp"),
-        proc("4.18", "net/sockstat"),
-        proc("4.18", "net/sockstat6"),
-    )
+    found = sockets.parse_tcp(*(proc("4.18", f"net/{name}") for name in ("netstat", "snmp", "sockstat", "sockstat6")))
     assert (found.listen_overflows, found.listen_drops, found.retransmits, found.established) == (812, 815, 4404, 421)
     assert (found.time_wait, found.in_use, found.passive_opens, found.active_opens) == (9120, 431, 912999, 93200)
 

@@ -1,7 +1,7 @@
 """Made-up machines, printed as a kernel prints them, are read back as they were made up."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from collectors.apache import collector as apache
 from collectors.linux import cpu, devices, memory, processes, sockets
 from collectors.machine import ProcessStat
-from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Network, Pressure
+from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Memory, Network, Pressure, Swap
 from loadtop.servers.apache.record import ApacheStatus
 
 counts = st.integers(0, 2**63 - 1)
@@ -39,16 +39,21 @@ def test_loadavg(hundredths: tuple[int, int, int], running: int, existing: int) 
     assert (found.running, found.tasks) == (max(0, running - 1), existing)
 
 
-@given(st.dictionaries(names, counts), counts, counts, st.none() | counts)
-def test_meminfo(others: dict[str, int], total: int, free: int, available: int | None) -> None:
+OPTIONAL = {
+    "MemAvailable": "available_kb", "Buffers": "buffers_kb", "Cached": "cached_kb", "Dirty": "dirty_kb",
+    "Writeback": "writeback_kb", "SReclaimable": "reclaimable_kb", "Shmem": "shared_kb",
+}  # fmt: skip
+
+
+@given(st.dictionaries(names, counts), st.dictionaries(st.sampled_from(sorted(OPTIONAL)), counts), *[counts] * 4)
+def test_meminfo(
+    others: dict[str, int], optional: dict[str, int], total: int, free: int, swap: int, swap_free: int
+) -> None:
     others = {f"{name}_": value for name, value in others.items()}
-    table = {"MemTotal": total, "MemFree": free, "SwapTotal": free, "SwapFree": 0}
-    if available is not None:
-        table["MemAvailable"] = available
-    text = "".join(f"{name + ':':<15}{value:>9} kB\n" for name, value in {**others, **table}.items())
-    found = memory.parse(text)
-    assert (found.total_kb, found.free_kb, found.available_kb) == (total, free, available)
-    assert memory.parse_swap(text).total_kb == free
+    table = {**others, "MemTotal": total, "MemFree": free, **optional, "SwapTotal": swap, "SwapFree": swap_free}
+    text = "".join(f"{name + ':':<15}{value:>9} kB\n" for name, value in table.items())
+    assert memory.parse(text) == Memory(total, free, **{OPTIONAL[name]: value for name, value in optional.items()})
+    assert memory.parse_swap(text) == Swap(swap, swap_free)
 
 
 @given(small, small, st.lists(small, min_size=1, max_size=4))
@@ -62,41 +67,31 @@ def test_vmstat(swapped_in: int, swapped_out: int, stalls: list[int]) -> None:
     assert found.allocation_stalls == sum(stalls)
 
 
-@given(counts, counts, st.none() | counts)
-def test_pressure(some: int, full: int, irq: int | None) -> None:
-    average = "avg10=0.00 avg60=12.34 avg300=99.99"
-    text = f"some {average} total={some}\nfull {average} total={full}\n"
-    last = None if irq is None else f"full {average} total={irq}\n"
-    assert memory.parse_pressure(text, text, text, last) == Pressure(some, some, full, some, full, irq)
+@given(st.tuples(*[counts] * 5), st.none() | counts)
+def test_pressure(totals: tuple[int, int, int, int, int], irq: int | None) -> None:
+    def text(some: int, full: int) -> str:
+        average = "avg10=0.00 avg60=12.34 avg300=99.99"
+        return f"some {average} total={some}\nfull {average} total={full}\n"
+
+    cpu_some, memory_some, memory_full, io_some, io_full = totals
+    texts = (text(cpu_some, 0), text(memory_some, memory_full), text(io_some, io_full))
+    last = None if irq is None else text(0, irq).splitlines(keepends=True)[1]
+    assert memory.parse_pressure(*texts, last) == Pressure(*totals, irq)
 
 
-disk = st.builds(
-    Disk,
-    st.just("sda"),
-    counts,
-    st.integers(0, 2**62),
-    counts,
-    counts,
-    st.integers(0, 2**62),
-    counts,
-    small,
-    counts,
-    counts,
-)
+sectors = st.integers(0, 2**62)
+disk = st.builds(Disk, st.just("sda"), counts, sectors, counts, counts, sectors, counts, small, counts, counts)
 
 
 @given(disk, st.sampled_from([0, 4, 6]))
 def test_diskstats(made: Disk, more: int) -> None:
+    """The kernel counts sectors of 512 bytes."""
+    read, written = 2 * made.read_kb % 2**63, 2 * made.write_kb % 2**63
     text = (
-        f"   8       0 {made.name} {made.reads} 7 {2 * made.read_kb % 2**63} {made.read_ms} {made.writes} 7"
-        f" {2 * made.write_kb % 2**63} {made.write_ms} {made.in_flight} {made.busy_ms} {made.queue_ms}{' 9' * more}\n"
+        f"   8       0 {made.name} {made.reads} 7 {read} {made.read_ms} {made.writes} 7 {written} {made.write_ms}"
+        f" {made.in_flight} {made.busy_ms} {made.queue_ms}{' 9' * more}\n"
     )
-    (found,) = devices.parse_disks(text)
-    assert found.reads == made.reads
-    assert found.read_kb == (2 * made.read_kb % 2**63) // 2
-    assert (found.read_ms, found.write_ms, found.busy_ms, found.queue_ms, found.in_flight) == (
-        made.read_ms, made.write_ms, made.busy_ms, made.queue_ms, made.in_flight
-    )  # fmt: skip
+    assert devices.parse_disks(text) == (replace(made, read_kb=read // 2, write_kb=written // 2),)
 
 
 network = st.builds(Network, names, *(counts for _ in range(8)))

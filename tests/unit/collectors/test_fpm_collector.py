@@ -1,8 +1,7 @@
 """Following pools of php-fpm: through a web server where a socket is closed to this user, and other turns."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Endpoint, Missing, Page
@@ -14,8 +13,8 @@ from loadtop.i18n import verbatim
 from loadtop.model import Cause, HostFacts, HostSample, Outcome, State
 from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.collectors.fake_machine import FakeFiles
+from tests.unit.collectors.instant import instantly
 
-Instantly = Callable[[Any], Any]
 CONF = "/etc/php/8.2/fpm/php-fpm.conf"
 POOL = "[www]\nlisten = /run/php/www.sock\npm = static\npm.max_children = 4\npm.status_path = /st\n"
 PAGE = (
@@ -75,79 +74,69 @@ class Machine(FakeFiles):
         """Nothing is open."""
 
 
-def after(
-    instantly: Instantly,
-    machine: Machine,
-    urls: Sequence[str] = (),
-    target_urls: Sequence[str] = (),
-    *,
-    find: bool = True,
+@instantly
+async def after(
+    machine: Machine, urls: Sequence[str] = (), target_urls: Sequence[str] = (), *, find: bool = True
 ) -> tuple[tuple[FpmPool, ...], Outcome]:
     """What the collector reports after some seconds."""
-
-    async def run() -> tuple[tuple[FpmPool, ...], Outcome]:
-        tested = UnderTest(machine, KINDS, target_urls)
-        watch = FpmCollector(machine, urls, tested, find=find)
-        watch.start(1.0)
-        sample = HostSample("", 1.0, HostFacts("a", "local", "Linux", "6", 1))
-        found: tuple[tuple[FpmPool, ...] | None, Outcome] = (None, Outcome("", State.OK))
-        for _ in range(8):
-            watch.ask()
-            watch.look(sample)
-            await asyncio.sleep(1.0)
-            found = watch.collect(sample, 0.0)
-        await watch.close()
-        return found[0] or (), found[1]
-
-    found: tuple[tuple[FpmPool, ...], Outcome] = instantly(run())
-    return found
+    watch = FpmCollector(machine, urls, UnderTest(machine, KINDS, target_urls), find=find)
+    watch.start(1.0)
+    sample = HostSample("", 1.0, HostFacts("a", "local", "Linux", "6", 1))
+    found: tuple[tuple[FpmPool, ...] | None, Outcome] = (None, Outcome("", State.OK))
+    for _ in range(8):
+        watch.ask()
+        watch.look(sample)
+        await asyncio.sleep(1.0)
+        found = watch.collect(sample, 0.0)
+    await watch.close()
+    return found[0] or (), found[1]
 
 
-def test_through_the_web_server_where_the_socket_is_closed(instantly: Instantly) -> None:
+def test_through_the_web_server_where_the_socket_is_closed() -> None:
     machine = Machine()
     machine.pages["http://web1:8080/st?json"] = PAGE
-    (pool,), outcome = after(instantly, machine, target_urls=["http://me:pw@web1:8080/index.php"])
+    (pool,), outcome = after(machine, target_urls=["http://me:pw@web1:8080/index.php"])
     assert (pool.active, pool.max_children, pool.listen_queue, pool.address) == (1, 4, 1, "/run/php/www.sock")
     assert (outcome.state, outcome.reason) == (State.OK, "")
 
 
-def test_a_page_of_another_pool_is_not_taken_for_it(instantly: Instantly) -> None:
+def test_a_page_of_another_pool_is_not_taken_for_it() -> None:
     machine = Machine()
     machine.pages["http://127.0.0.1/st?json"] = PAGE.replace("www", "other")
-    (pool,), outcome = after(instantly, machine)
+    (pool,), outcome = after(machine)
     assert (pool.active, pool.max_children, pool.listen_queue) == (None, 4, 1)
     assert "this user may not use that socket" in str(outcome.reason)
     assert outcome.state is State.ABSENT
 
 
-def test_a_silent_pool_is_followed_nonetheless(instantly: Instantly) -> None:
+def test_a_silent_pool_is_followed_nonetheless() -> None:
     machine = Machine()
     machine.error = SilentError(verbatim("no answer within 1.0 s"))
-    (pool,), outcome = after(instantly, machine)
+    (pool,), outcome = after(machine)
     assert (pool.active, pool.listen_queue, pool.max_children) == (None, 1, 4)
     assert (outcome.state, machine.asked.count("http://127.0.0.1/st?json")) == (State.FAILED, 0)
 
 
-def test_a_configuration_that_may_not_be_read_is_named(instantly: Instantly) -> None:
+def test_a_configuration_that_may_not_be_read_is_named() -> None:
     machine = Machine()
     machine.files[CONF] = Missing("not permitted")
-    pools, outcome = after(instantly, machine)
+    pools, outcome = after(machine)
     assert pools == ()
     assert str(outcome.reason) == (
         f"php-fpm runs here, but its pools are not known ({CONF}: not permitted): name its page with --fpm URL"
     )
 
 
-def test_a_page_without_configuration_has_no_queue_of_a_unix_socket(instantly: Instantly) -> None:
+def test_a_page_without_configuration_has_no_queue_of_a_unix_socket() -> None:
     machine = Machine()
     machine.masters = ()
     machine.pages["http://web1/st?json"] = PAGE
-    (pool,), _ = after(instantly, machine, urls=["http://web1/st"])
+    (pool,), _ = after(machine, urls=["http://web1/st"])
     assert (pool.active, pool.max_children, pool.listen_queue) == (1, None, None)
 
 
-def test_no_master_at_all(instantly: Instantly) -> None:
+def test_no_master_at_all() -> None:
     machine = Machine()
     machine.masters = ()
-    assert str(after(instantly, machine)[1].reason) == "no php-fpm process here"
-    assert str(after(instantly, machine, find=False)[1].reason) == "not looked for"
+    assert str(after(machine)[1].reason) == "no php-fpm process here"
+    assert str(after(machine, find=False)[1].reason) == "not looked for"

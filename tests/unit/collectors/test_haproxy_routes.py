@@ -13,6 +13,7 @@ from collectors.haproxy.configuration import place_of, routes
 from collectors.machine import Endpoint, Machine, Missing, Wanted
 from collectors.routing import Backends, Place, Router, accepted, reached
 from collectors.under_test import configuration_of
+from tests.unit.known import known
 
 BALANCED = """defaults
     default_backend spare
@@ -130,8 +131,7 @@ class Proxied:
 
 
 async def backends(machine: Proxied, router: Router, port: int = 80) -> Backends | None:
-    config = await configuration_of(cast("Machine", machine), KIND, 7)
-    assert config is not None
+    config = known(await configuration_of(cast("Machine", machine), KIND, 7))
     found = routes(config)
     return await router.backends(found, found, [], port)
 

@@ -10,6 +10,7 @@ from collectors.linux.machine import HOSTNAME, KERNEL, SLOW_EVERY, SYSTEM, Linux
 from collectors.machine import Missing
 from collectors.servers import KINDS
 from loadtop.model import HostSample, Listener, State
+from tests.unit.known import known
 
 Build = Callable[[str], Any]
 Stat = Callable[..., str]
@@ -89,8 +90,7 @@ async def test_tcp_tells_what_it_can(machine_of_texts: Build) -> None:
     transport = machine_of_texts("4.18")
     del transport.files[sockets.NETSTAT]
     sample = await LinuxMachine(transport, KINDS).sample()
-    assert sample.tcp is not None
-    assert (sample.tcp.listen_overflows, sample.tcp.retransmits) == (None, 4404)
+    assert (known(sample.tcp).listen_overflows, known(sample.tcp).retransmits) == (None, 4404)
     for path in (sockets.SNMP, sockets.SOCKSTAT):
         del transport.files[path]
     sample = await LinuxMachine(transport, KINDS).sample()
@@ -102,13 +102,11 @@ async def test_listeners_come_from_the_tables_where_there_is_nothing_better(mach
     machine = LinuxMachine(transport, KINDS)
     await machine.sample()
     sample = await machine.sample()
-    assert sample.tcp is not None
-    assert sample.tcp.listeners[0] == Listener(2024, 0, None)
+    assert known(sample.tcp).listeners[0] == Listener(2024, 0, None)
     transport.files[sockets.LISTENERS] = "LISTEN 6 5 127.0.0.1:80 0.0.0.0:*\n"
     await machine.sample()
     sample = await machine.sample()
-    assert sample.tcp is not None
-    assert sample.tcp.listeners == (Listener(80, 6, 5),)
+    assert known(sample.tcp).listeners == (Listener(80, 6, 5),)
     assert sockets.TABLES[0] not in transport.requests[-1].files
 
 
@@ -138,8 +136,7 @@ async def test_slow_files_are_read_now_and_then_and_for_new_devices(machine_of_t
     machine = LinuxMachine(transport, KINDS)
     await machine.sample()
     sample = await machine.sample()
-    assert sample.networks is not None
-    assert [line.link_mbit for line in sample.networks] == [None, 10000]
+    assert [line.link_mbit for line in known(sample.networks)] == [None, 10000]
     for _ in range(SLOW_EVERY - 1):
         await machine.sample()
     read = [{wanted.path for wanted in request.files} for request in transport.requests]
@@ -148,8 +145,7 @@ async def test_slow_files_are_read_now_and_then_and_for_new_devices(machine_of_t
     transport.files[devices.line_files("enp2s0")[0].path] = "100\n"
     await machine.sample()
     sample = await machine.sample()
-    assert sample.networks is not None
-    assert sample.networks[1].link_mbit == 100
+    assert known(sample.networks)[1].link_mbit == 100
 
 
 async def test_where_a_server_listens(machine_of_texts: Build, stat_text: Stat) -> None:

@@ -1,7 +1,6 @@
 """How nginx's page is asked for."""
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -12,10 +11,10 @@ from collectors.servers import KINDS
 from collectors.under_test import UnderTest
 from loadtop.i18n import verbatim
 from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.instant import instantly
 
 URL = "http://web1/nginx_status"
 PAGE = "Active connections: 1 \nserver accepts handled requests\n 7 7 9 \nReading: 0 Writing: 1 Waiting: 0 \n"
-Instantly = Callable[[Any], Any]
 
 
 class Dropping(FakeMachine):
@@ -38,33 +37,28 @@ def collector_of(machine: FakeMachine) -> NginxCollector:
     return NginxCollector(known, (), UnderTest(known, KINDS, ["http://web1/"]))
 
 
-def test_a_page_whose_connection_is_dropped_is_asked_for_anew(instantly: Instantly) -> None:
+@instantly
+async def test_a_page_whose_connection_is_dropped_is_asked_for_anew() -> None:
     machine = Dropping(3)
-    page = instantly(collector_of(machine).fetch(URL, 1.0))
+    page = await collector_of(machine).fetch(URL, 1.0)
     assert (page.text, len(machine.fetched)) == (PAGE, 4)
 
 
-def test_it_is_given_up_after_a_while(instantly: Instantly) -> None:
-    machine = Dropping(1000)
-    with pytest.raises(FetchError):
-        instantly(collector_of(machine).fetch(URL, 1.0))
-    assert 10 <= len(machine.fetched) <= 25
+@pytest.mark.parametrize(("error", "least", "most"), [(FetchError, 10, 25), (SilentError, 1, 1)])
+@instantly
+async def test_it_is_given_up_after_a_while_and_a_silent_server_at_once(
+    error: type[FetchError], least: int, most: int
+) -> None:
+    machine = Dropping(1000, error)
+    with pytest.raises(error):
+        await collector_of(machine).fetch(URL, 1.0)
+    assert least <= len(machine.fetched) <= most
 
 
-def test_a_silent_server_is_not_asked_twice(instantly: Instantly) -> None:
-    machine = Dropping(1000, SilentError)
-    with pytest.raises(SilentError):
-        instantly(collector_of(machine).fetch(URL, 1.0))
-    assert len(machine.fetched) == 1
-
-
-def test_where_no_nginx_runs_no_page_is_looked_for(instantly: Instantly) -> None:
+@instantly
+async def test_where_no_nginx_runs_no_page_is_looked_for() -> None:
     machine = Dropping(0)
     collector = collector_of(machine)
-
-    async def look() -> None:
-        await collector.search_pages(())
-
-    instantly(look())
+    await collector.search_pages(())
     assert machine.fetched == []
     assert str(collector.why_none) == "no nginx process here"

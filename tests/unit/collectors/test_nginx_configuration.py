@@ -2,17 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.config_files import Config, includes
-from collectors.machine import Endpoint, Missing, Wanted
+from collectors.machine import Endpoint, Missing
 from collectors.nginx import configuration
 from collectors.nginx.configuration import EVERYWHERE
 from collectors.routing import Place, accepted, reached
+from tests.unit.collectors.fake_machine import FakeFiles
+from tests.unit.known import known
 
 MAIN = "/etc/nginx/nginx.conf"
 DEBIAN: dict[str, str | Missing] = {
@@ -81,24 +83,8 @@ server { # a proxy
 }
 
 
-class Files:
-    """A machine that has these files; a directory is what they say."""
-
-    def __init__(self, files: Mapping[str, str | Missing]) -> None:
-        self.files = files
-
-    async def texts(self, files: "Sequence[Wanted]") -> dict[str, str | Missing]:
-        return {file.path: self._text(file.path) for file in files}
-
-    def _text(self, path: str) -> str | Missing:
-        if not path.endswith("/"):
-            return self.files.get(path, Missing("no such file"))
-        inside = {f"{path}{name[len(path) :].split('/')[0]}" for name in self.files if name.startswith(path)}
-        return "".join(f"{name}\n" for name in inside) or Missing("no such file")
-
-
 def read(files: Mapping[str, str | Missing], *command: str) -> Config:
-    return asyncio.run(configuration.read(Files(files), command or ("nginx: master process /usr/sbin/nginx",)))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    return asyncio.run(configuration.read(FakeFiles(files), command or ("nginx: master process /usr/sbin/nginx",)))
 
 
 def config_of(text: str) -> Config:
@@ -111,8 +97,7 @@ def told(place: Place) -> str:
 
 def reached_at(text: str, port: int = 80) -> list[str]:
     """Where requests that come in at a port go."""
-    routes = configuration.routes(config_of(text))
-    assert routes is not None
+    routes = known(configuration.routes(config_of(text)))
     return [told(place) for place in reached(routes, Place(port=port), port)]
 
 
@@ -131,8 +116,7 @@ def test_debians_configuration() -> None:
 
 
 def test_debians_routes() -> None:
-    routes = configuration.routes(read(DEBIAN))
-    assert routes is not None
+    routes = known(configuration.routes(read(DEBIAN)))
     assert not reached(routes, Place(port=80), 80)
     assert [told(place) for place in reached(routes, Place(port=8080), 8080)] == [
         "127.0.0.1:8001", "::1:8002", "backend.example:80", "/run/app.sock", "127.0.0.1:8003"
@@ -213,8 +197,7 @@ def test_only_the_server_at_that_port_passes_on() -> None:
         server { listen unix:/run/in.sock; location / { proxy_pass http://127.0.0.1:8001; } }
     }"""
     assert reached_at(text, 81) == ["127.0.0.1:50051"]
-    routes = configuration.routes(config_of(text))
-    assert routes is not None
+    routes = known(configuration.routes(config_of(text)))
     assert [told(place) for place in reached(routes, Place(socket="/run/in.sock"), 0)] == ["127.0.0.1:8001"]
 
 
@@ -290,30 +273,10 @@ def test_any_text_is_a_configuration(text: str) -> None:
             reached(routes, Place(port=80), 80)
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "{",
-        "}",
-        ";",
-        '"',
-        "'",
-        "\\",
-        '\\"',
-        "\"'",
-        '"\\',
-        "a",
-        "a ",
-        "#",
-        "# ",
-        "${",
-        "$",
-        "server {",
-        "listen 80;",
-        "\n",
-        " ",
-    ],
-)
+REPEATED = [*"{};\"'\\a#$\n ", '\\"', "\"'", '"\\', "a ", "# ", "${", "server {", "listen 80;"]
+
+
+@pytest.mark.parametrize("pattern", REPEATED)
 def test_a_huge_configuration_takes_no_long_time(pattern: str) -> None:
     """1 MB of the same: in time that grows with its size alone."""
     text = f"http {{ server {{ {pattern * (1_000_000 // len(pattern))}"

@@ -113,28 +113,9 @@ def test_a_process_that_runs_another_program_changes_its_group(machine: Machine,
     assert machine.sample() == {10: "httpd"}
 
 
-def test_ended_processes_are_forgotten(machine: Machine, stat_text: Stat) -> None:
-    machine.stats = {10: stat_text(10, "httpd")}
-    machine.sample()
-    machine.stats = {11: stat_text(11, "httpd")}
-    machine.sample()
-    assert machine.table.roots("httpd") == (11,)
-
-
 def test_a_process_that_ends_while_it_is_read_spoils_nothing(machine: Machine, stat_text: Stat) -> None:
     machine.stats = {10: stat_text(10, "httpd"), 11: "11 (htt"}
     assert machine.sample() == {10: "httpd"}
-
-
-def test_roots_are_the_first_of_each_server(machine: Machine, stat_text: Stat) -> None:
-    machine.stats = {
-        10: stat_text(10, "httpd"),
-        11: stat_text(11, "httpd", parent=10),
-        12: stat_text(12, "httpd", parent=11),
-        20: stat_text(20, "apache2"),
-    }
-    machine.sample()
-    assert machine.table.roots("httpd") == (10, 20)
 
 
 def test_proportional_memory_is_read_first_of_new_ones_then_in_turn(machine: Machine, stat_text: Stat) -> None:
@@ -208,22 +189,20 @@ def test_servers_set_aside_and_taken_back_change_at_once(machine: Machine, stat_
     assert machine.sample() == dict.fromkeys((10, 11, 20), "httpd")
 
 
-def test_roots_follow_what_begins_ends_and_changes_its_parent(machine: Machine, stat_text: Stat) -> None:
-    machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
-    machine.sample()
-    assert machine.table.roots("httpd") == (10,)
-    machine.stats[20] = stat_text(20, "httpd")
-    machine.sample()
-    assert machine.table.roots("httpd") == (10, 20)
-    machine.stats[11] = stat_text(11, "httpd", parent=1)
-    machine.sample()
-    assert machine.table.roots("httpd") == (10, 11, 20)
-    del machine.stats[10]
-    machine.sample()
-    assert machine.table.roots("httpd") == (11, 20)
-    machine.stats[20] = stat_text(20, "httpd", started=900, parent=11)
-    machine.sample()
-    assert machine.table.roots("httpd") == (11,)
+def test_roots_are_the_first_of_each_server_as_they_begin_end_and_change(machine: Machine, stat_text: Stat) -> None:
+    def stat(pid: int, parent: int = 1, **others: int) -> dict[int, str]:
+        return {pid: stat_text(pid, "httpd", parent=parent, **others)}
+
+    for changes, roots in (
+        (stat(10) | stat(11, 10) | stat(12, 11) | {20: stat_text(20, "apache2")}, (10, 20)),
+        (stat(30), (10, 20, 30)),
+        (stat(11), (10, 11, 20, 30)),
+        ({10: "", 20: ""}, (11, 30)),
+        (stat(30, 11, started=900), (11,)),
+    ):
+        machine.stats = {pid: text for pid, text in {**machine.stats, **changes}.items() if text}
+        machine.sample()
+        assert machine.table.roots("httpd") == roots
 
 
 def test_no_processes_at_all_has_its_reason(machine: Machine) -> None:

@@ -1,7 +1,8 @@
 """Configurations of Apache, php-fpm and HAProxy as distributions have them, read through their includes."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,26 +11,11 @@ from hypothesis import strategies as st
 from collectors.apache import configuration as apache_config
 from collectors.config_files import Config, IncludeOf, entries, includes, read_config
 from collectors.haproxy import configuration as haproxy_config
-from collectors.machine import Endpoint, Missing, Wanted
+from collectors.machine import Endpoint, Missing
 from collectors.php_fpm import configuration as fpm_config
 from collectors.php_fpm.configuration import PoolConfig
 from collectors.routing import Place, own_addresses, reached
-
-
-class Files:
-    """A machine that has these files; a directory is what they say."""
-
-    def __init__(self, files: Mapping[str, str | Missing]) -> None:
-        self.files = files
-
-    async def texts(self, files: Iterable[Wanted]) -> dict[str, str | Missing]:
-        return {file.path: self._text(file.path) for file in files}
-
-    def _text(self, path: str) -> str | Missing:
-        if not path.endswith("/"):
-            return self.files.get(path, Missing("no such file"))
-        inside = {f"{path}{name[len(path) :].split('/')[0]}" for name in self.files if name.startswith(path)}
-        return "".join(f"{name}\n" for name in inside) or Missing("no such file")
+from tests.unit.collectors.fake_machine import FakeFiles
 
 
 def no_include(_: str) -> str | None:
@@ -37,7 +23,7 @@ def no_include(_: str) -> str | None:
 
 
 def read(files: Mapping[str, str | Missing], *first: str, include_of: IncludeOf = no_include) -> Config:
-    return asyncio.run(read_config(Files(files), first, include_of))
+    return asyncio.run(read_config(FakeFiles(files), first, include_of))
 
 
 DEBIAN_FPM = {
@@ -63,52 +49,6 @@ pm.status_listen = 127.0.0.1:9001
 }
 
 
-def test_debians_pools() -> None:
-    path = "/etc/php/8.2/fpm/php-fpm.conf"
-    config = read(DEBIAN_FPM, path, include_of=fpm_config.include_of(path))
-    assert fpm_config.parse(config.lines) == (
-        PoolConfig("api", "127.0.0.1:9000", "static", 12, "/api-status", "127.0.0.1:9001", 128),
-        PoolConfig("www", "/run/php/php8.2-fpm.sock", "dynamic", 5),
-    )
-    assert config.problem() is None
-    assert config.file_with("[www]") == "/etc/php/8.2/fpm/pool.d/www.conf"
-
-
-def test_a_pattern_of_layouts() -> None:
-    config = read(DEBIAN_FPM, fpm_config.LAYOUTS[0], include_of=fpm_config.include_of("/etc/php/8.2/fpm/php-fpm.conf"))
-    assert [pool.pool for pool in fpm_config.parse(config.lines)] == ["api", "www"]
-
-
-def test_a_later_file_goes_on_with_a_pool_and_relative_includes_are_below_the_prefix() -> None:
-    files = {
-        "/usr/local/etc/php-fpm.conf": "[global]\ninclude=etc/php-fpm.d/*.conf\n",
-        "/usr/local/etc/php-fpm.d/www.conf": "[www]\nlisten = 127.0.0.1:9000\npm = dynamic\npm.max_children = 5\n",
-        "/usr/local/etc/php-fpm.d/zz.conf": "[www]\nlisten = *:9000\npm.max_children = 50\n",
-    }
-    path = "/usr/local/etc/php-fpm.conf"
-    config = read(files, path, include_of=fpm_config.include_of(path))
-    assert fpm_config.parse(config.lines) == (PoolConfig("www", "127.0.0.1:9000", "dynamic", 50),)
-
-
-def test_what_may_not_be_read_is_named() -> None:
-    path = "/etc/php-fpm.conf"
-    files: dict[str, str | Missing] = {
-        path: "include=/etc/php-fpm.d/*.conf\n",
-        "/etc/php-fpm.d/www.conf": Missing("not permitted"),
-    }
-    config = read(files, path, include_of=fpm_config.include_of(path))
-    assert str(config.problem()) == "/etc/php-fpm.d/www.conf: not permitted"
-    assert config.found
-    assert config.file_with("[www]") == ""
-    assert not read({}, path).found
-
-
-def test_a_file_that_includes_itself_ends() -> None:
-    path = "/etc/php-fpm.conf"
-    config = read({path: "include=/etc/*.conf\n[a]\nlisten=1\n"}, path, include_of=fpm_config.include_of(path))
-    assert fpm_config.parse(config.lines) == (PoolConfig("a", "127.0.0.1:1"),)
-
-
 @given(st.text())
 def test_any_text_is_a_configuration(text: str) -> None:
     fpm_config.parse(text.splitlines())
@@ -121,16 +61,68 @@ def test_any_text_is_a_configuration(text: str) -> None:
     apache_config.parse(text.splitlines(), "event")
 
 
+FPM_CONF = "/etc/php/8.2/fpm/php-fpm.conf"
+
+
 @pytest.mark.parametrize(
-    ("title", "path"),
+    ("files_of", "command", "files"),
     [
-        ("php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)", "/etc/php/8.2/fpm/php-fpm.conf"),
-        ("php-fpm: pool www", None),
-        ("", None),
+        (fpm_config.file_of, f"php-fpm: master process ({FPM_CONF})", FPM_CONF),
+        (fpm_config.file_of, "php-fpm: pool www", None),
+        (fpm_config.file_of, "", None),
+        (apache_config.files_of, ["httpd", "-f", "/srv/a.conf"], ("/srv/a.conf",)),
+        (apache_config.files_of, ["httpd", "-d", "/srv", "-f", "conf/a.conf"], ("/srv/conf/a.conf",)),
+        (apache_config.files_of, ["httpd", "-f", "a.conf"], ()),
+        (apache_config.files_of, ["httpd", "-d", "/srv"], ("/srv/apache2.conf", "/srv/conf/httpd.conf")),
+        (apache_config.files_of, ["/usr/sbin/httpd", "-DFOREGROUND"], apache_config.LAYOUTS),
+        (apache_config.files_of, [], apache_config.LAYOUTS),
+        (haproxy_config.files_of, ["haproxy", "-Ws", "-f", "/etc/h.cfg", "-p", "/run/h.pid"], ["/etc/h.cfg"]),
+        (haproxy_config.files_of, ["haproxy", "-f", "/a/", "-f", "/b.cfg"], ["/a/*.cfg", "/b.cfg"]),
+        (haproxy_config.files_of, ["haproxy", "-db", "--", "/a.cfg", "/b.cfg"], ["/a.cfg", "/b.cfg"]),
+        (haproxy_config.files_of, [], []),
     ],
 )
-def test_the_title_of_a_master_names_its_configuration(title: str, path: str | None) -> None:
-    assert fpm_config.file_of(title) == path
+def test_the_command_line_names_the_configuration(
+    files_of: Callable[[Any], Any], command: object, files: object
+) -> None:
+    assert files_of(command) == files
+
+
+def pools(files: Mapping[str, str | Missing], path: str, first: str = "") -> tuple[Config, tuple[PoolConfig, ...]]:
+    """What is read, beginning with a file or a pattern of files, and the pools in it."""
+    config = read(files, first or path, include_of=fpm_config.include_of(path))
+    return config, fpm_config.parse(config.lines)
+
+
+@pytest.mark.parametrize("first", ["", fpm_config.LAYOUTS[0]], ids=["file", "pattern of layouts"])
+def test_debians_pools(first: str) -> None:
+    config, found = pools(DEBIAN_FPM, FPM_CONF, first)
+    assert found == (
+        PoolConfig("api", "127.0.0.1:9000", "static", 12, "/api-status", "127.0.0.1:9001", 128),
+        PoolConfig("www", "/run/php/php8.2-fpm.sock", "dynamic", 5),
+    )
+    assert config.problem() is None
+    assert config.file_with("[www]") == "/etc/php/8.2/fpm/pool.d/www.conf"
+
+
+def test_a_later_file_goes_on_with_a_pool_and_relative_includes_are_below_the_prefix() -> None:
+    path = "/usr/local/etc/php-fpm.conf"
+    files = {
+        path: "[global]\ninclude=etc/php-fpm.d/*.conf\n",
+        "/usr/local/etc/php-fpm.d/www.conf": "[www]\nlisten = 127.0.0.1:9000\npm = dynamic\npm.max_children = 5\n",
+        "/usr/local/etc/php-fpm.d/zz.conf": "[www]\nlisten = *:9000\npm.max_children = 50\n",
+    }
+    assert pools(files, path)[1] == (PoolConfig("www", "127.0.0.1:9000", "dynamic", 50),)
+
+
+def test_what_may_not_be_read_is_named_and_a_file_that_includes_itself_ends() -> None:
+    path, hidden = "/etc/php-fpm.conf", "/etc/php-fpm.d/www.conf"
+    config, _ = pools({path: "include=/etc/php-fpm.d/*.conf\n", hidden: Missing("not permitted")}, path)
+    assert str(config.problem()) == f"{hidden}: not permitted"
+    assert config.found
+    assert config.file_with("[www]") == ""
+    assert not pools({}, path)[0].found
+    assert pools({path: "include=/etc/*.conf\n[a]\nlisten=1\n"}, path)[1] == (PoolConfig("a", "127.0.0.1:1"),)
 
 
 def test_links_in_a_directory_lead_where_they_lead() -> None:
@@ -140,15 +132,6 @@ def test_links_in_a_directory_lead_where_they_lead() -> None:
         "/etc/apache2/mods-enabled/own.conf",
     ]
     assert entries("/none/", Missing("no such file")) == []
-
-
-def limits(workers: int, servers: int, threads: int | None, backlog: int) -> dict[str, int | None]:
-    return {
-        "max_request_workers": workers,
-        "server_limit": servers,
-        "threads_per_child": threads,
-        "listen_backlog": backlog,
-    }
 
 
 DEBIAN_APACHE = {
@@ -176,6 +159,11 @@ Include ports.conf
 }
 
 
+def limits(workers: int, servers: int, threads: int | None, backlog: int) -> dict[str, int | None]:
+    names = ("max_request_workers", "server_limit", "threads_per_child", "listen_backlog")
+    return dict(zip(names, (workers, servers, threads, backlog), strict=True))
+
+
 @pytest.mark.parametrize(
     ("mpm", "expected"),
     [("event", limits(100, 5, 20, 200)), ("prefork", limits(10, 256, None, 200)), ("worker", limits(400, 16, 25, 200))],
@@ -185,13 +173,8 @@ def test_debians_apache(mpm: str, expected: dict[str, int | None]) -> None:
     root = apache_config.root_of([], path, DEBIAN_APACHE[path])
     config = read(DEBIAN_APACHE, path, include_of=includes(apache_config.INCLUDE, root))
     assert apache_config.limits(config, mpm) == expected
-
-
-def test_the_loaded_module_says_which_mpm() -> None:
     lines = [line for text in DEBIAN_APACHE.values() for line in text.splitlines()]
-    assert apache_config.parse(lines) == {
-        "listen_backlog": 200, "threads_per_child": 20, "max_request_workers": 100, "server_limit": 5,
-    }  # fmt: skip
+    assert apache_config.parse(lines) == limits(100, 5, 20, 200), "the loaded module says which MPM"
 
 
 def test_defaults_only_where_everything_could_be_read() -> None:
@@ -205,21 +188,6 @@ def test_defaults_only_where_everything_could_be_read() -> None:
     files["/etc/httpd/conf.d/a.conf"] = "ServerLimit 60\n"
     assert apache_config.limits(read(files, path, include_of=include), "prefork") == limits(50, 60, None, 511)
     assert apache_config.limits(read({}, path, include_of=include), "prefork") == {}
-
-
-@pytest.mark.parametrize(
-    ("command", "files"),
-    [
-        (["httpd", "-f", "/srv/a.conf"], ("/srv/a.conf",)),
-        (["httpd", "-d", "/srv", "-f", "conf/a.conf"], ("/srv/conf/a.conf",)),
-        (["httpd", "-f", "a.conf"], ()),
-        (["httpd", "-d", "/srv"], ("/srv/apache2.conf", "/srv/conf/httpd.conf")),
-        (["/usr/sbin/httpd", "-DFOREGROUND"], apache_config.LAYOUTS),
-        ([], apache_config.LAYOUTS),
-    ],
-)
-def test_the_command_line_names_the_configuration(command: list[str], files: tuple[str, ...]) -> None:
-    assert apache_config.files_of(command) == files
 
 
 def test_where_apache_is_told_to_listen() -> None:
@@ -290,16 +258,3 @@ def test_addresses_of_a_machine() -> None:
     loopback = {"127.0.0.1", "::1"}
     assert own_addresses(ROUTES, ADDRESSES6) == {*loopback, "10.77.1.2", "fe80::2c5d:ff:fe00:1"}
     assert own_addresses(Missing("no such file"), Missing("no such file")) == loopback
-
-
-@pytest.mark.parametrize(
-    ("command", "files"),
-    [
-        (["haproxy", "-Ws", "-f", "/etc/haproxy/haproxy.cfg", "-p", "/run/h.pid"], ["/etc/haproxy/haproxy.cfg"]),
-        (["haproxy", "-f", "/a/", "-f", "/b.cfg"], ["/a/*.cfg", "/b.cfg"]),
-        (["haproxy", "-db", "--", "/a.cfg", "/b.cfg"], ["/a.cfg", "/b.cfg"]),
-        ([], []),
-    ],
-)
-def test_the_files_of_haproxy(command: list[str], files: list[str]) -> None:
-    assert haproxy_config.files_of(command) == files

@@ -11,17 +11,7 @@ from collectors import host_names as names
 from collectors.errors import TransportError
 from collectors.linux.sockets import LISTENERS, TABLES
 from collectors.machine import Missing, Request, Wanted
-from collectors.transport.shell.frames import (
-    Kept,
-    Orders,
-    cut_out,
-    far_script,
-    parse_far,
-    parse_files,
-    parse_frame,
-    parse_pss,
-    second_look,
-)
+from collectors.transport.shell import frames
 
 GNU = """==> /dev/null <==
 
@@ -62,8 +52,8 @@ ASKED = Request(FILES, processes=True)
 
 
 def test_a_frame_of_everything() -> None:
-    texts, unexplained = parse_frame(
-        FRAME, "mark", ASKED, Kept(instead={"/sys/class/net/lo/speed": Missing("invalid argument")})
+    texts, unexplained = frames.parse_frame(
+        FRAME, "mark", ASKED, frames.Kept(instead={"/sys/class/net/lo/speed": Missing("invalid argument")})
     )
     assert texts.at == 100.25
     assert texts.files == {
@@ -80,14 +70,14 @@ def test_a_frame_of_everything() -> None:
 
 
 def test_what_is_the_same_is_not_sent_again() -> None:
-    kept = Kept()
-    parse_frame(FRAME, "mark", ASKED, kept)
+    kept = frames.Kept()
+    frames.parse_frame(FRAME, "mark", ASKED, kept)
     frame = "\n#m2f /proc/uptime\n101.25 50.00\n\n#m2f 1/stat\n1 (init) R 0 1\n\n#m2=\n 20"
-    texts, unexplained = parse_frame(frame, "m2", ASKED, kept)
+    texts, unexplained = frames.parse_frame(frame, "m2", ASKED, kept)
     assert (texts.at, texts.files["/proc/loadavg"]) == (101.25, "0.07 0.10 0.12 1/97 123\n")
     assert texts.pids == {1, 20, 300}
     assert texts.processes == {1: "1 (init) R 0 1\n", 20: "20 (a\n#b) S 1\n"}
-    texts, unexplained = parse_frame(
+    texts, unexplained = frames.parse_frame(
         "\n#m3f /proc/uptime\n102.25 5.0\n\n#m3l\n1\n#m3! /proc/loadavg\n#m3=\n 20", "m3", ASKED, kept
     )
     assert texts.pids == {1}
@@ -97,37 +87,37 @@ def test_what_is_the_same_is_not_sent_again() -> None:
 
 def test_numbers_that_are_no_pids_are_passed_over() -> None:
     frame = f"\n#m1f /proc/uptime\n1.25 5.0\n\n#m1l\n1 -2 x {'9' * 5000} 20\n#m1=\n 20 {'9' * 5000} 3/stat"
-    texts, _ = parse_frame(frame, "m1", ASKED, Kept(stats={20: "20 (a) S 1\n"}))
+    texts, _ = frames.parse_frame(frame, "m1", ASKED, frames.Kept(stats={20: "20 (a) S 1\n"}))
     assert texts.pids == {1, 20}
     assert texts.processes == {20: "20 (a) S 1\n"}
 
 
 def test_a_file_that_can_be_read_again_has_no_reason_any_more() -> None:
-    kept = Kept(instead={"/proc/none": Missing("not permitted")})
-    parse_frame("\n#m1f /proc/uptime\n1.25 5.0\n\n#m1f /proc/none\nx\n", "m1", ASKED, kept)
-    _, unexplained = parse_frame("\n#m2f /proc/uptime\n2.25 5.0\n\n#m2! /proc/none", "m2", ASKED, kept)
+    kept = frames.Kept(instead={"/proc/none": Missing("not permitted")})
+    frames.parse_frame("\n#m1f /proc/uptime\n1.25 5.0\n\n#m1f /proc/none\nx\n", "m1", ASKED, kept)
+    _, unexplained = frames.parse_frame("\n#m2f /proc/uptime\n2.25 5.0\n\n#m2! /proc/none", "m2", ASKED, kept)
     assert unexplained == ["/proc/none"]
-    assert second_look(unexplained, "m3") == "m m3\nh 1048576 /dev/null /proc/none\nm m3.\n"
+    assert frames.second_look(unexplained, "m3") == "m m3\nh 1048576 /dev/null /proc/none\nm m3.\n"
 
 
 def test_names_are_asked_for_and_answered() -> None:
     wanted = [names.wanted(name) for name in ("web1.example", "none", "-x;y")]
-    orders = Orders().sample(Request(tuple(wanted)), frozenset(), "m7", sockets=False, queues="")
+    orders = frames.Orders().sample(Request(tuple(wanted)), frozenset(), "m7", sockets=False, queues="")
     assert "m m7r\nr web1.example none\n" in orders
     printed = "name web1.example\n10.0.0.1 STREAM web1\n10.0.0.1 DGRAM\n::1 STREAM\nname none\nsh: getent: not found\n"
     frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7r\n{printed}"
-    texts, _ = parse_frame(frame, "m7", Request(tuple(wanted)), Kept())
+    texts, _ = frames.parse_frame(frame, "m7", Request(tuple(wanted)), frames.Kept())
     assert [texts.files[each.path] for each in wanted] == ["10.0.0.1\n::1\n", names.UNKNOWN, Missing("not made there")]
 
 
 def test_busybox_prints_the_same_in_its_own_words() -> None:
-    assert parse_files(BUSYBOX)["/proc/none"] == Missing("no such file")
-    assert parse_files(BUSYBOX)["/proc/uptime"] == "100.25 50.00\n"
+    assert frames.parse_files(BUSYBOX)["/proc/none"] == Missing("no such file")
+    assert frames.parse_files(BUSYBOX)["/proc/uptime"] == "100.25 50.00\n"
 
 
 def test_a_name_cannot_pass_for_another_process() -> None:
     frame = FRAME.replace("20 (a\n#b) S 1", "20 (a\n1 (b) S 0\n#markup f 3/stat\n) S 1")
-    texts, _ = parse_frame(frame.replace("#markup", "#Mark"), "mark", ASKED, Kept())
+    texts, _ = frames.parse_frame(frame.replace("#markup", "#Mark"), "mark", ASKED, frames.Kept())
     assert not isinstance(texts.processes, Missing)
     assert texts.processes.keys() == {1, 20}
 
@@ -135,30 +125,30 @@ def test_a_name_cannot_pass_for_another_process() -> None:
 @pytest.mark.parametrize("garbage", ["", "\x1b[2J\x1b]0;x\x07", "sh: head: not found\n", "==> /proc/uptime <==\nx\n"])
 def test_what_is_no_frame_is_said(garbage: str) -> None:
     with pytest.raises(TransportError, match="cannot be understood") as error:
-        parse_frame(garbage, "mark", Request(FILES), Kept())
+        frames.parse_frame(garbage, "mark", Request(FILES), frames.Kept())
     assert str(error.value).isprintable()
 
 
 def test_a_banner_and_late_answers_stand_before_the_frame() -> None:
     late = "\n#abc1\nold\n\n#abc1.\n"
-    assert cut_out(f"Welcome!\x1b[31m\n{late}\n#abc2\nnew\n".encode(), "abc2") == "new\n"
+    assert frames.cut_out(f"Welcome!\x1b[31m\n{late}\n#abc2\nnew\n".encode(), "abc2") == "new\n"
     with pytest.raises(TransportError, match="no beginning"):
-        cut_out(late.encode(), "abc2")
+        frames.cut_out(late.encode(), "abc2")
 
 
 def test_what_the_shell_says_of_itself() -> None:
-    assert parse_far("77 4096 /usr/bin/ss\n").page_kb == 4
-    assert parse_far("77 65536 \n").page_kb == 64
-    assert parse_far("77 4096 perl /usr/bin/ss\n").queues == "perl"
-    assert parse_far("77 4096  /bin/ss\n").queues == "ss"
-    far = parse_far("77 sh: getconf: not found \n")
+    assert frames.parse_far("77 4096 /usr/bin/ss\n").page_kb == 4
+    assert frames.parse_far("77 65536 \n").page_kb == 64
+    assert frames.parse_far("77 4096 perl /usr/bin/ss\n").queues == "perl"
+    assert frames.parse_far("77 4096  /bin/ss\n").queues == "ss"
+    far = frames.parse_far("77 sh: getconf: not found \n")
     assert (far.pid, far.page_kb, far.queues) == (77, 4, "")
     with pytest.raises(TransportError, match="POSIX shell"):
-        parse_far("Windows PowerShell\n")
+        frames.parse_far("Windows PowerShell\n")
 
 
 def test_only_what_is_new_is_sent_again() -> None:
-    orders = Orders()
+    orders = frames.Orders()
     request = Request((Wanted("/proc/stat", lines="^cpu"), Wanted("/proc/meminfo")), processes=True)
     first = orders.sample(request, frozenset(), "m1", sockets=False, queues="ss")
     assert first == "g /proc/stat ^cpu\nf /proc/uptime /proc/stat /proc/meminfo\ns m1\nm m1.\n"
@@ -180,19 +170,19 @@ def test_only_what_is_new_is_sent_again() -> None:
 
 def test_listening_sockets_are_asked_for_when_due_and_files_on_demand_always() -> None:
     request = Request((Wanted("/proc/stat"), *TABLES, Wanted("/proc/1/fd/")))
-    lines = Orders().sample(request, frozenset(), "m1", sockets=False, queues="").splitlines()
+    lines = frames.Orders().sample(request, frozenset(), "m1", sockets=False, queues="").splitlines()
     assert "h 16384 /dev/null /proc/net/tcp /proc/net/tcp6" in lines
     assert "d /proc/1/fd/" in lines
     sampled = Request(request.files, processes=True)
-    assert "tcp6" not in Orders().sample(sampled, frozenset(), "m1", sockets=False, queues="")
-    assert "\nm m1q\nq\n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="ss")
-    assert "\np m1q\n" in Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="perl")
+    assert "tcp6" not in frames.Orders().sample(sampled, frozenset(), "m1", sockets=False, queues="")
+    assert "\nm m1q\nq\n" in frames.Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="ss")
+    assert "\np m1q\n" in frames.Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="perl")
 
 
 @given(st.text())
 def test_no_path_becomes_an_order(name: str) -> None:
     request = Request((Wanted(f"/sys/{name}"), Wanted(f"/sys/{name}/")), processes=True)
-    lines = Orders().sample(request, frozenset(), "m1", sockets=False, queues="").splitlines()
+    lines = frames.Orders().sample(request, frozenset(), "m1", sockets=False, queues="").splitlines()
     assert {line.partition(" ")[0] for line in lines} <= {"m", "f", "s", "d"}
     assert not any(set(line) & set("*?[$`;&|<>()'\"\t") for line in lines)
 
@@ -200,7 +190,7 @@ def test_no_path_becomes_an_order(name: str) -> None:
 @given(st.text())
 def test_any_text_is_a_frame_or_an_error(text: str) -> None:
     try:
-        texts, _ = parse_frame(text, "mark", ASKED, Kept())
+        texts, _ = frames.parse_frame(text, "mark", ASKED, frames.Kept())
     except TransportError:
         return
     assert set(texts.files) == {wanted.path for wanted in FILES}
@@ -208,14 +198,14 @@ def test_any_text_is_a_frame_or_an_error(text: str) -> None:
 
 @given(st.text(alphabet="=><\n /0123abhedstmlu:'."), st.sampled_from([GNU, FRAME]))
 def test_a_torn_text_raises_nothing(text: str, frame: str) -> None:
-    parse_files(text + frame[: len(frame) // 2] + text)
-    parse_pss(frame + text)
+    frames.parse_files(text + frame[: len(frame) // 2] + text)
+    frames.parse_pss(frame + text)
     with contextlib.suppress(TransportError):
-        parse_frame(frame + text + frame, "mark", ASKED, Kept())
+        frames.parse_frame(frame + text + frame, "mark", ASKED, frames.Kept())
 
 
 def test_the_loop_is_sent_without_comments() -> None:
-    script = far_script("word")
+    script = frames.far_script("word")
     assert script.isascii()
     assert "while read -r order rest" in script
     assert "key=word" in script

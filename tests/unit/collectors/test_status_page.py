@@ -1,15 +1,12 @@
 """A page that is asked for in the background: never twice at a time, and silent ones are named."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
 
 from collectors.background import PATIENCE, Answer, StatusPage
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Page
 from loadtop.i18n import verbatim
-
-Instantly = Callable[[Any], Any]
+from tests.unit.collectors.instant import instantly
 
 
 class Server:
@@ -31,108 +28,88 @@ class Server:
         return Page(url, 200, "text/plain", f"answer {self.asked}", self.takes_s)
 
 
-def test_a_quick_page_is_there_at_once(instantly: Instantly) -> None:
-    async def run() -> None:
-        page = StatusPage("http://a/", Server(0.01).fetch, 1.0)
-        for number in (1, 2, 3):
-            page.ask()
-            await page.settle(0.1)
-            answer = page.take()
-            assert answer.page is not None
-            assert answer.page.text == f"answer {number}"
-            assert page.take().page is None
-            await asyncio.sleep(1.0)
-
-    instantly(run())
-
-
-def test_a_page_is_never_asked_for_twice_at_a_time(instantly: Instantly) -> None:
-    async def run() -> None:
-        server = Server(3.5)
-        page = StatusPage("http://a/", server.fetch, 1.0)
-        answers: list[Answer] = []
-        for _ in range(4):
-            page.ask()
-            await asyncio.sleep(1.0)
-            answers.append(page.take())
-        assert server.asked == 1
-        assert str(answers[0].problem) == "no answer for 1.0 s: every worker may be busy"
-        assert str(answers[2].problem) == "no answer for 3.0 s: every worker may be busy"
-        assert answers[3].page is not None
-        assert answers[3].waited_s == 3.5
-
-    instantly(run())
-
-
-def test_one_that_is_awaited_for_less_than_the_timeout_is_no_problem_yet(instantly: Instantly) -> None:
-    async def run() -> None:
-        page = StatusPage("http://a/", Server(0.9).fetch, 1.0)
-        page.ask()
-        await asyncio.sleep(0.5)
-        answer = page.take()
-        assert (answer.page, answer.problem, answer.waited_s) == (None, None, 0.5)
-
-    instantly(run())
-
-
-def test_patience_has_an_end_and_then_it_is_asked_for_again(instantly: Instantly) -> None:
-    async def run() -> None:
-        server = Server(1000.0)
-        page = StatusPage("http://a/", server.fetch, 1.0)
-        page.ask()
-        await asyncio.sleep(PATIENCE + 0.5)
-        assert str(page.take().problem) == "no answer within 10.0 s"
-        page.ask()
-        await asyncio.sleep(0.1)
-        assert server.asked == 2
-        await page.close()
-
-    instantly(run())
-
-
-def test_a_failure_is_told_once_per_request(instantly: Instantly) -> None:
-    async def run() -> None:
-        page = StatusPage("http://u:secret@a/", Server(problem="connection refused").fetch, 1.0)
+@instantly
+async def test_a_quick_page_is_there_at_once() -> None:
+    page = StatusPage("http://a/", Server(0.01).fetch, 1.0)
+    for number in (1, 2, 3):
         page.ask()
         await page.settle(0.1)
-        assert str(page.take().problem) == "connection refused"
-        assert "secret" not in page.shown_url
-
-    instantly(run())
-
-
-def test_a_slow_page_is_not_waited_for_the_next_time(instantly: Instantly) -> None:
-    async def run() -> None:
-        page = StatusPage("http://a/", Server(0.5).fetch, 1.0)
-        loop = asyncio.get_running_loop()
-        waited: list[float] = []
-        for _ in range(3):
-            page.ask()
-            began = loop.time()
-            await page.settle(0.05)
-            waited.append(round(loop.time() - began, 3))
-            await asyncio.sleep(1.0)
-        assert waited == [0.05, 0.0, 0.0]
-
-    instantly(run())
+        answer = page.take()
+        assert answer.page is not None
+        assert answer.page.text == f"answer {number}"
+        assert page.take().page is None
+        await asyncio.sleep(1.0)
 
 
-def test_closing_ends_what_is_awaited(instantly: Instantly) -> None:
-    async def run() -> None:
-        page = StatusPage("http://a/", Server(1000.0).fetch, 1.0)
+@instantly
+async def test_a_page_is_never_asked_for_twice_at_a_time() -> None:
+    server = Server(3.5)
+    page = StatusPage("http://a/", server.fetch, 1.0)
+    answers: list[Answer] = []
+    for _ in range(4):
         page.ask()
-        await asyncio.sleep(0)
-        await page.close()
-        await page.close()
-        assert len(asyncio.all_tasks()) == 1
+        await asyncio.sleep(1.0)
+        answers.append(page.take())
+    assert server.asked == 1
+    assert str(answers[0].problem) == "no answer for 1.0 s: every worker may be busy"
+    assert str(answers[2].problem) == "no answer for 3.0 s: every worker may be busy"
+    assert answers[3].page is not None
+    assert answers[3].waited_s == 3.5
 
-    instantly(run())
+
+@instantly
+async def test_one_that_is_awaited_for_less_than_the_timeout_is_no_problem_yet() -> None:
+    page = StatusPage("http://a/", Server(0.9).fetch, 1.0)
+    page.ask()
+    await asyncio.sleep(0.5)
+    answer = page.take()
+    assert (answer.page, answer.problem, answer.waited_s) == (None, None, 0.5)
 
 
-def test_a_page_may_be_closed_while_it_is_waited_for(instantly: Instantly) -> None:
-    async def run() -> None:
-        page = StatusPage("http://a/", Server(1000.0).fetch, 1.0)
+@instantly
+async def test_patience_has_an_end_and_then_it_is_asked_for_again() -> None:
+    server = Server(1000.0)
+    page = StatusPage("http://a/", server.fetch, 1.0)
+    page.ask()
+    await asyncio.sleep(PATIENCE + 0.5)
+    assert str(page.take().problem) == "no answer within 10.0 s"
+    page.ask()
+    await asyncio.sleep(0.1)
+    assert server.asked == 2
+    await page.close()
+
+
+@instantly
+async def test_a_failure_is_told_once_per_request() -> None:
+    page = StatusPage("http://u:secret@a/", Server(problem="connection refused").fetch, 1.0)
+    page.ask()
+    await page.settle(0.1)
+    assert str(page.take().problem) == "connection refused"
+    assert "secret" not in page.shown_url
+
+
+@instantly
+async def test_a_slow_page_is_not_waited_for_the_next_time() -> None:
+    page = StatusPage("http://a/", Server(0.5).fetch, 1.0)
+    loop = asyncio.get_running_loop()
+    waited: list[float] = []
+    for _ in range(3):
         page.ask()
-        await asyncio.gather(page.settle(0.05), page.close())
+        began = loop.time()
+        await page.settle(0.05)
+        waited.append(round(loop.time() - began, 3))
+        await asyncio.sleep(1.0)
+    assert waited == [0.05, 0.0, 0.0]
 
-    instantly(run())
+
+@instantly
+async def test_closing_ends_what_is_awaited() -> None:
+    page = StatusPage("http://a/", Server(1000.0).fetch, 1.0)
+    page.ask()
+    await asyncio.sleep(0)
+    await page.close()
+    await page.close()
+    assert len(asyncio.all_tasks()) == 1
+    again = StatusPage("http://a/", Server(1000.0).fetch, 1.0)
+    again.ask()
+    await asyncio.gather(again.settle(0.05), again.close())

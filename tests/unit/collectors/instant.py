@@ -1,0 +1,46 @@
+"""An event loop on which sleeping takes no time."""
+
+import asyncio
+import functools
+import selectors
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class _InstantSelector(selectors.SelectSelector):
+    """Where an event loop would wait, its time jumps ahead instead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            raise AssertionError("everything waits for something that will never come")
+        self.now += max(0.0, timeout)
+        return super().select(0)
+
+
+class _InstantLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self._instant = _InstantSelector()
+        super().__init__(self._instant)
+
+    def time(self) -> float:
+        return self._instant.now
+
+
+def instantly(
+    test: Callable[Parameters, Coroutine[Any, Any, Result]],
+) -> Callable[Parameters, Result]:
+    """Run a coroutine function on a loop of its own, whose time passes only in sleep, and then at once."""
+
+    @functools.wraps(test)
+    def run(*arguments: Parameters.args, **fixtures: Parameters.kwargs) -> Result:
+        with asyncio.Runner(loop_factory=_InstantLoop) as runner:
+            return runner.run(test(*arguments, **fixtures))
+
+    return run

@@ -1,0 +1,67 @@
+"""php-fpm over FastCGI: where a URL leads, what is asked, and what comes back."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.errors import ParseError
+from collectors.php_fpm import status as fpm
+from collectors.php_fpm.configuration import PoolConfig
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("fcgi://127.0.0.1:9000/status", ("127.0.0.1:9000", "/status")),
+        ("tcp://[::1]:9000", ("[::1]:9000", "")),
+        ("unix:/run/php/fpm.sock;/s", ("/run/php/fpm.sock", "/s")),
+        ("unix:///run/php/fpm.sock", ("/run/php/fpm.sock", "")),
+        ("fcgi:///run/php/fpm.sock;/s", ("/run/php/fpm.sock", "/s")),
+        ("http://web1/status", ("", "")),
+    ],
+)
+def test_places_over_fastcgi(url: str, place: tuple[str, str]) -> None:
+    assert fpm.place_of(url) == place
+    address, path = place
+    if path:
+        assert fpm.place_of(PoolConfig("www", address, status_path=path).url) == place
+
+
+def record(kind: int, content: bytes, padding: int = 0) -> bytes:
+    return bytes([1, kind, 0, 1]) + len(content).to_bytes(2, "big") + bytes([padding, 0]) + content + bytes(padding)
+
+
+def test_an_answer_over_fastcgi() -> None:
+    head, body = b"Status: 404 Not Found\r\nContent-Type: text/html\r\n\r\n", b"File not found.\n"
+    answer = record(7, b"Primary script unknown", 2) + record(6, head) + record(6, body, 7) + record(3, bytes(8))
+    assert fpm.parse_answer(answer) == (
+        404,
+        {"status": "404 Not Found", "content-type": "text/html"},
+        "File not found.\n",
+    )
+    assert fpm.parse_answer(record(6, b"A: b\r\n\r\nx") + record(3, bytes(8)))[::2] == (200, "x")
+
+
+def test_an_answer_that_is_cut_off_or_none() -> None:
+    with pytest.raises(ParseError, match="cut off"):
+        fpm.parse_answer(record(6, b"A: b\r\n\r\nx"))
+    with pytest.raises(ParseError, match="no answer over FastCGI"):
+        fpm.parse_answer(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_an_answer_or_a_parse_error(answer: bytes) -> None:
+    with contextlib.suppress(ParseError):
+        status, headers, _ = fpm.parse_answer(answer)
+        assert 0 <= status < 1000
+        assert all(name == name.lower() for name in headers)
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=300))
+def test_a_request_names_its_path(path: str) -> None:
+    asked = fpm.request(path)
+    assert path.encode() in asked
+    assert asked.startswith(bytes([1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 0]))
+    assert asked.count(b"QUERY_STRINGjson") == 1
