@@ -1,18 +1,20 @@
 """Comparisons of made-up runs."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from loadtop.analysis.comparison import Comparison, Run, compare
+from loadtop.analysis.comparison import Comparison, Run, compare, margin
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import Totals
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.metrics import LOAD_METRICS, AnyMetric
 from loadtop.reports.compare import as_json, text
+from loadtop.servers.registry import HOST_METRICS
+from tests.unit.recording.made import moments
 
 
 def _run(name: str, snapshots: list[Snapshot], *, slower: float = 1.0, step_s: int = 0) -> Run:
@@ -35,8 +37,8 @@ def _at(snapshot: Snapshot, i: int, slower: float, step_s: int) -> Snapshot:
 
 
 @pytest.fixture(scope="module")
-def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
-    return made_moments(45)
+def snapshots() -> list[Snapshot]:
+    return moments(45)
 
 
 def _direction(comparison: Comparison, name: str) -> str:
@@ -90,6 +92,25 @@ def test_margin_decides_what_matters(snapshots: list[Snapshot]) -> None:
     runs = [_run("a", snapshots), _run("b", snapshots, slower=1.2)]
     assert _direction(compare(runs, 10), "rps") == "worse"
     assert _direction(compare(runs, 30), "rps") == "no difference"
+
+
+def test_the_rarer_what_a_number_counts_the_wider_its_margin() -> None:
+    everything: tuple[AnyMetric, ...] = (*LOAD_METRICS, *HOST_METRICS)
+    metrics = {metric.name: metric for metric in everything}
+    least = [margin(metrics[name], 200.0, 10) for name in ("rps", "p50", "p90", "p99")]
+    assert least == pytest.approx([20.0, 20.0, 30.0, 40.0])
+    assert margin(metrics["p50"], 1.0, 10) == 0.2
+    assert (margin(metrics["failed"], 0.0, 10), margin(metrics["cpu.idle"], 0.0, 10)) == (1.0, 5.0)
+    assert margin(metrics["pressure.cpu_some_pct"], 0.0, 10) == 10.0
+
+
+def test_what_got_worse_outweighs_what_got_better(snapshots: list[Snapshot]) -> None:
+    runs = [_run("a", snapshots), _run("b", snapshots, slower=0.5)]
+    values = runs[1].series.values[LOAD]
+    values["failed"] = [20.0] * len(values["failed"])
+    comparison = compare(runs, 10)
+    assert (_direction(comparison, "rps"), _direction(comparison, "failed")) == ("better", "worse")
+    assert comparison.overall(1) == "worse"
 
 
 def test_steps_are_compared_with_their_like(snapshots: list[Snapshot]) -> None:

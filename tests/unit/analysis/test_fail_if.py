@@ -41,6 +41,7 @@ SUMMARY: dict[str, Any] = {
         ("p99 > 511 ms", False),
         ("p99>=510ms", True),
         ("mean>100000us", False),
+        ("mean>=100000us", True),
         ("min<10ms", True),
         ("received_kb_s<201", True),
         ("received_kb_s<199", False),
@@ -160,13 +161,15 @@ def test_times_and_counts_are_watched_too(text: str, broken: bool, load: Any, fr
 
 
 def test_what_comes_before_and_after_the_load_holds_no_rule(load: Any, frame_of: Callable[..., Frame]) -> None:
-    def samples(state: LoadState) -> list[LoadSample]:
-        return [load.sample(state=state) for _ in range(5)]
+    def samples(state: LoadState, count: int = 5) -> list[LoadSample]:
+        return [load.sample(state=state) for _ in range(count)]
 
     rule = "bottleneck=none for 3s"
     assert not watched(rule, [*samples(LoadState.STARTING), *samples(LoadState.WARMUP)], frame_of)
     assert not watched(rule, samples(LoadState.DONE), frame_of)
     assert watched(rule, samples(LoadState.RUNNING), frame_of)
+    parts = [*samples(LoadState.RUNNING, 3), *samples(LoadState.WARMUP, 1), *samples(LoadState.RUNNING, 2)]
+    assert not watched(rule, parts, frame_of), "in a row"
 
 
 @pytest.mark.parametrize("text", ["failed>1%", "failed>0", "non_2xx>1%", "rps>1", "received_kb_s>1", "p99>1ms"])

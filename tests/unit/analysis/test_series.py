@@ -13,15 +13,16 @@ from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import Totals
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
+from tests.unit.recording.made import moments
 
 RPS = (LOAD, "rps")
 Speed = Callable[[int], float | None]
 
 
 @pytest.fixture(scope="module")
-def snapshot(made_moments: Callable[[int], list[Snapshot]]) -> Snapshot:
+def snapshot() -> Snapshot:
     """One with rates of its load."""
-    return next(each for each in made_moments(9) if each.measured.load_rates is not None)
+    return next(each for each in moments(9) if each.measured.load_rates is not None)
 
 
 def _moments(snapshot: Snapshot, count: int, speed: Speed, step_s: int = 10**6) -> list[Snapshot]:

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from loadtop.analysis.significance import LEVEL, MOST, holm, needed, p_value, sample, two_sided
+from tests.unit.known import known
 
 
 @pytest.mark.parametrize(
@@ -61,28 +62,18 @@ def test_real_difference_is_found() -> None:
 
 def test_constant_series_differ_surely_and_short_ones_never() -> None:
     assert _p(np.full(5, 3.0), np.full(5, 9.0), 1.0) == 0.0
-    short = sample(np.array([1.0, 2.0])), sample(np.array([50.0, 51.0]))
-    assert short[0] is not None
-    assert short[1] is not None
-    assert p_value(short[0], short[1], 0.0) is None
+    assert p_value(sample(np.array([1.0, 2.0])), sample(np.array([50.0, 51.0])), 0.0) is None
 
 
 def test_what_is_needed_is_what_will_do() -> None:
     draw = np.random.default_rng(4)
-    short = [sample(draw.normal(mean, 20, 4)) for mean in (100, 160)]
-    before, after = short
-    assert before is not None
-    assert after is not None
-    p = p_value(before, after, 10.0)
-    assert p is not None
-    assert p >= 0.001
-    count = needed(before, after, 10.0, 0.001)
-    assert count is not None
+    before, after = (known(sample(draw.normal(mean, 20, 4))) for mean in (100, 160))
+    assert known(p_value(before, after, 10.0)) >= 0.001
+    count = known(needed(before, after, 10.0, 0.001))
     assert 4 < count < 40
     for enough, length in ((True, count), (False, count - 1)):
         longer = [replace(each, count=length, worth=each.worth * length / each.count) for each in (before, after)]
-        found = p_value(longer[0], longer[1], 10.0)
-        assert found is not None
+        found = known(p_value(longer[0], longer[1], 10.0))
         assert (found < 0.001) == enough
     assert needed(before, after, 1000.0, 0.001) is None
     noisy = replace(before, variance=1e9)
@@ -91,9 +82,8 @@ def test_what_is_needed_is_what_will_do() -> None:
 
 
 def test_what_was_not_measured_does_not_count() -> None:
-    known = sample(np.array([np.nan, 2.0, np.nan, 4.0]))
-    assert known is not None
-    assert (known.mean, known.count) == (3.0, 2)
+    found = known(sample(np.array([np.nan, 2.0, np.nan, 4.0])))
+    assert (found.mean, found.count) == (3.0, 2)
     assert sample(np.array([np.nan])) is None
 
 
@@ -102,14 +92,5 @@ def test_holm_is_that_of_his_paper() -> None:
     assert holm([0.04, 0.01, None, 0.03, 0.02]) == [0.06, 0.04, None, 0.06, 0.06]
 
 
-def _p(
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    margin: float,
-) -> float:
-    known = sample(before), sample(after)
-    assert known[0] is not None
-    assert known[1] is not None
-    found = p_value(known[0], known[1], margin)
-    assert found is not None
-    return found
+def _p(before: NDArray[np.float64], after: NDArray[np.float64], margin: float) -> float:
+    return known(p_value(sample(before), sample(after), margin))

@@ -1,7 +1,6 @@
 """What verbs say that are asked for something of a recording which it has not, or which contradicts itself."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.pipeline.snapshot import Snapshot
+from tests.unit.recording.made import moments, record
 
 
 @pytest.mark.parametrize(
@@ -40,12 +39,9 @@ def test_a_mistake_is_one_line(
     assert not list(tmp_path.iterdir())
 
 
-def test_without_a_load_ab_has_nothing_to_say(
-    made_moments: Callable[[int], list[Snapshot]], record: Callable[[Path, Sequence[Snapshot]], None], tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+def test_without_a_load_ab_has_nothing_to_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "watched.loadtop"
-    snapshots = made_moments(3)
+    snapshots = moments(3)
     record(
         path, [replace(m, measured=replace(m.measured, frame=replace(m.measured.frame, load=None))) for m in snapshots]
     )
@@ -55,12 +51,9 @@ def test_without_a_load_ab_has_nothing_to_say(
     assert main(["report", str(path)]) == 0
 
 
-def test_a_recording_of_which_nothing_can_be_read_says_so(
-    made_moments: Callable[[int], list[Snapshot]], record: Callable[[Path, Sequence[Snapshot]], None], tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+def test_a_recording_of_which_nothing_can_be_read_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "damaged.loadtop"
-    record(path, made_moments(3))
+    record(path, moments(3))
     with closing(sqlite3.connect(path)) as database:
         database.execute("UPDATE block SET crc = crc + 1")
         database.commit()

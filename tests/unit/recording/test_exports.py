@@ -6,7 +6,6 @@ import json
 import math
 import re
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,39 +13,37 @@ from typing import Any
 
 import pytest
 
-from loadtop.model import HostSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import LOAD_METRICS
-from loadtop.rates.records import HostRates
-from loadtop.recording.container import SessionMeta
 from loadtop.reports.export.sar import sar
 from loadtop.reports.export.tables import TABLES, csv_line, json_lines, write_csv, write_sqlite
 from loadtop.servers.registry import HOST_METRICS
+from tests.unit.known import known
+from tests.unit.recording.made import META, moments
 
 SAVED = 40
+Rows = dict[str, list[tuple[Any, ...]]]
 
 
 @pytest.fixture(scope="module")
-def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
-    return made_moments(SAVED)
+def snapshots() -> list[Snapshot]:
+    return moments(SAVED)
 
 
 @pytest.fixture(scope="module")
-def rows(snapshots: list[Snapshot]) -> dict[str, list[tuple[Any, ...]]]:
+def rows(snapshots: list[Snapshot]) -> Rows:
     """The rows of every table that has some."""
     found = {table.name: [tuple(row) for each in snapshots for row in table.rows(each)] for table in TABLES}
     return {name: rows for name, rows in found.items() if rows}
 
 
-def of(name: str, column: str, rows: dict[str, list[tuple[Any, ...]]]) -> list[Any]:
+def of(name: str, column: str, rows: Rows) -> list[Any]:
     """One column of a table."""
     table = next(table for table in TABLES if table.name == name)
     return [row[table.names.index(column)] for row in rows[name]]
 
 
-def test_counters_stand_as_measured_and_rates_as_computed(
-    snapshots: list[Snapshot], rows: dict[str, list[tuple[Any, ...]]]
-) -> None:
+def test_counters_stand_as_measured_and_rates_as_computed(snapshots: list[Snapshot], rows: Rows) -> None:
     hosts = [host for snapshot in snapshots for host in snapshot.measured.hosts]
     fresh = [(host, host.sample) for host in hosts if host.state.fresh and host.sample is not None]
     disks = [disk for _, sample in fresh for disk in sample.disks or ()]
@@ -72,31 +69,27 @@ def test_counters_stand_as_measured_and_rates_as_computed(
     assert {"paging_oom_kills_rate", "tcp_active_opens_rate", "cgroup_memory_failures_rate"} <= set(columns)
 
 
-def test_every_kind_of_server_has_a_table_of_its_own(rows: dict[str, list[tuple[Any, ...]]]) -> None:
+def test_every_kind_of_server_has_a_table_of_its_own(rows: Rows) -> None:
     assert {"apache", "fpm", "haproxy"} <= rows.keys()
     for table in TABLES:
         assert len(set(table.names)) == len(table.names)
 
 
-def test_sqlite_is_the_tables(
-    snapshots: list[Snapshot], rows: dict[str, list[tuple[Any, ...]]], meta: SessionMeta, tmp_path: Path
-) -> None:
+def test_sqlite_is_the_tables(snapshots: list[Snapshot], rows: Rows, tmp_path: Path) -> None:
     path = tmp_path / "tables.db"
-    write_sqlite(snapshots, meta, path)
+    write_sqlite(snapshots, META, path)
     assert path.stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(path)) as database:
         for name, found in rows.items():
             assert database.execute(f"SELECT * FROM {name}").fetchall() == found  # noqa: S608 - names of our own
-        assert database.execute("SELECT url, interval_s FROM session").fetchall() == [(meta.url, meta.interval_s)]
+        assert database.execute("SELECT url, interval_s FROM session").fetchall() == [(META.url, META.interval_s)]
     with pytest.raises(FileExistsError):
-        write_sqlite(snapshots, meta, path)
+        write_sqlite(snapshots, META, path)
 
 
-def test_what_sqlite_cannot_hold_is_written_as_near_as_it_can(
-    meta: SessionMeta, tmp_path: Path, snapshots: list[Snapshot]
-) -> None:
+def test_what_sqlite_cannot_hold_is_written_as_near_as_it_can(tmp_path: Path, snapshots: list[Snapshot]) -> None:
     frame = replace(snapshots[0].measured.frame, number=1 << 70, marks=("\udcff",), at=math.inf)
-    write_sqlite([replace(snapshots[0], measured=replace(snapshots[0].measured, frame=frame))], meta, tmp_path / "a.db")
+    write_sqlite([replace(snapshots[0], measured=replace(snapshots[0].measured, frame=frame))], META, tmp_path / "a.db")
     with closing(sqlite3.connect(tmp_path / "a.db")) as database:
         assert database.execute("SELECT * FROM mark").fetchall() == [(float(1 << 70), math.inf, "\\udcff")]
 
@@ -118,7 +111,7 @@ def _value(cell: str) -> Any:
     return float(cell) if re.search(r"[.en]", cell) else int(cell)
 
 
-def test_csv_is_the_tables(snapshots: list[Snapshot], rows: dict[str, list[tuple[Any, ...]]], tmp_path: Path) -> None:
+def test_csv_is_the_tables(snapshots: list[Snapshot], rows: Rows, tmp_path: Path) -> None:
     assert sorted(write_csv(snapshots, tmp_path)) == sorted(f"{name}.csv" for name in rows)
     for name, found in rows.items():
         text = (tmp_path / f"{name}.csv").read_bytes().decode()
@@ -126,12 +119,10 @@ def test_csv_is_the_tables(snapshots: list[Snapshot], rows: dict[str, list[tuple
         assert len(list(csv.reader(io.StringIO(text)))) == len(found) + 1
 
 
-def test_jsonl_is_the_tables(
-    snapshots: list[Snapshot], rows: dict[str, list[tuple[Any, ...]]], meta: SessionMeta
-) -> None:
-    first, *lines = [json.loads(line) for line in json_lines(snapshots, meta)]
+def test_jsonl_is_the_tables(snapshots: list[Snapshot], rows: Rows) -> None:
+    first, *lines = [json.loads(line) for line in json_lines(snapshots, META)]
     assert first["command_line"] == ["-c", "8"]
-    found: dict[str, list[tuple[Any, ...]]] = {}
+    found: Rows = {}
     for line in lines:
         found.setdefault(line.pop("table"), []).append(tuple(line.values()))
     assert found == rows
@@ -170,6 +161,7 @@ def test_sar_has_the_rates(snapshots: list[Snapshot]) -> None:
     lines = [cells for cells in blocks["CPU"][1:] if cells[1] == "all" and cells[0] != "Average:"]
     cpu = [host.rates.cpu for host in seen if host.rates is not None and host.rates.cpu is not None]
     assert [cells[7] for cells in lines] == [f"{shares.idle:.2f}" for shares in cpu]
+    assert blocks["kbswpfree"][1][1:] == ["1999000", "1000", "0.05", "4", "0.40"]
     assert {len(cells) for cells in blocks["IFACE"]} == {10}
     assert [cells[6:9] for cells in blocks["IFACE"][1:]] == [["-", "-", "-"]] * (len(blocks["IFACE"]) - 1)
     average = next(cells for cells in blocks["CPU"] if cells[:2] == ["Average:", "all"])
@@ -177,16 +169,10 @@ def test_sar_has_the_rates(snapshots: list[Snapshot]) -> None:
 
 
 def test_sar_counts_pages_not_kilobytes(snapshots: list[Snapshot]) -> None:
-    blocks = _blocks(list(sar(snapshots, "web1")))
-    known: list[tuple[HostSample, HostRates]] = []
-    for snapshot in snapshots:
-        host = snapshot.measured.host("web1")
-        if host is not None and host.sample is not None and host.rates is not None and host.rates.paging is not None:
-            known.append((host.sample, host.rates))
-    paging = known[0][1].paging
-    assert paging is not None
-    assert paging.swap_in_kb is not None
-    assert blocks["pswpin/s"][1][1] == f"{paging.swap_in_kb / known[0][0].facts.page_kb:.2f}"
+    hosts = [host for snapshot in snapshots if (host := snapshot.measured.host("web1")) and host.sample]
+    first = next(host for host in hosts if host.rates is not None and host.rates.paging is not None)
+    swapped_in, page_kb = known(known(known(first.rates).paging).swap_in_kb), known(first.sample).facts.page_kb
+    assert _blocks(list(sar(snapshots, "web1")))["pswpin/s"][1][1] == f"{swapped_in / page_kb:.2f}"
 
 
 def test_sar_shows_every_machine_the_target_first(snapshots: list[Snapshot]) -> None:

@@ -5,7 +5,6 @@ import os
 import resource
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +15,11 @@ import zstandard
 
 from loadtop.cli import main
 from loadtop.model import Process
-from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording import codec
 from loadtop.recording.container import SessionError, checksum, connect_reader
 from loadtop.recording.library import recordings
 from loadtop.recording.reader import MAX_NOTES, Session, program
+from tests.unit.recording.made import moments, record
 
 MEMORY_KB = 50_000
 CPU_S = 1.0
@@ -28,13 +27,10 @@ TITLE = "\x1b]0;owned\x07"
 
 
 @pytest.fixture
-def path(
-    made_moments: Callable[[int], list[Snapshot]], record: Callable[[Path, Sequence[Snapshot]], None], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Path:  # fmt: skip
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = tmp_path / "loadtop" / "made.loadtop"
-    record(path, made_moments(20))
+    record(path, moments(20))
     return path
 
 
@@ -229,10 +225,8 @@ def test_a_template_of_a_message_reaches_the_terminal_as_text(path: Path, capsys
     assert "\x1b" not in said.out + said.err
 
 
-def test_a_frame_that_is_too_large_to_be_read_is_recorded_without_its_processes(
-    made_moments: Callable[[int], list[Snapshot]],
-) -> None:
-    frame = next(each.measured.frame for each in made_moments(9) if each.measured.frame.hosts[0].sample is not None)
+def test_a_frame_that_is_too_large_to_be_read_is_recorded_without_its_processes() -> None:
+    frame = next(each.measured.frame for each in moments(9) if each.measured.frame.hosts[0].sample is not None)
     host = frame.hosts[0]
     assert host.sample is not None
     many = tuple(Process(pid, "httpd", "httpd", "S", 1, 5, 6, 7) for pid in range(40_000))

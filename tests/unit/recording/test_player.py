@@ -12,10 +12,10 @@ from loadtop.diagnosis.finding import Diagnosis
 from loadtop.pipeline.monitor import Clock
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording import player as player_file
-from loadtop.recording.container import SessionMeta
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Writer
+from tests.unit.recording.made import META, moments, record
 
 Record = Callable[[Path, Sequence[Snapshot]], None]
 
@@ -39,11 +39,11 @@ class FakeClock(Clock):
 
 
 @pytest.fixture(scope="module")
-def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
-    return made_moments(60)
+def snapshots() -> list[Snapshot]:
+    return moments(60)
 
 
-async def test_plays_at_the_pace_of_the_test(snapshots: list[Snapshot], record: Record, tmp_path: Path) -> None:
+async def test_plays_at_the_pace_of_the_test(snapshots: list[Snapshot], tmp_path: Path) -> None:
     record(tmp_path / "a.loadtop", snapshots)
     clock = FakeClock()
     shown: list[tuple[float, Snapshot]] = []
@@ -55,7 +55,7 @@ async def test_plays_at_the_pace_of_the_test(snapshots: list[Snapshot], record: 
     assert [now for now, _ in shown] == pytest.approx([snapshot.at for snapshot in snapshots])
 
 
-async def test_faster_is_faster(snapshots: list[Snapshot], record: Record, tmp_path: Path) -> None:
+async def test_faster_is_faster(snapshots: list[Snapshot], tmp_path: Path) -> None:
     record(tmp_path / "a.loadtop", snapshots)
     clock = FakeClock()
     with Session(tmp_path / "a.loadtop") as session:
@@ -68,9 +68,9 @@ async def test_faster_is_faster(snapshots: list[Snapshot], record: Record, tmp_p
     assert clock.now == pytest.approx(snapshots[-1].at / 2)
 
 
-async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], meta: SessionMeta, tmp_path: Path) -> None:
+async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], tmp_path: Path) -> None:
     path = tmp_path / "a.loadtop"
-    writer = Writer(path, meta)
+    writer = Writer(path, META)
     for snapshot in snapshots[:5]:
         writer.take(snapshot)
     writer.write()
@@ -96,7 +96,7 @@ async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], met
     assert shown == snapshots
 
 
-async def test_another_diagnosis_is_said(snapshots: list[Snapshot], record: Record, tmp_path: Path) -> None:
+async def test_another_diagnosis_is_said(snapshots: list[Snapshot], tmp_path: Path) -> None:
     verdict = replace(snapshots[9].diagnosis.verdict, bottleneck="steal", host="web1")
     changed = [*snapshots]
     changed[9] = Snapshot(snapshots[9].measured, Diagnosis(verdict, (verdict,)))
@@ -108,13 +108,11 @@ async def test_another_diagnosis_is_said(snapshots: list[Snapshot], record: Reco
     assert said == [""] * 9 + ["steal on web1"] + [""] * 50
 
 
-async def test_far_jumps_know_what_was_before(
-    made_moments: Callable[[int], list[Snapshot]], record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_far_jumps_know_what_was_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     window = 120
     monkeypatch.setattr(player_file, "WINDOW", window)
     monkeypatch.setattr(player_file, "BUFFER", 2 * window)
-    snapshots = made_moments(window + 150)
+    snapshots = moments(window + 150)
     record(tmp_path / "a.loadtop", snapshots)
     shown: list[Snapshot] = []
     before: list[tuple[float, Sequence[Span], Sequence[tuple[float, str]]]] = []

@@ -2,26 +2,22 @@
 
 import re
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording.container import SessionMeta
 from loadtop.reports.export.tables import TABLES, write_sqlite
+from tests.unit.recording.made import META, moments
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "recordings.md").read_text()
 QUERIES = re.findall(r"```sql\n(.*?)```", MANUAL, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def tables(
-    made_moments: Callable[[int], list[Snapshot]], meta: SessionMeta, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("queries") / "tables.db"
-    write_sqlite(made_moments(60), meta, path)
+    write_sqlite(moments(60), META, path)
     return path
 
 

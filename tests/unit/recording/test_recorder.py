@@ -19,8 +19,7 @@ from loadtop.recording.container import SessionMeta
 from loadtop.recording.library import recordings
 from loadtop.recording.reader import Session, result_of
 from loadtop.recording.recorder import Recorder, Writer
-
-Make = Callable[[int], list[Snapshot]]
+from tests.unit.recording.made import META, moments, record
 
 
 def mode(path: Path) -> int:
@@ -35,8 +34,8 @@ def numbers(path: Path) -> list[int]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, meta: SessionMeta) -> Iterator[Recorder]:
-    recorder = Recorder(tmp_path / "state" / "loadtop" / "a.loadtop", meta=meta)
+def opened(tmp_path: Path) -> Iterator[Recorder]:
+    recorder = Recorder(tmp_path / "state" / "loadtop" / "a.loadtop", meta=META)
     yield recorder
     recorder.close()
 
@@ -60,18 +59,22 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception | None], None]:
     return hold
 
 
-def test_the_file_is_private(opened: Recorder, made_moments: Make) -> None:
-    opened.record(made_moments(1)[0])
+def test_nothing_but_the_recording_is_left_and_it_is_private(opened: Recorder) -> None:
+    for snapshot in moments(3):
+        opened.record(snapshot)
     opened.close()
-    assert mode(opened.path) == 0o600
-    assert mode(opened.path.parent) == 0o700
+    opened.close()
+    assert opened.problem == ""
+    assert [path.name for path in opened.path.parent.iterdir()] == ["a.loadtop"]
+    assert numbers(opened.path) == [1, 2, 3]
+    assert (mode(opened.path), mode(opened.path.parent)) == (0o600, 0o700)
 
 
-def test_whatever_the_umask(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+def test_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        recorder = Recorder(tmp_path / "deep" / "a.loadtop", meta=meta)
-        recorder.record(made_moments(1)[0])
+        recorder = Recorder(tmp_path / "deep" / "a.loadtop", meta=META)
+        recorder.record(moments(1)[0])
         with Session(recorder.path):  # keeps the journal beside the file
             recorder.close()
             files = list((tmp_path / "deep").iterdir())
@@ -82,103 +85,63 @@ def test_whatever_the_umask(tmp_path: Path, meta: SessionMeta, made_moments: Mak
     assert mode(tmp_path / "deep") == 0o700
 
 
-def test_nothing_but_the_recording_is_left(opened: Recorder, made_moments: Make) -> None:
-    for snapshot in made_moments(3):
-        opened.record(snapshot)
-    opened.close()
-    opened.close()
-    assert opened.problem == ""
-    assert [path.name for path in opened.path.parent.iterdir()] == ["a.loadtop"]
-    assert numbers(opened.path) == [1, 2, 3]
-
-
-def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
-    path = tmp_path / "a.loadtop"
+def test_a_file_that_is_there_is_never_overwritten_unless_it_is_empty(tmp_path: Path) -> None:
+    path, empty = tmp_path / "a.loadtop", tmp_path / "made-by-mktemp"
     path.write_text("mine")
-    recorder = Recorder(path, meta=meta)
-    recorder.record(made_moments(1)[0])
-    recorder.close()
-    assert "exists already" in recorder.problem
-    assert str(path) in recorder.problem
+    problem = record(path, moments(1)).problem
+    assert "exists already" in problem
+    assert str(path) in problem
     assert path.read_text() == "mine"
     assert [each.name for each in tmp_path.iterdir()] == ["a.loadtop"]
+    empty.touch()
+    assert record(empty, moments(1)).problem == ""
+    assert (numbers(empty), mode(empty)) == ([1], 0o600)
 
 
-def test_an_empty_file_is_used(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
-    path = tmp_path / "made-by-mktemp"
-    path.touch()
-    recorder = Recorder(path, meta=meta)
-    recorder.record(made_moments(1)[0])
-    recorder.close()
-    assert recorder.problem == ""
-    assert numbers(path) == [1]
-    assert mode(path) == 0o600
-
-
-def test_the_journal_of_a_recording_that_is_gone_is_not_taken_over(
-    tmp_path: Path, meta: SessionMeta, made_moments: Make
-) -> None:
-    path = tmp_path / "a.loadtop"
-    killed = tmp_path / "killed"
-    recorder = Recorder(path, meta=meta)
-    for snapshot in made_moments(5):
+def test_the_journal_of_a_recording_that_is_gone_is_not_taken_over(tmp_path: Path) -> None:
+    path, killed = tmp_path / "a.loadtop", tmp_path / "killed"
+    recorder = Recorder(path, meta=META)
+    for snapshot in moments(5):
         recorder.record(snapshot)
     recorder.flush()
     killed.write_bytes(path.with_name("a.loadtop-wal").read_bytes())
     recorder.close()
     path.unlink()
     killed.rename(path.with_name("a.loadtop-wal"))
-    again = Recorder(path, meta=meta)
-    again.record(made_moments(1)[0])
-    again.close()
-    assert again.problem == ""
+    assert record(path, moments(1)).problem == ""
     assert numbers(path) == [1]
 
 
-def test_two_writers_to_one_path(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
-    path = tmp_path / "a.loadtop"
-    first, second = Recorder(path, meta=meta), Recorder(path, meta=meta)
-    for snapshot in made_moments(2):
+@pytest.mark.parametrize("links", [True, False], ids=["links", "a file system without links"])
+def test_two_writers_to_one_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    def refuse(_: object, __: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    first, second = (Recorder(tmp_path / "a.loadtop", meta=META) for _ in range(2))
+    for snapshot in moments(2):
         first.record(snapshot)
         second.record(snapshot)
     first.close()
     second.close()
     assert first.problem == ""
     assert "exists already" in second.problem
-    assert numbers(path) == [1, 2]
+    assert numbers(first.path) == [1, 2]
 
 
-def test_a_file_where_a_directory_should_be(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+def test_a_file_where_a_directory_should_be(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
-    recorder = Recorder(tmp_path / "state" / "a.loadtop", meta=meta)
-    recorder.record(made_moments(1)[0])
-    recorder.close()
+    recorder = record(tmp_path / "state" / "a.loadtop", moments(1))
     assert recorder.problem == f"cannot record to {recorder.path}: File exists"
 
 
-def test_a_file_system_without_links(
-    tmp_path: Path, meta: SessionMeta, made_moments: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object, __: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    first = Recorder(tmp_path / "a.loadtop", meta=meta)
-    second = Recorder(tmp_path / "a.loadtop", meta=meta)
-    first.record(made_moments(1)[0])
-    first.close()
-    assert first.problem == ""
-    assert "exists already" in second.problem
-    assert numbers(first.path) == [1]
-
-
 def test_a_full_disk_loses_nothing_once_there_is_room(
-    opened: Recorder, made_moments: Make, held: Callable[[Exception | None], None]
+    opened: Recorder, held: Callable[[Exception | None], None]
 ) -> None:
-    snapshots = made_moments(300)
     full = sqlite3.OperationalError("database or disk is full")
     full.sqlite_errorname = "SQLITE_FULL"
-    for number, snapshot in enumerate(snapshots):
+    for number, snapshot in enumerate(moments(300)):
         if number in (10, 120):  # the second time over the border of a block
             held(full)
         if number in (30, 270):
@@ -192,29 +155,26 @@ def test_a_full_disk_loses_nothing_once_there_is_room(
     opened.close()
     assert opened.problem == ""
     with Session(opened.path) as session:
-        assert list(session.frames()) == [snapshot.measured.frame for snapshot in snapshots]
+        assert list(session.frames()) == [snapshot.measured.frame for snapshot in moments(300)]
 
 
 def test_a_disk_that_stays_full_ends_the_recording(
-    opened: Recorder,
-    made_moments: Make,
-    held: Callable[[Exception | None], None],
-    monkeypatch: pytest.MonkeyPatch,
+    opened: Recorder, held: Callable[[Exception | None], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "PATIENCE", 20)
-    snapshots = made_moments(30)
-    opened.record(snapshots[0])
+    first, *others = moments(30)
+    opened.record(first)
     opened.flush()
     held(sqlite3.OperationalError("disk I/O error"))
-    for snapshot in snapshots[1:]:
+    for snapshot in others:
         opened.record(snapshot)
     opened.close()
     assert opened.problem.endswith("disk I/O error; 20 intervals are not recorded, the recording has ended")
     assert numbers(opened.path) == [1]
 
 
-def test_a_file_that_is_removed_ends_the_recording(opened: Recorder, made_moments: Make) -> None:
-    first, second, third = made_moments(3)
+def test_a_file_that_is_removed_ends_the_recording(opened: Recorder) -> None:
+    first, second, third = moments(3)
     opened.record(first)
     opened.flush()
     opened.path.unlink()
@@ -226,9 +186,7 @@ def test_a_file_that_is_removed_ends_the_recording(opened: Recorder, made_moment
     assert not opened.path.exists()
 
 
-def test_a_disk_that_does_not_answer_holds_nobody_up(
-    opened: Recorder, made_moments: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_does_not_answer_holds_nobody_up(opened: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = threading.Event()
     write = Writer.write
 
@@ -238,7 +196,7 @@ def test_a_disk_that_does_not_answer_holds_nobody_up(
 
     monkeypatch.setattr(Writer, "write", hang)
     monkeypatch.setattr(recording, "CLOSING_S", 0.05)
-    snapshots = made_moments(recording.QUEUE + 30)
+    snapshots = moments(recording.QUEUE + 30)
     for snapshot in snapshots:
         opened.record(snapshot)
     assert "does not answer" in opened.problem
@@ -253,51 +211,44 @@ def test_a_disk_that_does_not_answer_holds_nobody_up(
     assert opened.problem == f"{len(snapshots) - len(kept)} intervals are missing in {opened.path}"
 
 
-def test_no_secret_reaches_the_file(tmp_path: Path, made_moments: Make) -> None:
+def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
     meta = SessionMeta(1.0, ("-kA", "bob:Hu5h", "http://bob:Hu5h@web1/"), "http://bob:Hu5h@web1/", "0", 1.0)
-    recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
-    recorder.record(made_moments(1)[0])
-    recorder.close()
-    assert b"Hu5h" not in recorder.path.read_bytes()
-    with Session(recorder.path) as session:
+    path = record(tmp_path / "a.loadtop", moments(1), meta).path
+    assert b"Hu5h" not in path.read_bytes()
+    with Session(path) as session:
         assert session.meta.command_line == ("-kA", "***", "http://***@web1/")
         assert session.meta.url == "http://***@web1/"
 
 
-def test_a_mistake_of_this_program_is_said_and_ends_no_test(
-    opened: Recorder, made_moments: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_of_this_program_is_said_and_ends_no_test(opened: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     def take(_: Writer, __: Snapshot) -> None:
         raise ValueError("no such thing")
 
-    opened.record(made_moments(1)[0])
+    opened.record(moments(1)[0])
     opened.flush()
     monkeypatch.setattr(Writer, "take", take)
-    for snapshot in made_moments(3):
+    for snapshot in moments(3):
         opened.record(snapshot)
     opened.close()
     assert "broke off: ValueError('no such thing')" in opened.problem
     assert numbers(opened.path) == [1]
 
 
-def test_the_list_of_recordings(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+def test_the_list_of_recordings(tmp_path: Path) -> None:
     for name in ("b.loadtop", "a.loadtop"):
-        recorder = Recorder(tmp_path / name, meta=meta)
-        for snapshot in made_moments(4):
-            recorder.record(snapshot)
-        recorder.close()
+        record(tmp_path / name, moments(4))
     (tmp_path / "c.loadtop").write_text("something else entirely, longer than a header would be" * 20)
     (tmp_path / "notes.txt").touch()
     first, second, broken = recordings(tmp_path)
-    (limit,) = {str(snapshot.diagnosis.verdict.bottleneck) for snapshot in made_moments(4)[2:]}  # after the warm-up
+    (limit,) = {str(snapshot.diagnosis.verdict.bottleneck) for snapshot in moments(4)[2:]}  # after the warm-up
     assert [each.path.name for each in (first, second, broken)] == ["a.loadtop", "b.loadtop", "c.loadtop"]
-    assert (first.started, first.what, first.verdict, first.problem) == (meta.started, meta.url, limit, "")
-    assert first.duration_s == made_moments(4)[-1].at
+    assert (first.started, first.what, first.verdict, first.problem) == (META.started, META.url, limit, "")
+    assert first.duration_s == moments(4)[-1].at
     assert broken.problem == f"{broken.path}: not a recording of loadtop"
     assert list(recordings(tmp_path / "missing")) == []
 
 
-def test_the_list_says_what_was_the_limit_while_load_ran(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+def test_the_list_says_what_was_the_limit_while_load_ran(tmp_path: Path) -> None:
     """The cockpit may stay open, and the machines calm, for long after the load."""
 
     def shown(snapshot: Snapshot, number: int) -> Snapshot:
@@ -308,24 +259,20 @@ def test_the_list_says_what_was_the_limit_while_load_ran(tmp_path: Path, meta: S
         found = Finding(name, None, 0.0, 1.0, 1.0, (), Message("Advice."))
         return Snapshot(replace(snapshot.measured, frame=replace(frame, load=load)), Diagnosis(found, ()))
 
-    recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
-    for number, snapshot in enumerate(made_moments(110)):
-        recorder.record(shown(snapshot, number))
-    recorder.close()
+    record(tmp_path / "a.loadtop", [shown(snapshot, number) for number, snapshot in enumerate(moments(110))])
     assert [each.verdict for each in recordings(tmp_path)] == ["cpu"]
 
 
 @pytest.mark.parametrize("step", [1 << 63, -(1 << 70), 1 << 200])
-def test_a_number_beyond_all_measure_ends_no_recording(opened: Recorder, made_moments: Make, step: int) -> None:
-    made = made_moments(12)
-    for each in made:
+def test_a_number_beyond_all_measure_ends_no_recording(opened: Recorder, step: int) -> None:
+    for each in moments(12):
         load = each.measured.frame.load
         load = None if load is None else replace(load, state=LoadState.RUNNING, step=step)
         frame = replace(each.measured.frame, load=load)
         opened.record(replace(each, measured=replace(each.measured, frame=frame)))
     opened.close()
     assert opened.problem == ""
-    assert numbers(opened.path) == [each.measured.frame.number for each in made]
+    assert numbers(opened.path) == [each.measured.frame.number for each in moments(12)]
     with Session(opened.path) as session:
         series = result_of(session).series
     assert set(series.steps) <= {0, (1 << 63) - 1, 1 - (1 << 63)}

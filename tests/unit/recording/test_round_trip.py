@@ -1,7 +1,7 @@
 """What is read from a recording equals what was written to it, to the bit."""
 
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -18,10 +18,10 @@ from loadtop.i18n import Message, plural
 from loadtop.model import Distribution, Frame, HostSample, HostState, LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measured
-from loadtop.recording.container import MAX_UNIX_TIME, SessionMeta
+from loadtop.recording.container import MAX_UNIX_TIME
 from loadtop.recording.reader import Session
-from loadtop.recording.recorder import Recorder
 from loadtop.servers.registry import KINDS
+from tests.unit.recording.made import META, record
 
 WHOLE = st.one_of(st.integers(0, 90), st.integers(0, 1 << 32), st.integers(-(1 << 70), 1 << 70))
 REAL = st.floats(allow_nan=False)
@@ -44,11 +44,19 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     type(None): st.none(),
     Message: st.builds(_message, WORDS, st.integers(-9, 9)),
 }
-META = SessionMeta(started=1.5, command_line=("-n", "5"), url="http://h/", version="0", interval_s=1.0)
+
+
+_strategies: dict[Any, st.SearchStrategy[Any]] = {}
 
 
 def some(kind: Any) -> st.SearchStrategy[Any]:
-    """Anything of a type of the model."""
+    """Anything of a type of the model. Making a strategy takes longer than drawing from it, so each is made once."""
+    if kind not in _strategies:
+        _strategies[kind] = _some(kind)
+    return _strategies[kind]
+
+
+def _some(kind: Any) -> st.SearchStrategy[Any]:
     if isinstance(kind, types.UnionType):
         return st.one_of(*(some(option) for option in get_args(kind)))
     if get_origin(kind) is tuple:
@@ -116,21 +124,13 @@ def sessions(draw: st.DrawFn) -> list[Snapshot]:
     return snapshots
 
 
-def record(path: Path, snapshots: Sequence[Snapshot]) -> None:
-    recorder = Recorder(path, meta=META)
-    for snapshot in snapshots:
-        recorder.record(snapshot)
-    recorder.close()
-    assert recorder.problem == ""
-
-
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(snapshots=sessions())
 def test_everything_comes_back(snapshots: list[Snapshot]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "a.loadtop"
-        record(path, snapshots)
+        assert record(path, snapshots).problem == ""
         with Session(path) as session:
             assert list(session.frames()) == [snapshot.measured.frame for snapshot in snapshots]
             shown = [

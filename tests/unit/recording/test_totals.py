@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -23,26 +23,21 @@ from loadtop.reports.ab import ab_report
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown
 from tests.lab.keeping import SUFFIX, unpack
+from tests.unit.recording.made import META, moments, record
 
-Make = Callable[[int], list[Snapshot]]
 LAB = sorted((Path(__file__).parents[2] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
 
 
-def added_up(snapshots: Sequence[Snapshot], meta: SessionMeta) -> RunResult:
+def added_up(snapshots: Sequence[Snapshot], meta: SessionMeta = META) -> RunResult:
     totals = Totals(meta.url or None, meta.command_line)
     for snapshot in snapshots:
         totals.add(snapshot)
     return totals.result()
 
 
-def record(path: Path, snapshots: Sequence[Snapshot], meta: SessionMeta) -> None:
+def keep(path: Path, snapshots: Sequence[Snapshot], meta: SessionMeta = META) -> None:
     """Record them with their totals, as a live test does."""
-    recorder = Recorder(path, meta=meta)
-    for snapshot in snapshots:
-        recorder.record(snapshot)
-        recorder.flush()
-    recorder.close(lambda: added_up(snapshots, meta))
-    assert recorder.problem == ""
+    assert record(path, snapshots, meta, lambda: added_up(snapshots, meta)).problem == ""
 
 
 def told(result: RunResult) -> tuple[Any, ...]:
@@ -60,24 +55,24 @@ def test_real_recordings_are_told_the_same_both_ways(kept: Path, tmp_path: Path)
     with Session(unpack(kept, tmp_path)) as session:
         assert not stored(session)
         from_frames = told(result_of(session))
-        record(tmp_path / "again.loadtop", list(snapshots(session.frames())), session.meta)
+        keep(tmp_path / "again.loadtop", list(snapshots(session.frames())), session.meta)
     with Session(tmp_path / "again.loadtop") as session:
         assert stored(session)
         assert told(result_of(session)) == from_frames
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory, meta: SessionMeta, made_moments: Make) -> Path:
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("original") / "a.loadtop"
-    record(path, made_moments(150), meta)
+    keep(path, moments(150))
     return path
 
 
 @pytest.fixture(scope="module")
-def said(original: Path, meta: SessionMeta, made_moments: Make) -> tuple[Any, ...]:
+def said(original: Path) -> tuple[Any, ...]:
     with Session(original) as session:
         assert stored(session)
-    return told(added_up(made_moments(150), meta))
+    return told(added_up(moments(150), META))
 
 
 @pytest.fixture
@@ -145,19 +140,19 @@ def test_damage_is_said_by_a_report_as_well(recording: Path, statement: str) -> 
         assert session.damage or session.count < 150
 
 
-def test_no_secret_reaches_them(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
-    (snapshot,) = made_moments(1)
+def test_no_secret_reaches_them(tmp_path: Path) -> None:
+    (snapshot,) = moments(1)
     frame = replace(snapshot.measured.frame, marks=("restarted http://bob:Hu5h@web1/?token=Hu5h",))
-    record(tmp_path / "a.loadtop", [replace(snapshot, measured=replace(snapshot.measured, frame=frame))], meta)
+    keep(tmp_path / "a.loadtop", [replace(snapshot, measured=replace(snapshot.measured, frame=frame))])
     with closing(sqlite3.connect(tmp_path / "a.loadtop")) as connection:
         (data,) = connection.execute("SELECT data FROM totals").fetchone()
     assert b"restarted http://***@web1/" in decompress(data, 1 << 20)
     assert b"Hu5h" not in decompress(data, 1 << 20)
 
 
-def test_sums_of_more_than_64_bits_come_back(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
-    made = made_moments(40)
-    record(tmp_path / "a.loadtop", made, meta)
+def test_sums_of_more_than_64_bits_come_back(tmp_path: Path) -> None:
+    made = moments(40)
+    keep(tmp_path / "a.loadtop", made)
     with Session(tmp_path / "a.loadtop") as session:
         found = result_of(session).distributions["total"]
     parts = [
@@ -167,23 +162,23 @@ def test_sums_of_more_than_64_bits_come_back(tmp_path: Path, meta: SessionMeta, 
     assert found.sum_squares_us2 > 1 << 64
 
 
-def test_a_recording_that_was_cut_short_has_none(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
-    made = made_moments(9)
-    recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
+def test_a_recording_that_was_cut_short_has_none(tmp_path: Path) -> None:
+    made = moments(9)
+    recorder = Recorder(tmp_path / "a.loadtop", meta=META)
     for snapshot in made:
         recorder.record(snapshot)
     recorder.close()
     with Session(tmp_path / "a.loadtop") as session:
         assert not stored(session)
-        assert told(result_of(session)) == told(added_up(made, meta))
+        assert told(result_of(session)) == told(added_up(made, META))
 
 
-def test_figures_that_cannot_be_added_up_are_recorded(tmp_path: Path, meta: SessionMeta, made_moments: Make) -> None:
+def test_figures_that_cannot_be_added_up_are_recorded(tmp_path: Path) -> None:
     def overflow() -> RunResult:
         raise OverflowError("too much")
 
-    recorder = Recorder(tmp_path / "a.loadtop", meta=meta)
-    for snapshot in made_moments(6):
+    recorder = Recorder(tmp_path / "a.loadtop", meta=META)
+    for snapshot in moments(6):
         recorder.record(snapshot)
     recorder.close(overflow)
     assert recorder.problem == ""

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -18,6 +17,8 @@ from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown
+from tests.unit.known import known
+from tests.unit.recording.made import moments
 
 HOSTILE = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x\u202e"
 
@@ -58,8 +59,8 @@ def _hostile(snapshot: Snapshot) -> Snapshot:
 
 
 @pytest.fixture(scope="module")
-def snapshots(made_moments: Callable[[int], list[Snapshot]]) -> list[Snapshot]:
-    return made_moments(60)
+def snapshots() -> list[Snapshot]:
+    return moments(60)
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +159,7 @@ def test_a_long_test_is_drawn_in_few_points(snapshots: list[Snapshot]) -> None:
 def test_points_that_become_one_keep_mean_and_peak(snapshots: list[Snapshot], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(series_module, "POINTS", 4)
     series, snapshot = SeriesTotals(), snapshots[2]
-    load = snapshot.load
-    assert load is not None
+    load = known(snapshot.load)
     for number, milliseconds in enumerate((1, 1, 3, None, 5, None)):
         times = None if milliseconds is None else Latencies(distribution([1000 * milliseconds]))
         frame = replace(snapshot.measured.frame, at=float(number), load=replace(load, latencies=times))

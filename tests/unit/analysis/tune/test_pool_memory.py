@@ -10,6 +10,7 @@ from loadtop.model import HostState, Process
 from loadtop.rates.compute import host_rates
 from loadtop.rates.measured import HostView
 from loadtop.servers.kind import WorkerPool
+from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.registry import KINDS
 
 
@@ -28,6 +29,14 @@ def pool_of(machine: Any) -> Callable[..., WorkerPool]:
         return worker_pools(HostView(state, host_rates(before, sample, KINDS), 0.0))[0]
 
     return build
+
+
+def test_a_pool_may_have_more_workers_than_it_has_started(machine: Any) -> None:
+    page = FpmPool("www", "dynamic", 0, 0, 511, 1, 2, 3, 0, None, 50)
+    before, sample = (machine.sample(board=None, changes={"fpm": (page,)}) for _ in range(2))
+    state = HostState("web1", "target", sample, fresh=True)
+    (pool,) = worker_pools(HostView(state, host_rates(before, sample, KINDS), 0.0))
+    assert (pool.name, pool.manager, pool.capacity, pool.started, pool.busy) == ("www", "dynamic", 50, 3, 1)
 
 
 def test_shared_pages_count_once(pool_of: Callable[..., WorkerPool]) -> None:

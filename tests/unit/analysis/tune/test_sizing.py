@@ -12,15 +12,14 @@ from loadtop.i18n import Message
 from loadtop.reports.tune import report
 from loadtop.servers.kind import WorkerPool
 from loadtop.servers.registry import WORKERS
+from tests.unit.known import known
 
 Result = Callable[..., StepResult]
 APool = Callable[..., WorkerPool]
 
 
 def sized(results: Sequence[StepResult]) -> Sizing:
-    found = TuneResult.of(results).sizing
-    assert found is not None
-    return found
+    return known(TuneResult.of(results).sizing)
 
 
 def test_memory_binds_where_it_swaps(swapping: Sequence[StepResult]) -> None:
@@ -33,8 +32,7 @@ def test_memory_binds_where_it_swaps(swapping: Sequence[StepResult]) -> None:
 
 
 def test_a_worker_takes_what_it_has_at_rest_and_what_a_request_adds(swapping: Sequence[StepResult]) -> None:
-    found = worker_memory(swapping, swapping[-1].pools[0])
-    assert found is not None
+    found = known(worker_memory(swapping, swapping[-1].pools[0]))
     assert found.worker_kb == pytest.approx(8_192 * 41 / 40 + 12_288, rel=0.001)
 
 
@@ -57,23 +55,37 @@ def test_on_a_full_cpu_more_workers_do_not_help(flattening: Sequence[StepResult]
     assert "more workers will not help" in text
 
 
-def test_a_full_pool_is_raised_as_far_as_memory_and_cpu_go(a_result: Result, a_pool: APool) -> None:
+@pytest.mark.parametrize(
+    ("idle", "binding", "value", "cpu"),
+    [(95.0, "tested", 33, 72), (5.0, "cpu", 4, 4)],
+    ids=["as far as memory and CPU go", "never below what it has"],
+)
+def test_a_full_pool_is_raised(
+    a_result: Result, a_pool: APool, idle: float, binding: str, value: int, cpu: int
+) -> None:
+    of_four = a_pool(4, capacity=4, started=4, processes=4, rss_kb=60_000, shared_kb=5_000.0)
     results = [
         a_result(
-            n,
-            20.0 * min(n, 4),
-            idle=95.0,
-            bottleneck="apache-workers" if n > 4 else "none",
-            pools=(a_pool(min(n, 4), capacity=4, started=4, processes=4, rss_kb=60_000, shared_kb=5_000.0),),
+            n, 20.0 * min(n, 4), idle=idle, bottleneck="apache-workers" if n > 4 else "none",
+            pools=(replace(of_four, busy=min(n, 4), busy_most=min(n, 4)),),
         )
         for n in (1, 2, 4, 8, 16, 32)
-    ]
+    ]  # fmt: skip
     found = sized(results)
     assert found.pool_was_full
-    assert found.bounds[0].name == "tested"
-    assert found.value == 33
-    assert {bound.name: bound.workers for bound in found.bounds}["cpu"] == 72
+    assert (found.binding, found.value) == (binding, value)
+    bounds = {bound.name: bound.workers for bound in found.bounds}
+    assert bounds["cpu"] == cpu
+    assert found.memory is not None
+    assert bounds["memory"] == int(0.9 * found.memory.room_kb / found.memory.worker_kb)
     assert "tune again to confirm" in report(TuneResult.of(results))
+
+
+def test_memory_that_another_pool_takes_is_not_there_for_workers(a_result: Result, a_pool: APool) -> None:
+    fpm = a_pool(1, kind="fpm", name="www", started=4, rss_kb=500_000, shared_kb=None)
+    results = [a_result(n, 10.0, pools=(a_pool(n), fpm), room_kb=2_000_000.0) for n in (1, 2, 4)]
+    found = known(worker_memory(results, a_pool(4)))
+    assert found.room_kb == 1_500_000.0
 
 
 def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> None:

@@ -1,43 +1,28 @@
 """When a step is steady: noise is, a drift is not, and a start that drifts is left out."""
 
+import pytest
+
 from loadtop.analysis.tune.step import steady_window
+from tests.unit.known import known
 
 
-def seconds(*requests: int) -> list[tuple[int, float]]:
-    return [(count, 1.0) for count in requests]
+@pytest.mark.parametrize(
+    ("requests", "connections", "steady", "first"),
+    [
+        ((60, 100, 104, 98, 101, 99), 4, True, {1}),
+        ((10, 100, 200, 300, 400, 500, 600), 4, False, range(9)),
+        ((500, 900, 700, 400, 200, 200, 201, 199, 200, 200), 4, True, range(3, 9)),
+        # A page that sleeps for a second: all connections end in one interval, none in the other.
+        ((0, 20, 20, 0, 40, 20, 0, 20, 40), 20, True, range(9)),
+        ((1, 1, 1, 1, 1, 1), 50, False, range(9)),
+    ],
+    ids=["noise", "a drift", "a start that settles", "answered together", "few requests per connection"],
+)
+def test_a_steady_window(requests: tuple[int, ...], connections: int, steady: bool, first: set[int]) -> None:
+    found = known(steady_window([(count, 1.0) for count in requests], connections))
+    assert found.steady is steady
+    assert found.first in first
 
 
 def test_too_few_intervals_say_nothing() -> None:
-    assert steady_window(seconds(100, 100, 100, 100), 4) is None
-
-
-def test_noise_is_steady() -> None:
-    found = steady_window(seconds(60, 100, 104, 98, 101, 99), 4)
-    assert found is not None
-    assert (found.first, found.steady) == (1, True)
-
-
-def test_a_drift_is_not_steady() -> None:
-    found = steady_window(seconds(10, 100, 200, 300, 400, 500, 600), 4)
-    assert found is not None
-    assert not found.steady
-
-
-def test_the_start_of_a_step_that_settles_is_left_out() -> None:
-    found = steady_window(seconds(500, 900, 700, 400, 200, 200, 201, 199, 200, 200), 4)
-    assert found is not None
-    assert found.steady
-    assert found.first >= 3
-
-
-def test_connections_answered_together_are_steady() -> None:
-    """A page that sleeps for a second: all connections end in one interval, none in the other."""
-    found = steady_window(seconds(0, 20, 20, 0, 40, 20, 0, 20, 40), 20)
-    assert found is not None
-    assert found.steady
-
-
-def test_few_requests_per_connection_are_not_enough() -> None:
-    found = steady_window(seconds(1, 1, 1, 1, 1, 1), 50)
-    assert found is not None
-    assert not found.steady
+    assert steady_window([(100, 1.0)] * 4, 4) is None

@@ -7,6 +7,7 @@ import pytest
 from loadtop.analysis.tune.controller import StepSearch
 from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.step import StepResult
+from tests.unit.known import known
 
 Server = Callable[[int], StepResult]
 Result = Callable[..., StepResult]
@@ -27,8 +28,7 @@ def test_a_plateau_is_found_and_its_knee_confirmed(a_result: Result) -> None:
     assert steps[:5] == [1, 2, 4, 8, 16]
     assert 6 in steps
     assert steps[-1] == 6
-    knee = find_knee(results)
-    assert knee is not None
+    knee = known(find_knee(results))
     assert (knee.concurrency, knee.rps, knee.confirmed, knee.worse_from) == (6, 600.0, True, None)
     assert knee.until >= 16
     assert str(search.reason) == "more connections give no more"
@@ -42,8 +42,7 @@ def test_a_cliff_is_closed_in_on(a_result: Result) -> None:
 
     results, search = searched(server)
     assert max(result.concurrency for result in results) == 16
-    knee = find_knee(results)
-    assert knee is not None
+    knee = known(find_knee(results))
     assert (knee.concurrency, knee.until, knee.worse_from) == (13, 13, 14)
     assert str(search.reason) == "memory is swapped at 16 connections"
 
@@ -52,8 +51,7 @@ def test_failing_ends_the_search(a_result: Result) -> None:
     results, search = searched(lambda n: a_result(n, 10.0 * n, failed=90 * n if n > 20 else 0))
     assert max(result.concurrency for result in results) == 32
     assert str(search.reason) == "requests fail at 32 connections"
-    knee = find_knee(results)
-    assert knee is not None
+    knee = known(find_knee(results))
     assert 16 <= knee.concurrency <= 20
 
 
@@ -67,8 +65,7 @@ def test_the_bounds_are_kept(a_result: Result) -> None:
     results, search = searched(lambda n: a_result(n, 10.0 * n), StepSearch(first=3, most=20, finer=0))
     assert [result.concurrency for result in results] == [3, 6, 12, 20, 20]
     assert str(search.reason) == "20 connections are the most allowed"
-    knee = find_knee(results)
-    assert knee is not None
+    knee = known(find_knee(results))
     assert not knee.bounded
 
 
@@ -81,18 +78,15 @@ def test_a_full_generator_ends_the_search(a_result: Result) -> None:
 @pytest.mark.parametrize("capacity", [1, 2, 3, 5, 9, 21, 50, 100])
 def test_the_knee_of_a_queue_is_near_its_capacity(capacity: int, a_result: Result) -> None:
     results, _ = searched(lambda n: a_result(n, 10.0 * min(n, capacity)))
-    knee = find_knee(results)
-    assert knee is not None
+    knee = known(find_knee(results))
     assert 0.97 * capacity <= knee.concurrency <= 1.26 * capacity
     assert knee.rps >= 0.97 * 10 * capacity
 
 
 def test_a_knee_that_does_not_repeat_is_not_confirmed(a_result: Result) -> None:
     first = [a_result(n, x) for n, x in ((1, 10.0), (2, 20.0), (4, 40.0), (8, 41.0), (16, 40.0))]
-    knee = find_knee([*first, a_result(4, 33.0)])
-    assert knee is not None
-    again = find_knee([*first, a_result(8, 30.0), a_result(16, 30.0), a_result(4, 33.0)])
-    assert again is not None
+    assert find_knee([*first, a_result(4, 33.0)]) is not None
+    again = known(find_knee([*first, a_result(8, 30.0), a_result(16, 30.0), a_result(4, 33.0)]))
     assert again.concurrency == 4
     assert again.confirmed is False
 
@@ -100,14 +94,12 @@ def test_a_knee_that_does_not_repeat_is_not_confirmed(a_result: Result) -> None:
 def test_what_swaps_below_a_calm_step_is_left_over(a_result: Result) -> None:
     results = [a_result(n, 10.0 * n) for n in (1, 2, 4, 6)]
     swapping = a_result(8, 20.0, swap_kb_s=9_000.0, bottleneck="swap")
-    knee = find_knee([*results, swapping, a_result(5, 50.0, swap_kb_s=300.0, bottleneck="swap")])
-    assert knee is not None
+    knee = known(find_knee([*results, swapping, a_result(5, 50.0, swap_kb_s=300.0, bottleneck="swap")]))
     assert (knee.concurrency, knee.worse_from) == (6, 8)
 
 
 def test_a_peak_beyond_what_was_measured_is_said_to_be(a_result: Result) -> None:
-    knee = find_knee([a_result(n, 100.0 * n / (1 + 0.0001 * n * (n - 1))) for n in (1, 2, 4, 8, 16)])
-    assert knee is not None
+    knee = known(find_knee([a_result(n, 100.0 * n / (1 + 0.0001 * n * (n - 1))) for n in (1, 2, 4, 8, 16)]))
     assert knee.usl is not None
     assert knee.usl.peak == pytest.approx(100, rel=0.05)
     assert not knee.peak_is_measured

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.analysis.tune.knee import Usl, fit
+from tests.unit.known import known
 
 CONCURRENCIES = (1, 2, 4, 8, 16, 32, 64)
 
@@ -16,8 +17,7 @@ CONCURRENCIES = (1, 2, 4, 8, 16, 32, 64)
 )
 def test_points_of_the_law_give_its_parameters(gamma: float, alpha: float, beta: float) -> None:
     law = Usl(gamma, alpha, beta, 1.0)
-    found = fit([(n, law.throughput(n)) for n in CONCURRENCIES])
-    assert found is not None
+    found = known(fit([(n, law.throughput(n)) for n in CONCURRENCIES]))
     assert found.gamma == pytest.approx(gamma, rel=1e-3)
     assert found.alpha == pytest.approx(alpha, abs=1e-3)
     assert found.beta == pytest.approx(beta, abs=1e-4)
