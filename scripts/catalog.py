@@ -94,7 +94,8 @@ def _fields(node: ast.ClassDef | ast.FunctionDef) -> Fields:
 
 
 def _marked(fields: Fields) -> bool:
-    return any(MARK in ast.unparse(annotation) for annotation in fields.values())
+    parts = (part for annotation in fields.values() for part in ast.walk(annotation))
+    return any(isinstance(part, ast.Name) and part.id == MARK for part in parts)
 
 
 class _Module:

@@ -93,112 +93,121 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-async def test_frames_come_once_an_interval_until_the_load_ends(machine: Any, load: Any, clock: FakeClock) -> None:
-    host, source, snapshots = FakeHost(machine, clock), FakeLoad(load, 5), list[Snapshot]()
-    monitor = Monitor("u", source, [host], until_load_ends=True, clock=clock)
-    await monitor.run(snapshots.append)
-    assert [round(snapshot.at, 6) for snapshot in snapshots[:4]] == [0.0, 1.15, 2.15, 3.15]
-    assert [snapshot.measured.frame.number for snapshot in snapshots] == list(range(1, len(snapshots) + 1))
-    assert snapshots[-1].measured.load is not None
-    assert snapshots[-1].measured.load.state is LoadState.DONE
-    assert snapshots[1].measured.hosts[0].rates is not None
-    assert host.closed
-    assert source.closed
+class Stage:
+    """A test of so many frames of one host and one load, and what was shown of it."""
+
+    def __init__(self, machine: Any, load: Any, clock: FakeClock, frames: int) -> None:
+        self.host, self.load, self.clock = FakeHost(machine, clock), FakeLoad(load, frames), clock
+        self.shown: list[Snapshot] = []
+
+    def monitor(self, *, until_load_ends: bool = True, **settings: Any) -> Monitor:
+        return Monitor("u", self.load, [self.host], until_load_ends=until_load_ends, clock=self.clock, **settings)
+
+    @property
+    def times(self) -> list[float]:
+        return [round(snapshot.at, 6) for snapshot in self.shown]
 
 
-async def test_what_ended_between_two_frames_gets_frames_at_once(machine: Any, load: Any, clock: FakeClock) -> None:
+@pytest.fixture
+def stage(machine: Any, load: Any, clock: FakeClock) -> Callable[[int], Stage]:
+    return lambda frames: Stage(machine, load, clock, frames)
+
+
+StageOf = Callable[[int], Stage]
+
+
+async def test_frames_come_once_an_interval_until_the_load_ends(stage: StageOf) -> None:
+    play = stage(5)
+    await play.monitor().run(play.shown.append)
+    assert play.times[:4] == [0.0, 1.15, 2.15, 3.15]
+    assert [snapshot.measured.frame.number for snapshot in play.shown] == list(range(1, len(play.shown) + 1))
+    assert play.shown[-1].measured.load is not None
+    assert play.shown[-1].measured.load.state is LoadState.DONE
+    assert play.shown[1].measured.hosts[0].rates is not None
+    assert play.host.closed
+    assert play.load.closed
+
+
+async def test_what_ended_between_two_frames_gets_frames_at_once(stage: StageOf, load: Any) -> None:
     class Quick(FakeLoad):
         def take(self) -> LoadSample | None:
             sample = super().take()
             return sample and replace(sample, more=self._left in (4, 3))
 
-    host, snapshots, summary = FakeHost(machine, clock), list[Snapshot](), Totals("u")
-    await Monitor("u", Quick(load, 6), [host], until_load_ends=True, clock=clock, sinks=[summary.add]).run(
-        snapshots.append
-    )
-    assert [round(snapshot.at, 6) for snapshot in snapshots[:5]] == [0.0, 1.15, 1.15, 1.15, 2.15]
+    play, summary = stage(6), Totals("u")
+    play.load = Quick(load, 6)
+    await play.monitor(sinks=[summary.add]).run(play.shown.append)
+    assert play.times[:5] == [0.0, 1.15, 1.15, 1.15, 2.15]
     assert summary.as_json()["hosts"][0]["stale"] == 0, "nobody waited for a sample between them"
 
 
-async def test_ticks_that_were_missed_are_dropped_and_the_rest_keep_their_place(
-    machine: Any, load: Any, clock: FakeClock
-) -> None:
-    clock.lag = 2.5
-    snapshots = list[Snapshot]()
-    await Monitor("u", FakeLoad(load, 4), [FakeHost(machine, clock)], until_load_ends=True, clock=clock).run(
-        snapshots.append
-    )
-    assert [round(snapshot.at, 6) for snapshot in snapshots[:4]] == [0.0, 3.65, 6.65, 9.65]
+async def test_ticks_that_were_missed_are_dropped_and_the_rest_keep_their_place(stage: StageOf) -> None:
+    play = stage(4)
+    play.clock.lag = 2.5
+    await play.monitor().run(play.shown.append)
+    assert play.times[:4] == [0.0, 3.65, 6.65, 9.65]
 
 
-async def test_a_host_whose_samples_stop_is_stale_and_says_why(machine: Any, load: Any, clock: FakeClock) -> None:
-    host, snapshots = FakeHost(machine, clock), list[Snapshot]()
+async def test_a_host_whose_samples_stop_is_stale_and_says_why(stage: StageOf) -> None:
+    play = stage(6)
 
     def show(snapshot: Snapshot) -> None:
-        snapshots.append(snapshot)
-        host.frozen = len(snapshots) >= 3
+        play.shown.append(snapshot)
+        play.host.frozen = len(play.shown) >= 3
 
-    await Monitor("u", FakeLoad(load, 6), [host], until_load_ends=True, clock=clock).run(show)
-    view = snapshots[5].measured.hosts[0]
+    await play.monitor().run(show)
+    view = play.shown[5].measured.hosts[0]
     assert (view.rates, view.state.fresh, view.state.problem) == (None, False, "no answer")
     assert round(view.stale_s, 6) == 3.0
 
 
-async def test_commands_go_to_the_load_and_marks_into_the_next_frame(machine: Any, load: Any, clock: FakeClock) -> None:
-    source, snapshots = FakeLoad(load, 4), list[Snapshot]()
-    monitor = Monitor("u", source, [FakeHost(machine, clock)], until_load_ends=True, clock=clock)
+async def test_commands_go_to_the_load_and_marks_into_the_next_frame(stage: StageOf) -> None:
+    play = stage(4)
+    monitor = play.monitor()
 
     def show(snapshot: Snapshot) -> None:
-        snapshots.append(snapshot)
-        if len(snapshots) == 2:
+        play.shown.append(snapshot)
+        if len(play.shown) == 2:
             monitor.command(SetConcurrency(20))
             monitor.command(Mark("restarted"))
 
     await monitor.run(show)
-    assert source.commands == [SetConcurrency(20)]
-    assert [snapshot.measured.frame.marks for snapshot in snapshots[:4]] == [(), (), ("restarted",), ()]
+    assert play.load.commands == [SetConcurrency(20)]
+    assert [snapshot.measured.frame.marks for snapshot in play.shown[:4]] == [(), (), ("restarted",), ()]
 
 
-async def test_a_flood_of_marks_is_cut_short(machine: Any, load: Any, clock: FakeClock) -> None:
-    snapshots = list[Snapshot]()
-    monitor = Monitor("u", FakeLoad(load, 4), [FakeHost(machine, clock)], until_load_ends=True, clock=clock)
+async def test_a_flood_of_marks_is_cut_short(stage: StageOf) -> None:
+    play = stage(4)
+    monitor = play.monitor()
     for number in range(1000):
         monitor.command(Mark(f"{number} " * 1000))
-    await monitor.run(snapshots.append)
-    marks = [mark for snapshot in snapshots for mark in snapshot.measured.frame.marks]
+    await monitor.run(play.shown.append)
+    marks = [mark for snapshot in play.shown for mark in snapshot.measured.frame.marks]
     assert len(marks) == 100
     assert {len(mark) for mark in marks} == {400}
 
 
-async def test_sinks_get_every_moment_before_it_is_shown(machine: Any, load: Any, clock: FakeClock) -> None:
+async def test_sinks_get_every_moment_before_it_is_shown(stage: StageOf) -> None:
     order: list[str] = []
-    monitor = Monitor(
-        "u", FakeLoad(load, 2), [FakeHost(machine, clock)], until_load_ends=True, clock=clock,
-        sinks=[lambda _: order.append("sink")],
-    )  # fmt: skip
-    await monitor.run(lambda _: order.append("show"))
+    await stage(2).monitor(sinks=[lambda _: order.append("sink")]).run(lambda _: order.append("show"))
     assert order[:4] == ["sink", "show", "sink", "show"]
 
 
 @pytest.mark.parametrize("until_load_ends", [True, False])
-async def test_a_cancelled_test_stops_the_load_and_lets_the_machines_go(
-    machine: Any, load: Any, clock: FakeClock, until_load_ends: bool
-) -> None:
-    host, source = FakeHost(machine, clock), FakeLoad(load, 10**9)
-    seen: Callable[[Snapshot], None] = lambda _: None  # noqa: E731 - the shortest thing that shows nothing
-    sunk = list[Snapshot]()
-    monitor = Monitor("u", source, [host], until_load_ends=until_load_ends, clock=clock, sinks=[sunk.append])
-    task = asyncio.ensure_future(monitor.run(seen))
+async def test_a_cancelled_test_stops_the_load_and_lets_the_machines_go(stage: StageOf, until_load_ends: bool) -> None:
+    play, sunk = stage(10**9), list[Snapshot]()
+    monitor = play.monitor(until_load_ends=until_load_ends, sinks=[sunk.append])
+    task = asyncio.ensure_future(monitor.run(lambda _: None))
     for _ in range(20):
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert source.commands == [StopLoad()]
+    assert play.load.commands == [StopLoad()]
     assert sunk[-1].measured.load is not None
     assert sunk[-1].measured.load.state.ended
-    assert host.closed
-    assert source.closed
+    assert play.host.closed
+    assert play.load.closed
 
 
 class SlowHost(FakeHost):
@@ -236,18 +245,18 @@ async def test_who_insists_on_the_end_leaves_nothing_open(
     assert source.closed
 
 
-async def test_watching_goes_on_after_the_load_has_ended(machine: Any, load: Any, clock: FakeClock) -> None:
-    snapshots, enough = list[Snapshot](), asyncio.Event()
+async def test_watching_goes_on_after_the_load_has_ended(stage: StageOf) -> None:
+    play, enough = stage(3), asyncio.Event()
 
     def show(snapshot: Snapshot) -> None:
-        snapshots.append(snapshot)
-        if len(snapshots) == 8:
+        play.shown.append(snapshot)
+        if len(play.shown) == 8:
             enough.set()
 
-    task = asyncio.ensure_future(Monitor("u", FakeLoad(load, 3), [FakeHost(machine, clock)], clock=clock).run(show))
+    task = asyncio.ensure_future(play.monitor(until_load_ends=False).run(show))
     await enough.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert snapshots[7].measured.load is not None
-    assert snapshots[7].measured.load.state is LoadState.DONE
+    assert play.shown[7].measured.load is not None
+    assert play.shown[7].measured.load.state is LoadState.DONE

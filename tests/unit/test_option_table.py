@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.cli.exit_codes import UsageError
-from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.option import Options
 from loadtop.cli.options.parser import read
 from loadtop.cli.options.table import COMMANDS, ENGINES, GROUPS, options_of
@@ -93,63 +91,6 @@ def test_what_is_refused_names_a_command_or_an_engine() -> None:
     for group in GROUPS:
         for refused in (group.refused, *(option.refused for option in group.options)):
             assert set(refused) <= {*COMMANDS, *ENGINES}
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["-c", "abc", URL], "-c must be a whole number, got 'abc'"),
-        (["--concurrency", "abc", URL], "--concurrency must be a whole number, got 'abc'"),
-        (["-n", "0", URL], "-n must be a whole number of 1 or more, got '0'"),
-        (["--rate=fast", URL], "--rate must be a number, got 'fast'"),
-        (["-s", "1e8", URL], "-s must be a number below 10 million, got '1e8'"),
-        (["--workers", "many", URL], "--workers must be a whole number, or auto, got 'many'"),
-        (["--engine", "wrk", URL], "--engine must be one of builtin, locust, jmeter, got 'wrk'"),
-        (["--html", "-", URL], "--html must be the name of a file, got '-'"),
-        (["--lang", "xx", URL], "--lang must be one of en, ja, got 'xx'"),
-        ([URL, "-n"], "-n needs a value: N (see loadtop --help)"),
-        (["sessions", "prune", "--keep", "0"], "--keep must be a whole number of 1 or more, got '0'"),
-        (["compare", "--by", "day", "a", "b"], "--by must be one of step, time, got 'day'"),
-        (["experiment", "--again", "--check", "x"], "--again and --check contradict each other: give one of them"),
-        (["report", "--ab", "--text", "x"], "--text and --ab contradict each other: give one of them"),
-        (["replay", "--rate", "5", "x"], "--rate is not for replay: leave it out (see loadtop replay --help)"),
-        (["watch", "-n", "5"], "-n is not for watch: leave it out (see loadtop watch --help)"),
-        (["--frobnicate", URL], "unknown argument '--frobnicate' (see loadtop --help)"),
-        (["replay"], "SESSION"),
-    ],
-)
-def test_an_error_names_the_option_and_the_value(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--engine", "locust", "-n", "5"], "-n is not possible with --engine locust: give a time with -t"),
-        (["--engine", "jmeter", "--workers", "2"], "--workers is not possible with --engine jmeter: leave it out, one"),
-        (["--engine", "jmeter", "--workers", "auto"], "--workers is not possible with --engine jmeter"),
-    ],
-)
-def test_an_engine_gives_its_own_advice(words: list[str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        parse([*words, URL])
-
-
-@pytest.mark.parametrize("engine", ["locust", "jmeter"])
-def test_an_engine_refuses_what_it_cannot_do(engine: str) -> None:
-    assert {"-X", "-B", "-b", "-f", "-Z", "-E", "-I", "-v", "-g"} <= {
-        option.name for option in options_of("run") if engine in option.refused
-    }
-    values = {"-E": str(ROOT / "README.md"), "-n": "5", "-b": "5", "-v": "2", "--workers": "2"}
-    for option in options_of("run"):
-        if engine in option.refused and option.name != "-R":
-            words = [option.name, *([values.get(option.name, "x")] if option.metavar else [])]
-            with pytest.raises(UsageError, match=rf"{option.name} is not possible with --engine {engine}"):
-                parse(["--engine", engine, *words, URL])
 
 
 def test_options_of_every_command_may_stand_anywhere() -> None:

@@ -93,66 +93,8 @@ def test_pages_of_php_fpm_and_haproxy(option: str, url: str) -> None:
         assert options.status_urls["web"][option.removeprefix("--")] == [url]
 
 
-def test_this_machine_through_psutil_by_choice() -> None:
-    assert parse(["--host", "here=psutil", URL]).hosts == [("here", "psutil")]
-    assert parse(["doctor", "--host", "here=psutil"]).hosts == [("here", "psutil")]
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        ([], "no URL"),
-        (["ftp://x/"], "http"),
-        (["http://"], "host"),
-        (["-n", "0", URL], "-n must be a whole number of 1 or more, got '0'"),
-        (["--requests=0", URL], "--requests must be a whole number of 1 or more, got '0'"),
-        (["-n", "many", URL], "-n must be a whole number, got 'many'"),
-        (["-n", "5", "-c", "6", URL], "lower -c"),
-        (["-t", "0", URL], "above 0"),
-        (["-s", "nan", URL], "above 0"),
-        (["-H", "nonsense", URL], "Name: value"),
-        (["-C", "nonsense", URL], "NAME=VALUE"),
-        (["-A", "me", URL], "USER:PASSWORD"),
-        (["-i", "-p", "/dev/null", URL], "contradict"),
-        (["-p", "/no/such/file", URL], "/no/such/file"),
-        (["-T", "text/html", URL], "-p FILE"),
-        (["--record", "x", "--no-record", URL], "contradict"),
-        (["--fail-if", "p99>500", URL], "p99>500ms"),
-        (["--fail-if", "p9>5ms", URL], "did you mean"),
-        (["--fail-if", "bottleneck=cpus", URL], "did you mean cpu"),
-        (["--fail-if", "db.cpu.idle<5%", URL], "no host is called db"),
-        (["--host", "web", URL], "NAME=local"),
-        (["--host", "a=local", "--host", "a=local", URL], "twice"),
-        (["--apache", "nonsense", URL], "server-status"),
-        (["--fpm", "nonsense", URL], "unix:/run/php/fpm.sock;/status"),
-        (["--fpm", "fcgi://no-port/status", URL], "fcgi://HOST:PORT/status"),
-        (["--haproxy", "web:nonsense", URL], "unix:/run/haproxy/admin.sock"),
-        (["--nonsense", URL], "--help"),
-        (["--interval", "-1", URL], "--interval must be a number of 0.1 or more, got '-1'"),
-        (["--interval", "0.01", URL], "--interval must be a number of 0.1 or more, got '0.01'"),
-        (["--steps", "1,x", URL], "1,2,4,8"),
-        (["--steps", "1,2", "-c", "3", URL], "contradict"),
-        (["--step-time", "3", URL], "--steps"),
-        (["-P", "a:b", URL], "-X HOST:PORT"),
-        (["-X", ":x", URL], "HOST:PORT"),
-        (["--urls", "/no/such/file"], "/no/such/file"),
-        (["-H", "A: b\r\nC: d", URL], "line"),
-        (["--html", "-", URL], "name of a file"),
-        (["-g", "-", URL], "name of a file"),
-        (["-e", "-", URL], "name of a file"),
-        (["--record", "-", URL], "name of a file"),
-        (["watch", "--ab"], "is about a load"),
-        (["watch", "-w"], "is about a load"),
-        (["watch", "-e", "x", "--", "ab", "-n1", URL], "no command tells"),
-        (["demo", "-g", "x"], "-g is not for demo"),
-        (["--engine", "locust", "-g", "x", URL], "-g is not possible with --engine locust"),
-    ],
-)
-def test_what_is_wrong_gets_one_line_with_the_fix(words: list[str], part: str) -> None:
-    with pytest.raises(UsageError) as error:
-        parse(words)
-    assert part in str(error.value)
-    assert "\n" not in str(error.value)
+def test_a_warm_up_of_nothing_is_none() -> None:
+    assert parse(["--warmup", "0", "-n", "1", URL]).plan.warmup_s == 0
 
 
 def test_a_command_has_its_sums_as_ab_would_say_them() -> None:
@@ -212,3 +154,26 @@ def test_a_proxy_with_its_password() -> None:
     assert plan.proxy is not None
     assert (plan.proxy.origin.host, plan.proxy.origin.port) == ("proxy", 3128)
     assert plan.proxy.authorization == "Basic " + b64encode(b"me:pw").decode()
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["ssh://web1", "ssh://root@web-1.example.org:2222", "ssh://192.0.2.1", "ssh://[2001:db8::1]:22", "local", "psutil"],
+)
+def test_places(place: str) -> None:
+    for verb in ("watch", "doctor"):
+        assert parse([verb, "--host", f"web={place}"]).hosts == [("web", place)]
+
+
+def test_the_machine_that_sends_the_load_is_watched_too() -> None:
+    far = ["--host", "web=ssh://web1"]
+    assert parse([*far, URL]).hosts == [("web", "ssh://web1"), ("local", "local")]
+    assert parse(["--host", "local=ssh://web1", URL]).hosts[1] == ("generator", "local")
+    assert parse([*far, "--host", "me=local", URL]).hosts == [("web", "ssh://web1"), ("me", "local")]
+    assert parse(["watch", *far]).hosts == [("web", "ssh://web1")]
+    assert parse([*far, "--fail-if", "local.cpu.idle<5%", URL]).fail_if
+
+
+def test_a_rule_may_be_about_a_machine_that_generates() -> None:
+    words = ["--engine", "locust", "--generator", "g1=ssh://g1", "--fail-if", "g1.cpu.idle<5%", URL]
+    assert parse(words).fail_if[0].host == "g1"
