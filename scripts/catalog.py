@@ -98,6 +98,10 @@ def _marked(fields: Fields) -> bool:
     return any(isinstance(part, ast.Name) and part.id == MARK for part in parts)
 
 
+_SPEAKING = (ast.Call, ast.AnnAssign, ast.FunctionDef, ast.Subscript, ast.ClassDef)
+"""The nodes that may hold templates; the others are nine of ten."""
+
+
 class _Module:
     """One file: what is called or declared in it."""
 
@@ -110,10 +114,13 @@ class _Module:
 
     def templates(self) -> Iterator[Template]:
         constants = _assigned(self._tree.body)
-        for scope in ast.walk(self._tree):
-            if isinstance(scope, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
-                self._names = constants | (_assigned(ast.walk(scope)) if scope is not self._tree else {})
-                for node in ast.walk(scope):
+        whole = list(ast.walk(self._tree))
+        functions = [node for node in whole if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        for scope in (self._tree, *functions):
+            nodes = whole if scope is self._tree else list(ast.walk(scope))
+            self._names = constants | (_assigned(nodes) if scope is not self._tree else {})
+            for node in nodes:
+                if isinstance(node, _SPEAKING):
                     yield from self._of_node(node)
 
     def _of_node(self, node: ast.AST) -> Iterator[Template]:

@@ -37,7 +37,7 @@ def generator(*, cpu_s: float = 0.2, delay_s: float = 0.001, **others: Any) -> C
     """A generator that takes so many CPU seconds in each interval. What can be called of ``others`` are counters."""
 
     def sample(number: int) -> GeneratorSample:
-        values = {name: value(number) if callable(value) else value for name, value in others.items()}
+        values: dict[str, Any] = {name: value(number) if callable(value) else value for name, value in others.items()}
         return GeneratorSample((cpu_s * number,), delay_s, **values)
 
     return sample

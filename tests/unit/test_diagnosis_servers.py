@@ -60,7 +60,9 @@ LATE = generator(late=counted(lambda n: 5 * n))
 OVERFLOWS = tcp(Listener(8080, 5, 4), each_s=20)
 OTHERS_OVERFLOW = tcp(Listener(8080, 0, 511), Listener(3306, 81, 80), each_s=20)
 FILES = {"generator": generator(files_used=44, files_limit=64), "concurrency": 32, "connections": 32, "in_flight": 32}
-QUOTA = {"generator": generator(delay_s=0.08, quota_periods=lambda n: 10 * n, quota_stops=lambda n: 8 * n)}
+QUOTA = {
+    "generator": generator(delay_s=0.08, quota_periods=counted(lambda n: 10 * n), quota_stops=counted(lambda n: 8 * n))
+}
 
 LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "a full fpm pool with a queue": (

@@ -11,7 +11,6 @@ from loadtop import model
 from loadtop.rates import records
 from loadtop.rates.compute import cpu_shares, host_rates, load_rates, pressure_shares, server_rates
 from loadtop.rates.measured import Measurer
-from loadtop.rates.records import TcpRates
 from loadtop.servers.apache.kind import mean_duration_ms
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.nginx.record import NginxStatus
@@ -88,7 +87,12 @@ PARTS: list[tuple[str, Any, Any, Any]] = [
         (model.Network("eth0", 12_500_000, 2_048_000, 0, 0, link_mbit=100),),
         (records.NetworkRates("eth0", 6_250_000 / 1024, 1000.0, 0.0, 0.0, 0.0, 100, 50.0),),
     ),
-    ("tcp", model.Tcp(*range(1, 10)), model.Tcp(3, 6, 9, 12, 15, 18, 70, 80, 90), TcpRates(1, 2, 3, 5, 6, 80, 90, 70)),
+    (
+        "tcp",
+        model.Tcp(1, 2, 3, 4, 5, 6, 7, 8, 9),
+        model.Tcp(3, 6, 9, 12, 15, 18, 70, 80, 90),
+        records.TcpRates(1, 2, 3, 5, 6, 80, 90, 70),
+    ),
     (
         "cgroup",
         model.CgroupLimits("/web", 2, periods=10, throttled_periods=5, throttled_us=100, memory_failures=1),

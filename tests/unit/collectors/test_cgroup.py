@@ -163,9 +163,9 @@ async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
     assert known((await machine.sample()).cgroup).path == "/other"
     transport.files["/proc/self/mountinfo"] = "30 22 0:26 / /mnt rw - cgroup2 cgroup2 rw\n"
     transport.files["/mnt/other/cpu.max"] = "10000 100000\n"
-    for _ in range(MOUNTS_EVERY + 2):
-        sample = await machine.sample()
-    group = known(sample.cgroup)
+    for _ in range(MOUNTS_EVERY + 1):
+        await machine.sample()
+    group = known((await machine.sample()).cgroup)
     assert (group.path, group.cpu_quota_us) == ("/other", 10000)
     transport.files["/proc/10/cgroup"] = "0::/../elsewhere\n"
     await machine.sample()

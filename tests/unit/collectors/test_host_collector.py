@@ -1,7 +1,7 @@
 """The background sampler of one host: its ticks, what it says when samples stop, and servers' pages beside it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -25,7 +25,7 @@ def machine() -> FakeMachine:
 
 
 @asynccontextmanager
-async def watching(machine: FakeMachine, **settings: Any) -> AsyncIterator[HostCollector]:
+async def watching(machine: FakeMachine, **settings: Any) -> AsyncGenerator[HostCollector]:
     """A collector of this machine, started a moment ago."""
     host = HostCollector("web1", "target", machine, **settings)
     await host.start(1.0)

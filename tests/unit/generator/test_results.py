@@ -29,7 +29,7 @@ class Requests:
         self.results = Results(plan, (self.exchange,), first_connected=lambda: None, gave_up=lambda _: None)
         self.left, self.fast_path, self.fast_path_possible = left, False, not intended_ms
         self.intended = intended_ms * MS
-        self.connection = Connection(self, self.results, self.exchange, lambda *_: None, keepalive=True)
+        self.connection = Connection(self, self.results, self.exchange, lambda _, __: None, keepalive=True)
 
     def connect(self, began_ms: int, ended_ms: int) -> None:
         """Open the connection, and send the first request on it."""

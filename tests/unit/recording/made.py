@@ -111,7 +111,8 @@ class Made:
 
     def _disk(self, host: str, name: str) -> model.Disk:
         requests, times = self._counters(f"{host} {name}", 6, 50), self._counters(f"{host} {name} ms", 2, 50)
-        return replace(model.Disk(name, *[*requests, 0, *times]), swap=name == "sdb")
+        disk = model.Disk(name, *requests)
+        return replace(disk, in_flight=0, busy_ms=times[0], queue_ms=times[1], swap=name == "sdb")
 
     def _network(self, host: str, name: str) -> model.Network:
         traffic, others = self._counters(f"{host} {name}", 2, 5_000_000), self._counters(f"{host} {name} others", 6, 40)
