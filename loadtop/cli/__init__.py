@@ -8,6 +8,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
 from loadtop.cli.exit_codes import DONE, FILE, INTERRUPTED, ExitError, UsageError
@@ -36,6 +37,7 @@ def run_command(words: Sequence[str]) -> int:
     from loadtop.i18n import language_of, set_language
 
     options = read(words)
+    options.argv = tuple(words)
     set_language(options.lang or language_of(os.environ))
     theme = options.theme or os.environ.get("LOADTOP_THEME") or THEMES[0]
     if theme not in THEMES:
@@ -93,8 +95,11 @@ def robust_streams() -> RobustStream:
     os.close(descriptor)
     # Python sets a closed stream to None, whatever its type says.
     sys.stdin = cast("TextIO | None", sys.stdin) or open(0, closefd=False)  # noqa: SIM115 - for as long as it runs
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # what the locale has no code for becomes a question mark
     out, told = (
-        RobustStream(stream or open(number, "w", closefd=False))  # noqa: SIM115
+        RobustStream(stream or open(number, "w", errors="replace", closefd=False))  # noqa: SIM115
         for number, stream in ((1, cast("TextIO | None", sys.stdout)), (2, cast("TextIO | None", sys.stderr)))
     )
     sys.stdout, sys.stderr = cast("TextIO", out), cast("TextIO", told)

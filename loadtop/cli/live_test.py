@@ -47,7 +47,7 @@ class LiveTest:
         self._title = url_without_secrets(title)
         self._url = url
         self._program = program
-        self._words = safe_words(options)
+        self._words = safe_words(options, options.words)
         self._recorder: Recorder | None = None
 
     @cached_property

@@ -113,13 +113,11 @@ def _plan_of_command(words: Sequence[str]) -> "Plan | None":
     return None
 
 
-def safe_words(options: Options) -> list[str]:
-    """The command line without secrets. After ``--``, whose options are not known, what looks like credentials or the
-    value of a header is removed too."""
-    if not options.program:
-        return without_secrets(list(options.words))
-    own = len(options.words) - len(options.program)
-    return without_secrets([*options.words[:own], *map(_without_credentials, options.program)])
+def safe_words(options: Options, words: Sequence[str]) -> list[str]:
+    """``options.words`` or ``options.argv`` without secrets. After ``--``, whose options are not known, what looks like
+    credentials or the value of a header is removed too."""
+    own = len(words) - len(options.program)
+    return without_secrets([*words[:own], *map(_without_credentials, words[own:])])
 
 
 def _without_credentials(word: str) -> str:

@@ -6,13 +6,16 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from loadtop.cli.argv import overwrite
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.live_test import LiveTest
 from loadtop.cli.load import Load, command_load, demo_load, load_maker, safe_words
 from loadtop.cli.options.command_line import checked
 from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import LOADS
 from loadtop.cli.outputs import check_writable, print_report, write_ab_files
+from loadtop.cli.public_target import confirm_public_target
 from loadtop.i18n import rendered
 
 if TYPE_CHECKING:
@@ -27,7 +30,11 @@ if TYPE_CHECKING:
 
 def main(options: Options) -> int:
     test = _tune if options.command == "tune" else _run
-    return asyncio.run(test(checked(options)))
+    overwrite(options.argv, safe_words(options, options.argv))
+    options = checked(options)
+    if options.command in LOADS:
+        confirm_public_target(options)
+    return asyncio.run(test(options))
 
 
 async def _run(options: Options) -> int:
@@ -75,7 +82,7 @@ def _load(
         return "demo", None, demo_load
     if options.command == "watch":
         load = Load() if program is None else Load(program, program.plan)
-        title = "watching" if program is None else " ".join(safe_words(options)[-len(options.program) :])
+        title = "watching" if program is None else " ".join(safe_words(options, options.words)[-len(options.program) :])
         return title, load.url, load.prepared
     make = load_maker(options, request_logs)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.loads.processes import mark_environment, marked
 from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
 
@@ -27,14 +28,10 @@ def require_locust() -> None:
         )
 
 
-def mark_processes(monkeypatch: "Any", tmp_path: Path, programs: Path) -> str:
+def mark_processes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, programs: Path) -> str:
     """Put ``programs`` on PATH; return a text that all later processes have in their environment, over SSH too."""
-    mark = f"mark-{os.getpid()}-{time.monotonic_ns()}"
     monkeypatch.setenv("PATH", f"{tmp_path}:{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("TESTS_MARK", mark)
-    return mark
+    return mark_environment(monkeypatch, tmp_path)
 
 
 def remote_machine(sshd: SshdFactory, tmp_path: Path, mark: str, alias: str = "gen1") -> str:
@@ -78,17 +75,8 @@ def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
 
 def live_processes(mark: str, *words: str) -> list[int]:
     """Return the processes of another engine and their guards in this test whose command lines have all these words."""
-    found: list[int] = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (process / "cmdline").read_bytes().decode(errors="replace")
-            environment = (process / "environ").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        ours = any(each in line for each in ("locust", "process_guard.py", "ApacheJMeter", "mktemp"))
-        if ours and mark in environment and all(word in line for word in words) and int(process.name) != os.getpid():
-            found.append(int(process.name))
-    return found
+    ours = ("locust", "process_guard.py", "ApacheJMeter", "mktemp")
+    return sorted({pid for name in ours for pid in marked(mark, name, *words)})
 
 
 def children(pid: int) -> list[int]:

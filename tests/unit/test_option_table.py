@@ -56,7 +56,18 @@ def test_help_fits_80_columns_and_is_whole(
 def test_every_option_is_declared_for_the_type_checker() -> None:
     pages = {page.name for page in STATUS_OPTIONS}
     names = {option.attribute for option in OPTIONS} - pages - {"help", "version"}
-    derived = {"command", "words", "program", "part", "plan", "html_table", "status_urls", "load_hosts", "locustfile"}
+    derived = {
+        "command",
+        "argv",
+        "words",
+        "program",
+        "part",
+        "plan",
+        "html_table",
+        "status_urls",
+        "load_hosts",
+        "locustfile",
+    }
     assert set(Options.__annotations__) == names | derived | {"search", "limits"}
     assert not hasattr(Options, "__getattr__")  # with it, any name would pass
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options.option import HERE, Options
 from loadtop.cli.options.parser import read
+from loadtop.cli.options.secret_file import lines_of_file, value_of
 from loadtop.cli.options.table import (
     AB_REPORTS,
     DEFAULT_CONCURRENCY,
@@ -29,6 +30,8 @@ SHORTEST_STEP = 3  # intervals of the shortest step to judge: four samples for t
 _CONTRADICTION: Translatable = "{option} and {other} contradict each other: give one of them"
 
 LARGEST_FILE = 1 << 30  # bytes: each worker holds every body in memory
+
+_HEADER_LINE = re.compile(r"[\w!#$%&'*+.^`|~-]{1,100}\s?:")
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -94,9 +97,30 @@ def _complete_load(options: Options) -> None:
         options.urls = [_url_of_plan(options, file)]
     _check_engine(options)
     _watch_generators(options)
+    _read_secrets(options)
     if options.command == "tune":
         _set_bounds(options)
     options.plan = _plan(options)
+
+
+def _read_secrets(options: Options) -> None:
+    """Replace the values ``@FILE`` of the options that may hold secrets by what is in the files."""
+    options.header = [line for word in options.header for line in _header_lines(word)]
+    options.cookie = [value_of("-C", word) for word in options.cookie]
+    if options.auth is not None:
+        options.auth = value_of("-A", options.auth)
+    if options.proxy_auth is not None:
+        options.proxy_auth = value_of("-P", options.proxy_auth)
+
+
+def _header_lines(word: str) -> list[str]:
+    lines = lines_of_file("-H", word)
+    if lines is None:
+        return [word]
+    wrong = next((number for number, line in enumerate(lines, 1) if not _HEADER_LINE.match(line)), None)
+    if wrong is not None:  # not repeated: it may be a secret
+        raise UsageError(f"-H {word}: header {wrong} of the file is not a header: write it as 'Name: value'")
+    return lines
 
 
 def _check_engine(options: Options) -> None:
@@ -341,7 +365,7 @@ def _headers(options: Options) -> Headers:
         headers.append((name.strip(), value.strip()))
     for cookie in options.cookie:
         if "=" not in cookie:
-            raise UsageError(f"-C '{cookie}' is not a cookie: write it as NAME=VALUE")
+            raise UsageError("-C is not a cookie: write NAME=VALUE, or @FILE with that in a file")
     if options.cookie:
         headers.append(("Cookie", "; ".join(options.cookie)))
     if options.auth is not None:

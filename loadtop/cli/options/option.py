@@ -198,9 +198,9 @@ class Command:
 
 class Options:
     """What one command line asks for. argparse sets the attributes that the table names (no ``argparse.Namespace``: its
-    attributes are not checked); those with a value here are not options of every command that reads them. ``words`` are
-    the command line, secrets included; ``program`` is the command that ``watch`` runs; ``hosts`` and ``generators`` are
-    pairs of a name and a place.
+    attributes are not checked); those with a value here are not options of every command that reads them. ``argv`` is
+    the command line as it was given, ``words`` without the options of every command, secrets included; ``program`` is
+    the command that ``watch`` runs; ``hosts`` and ``generators`` are pairs of a name and a place.
 
     The attributes of the last block follow from several options: the load of ``run`` and ``tune``; the attributes of
     the HTML table, its rows and cells; status URLs by host and kind of server; the hosts that generate load for another
@@ -208,6 +208,7 @@ class Options:
     """
 
     command: str
+    argv: tuple[str, ...] = ()
     words: tuple[str, ...]
     program: tuple[str, ...] = ()
     lang: str | None
@@ -223,6 +224,7 @@ class Options:
     step_time: float | None
     warmup: float = 0.0
     workers: int
+    yes: bool = False
     first: int
     finer: int
     most_step_time: float | None
