@@ -37,9 +37,9 @@ def write_ab_files(result: "RunResult", request_logs: "RequestLogFiles | None", 
         with (
             closing(request_logs),
             writing("the times of requests", options.gnuplot),
-            options.gnuplot.open("w") as file,
+            options.gnuplot.open("w", encoding="utf-8") as file,
         ):
-            write_gnuplot(request_logs.rows(), file)
+            write_gnuplot(request_logs.files, file)
 
 
 def write_page(result: "RunResult", options: Options) -> None:

@@ -1,6 +1,5 @@
 """Single requests: their times for ab's -g, and their text for ab's -v."""
 
-import os
 import tempfile
 from array import array
 from io import StringIO
@@ -18,7 +17,7 @@ ROW = 4
 nanoseconds the total, connect and waiting times."""
 
 VERBOSE_HEADS, VERBOSE_STATUSES = 2, 3  # the levels of ab's -v that print heads, and every status
-_MAX_PENDING = 1 << 22  # characters that may wait for a reader; later text is left out and counted
+_MAX_PENDING = 1 << 20  # characters that may wait for a reader; later text is left out and counted
 
 
 class RequestLog:
@@ -56,25 +55,16 @@ class RequestLogFiles:
     """The parent's side of -g: a file without a name for each worker, so that none is left however the program ends."""
 
     def __init__(self) -> None:
-        self._files: list[BinaryIO] = []
+        self.files: list[BinaryIO] = []
 
     def add(self) -> int:
         """Create a file and return its descriptor, for a worker to inherit. Raises OSError."""
         file: BinaryIO = tempfile.TemporaryFile(prefix="loadtop-")  # noqa: SIM115 - closed by close
-        self._files.append(file)
+        self.files.append(file)
         return file.fileno()
 
-    def rows(self) -> "array[int]":
-        """Return the rows of all workers; a row that was cut short when a worker ended is left out."""
-        found = array("q")
-        for file in self._files:
-            whole = os.fstat(file.fileno()).st_size // (ROW * found.itemsize)
-            file.seek(0)
-            found.fromfile(file, whole * ROW)
-        return found
-
     def close(self) -> None:
-        for file in self._files:
+        for file in self.files:
             file.close()
 
 
@@ -92,10 +82,14 @@ class VerboseLog:
             head = exchange.request.partition(b"\r\n\r\n")[0].decode("utf-8", "replace")
             first, *headers = head.split("\r\n")
             shown = "\r\n".join((url_without_secrets(first), *map(header_without_secrets, headers)))
-            self._add(f"INFO: {exchange.target.method} header == \n---\n{printable(shown)}\r\n\r\n\n---\n")
+            text = f"INFO: {exchange.target.method} header == \n---\n{printable(shown)}\r\n\r\n\n---\n"
+            if not self._is_full():
+                self._text.write(text)
 
     def add_response(self, parser: "ResponseParser") -> None:
         """Add everything that came with the packets of a response's head, as ab does."""
+        if self._is_full():
+            return
         head, end, rest = parser.start.decode("latin-1").partition("\r\n\r\n")
         shown = "\r\n".join(map(url_without_secrets, head.split("\r\n")))
         text = f"LOG: header received:\n{printable(shown + end + rest)}\n"
@@ -103,7 +97,7 @@ class VerboseLog:
             text += f"WARNING: Response code not 2xx ({parser.status})\n"
         elif self._level >= VERBOSE_STATUSES:
             text += f"LOG: Response code = {parser.status}\n"
-        self._add(text)
+        self._text.write(text)
 
     def take(self) -> str:
         if self._left_out:
@@ -113,8 +107,8 @@ class VerboseLog:
         self._left_out = 0
         return text
 
-    def _add(self, text: str) -> None:
-        if self._text.tell() > _MAX_PENDING:
-            self._left_out += 1
-        else:
-            self._text.write(text)
+    def _is_full(self) -> bool:
+        """Whether too much waits for the reader; if so, one more text is left out."""
+        full = self._text.tell() > _MAX_PENDING
+        self._left_out += full
+        return full

@@ -5,15 +5,13 @@ ab's on purpose: medians are the usual ones, percentiles come from a histogram (
 """
 
 import time
-from array import array
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from loadtop import __version__
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.generator.plan import PlanError, Target
-from loadtop.generator.request_log import ROW
 from loadtop.i18n import plain
 from loadtop.model import Distribution, Failures, LoadSample, ServerSeen
 from loadtop.model.histogram import mean, percentile, sd
@@ -257,19 +255,20 @@ GNUPLOT_HEADER = "starttime\tseconds\tctime\tdtime\tttime\twait\n"
 _BATCH = 10_000
 
 
-def write_gnuplot(rows: "array[int]", out: TextIO) -> None:
+def write_gnuplot(files: Sequence[BinaryIO], out: TextIO) -> None:
     """Write the rows of :mod:`loadtop.generator.request_log`, of this machine since it started, sorted by total time as
     ab sorts them. Times are whole milliseconds, rounded as ab rounds; a start is local time, and seconds since 1970."""
-    import numpy as np  # which the other reports need not load
+    from loadtop.reports.sorted_rows import sorted_by_total
 
-    table = np.frombuffer(rows, np.int64).reshape(-1, ROW)
-    table = table[np.argsort(table[:, 1], kind="stable")]
     clock = time.time_ns() - time.perf_counter_ns()
-    seconds = (table[:, 0] + clock) // 1_000_000_000
-    total, connect, waiting = (table[:, column] // 1000 for column in (1, 2, 3))
-    columns = [seconds, *((each + 500) // 1000 for each in (connect, total - connect, total, waiting))]
-    names = {second: time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(second)) for second in set(seconds.tolist())}
+    names: dict[int, str] = {}
     out.write(GNUPLOT_HEADER)
-    for start in range(0, len(table), _BATCH):
-        batch = zip(*(column[start : start + _BATCH].tolist() for column in columns), strict=True)
-        out.write("".join(f"{names[row[0]]}\t" + "\t".join(map(str, row)) + "\n" for row in batch))
+    for table in sorted_by_total(files):
+        seconds = (table[:, 0] + clock) // 1_000_000_000
+        total, connect, waiting = (table[:, column] // 1000 for column in (1, 2, 3))
+        columns = [seconds, *((each + 500) // 1000 for each in (connect, total - connect, total, waiting))]
+        for second in set(seconds.tolist()) - names.keys():
+            names[second] = time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(second))
+        for start in range(0, len(table), _BATCH):
+            batch = zip(*(column[start : start + _BATCH].tolist() for column in columns), strict=True)
+            out.write("".join(f"{names[row[0]]}\t" + "\t".join(map(str, row)) + "\n" for row in batch))
