@@ -11,30 +11,36 @@ from collections.abc import Callable
 
 from loadtop.i18n import plain
 
-MAX_LINE = 65_536  # characters after which a line is taken even without an end
+MAX_LINE = 4096  # characters of a line; the rest is left out
 FLUSH_S = 0.2  # a line without an end is passed on after this time without more output: it may be a prompt
 _ESCAPE_SEQUENCE = re.compile(  # of ECMA-48, as terminals know them
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
-    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links
-    r"|\x1b[PX^_].*?\x1b\\"
-    r"|\x1b[ -/]*[0-~]"
+    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]"  # control sequences: colours, cursor
+    r"|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"  # titles, links
+    r"|\x1b[PX^_][^\x1b]{0,2048}\x1b\\"
+    r"|\x1b[ -/]{0,8}[0-~]"
 )
+_LINE_END = re.compile(r"[\r\n]")
 
 
 class LineSplitter:
-    """Cuts output into lines without escape sequences. A carriage return ends a line too."""
+    """Cuts output into lines without escape sequences. A carriage return ends a line too. Of a line that is longer than
+    :data:`MAX_LINE`, the start comes at once."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
+        self._cut = False  # whether the line that goes on was too long
 
     def feed(self, data: bytes) -> list[str]:
         """Return the lines that are complete now, without blank ones."""
-        *lines, self._rest = re.split(r"[\r\n]+", self._rest + self._decoder.decode(data))
+        *lines, rest = _LINE_END.split(self._rest + self._decoder.decode(data))
+        if lines and self._cut:
+            lines[0], self._cut = "", False
+        self._rest = "" if self._cut else rest
         if len(self._rest) > MAX_LINE:
             lines.append(self._rest)
-            self._rest = ""
-        return [line for text in lines if (line := _ESCAPE_SEQUENCE.sub("", text).rstrip()).strip()]
+            self._rest, self._cut = "", True
+        return [line for text in lines if (line := _ESCAPE_SEQUENCE.sub("", text[:MAX_LINE]).rstrip()).strip()]
 
 
 class CommandOutput:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from loadtop.model import Failures, LoadSample, LoadState, ServerSeen, StatedTimes
 
+MAX_DIGITS = 20  # of a 64-bit number, which JMeter prints as the least time of none: a line with more is damaged
 _FAILURES = ("connect", "receive", "length", "exceptions", "timeout")
 _TIMES = {field.name for field in fields(StatedTimes)} - {"part"}
 _UNITS_MS = {
@@ -46,8 +47,10 @@ class ToolReader:
         """Take the next line of output, without escape sequences. A damaged line is ignored."""
         found = next((found for pattern in self.lines if (found := re.match(pattern, line))), None)
         if found is not None:
-            with suppress(ValueError):
-                self._take({name: text for name, text in found.groupdict().items() if text is not None})
+            texts = {name: text for name, text in found.groupdict().items() if text is not None}
+            if not any(text.isdecimal() and len(text) > MAX_DIGITS for text in texts.values()):
+                with suppress(ValueError):
+                    self._take(texts)
 
     def _read_command(self, argv: tuple[str, ...]) -> None:
         """Take what the command line says of the load."""

@@ -16,7 +16,8 @@ COLUMNS = (
 """The columns that we request, in JMeter's order: it writes no header into a pipe."""
 
 _OLD_COLUMNS = tuple(name for name in COLUMNS if name != "sentBytes")  # before JMeter 3.1
-_STEP = re.compile(r"\bs(\d+) \d+-\d+$")  # a thread of our plan: its group is named after its step; `s0` is the warm-up
+_STEP = re.compile(r"\bs(\d{1,9}) \d{1,9}-\d{1,9}$")
+"""A thread of our plan: its group is named after its step; ``s0`` is the warm-up."""
 
 _NO_RESPONSE = "Non HTTP response message: "
 _NO_RESPONSE_CODE = "Non HTTP"
@@ -27,6 +28,9 @@ _FAILURES = (
     ("receive", ("NoHttpResponseException", "SocketException", "ConnectionClosedException", "EOFException")),
 )
 """Java's exceptions by our classes of failures. The first match counts."""
+
+MAX_DIGITS = 15  # of a number in a row: more is damage
+MAX_ROW = 65_536  # bytes of a row, with the line breaks in its quoted fields; longer ones are left out
 
 
 class Results:
@@ -60,7 +64,7 @@ class Results:
             if found[1] == "0":
                 return
             self.step = max(self.step, int(found[1]))
-        elapsed = int(row["elapsed"])
+        elapsed = _number(row["elapsed"])
         self.requests += 1
         code = row["responseCode"]
         if code.isdecimal() and not code.startswith("2"):
@@ -71,13 +75,13 @@ class Results:
         self._times["total"][elapsed] += 1
         if code.startswith(_NO_RESPONSE_CODE):  # bytes and times are those of Java's error text
             return
-        self.received_bytes = (self.received_bytes or 0) + int(row["bytes"])
+        self.received_bytes = (self.received_bytes or 0) + _number(row["bytes"])
         if "sentBytes" in row:
-            self.sent_bytes = (self.sent_bytes or 0) + int(row["sentBytes"])
-        connect = min(int(row["Connect"]), elapsed)
+            self.sent_bytes = (self.sent_bytes or 0) + _number(row["sentBytes"])
+        connect = min(_number(row["Connect"]), elapsed)
         self._times["connect"][connect] += 1
         self._times["processing"][elapsed - connect] += 1
-        self._times["waiting"][max(0, int(row["Latency"]) - connect)] += 1
+        self._times["waiting"][max(0, _number(row["Latency"]) - connect)] += 1
 
     def latencies(self) -> Latencies | None:
         """Return the response times of the rows since the last call, to the millisecond."""
@@ -93,15 +97,24 @@ class ResultReader:
         self._results = results
         self._rest = b""
         self._unfinished = ""
+        self._skipping = False  # the rest of a row that is too long
         self.threads: int | None = None
 
     def feed(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._read(line.decode("utf-8", "replace").rstrip("\r"))
+            if self._skipping:
+                self._skipping = False
+            else:
+                self._read(line.decode("utf-8", "replace").rstrip("\r"))
+        if len(self._rest) > MAX_ROW:
+            self._rest, self._skipping = b"", True
 
     def _read(self, line: str) -> None:
         line = f"{self._unfinished}{line}"
+        if len(line) > MAX_ROW:
+            self._unfinished = ""
+            return
         if line.count('"') % 2:  # a quoted field continues on the next line
             self._unfinished = f"{line}\n"
             return
@@ -113,7 +126,13 @@ class ResultReader:
         row = dict(zip(columns, fields, strict=False))
         with suppress(ValueError):
             self._results.count(row)
-            self.threads = int(row["allThreads"])
+            self.threads = _number(row["allThreads"])
+
+
+def _number(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"{len(text)} digits")
+    return int(text)
 
 
 def _failure_class(code: str) -> str:

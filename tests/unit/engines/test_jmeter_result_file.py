@@ -1,12 +1,13 @@
 """JMeter's rows: a captured result file, cut anywhere, and rows that are damaged."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.engines.jmeter.result_file import ResultReader, Results
+from loadtop.engines.jmeter.result_file import MAX_ROW, ResultReader, Results
 from loadtop.model.histogram import percentile
 from tests.unit.known import known
 
@@ -99,3 +100,25 @@ def test_what_failed(exception: str, name: str) -> None:
     results, _ = read(row(code=code, words="no", success="false"))
     assert getattr(results.failures, name) == results.failures.total == 1
     assert (results.non_2xx, results.received_bytes) == (0, None)
+
+
+@pytest.mark.parametrize("start", ["", '1,4,"'])
+def test_rows_without_an_end_are_left_out(start: str) -> None:
+    results, reader = read(row() + start)
+    tracemalloc.start()
+    try:
+        for _ in range(2000):
+            reader.feed(b"x" * 10_000 + (b"\n" if start else b""))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 20 * MAX_ROW
+    reader.feed(b"\n" + (row() + row()).encode())
+    assert results.requests == 3
+
+
+def test_numbers_beyond_all_measure_are_damage() -> None:
+    digits = "9" * 4000
+    results, _ = read(row() + row().replace("1,4,", f"1,{digits},") + row().replace(",10,", f",{digits},"))
+    assert (results.requests, results.received_bytes) == (2, 10)
+    assert results.latencies() is not None

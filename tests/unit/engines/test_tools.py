@@ -251,3 +251,10 @@ def test_durations(text: str, expected: float | None) -> None:
 )
 def test_numbers_of_a_command_line(words: tuple[str, ...], expected: int | None) -> None:
     assert number_after(("wrk", *words), "-c", "--connections") == expected
+
+
+def test_a_number_beyond_all_measure_is_damage() -> None:
+    tool = reader("ab")
+    tool.read("Complete requests:      7")
+    tool.read(f"Complete requests:      {'9' * 4000}")
+    assert tool.load.requests == 7
