@@ -35,6 +35,7 @@ class MarkPipe:
         self._rest = b""
         with contextlib.suppress(OSError):
             folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+            running()  # removes the pipes of tests that were killed
             self._path.unlink(missing_ok=True)
             os.mkfifo(self._path, 0o600)
             # Opened for writing as well: it then never ends when the last writer goes.
