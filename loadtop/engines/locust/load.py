@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import secrets
 import socket
 import time
 from collections import Counter
@@ -28,6 +29,7 @@ from loadtop.generator.plan import Plan, Step
 from loadtop.i18n import Message, verbatim
 from loadtop.model import Failures, Latencies, LoadSample, LoadState, StatedTimes
 from loadtop.model.histogram import distribution_of_milliseconds
+from loadtop.pipeline.background import background
 
 POLL_S = 0.2
 READY_S = 30.0  # how long Locust may take to start on all machines
@@ -36,8 +38,11 @@ QUIET_S = 0.25  # all results are in if nothing has changed for this time after 
 TERM_S = 5.0  # how long the master may take to end if it has left its process group
 ANSWER_S = 2.0  # how long the master may take to answer
 MAX_UNANSWERED = 10  # requests in a row that the master may leave unanswered before the load has failed
-_LOG_PREFIX = re.compile(r"^\[[^]]*\] \S+/[A-Z]+/\S+: ")  # Locust's time, machine and level before a line
+_LOG_PREFIX = re.compile(
+    r"^\[[^]]{0,100}\] \S{1,300}/[A-Z]{1,20}/\S{1,300}: "
+)  # Locust's time, machine and level before a line
 
+_KEY_BYTES = 32  # of Curve25519
 _ANY_PORT = ("127.0.0.1", 0)
 _NOT_A_REASON = ("Traceback", "File ", "Warning: Perm")
 
@@ -66,13 +71,13 @@ class LocustLoad(EngineLoad):
         super().__init__(plan, users_of(plan.steps[0]), user_plan=user_plan is not None)
         self._files = {
             "loadtop_locustfile.py": read_resource("locust/locustfile.txt"),
-            "plan.json": plan_json(plan, with_targets=user_plan is None),
+            "plan.json": plan_json(plan, secrets.token_hex(_KEY_BYTES), with_targets=user_plan is None),
         }
         if user_plan is not None:
             self._files["user_plan.py"] = user_plan
-        with socket.create_server(_ANY_PORT) as web, socket.create_server(_ANY_PORT) as other:
-            self._master_port, self._port = (each.getsockname()[1] for each in (web, other))
-        self._master = LocustProcess(LOCAL, ("master", program, str(self._master_port)), term_s=TERM_S)
+        with socket.create_server(_ANY_PORT) as free:
+            self._port = free.getsockname()[1]
+        self._master = LocustProcess(LOCAL, ("master", program), term_s=TERM_S)
         self._worker_processes = [
             LocustProcess(machine, ("worker", "locust" if machine.remote else program, str(plan.workers), machine.name))
             for machine in machines
@@ -109,7 +114,13 @@ class LocustLoad(EngineLoad):
     def _set_users(self, users: int) -> None:
         if self._state is LoadState.RUNNING:
             self._users = users
-            self._change = asyncio.create_task(ask_master(self._master_port, f"/start/{users}"))
+            self._change = background(self._start_users(users), "change of the users")
+
+    async def _start_users(self, users: int) -> None:
+        try:
+            await ask_master(self._master.directory, f"/start/{users}")
+        except EngineError as error:
+            self._message = error.message
 
     async def _run(self) -> None:
         try:
@@ -151,12 +162,12 @@ class LocustLoad(EngineLoad):
 
     async def _run_steps(self) -> None:
         plan = self._plan
-        await ask_master(self._master_port, f"/start/{self._users}")
+        await ask_master(self._master.directory, f"/start/{self._users}")
         self._started_at = self._counted_at = time.monotonic()
         if plan.warmup_s:
             self._state = LoadState.WARMUP
             await self._watch_until(self._started_at + plan.warmup_s)
-            await ask_master(self._master_port, "/reset")
+            await ask_master(self._master.directory, "/reset")
             self._reported_times.clear()
             self._reported_ms = 0.0
             await self._update()
@@ -170,11 +181,11 @@ class LocustLoad(EngineLoad):
                 rate = rate_per_user(plan)
                 self._step = number
                 self._users = max(1, round(step.rate / rate)) if step.rate is not None and rate else users_of(step)
-                await ask_master(self._master_port, f"/start/{self._users}")
+                await ask_master(self._master.directory, f"/start/{self._users}")
             end += step.duration_s or float("inf")
             await self._watch_until(end)
         stopped_at = time.monotonic()
-        await ask_master(self._master_port, "/stop")
+        await ask_master(self._master.directory, "/stop")
         await self._wait_for_last_results()
         self._ended_at = stopped_at
         status = self._status
@@ -213,7 +224,7 @@ class LocustLoad(EngineLoad):
 
     async def _update(self, timeout_s: float = TIMEOUT_S) -> Status:
         before = self._status
-        answer = await ask_master(self._master_port, timeout_s=timeout_s)
+        answer = await ask_master(self._master.directory, timeout_s=timeout_s)
         status = self._status = msgspec.json.decode(answer, type=Status)
         now = time.monotonic()
         if before is None or status.requests != before.requests:
@@ -277,8 +288,9 @@ def rate_per_user(plan: Plan) -> float | None:
     return None if step.rate is None else step.rate / users_of(step)
 
 
-def plan_json(plan: Plan, *, with_targets: bool) -> str:
-    """Return what our locustfile reads. It may hold secrets: only for pipes and private files."""
+def plan_json(plan: Plan, key: str, *, with_targets: bool) -> str:
+    """Return what our locustfile reads. It holds secrets: only for pipes and private files. ``key``, 32 bytes in
+    hexadecimal, is what master and workers prove to each other who they are by."""
     targets = [
         {
             "url": target.url,
@@ -292,6 +304,7 @@ def plan_json(plan: Plan, *, with_targets: bool) -> str:
     ]
     return json.dumps(
         {
+            "key": key,
             "targets": targets if with_targets else [],
             "host": f"{plan.targets[0].origin.scheme}://{plan.targets[0].origin.authority}",
             "rate_per_user": rate_per_user(plan),

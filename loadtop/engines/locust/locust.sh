@@ -1,5 +1,5 @@
-# Runs Locust. Arguments: "master" or "worker", the program, the port of the master's web interface or the number of
-# worker processes, and the name of a worker's machine.
+# Runs Locust. Arguments: "master" or "worker", the program, and of workers the number of processes and the name of the
+# machine. Our locustfile puts the master's web interface on a socket in the directory, and encrypts the master's port.
 need() {
     command -v "$2" >/dev/null 2>&1 || { echo "loadtop:missing locust"; return 1; }
 }
@@ -12,7 +12,7 @@ tool() {
     export LOADTOP_PLAN LOADTOP_MACHINE PYTHONDONTWRITEBYTECODE
     case $1 in
     master) "$2" -f "$files" --loglevel WARNING --master --master-bind-host 127.0.0.1 --master-bind-port "$port" \
-        --web-host 127.0.0.1 --web-port "$3" ;;
+        --web-host 127.0.0.1 ;;
     *) "$2" -f "$files" --loglevel WARNING --worker --master-host 127.0.0.1 --master-port "$port" --processes "$3" ;;
     esac 4>&-
 }

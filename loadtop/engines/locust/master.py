@@ -1,20 +1,23 @@
 """Locust's master: the HTTP interface that our locustfile adds to it, and the workers that it reports."""
 
 import asyncio
-import urllib.request
+import http.client
+import socket
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
 from loadtop.engines.engine import EngineError
+from loadtop.i18n import Message
 from loadtop.model import MISSING, EngineWorker, GeneratorSample
 
 TIMEOUT_S = 5.0
 PERCENTILES = ("p50_ms", "p66_ms", "p75_ms", "p80_ms", "p90_ms", "p95_ms", "p98_ms", "p99_ms", "p99_9_ms")
 UNKNOWN = "unknown"  # the state of all workers while the master does not answer
 _BUSY = ("spawning", "running")
-_WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+CONTROL = "control"  # the master's socket in its directory
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -53,19 +56,39 @@ class Status(msgspec.Struct, frozen=True):
     workers: tuple[Worker, ...]
 
 
-async def ask_master(port: int, order: str = "", timeout_s: float = TIMEOUT_S) -> bytes:
-    """Return the answer of the master on this loopback port: its status, or that of an order: ``/start/USERS``,
-    ``/reset`` or ``/stop``. Raises EngineError if it does not answer."""
+class _Connection(http.client.HTTPConnection):
+    """A connection to the master's socket."""
 
-    def fetch() -> bytes:
-        data = b"now=yes" if order else None
-        with _WITHOUT_PROXY.open(f"http://127.0.0.1:{port}/loadtop{order}", data, timeout_s) as response:
-            body: bytes = response.read()
-            return body
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        super().__init__("localhost", timeout=timeout_s)
+        self._path = path
 
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+
+async def ask_master(directory: Path | None, order: str = "", timeout_s: float = TIMEOUT_S) -> bytes:
+    """Return the answer of the master that runs in ``directory``: its status, or that of an order: ``/start/USERS``,
+    ``/reset`` or ``/stop``. Raises EngineError if it does not answer, or does not run yet (``None``)."""
+
+    def fetch(path: Path) -> bytes:
+        connection = _Connection(path, timeout_s)
+        try:
+            connection.request("POST" if order else "GET", f"/loadtop{order}")
+            response = connection.getresponse()
+            if response.status != http.client.OK:
+                raise OSError(f"{response.status} {response.reason}")
+            return response.read()
+        finally:
+            connection.close()
+
+    if directory is None:
+        raise EngineError("locust's master does not answer: {reason}", reason=Message("it has not started yet"))
     try:
-        return await asyncio.to_thread(fetch)
-    except (OSError, ValueError) as error:  # URLError is an OSError
+        return await asyncio.to_thread(fetch, directory / CONTROL)
+    except (OSError, http.client.HTTPException) as error:
         raise EngineError("locust's master does not answer: {reason}", reason=str(error)) from None
 
 

@@ -22,10 +22,10 @@ def plan(*steps: Step, **settings: Any) -> Plan:
 
 
 def test_the_plan_goes_over_whole() -> None:
-    text = plan_json(plan(keepalive=True, verify_tls=False, timeout_s=4.0), with_targets=True)
+    text = plan_json(plan(keepalive=True, verify_tls=False, timeout_s=4.0), "ab" * 32, with_targets=True)
     data = json.loads(text)
     assert (data["keepalive"], data["insecure"], data["timeout_s"], data["rate_per_user"]) == (True, True, 4.0, None)
-    assert data["host"] == "http://web1"
+    assert (data["host"], data["key"]) == ("http://web1", "ab" * 32)
     first, second = data["targets"]
     assert first["headers"]["Authorization"].startswith("Basic ")
     assert (first["url"], first["path"], first["body"]) == ("http://web1/a?x=1", "/a?x=1", None)
@@ -33,7 +33,7 @@ def test_the_plan_goes_over_whole() -> None:
 
 
 def test_an_own_plan_replaces_ours() -> None:
-    assert json.loads(plan_json(plan(), with_targets=False))["targets"] == []
+    assert json.loads(plan_json(plan(), "", with_targets=False))["targets"] == []
     sample = known(LocustLoad(plan(), (LOCAL, Machine("g", "ssh://g")), "locust", user_plan="import locust").take())
     assert sample.keepalive is None  # the user's plan says what is requested, and how
 

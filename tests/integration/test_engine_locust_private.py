@@ -1,0 +1,69 @@
+"""Locust's processes obey loadtop alone: no port of theirs takes orders or results from anyone else on the machine."""
+
+import socket
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.loads.engines import LOCUST, live_processes, mark_processes, require_locust, started, summary_of, wait_until
+from tests.servers.apache import ApacheFactory
+
+INTRUDER = """
+import zmq
+from locust.rpc import protocol
+
+client = zmq.Context().socket(zmq.DEALER)
+client.setsockopt(zmq.IDENTITY, b"intruder")
+client.setsockopt(zmq.LINGER, 0)
+client.connect(f"tcp://127.0.0.1:{sys.argv[1]}")
+client.send(protocol.Message("client_ready", "2.20.0", "intruder").serialize())
+print("answered" if client.poll(3000) else "refused")
+"""
+"""A worker that does not know the key; an open master answers it at once and gives it users."""
+
+
+@pytest.fixture
+def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    require_locust()
+    return mark_processes(monkeypatch, tmp_path, LOCUST)
+
+
+def listening_ports(pids: list[int]) -> list[int]:
+    return [
+        each.laddr.port
+        for each in psutil.net_connections("tcp")
+        if each.status == psutil.CONN_LISTEN and each.pid in pids and each.laddr
+    ]
+
+
+def says_nothing(port: int) -> bool:
+    """Whether a port gives no page to a browser."""
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.settimeout(1)
+        try:
+            return not client.recv(65536).startswith(b"HTTP/")
+        except OSError:
+            return True
+
+
+def test_ports_of_the_master_serve_nobody_else(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+    server = apache(pages={"index.html": "x"}, workers=8)
+    with started("--engine", "locust", "-t", "12", "-c", "2", "--no-record", server.url) as program:
+        assert wait_until(lambda: len(server.logged()) > 5, 40)
+        (port,) = listening_ports(live_processes(mark, "bin/locust\0-f", "--master\0"))
+        assert not listening_ports(live_processes(mark, "bin/locust\0-f", "--worker\0"))
+        intruder = subprocess.run(
+            [str(LOCUST / "python"), "-c", INTRUDER, str(port)], capture_output=True, text=True, timeout=60
+        )
+        assert intruder.stdout == "refused\n", intruder.stderr
+        assert says_nothing(port)
+        (directory,) = {path.parent for path in tmp_path.glob("loadtop.*/control")}
+        assert directory.stat().st_mode & 0o077 == 0
+        out, errors = program.communicate(timeout=60)
+    assert program.returncode == 0, errors
+    load = summary_of(out)["load"]
+    assert [worker["name"] for worker in load["workers"]] == ["local-1"]
+    assert load["requests"] > 5
