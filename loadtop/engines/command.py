@@ -16,6 +16,7 @@ from loadtop.engines.tools import reader_of_command, reader_of_line
 from loadtop.generator.plan import Plan
 from loadtop.i18n import Message, verbatim
 from loadtop.model import GeneratorSample, LoadSample, LoadState
+from loadtop.pipeline.background import background
 from loadtop.pipeline.feed import Command, StopLoad
 
 DRAIN_S = 1.0  # how long remaining output is waited for once the command has ended
@@ -98,9 +99,9 @@ class CommandLoad:
             self._process.problem = verbatim(error.strerror or str(error))
             self._end()
             return
-        self._tasks.append(asyncio.create_task(self._finish(*outputs)))
+        self._tasks.append(background(self._finish(*outputs), f"output of {self.name}"))
         if self._process.pid is not None:
-            self._tasks.append(asyncio.create_task(self._watch_cpu_time(self._process.pid)))
+            self._tasks.append(background(self._watch_cpu_time(self._process.pid), f"CPU time of {self.name}"))
 
     async def wait(self) -> None:
         """Wait until it has ended and its output has been read."""

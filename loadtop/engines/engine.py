@@ -5,6 +5,7 @@ import base64
 import os
 import re
 import shlex
+import shutil
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -20,12 +21,13 @@ from loadtop.engines.output import LineSplitter
 from loadtop.generator.plan import Plan, PlanError, total
 from loadtop.i18n import Message, MessageError, verbatim
 from loadtop.model import EngineWorker, LoadSample, LoadState
+from loadtop.pipeline.background import background
 from loadtop.pipeline.feed import Command, SetConcurrency, StopLoad
+from loadtop.pipeline.heartbeat import send_heartbeats
 
-HEARTBEAT_S = 2.0  # interval of the heartbeats; the script ends 15 s after the last one
 PORT_S = 20.0  # how long the connection and its forwarded port may take
 READ_BYTES = 65_536
-_PORT = re.compile(r"Allocated port (\d+) for remote forward")
+_PORT = re.compile(r"Allocated port (\d{1,5}) for remote forward")
 SSH = (
     "ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=1",
     "-o", "ServerAliveCountMax=3", "-o", "ExitOnForwardFailure=yes", "-o", "ControlPath=none", "-o", "ControlMaster=no",
@@ -78,6 +80,7 @@ class EngineProcess:
         self.machine = machine
         self.lines: deque[str] = deque(maxlen=60)
         self.missing = ""  # the program that is not installed there
+        self.directory: Path | None = None  # where it runs, for its user alone
         self.tool_ended = False  # whether the tool has ended, though cleaning up may still take a while
         self._arguments = arguments
         self._on_data = on_data
@@ -130,7 +133,7 @@ class EngineProcess:
             command = [*SSH, *forward, "--", self.machine.place, shlex.join(command)]
         (stdin, commands), (output, stdout), (errors, stderr) = os.pipe(), os.pipe(), os.pipe()
         await self._process.start(command, (stdin, stdout, stderr), term_s=self._term_s)
-        self._tasks.append(asyncio.create_task(self._read(errors, output)))
+        self._tasks.append(background(self._read(errors, output), f"output of {self.engine}"))
         loop = asyncio.get_running_loop()
         self._input, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(commands, "wb", 0))
         if remote and port is not None:
@@ -141,7 +144,7 @@ class EngineProcess:
             return
         lines = [f"{name} {base64.b64encode(text.encode()).decode('ascii')}" for name, text in files.items()]
         self._input.write("\n".join([*lines, f". {port or 0}\n"]).encode())
-        self._tasks.append(asyncio.create_task(self._send_heartbeats(self._input)))
+        self._tasks.append(background(send_heartbeats(self._send_heartbeat), f"heartbeats for {self.engine}"))
 
     async def wait(self) -> None:
         await self._ended.wait()
@@ -161,6 +164,9 @@ class EngineProcess:
                 await asyncio.wait_for(self._ended.wait(), 2.0)
         await self._process.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.directory is not None and not self.machine.remote:
+            # The script has removed it, unless it was killed.
+            await asyncio.to_thread(shutil.rmtree, self.directory, ignore_errors=True)
 
     def take_line(self, line: str) -> None:
         """Take a line of standard error: of ssh, of the script or of the tool."""
@@ -172,16 +178,17 @@ class EngineProcess:
             self.tool_ended = True
         elif event == "loadtop:missing":
             self.missing = value
+        elif event == "loadtop:directory" and self.directory is None:  # the script says so before the tool starts
+            self.directory = Path(value)
         else:
             self.lines.append(line)
 
     def _reason(self) -> Message | None:
         return verbatim(self.lines[-1]) if self.lines else None
 
-    async def _send_heartbeats(self, script: asyncio.WriteTransport) -> None:
-        while not script.is_closing():
-            script.write(b"\n")
-            await asyncio.sleep(HEARTBEAT_S)
+    def _send_heartbeat(self) -> None:
+        if self._input is not None and not self._input.is_closing():
+            self._input.write(b"\n")
 
     async def _read(self, errors: int, output: int) -> None:
         try:
@@ -218,7 +225,7 @@ class EngineLoad(ABC):
 
     async def start(self) -> None:
         """Start everything in the background; samples say what goes wrong."""
-        self._runner = asyncio.create_task(self._run_to_end(), name=self.engine)
+        self._runner = background(self._run_to_end(), self.engine)
 
     async def wait(self) -> None:
         if self._runner is not None:

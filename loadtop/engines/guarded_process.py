@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadtop.i18n import Message, verbatim
+from loadtop.pipeline.background import background
+from loadtop.pipeline.heartbeat import SILENCE_S, send_heartbeats
 
 _GUARD = str(Path(__file__).with_name("process_guard.py"))
 _END_S = 4.0  # how long a guard may take to end everything, besides the time between SIGTERM and SIGKILL
@@ -26,7 +28,7 @@ class GuardedProcess:
         self.problem: Message | None = None
         self._end_s = _END_S
         self._guard: Process | None = None
-        self._listening: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
 
@@ -53,7 +55,7 @@ class GuardedProcess:
         self._end_s = _END_S + term_s
         request = {
             "argv": argv, "files": files, "terminal": terminal, "environment": environment, "term_s": term_s,
-            "remove": remove and str(remove),
+            "silence_s": SILENCE_S, "remove": remove and str(remove),
         }  # fmt: skip
         try:
             self._guard = await asyncio.create_subprocess_exec(
@@ -68,7 +70,10 @@ class GuardedProcess:
             for file in set(files):
                 os.close(file)
         self._write(json.dumps(request))
-        self._listening = asyncio.create_task(self._listen(self._guard), name=f"guard of {argv[0]}")
+        self._tasks = [
+            background(self._listen(self._guard), f"guard of {argv[0]}"),
+            background(send_heartbeats(lambda: self._write("")), f"heartbeats for {argv[0]}"),
+        ]
         await self._started.wait()
 
     def signal(self, number: signal.Signals) -> None:
@@ -84,6 +89,8 @@ class GuardedProcess:
         guard = self._guard
         if guard is None:
             return
+        listening, heartbeats = self._tasks
+        heartbeats.cancel()
         if guard.stdin is not None:
             guard.stdin.close()
         try:
@@ -92,8 +99,7 @@ class GuardedProcess:
             with contextlib.suppress(ProcessLookupError):
                 guard.kill()
             await guard.wait()
-        if self._listening is not None:
-            await asyncio.gather(self._listening, return_exceptions=True)
+        await asyncio.gather(listening, return_exceptions=True)
 
     def _write(self, line: str) -> None:
         guard = self._guard

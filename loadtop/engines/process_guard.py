@@ -2,8 +2,9 @@
 
 The first line on standard input is the request, as JSON: ``argv``, ``files`` (open files that become the command's
 standard input, output and error), ``terminal`` (whether they are a terminal that it controls), ``environment``,
-``term_s`` (seconds between SIGTERM and SIGKILL), and ``remove`` (a directory to remove at the end). Later lines are
-signal numbers for the command and its descendants.
+``term_s`` (seconds between SIGTERM and SIGKILL), ``silence_s``, and ``remove`` (a directory to remove at the end).
+Later lines are signal numbers for the command and its descendants; empty ones are heartbeats. Without any line for
+``silence_s`` seconds, loadtop is suspended or hangs: the command is stopped until the next line.
 Events are written as lines of JSON: ``pid``, then ``exit``; or ``problem``.
 
 The end of standard input means that loadtop is gone, for any reason. All descendants are then ended, even those that
@@ -40,7 +41,8 @@ class Guard:
         with os.fdopen(0, "rb", 0, closefd=False) as stdin:
             self._request = json.loads(stdin.readline())
         self._child = 0
-        self._ended = False
+        self._ended = self._stopped = False
+        self._heard = time.monotonic()
 
     def run(self) -> None:
         """Run the command until it ends or loadtop is gone, then end what is left of it."""
@@ -53,13 +55,19 @@ class Guard:
             return
         wanted, rest = True, b""
         while wanted and not self._ended:
-            ready, _, _ = select.select([0, signals], [], [])
+            silent_at = self._heard + self._request["silence_s"]
+            timeout = None if self._stopped else max(0.0, silent_at - time.monotonic())
+            ready, _, _ = select.select([0, signals], [], [], timeout)
+            if not ready:
+                self._stopped = True
+                self._signal(signal.SIGSTOP)
             if signals in ready:
                 wanted = not (set(os.read(signals, 512)) & {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
             if 0 in ready:
                 data = os.read(0, 4096)
+                self._hear()
                 *lines, rest = (rest + data).split(b"\n")
-                for line in lines:
+                for line in filter(None, lines):
                     self._signal(signal.Signals(int(line)))
                 wanted = wanted and bool(data)
             self._reap()
@@ -113,6 +121,12 @@ class Guard:
             if pid == self._child:
                 self._ended = True
                 _report({"exit": os.waitstatus_to_exitcode(status)})
+
+    def _hear(self) -> None:
+        self._heard = time.monotonic()
+        if self._stopped:
+            self._stopped = False
+            self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
         for pid in [-self._child, *_descendants(outside=self._child)]:

@@ -40,6 +40,7 @@ class LoadModel(RequestSource):
         self.fast_path = self.fast_path_possible = False
         self.rate: float | None = None
         self._mix = mix
+        self._held = 0  # the requests left, while paused
 
     def send_due(self) -> int | None:
         """Send what is due on free connections. Return when more is due; None if that depends on responses."""
@@ -56,6 +57,14 @@ class LoadModel(RequestSource):
         given = int(self.left * fraction)
         self.left -= given
         return given
+
+    def pause(self) -> None:
+        """Send nothing more until :meth:`resume`."""
+        self._held, self.left = self.left, 0
+
+    def resume(self, paused_ns: int) -> None:  # noqa: ARG002 - the open model shifts its arrivals by it
+        """Send again what was left."""
+        self.left, self._held = self._held, 0
 
     def stop(self) -> None:
         """Send nothing more."""
@@ -154,6 +163,11 @@ class OpenModel(LoadModel):
         if at - intended > LATE_NS:
             self._results.counters.late += 1
         self._send(connection, perf_counter_ns(), intended)
+
+    def resume(self, paused_ns: int) -> None:
+        """Send again what was left; what was due during the pause is due that much later."""
+        super().resume(paused_ns)
+        self._next += paused_ns
 
     def stop(self) -> None:
         """Send nothing more; overdue arrivals count as late and unsent."""

@@ -18,12 +18,16 @@ from loadtop.generator.plan import Plan, Portion, total
 from loadtop.generator.request_log import RequestLogFiles
 from loadtop.i18n import Message, verbatim
 from loadtop.model import LoadSample, LoadState
+from loadtop.pipeline.background import background
 from loadtop.pipeline.feed import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
+from loadtop.pipeline.heartbeat import send_heartbeats
 
 _SCALING_PERIOD_S = 0.25  # how often to check whether there should be more workers
 _HANDOVER_TIMEOUT_S = 5.0
 _STOP_TIMEOUT_S = 1.0  # how long a worker may take to stop before it is killed
-_MAX_LINE = 1 << 24
+MAX_LINE = 1 << 24  # bytes of a report; the longest has the text of -v, which its worker bounds
+_MAX_ERROR_LINE = 1 << 16
+_MAX_ERROR = 1000  # characters of a worker's last line that are shown
 
 
 class WorkerProcess(WorkerProgress):
@@ -55,7 +59,7 @@ class WorkerProcess(WorkerProgress):
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            limit=_MAX_LINE,
+            limit=MAX_LINE,
             env={**os.environ, "PYTHONPATH": path},
             pass_fds=() if request_log is None else (request_log,),
             # Ctrl-C is for the parent, which decides what happens to the load. No session of its own: Linux shares the
@@ -63,7 +67,10 @@ class WorkerProcess(WorkerProgress):
             process_group=0,
         )
         self._write(pickle.dumps((plan, Portion(self.number, workers), request_log)))
-        self._tasks = [asyncio.create_task(self._read_output(process)), asyncio.create_task(self._read_errors(process))]
+        self._tasks = [
+            background(self._read_output(process), "reports of a worker"),
+            background(self._read_errors(process), "errors of a worker"),
+        ]
 
     async def wait_until(self, condition: "Callable[[WorkerProcess], bool]") -> None:
         """Return when ``condition`` holds after a report, or when the worker has ended."""
@@ -74,6 +81,9 @@ class WorkerProcess(WorkerProgress):
     def send(self, command: str, *values: float | None) -> None:
         """Send a command: the name of a method of :class:`loadtop.generator.worker.LoadRunner`, and its arguments."""
         self._write(json.dumps([command, *values]).encode() + b"\n")
+
+    def send_heartbeat(self) -> None:
+        self._write(b"\n")
 
     def _write(self, data: bytes) -> None:
         if self._process is not None and self._process.stdin is not None and self._process.returncode is None:
@@ -120,8 +130,13 @@ class WorkerProcess(WorkerProgress):
         self._new_report.set()
 
     async def _read_errors(self, process: asyncio.subprocess.Process) -> None:
-        while process.stderr is not None and (line := await process.stderr.readline()):
-            self._last_error = line.decode("utf-8", "replace").strip() or self._last_error
+        """Keep the last line of an error, cut off, whatever the process writes."""
+        rest = b""
+        while process.stderr is not None and (data := await process.stderr.read(_MAX_ERROR_LINE)):
+            *lines, rest = (rest + data)[-_MAX_ERROR_LINE:].split(b"\n")
+            last = next(filter(None, (line.strip() for line in reversed(lines))), None)
+            if last is not None:
+                self._last_error = last.decode("utf-8", "replace")[:_MAX_ERROR]
 
 
 class LoadPool:
@@ -171,9 +186,12 @@ class LoadPool:
                 "no load worker can be started ({reason}): is the machine out of processes?", reason=error.strerror
             )
             return
-        self._tasks = [asyncio.create_task(self._coordinate())]
+        self._tasks = [
+            background(self._coordinate(), "coordinate the workers"),
+            background(send_heartbeats(self._send_heartbeat), "heartbeats"),
+        ]
         if self._plan.more_workers:
-            self._tasks.append(asyncio.create_task(self._scale()))
+            self._tasks.append(background(self._scale(), "add workers"))
 
     async def wait(self) -> None:
         """Return when every worker has ended its load."""
@@ -323,6 +341,10 @@ class LoadPool:
         pending, self._pending_commands = self._pending_commands, []
         for command in pending:
             self.command(command)
+
+    def _send_heartbeat(self) -> None:
+        for process in self._processes:
+            process.send_heartbeat()
 
     def _send_all(self, command: str, *values: float) -> None:
         for worker in self._workers:

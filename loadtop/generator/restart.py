@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from loadtop.generator.aggregation import counters
 from loadtop.generator.plan import total
 from loadtop.model import GeneratorSample, LoadSample, LoadState
+from loadtop.pipeline.background import background
 from loadtop.pipeline.feed import Command, RestartLoad, StopLoad
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class RestartableLoad:
         if not isinstance(command, RestartLoad):
             self._load.command(command)
         elif self._restart is None or self._restart.done():
-            self._restart = asyncio.create_task(self._start_next())
+            self._restart = background(self._start_next(), "restart the load")
 
     async def close(self) -> None:
         if self._restart is not None:

@@ -2,7 +2,9 @@
 
 Standard input: pickled, the plan, the worker's :class:`Portion` of it and a descriptor for :class:`RequestLog` or None;
 then commands, each a line of JSON with the name of a method of :class:`LoadRunner` and its arguments: ``["stop"]``.
-When standard input ends, the process exits at once. Standard output: lines of JSON, each a :class:`Report`.
+An empty line is a heartbeat: without any, the load pauses (:mod:`loadtop.pipeline.heartbeat`). When standard input
+ends, the process exits at once. Standard output: lines of JSON, each a :class:`Report`. An exception that nothing
+handles ends the process, with the reason in the last line of standard error.
 """
 
 import asyncio
@@ -13,9 +15,12 @@ import os
 import pickle
 import select
 import signal
+import sys
+import traceback
 from collections.abc import Callable
 from functools import partial
 from time import monotonic, perf_counter_ns, process_time
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -31,6 +36,8 @@ from loadtop.generator.results import Results
 from loadtop.i18n import Message
 from loadtop.model import Failures, GeneratorSample, LoadSample, LoadState
 from loadtop.model.load import TOO_MANY_CONNECTIONS
+from loadtop.pipeline.background import background, described, mistake
+from loadtop.pipeline.heartbeat import SILENCE_S
 
 REPORT_PERIOD_S = 0.2
 _LAST_REPORT_TIMEOUT_S = 2.0
@@ -73,7 +80,8 @@ class LoadRunner:
         self._model: LoadModel = ClosedModel(self._connections, TargetMix([(self._exchanges[0], 1.0)]), 0)
         self._tasks: list[asyncio.Task[None]] = []
         self._loop_delay_s = 0.0
-        self._started = self._stopped = 0.0
+        self._started = self._stopped = self._paused = 0.0
+        self._heard = monotonic()
         self._step_ends: float | None = None
         self._step_timer: asyncio.TimerHandle | None = None
         self._send_timer: PreciseTimer | None = None
@@ -94,7 +102,7 @@ class LoadRunner:
             engine="builtin",
             state=self.state,
             model="closed" if rate is None else "open",
-            elapsed_s=(self._stopped or at) - self._started if self._started else 0.0,
+            elapsed_s=(self._stopped or self._paused or at) - self._started if self._started else 0.0,
             concurrency=connections.limit,
             rate=rate,
             step=self._step + 1,
@@ -147,8 +155,8 @@ class LoadRunner:
         """Start in the middle of the load, with what the other workers gave away: see :class:`Handover`."""
         self._started = started
         self._tasks = [
-            self._loop.create_task(self._measure_delay()),
-            self._loop.create_task(self._connections.give_up_late(self._plan.timeout_s)),
+            background(self._watch_time(), "watch the time"),
+            background(self._connections.give_up_late(self._plan.timeout_s), "give up late requests"),
         ]
         if warmup_ends is None:
             self.state = LoadState.RUNNING
@@ -196,11 +204,42 @@ class LoadRunner:
         """End the load because a person wants it."""
         self._drain(LoadState.STOPPED, STOP_DRAIN_S)
 
-    async def _measure_delay(self) -> None:
+    def hear(self) -> None:
+        """The parent is alive: go on if its silence paused the load."""
+        self._heard = monotonic()
+        if self._paused:
+            self._resume(self._heard - self._paused)
+
+    def _pause(self) -> None:
+        """Send nothing more for now. Requests in flight end as usual; the clocks of the load and its steps stop."""
+        if self._paused or self._draining or self.state not in (LoadState.WARMUP, LoadState.RUNNING):
+            return
+        self._paused = monotonic()
+        self._model.pause()
+        if self._step_timer is not None:
+            self._step_timer.cancel()
+        self._connections.close_idle()
+
+    def _resume(self, paused_s: float) -> None:
+        self._paused = 0.0
+        if self.state.ended:
+            return
+        self._started += paused_s
+        self._model.resume(round(paused_s * 1e9))
+        self._end_step_at(None if self._step_ends is None else self._step_ends + paused_s)
+        self._send_due()
+        self._check_step_end()
+
+    async def _watch_time(self) -> None:
+        """Measure how late the event loop runs its timers, and pause the load when the parent falls silent."""
         while True:
             due = monotonic() + _DELAY_PERIOD_S
             await asyncio.sleep(_DELAY_PERIOD_S)
-            self._loop_delay_s = max(self._loop_delay_s, monotonic() - due)
+            now = monotonic()
+            self._loop_delay_s = max(self._loop_delay_s, now - due)
+            # After a delay of its own, this process has not read yet what the parent sent meanwhile.
+            if now - self._heard > SILENCE_S and now - due < SILENCE_S / 2:
+                self._pause()
 
     def _begin(self, number: int, requests: int, ends: float | None) -> None:
         """Send so many requests as step ``number`` says, until ``ends``."""
@@ -263,7 +302,7 @@ class LoadRunner:
 
     def _check_step_end(self) -> None:
         """End the step if no connection is busy and no request is left."""
-        if self._model.left or self._connections.busy or self.state.ended:
+        if self._model.left or self._connections.busy or self._paused or self.state.ended:
             return
         if self._draining or self._step + 1 >= len(self._plan.steps):
             self._end()
@@ -315,8 +354,9 @@ class Commands(asyncio.Protocol):
         self._pending = b""
 
     def data_received(self, data: bytes) -> None:
+        self._runner.hear()
         *lines, self._pending = (self._pending + data).split(b"\n")
-        for line in lines:
+        for line in filter(None, lines):
             command, *values = json.loads(line)
             getattr(self._runner, command)(*values)
 
@@ -325,9 +365,23 @@ class Commands(asyncio.Protocol):
         os._exit(0)
 
 
+def _handle_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    if (error := mistake(context)) is not None:
+        _exit_because_of(error)
+    loop.default_exception_handler(context)
+
+
+def _exit_because_of(error: BaseException) -> NoReturn:
+    """Exit, rather than go on with a load that is not what it seems. The parent reports the last line."""
+    traceback.print_exception(error)
+    print(described(error), file=sys.stderr, flush=True)
+    os._exit(1)
+
+
 async def _work(plan: Plan, portion: Portion, request_log: int | None, commands: bytes) -> None:
     """Work until the load has ended and its last report has been read. ``commands`` have been read already."""
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_handle_exception)
     loop.add_signal_handler(signal.SIGTERM, lambda: os._exit(0))
     transport, protocol = await loop.connect_write_pipe(
         lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(1, "wb", buffering=0)
@@ -372,13 +426,16 @@ def main() -> None:
         os._exit(0)
     os.set_blocking(0, False)
     work = _work(plan, portion, request_log, reader.read() or b"")
-    if hasattr(select, "epoll") and all(target.origin.scheme == "http" for target in plan.targets):
-        with asyncio.Runner(loop_factory=EpollLoop) as runner:
-            runner.run(work)
-    else:
-        import uvloop
+    try:
+        if hasattr(select, "epoll") and all(target.origin.scheme == "http" for target in plan.targets):
+            with asyncio.Runner(loop_factory=EpollLoop) as runner:
+                runner.run(work)
+        else:
+            import uvloop
 
-        uvloop.run(work)
+            uvloop.run(work)
+    except Exception as error:  # whatever it is
+        _exit_because_of(error)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,15 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
-from loadtop.i18n import Text
-from loadtop.model import Frame, HostSample, HostState, LoadSample
+from loadtop.i18n import Message, Text, duration, tr
+from loadtop.model import Frame, HostSample, HostState, LoadSample, LoadState
 from loadtop.model.secrets import url_without_secrets
+from loadtop.pipeline.background import background, described, mistake
 from loadtop.pipeline.feed import Command, Mark, RestartLoad, StopLoad
+from loadtop.pipeline.heartbeat import SILENCE_S
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 GRACE = 0.15  # share of the interval from the sampling of machines to the frame, so that samples are fresh
@@ -73,7 +76,8 @@ class Monitor:
     """A live test: one frame per interval from the newest samples. It is the live :class:`loadtop.pipeline.feed.Feed`.
 
     ``sinks`` (the recorder, the totals) get every snapshot before it is shown. With ``until_load_ends`` the last frame
-    is the one after the load ended; without, watching goes on until the task is cancelled.
+    is the one after the load ended; without, watching goes on until the task is cancelled. While it runs it handles the
+    exceptions that reach the event loop: the load has failed then.
     """
 
     def __init__(
@@ -101,6 +105,8 @@ class Monitor:
         self._pipeline = Pipeline()
         self._marks: list[str] = []
         self._restarted = False
+        self._ended: asyncio.Task[None] | None = None  # waits for the end of the load
+        self._problem: Message | None = None
         self._seen: dict[str, float] = {}
         self._number = 0
         self._began = 0.0
@@ -110,24 +116,43 @@ class Monitor:
         if isinstance(command, Mark):
             self._marks += [command.text[:LONGEST_MARK]] if len(self._marks) < MOST_MARKS else []
         elif self._load is not None:
-            self._restarted |= isinstance(command, RestartLoad)
+            if isinstance(command, RestartLoad):
+                self._restarted, self._problem = True, None
             self._load.command(command)
 
     async def run(self, show: Callable[[Snapshot], None]) -> None:
         """Run the test; ``show`` gets each snapshot. At the end, the load is stopped first."""
+        loop = asyncio.get_running_loop()
+        before = loop.get_exception_handler()
+        loop.set_exception_handler(self._fail)
+        try:
+            await self._run(show)
+        finally:
+            loop.set_exception_handler(before)
+
+    def _fail(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """End the load with a problem: an exception of our own code reached the event loop."""
+        loop.default_exception_handler(context)
+        error = mistake(context)
+        if error is not None and self._load is not None:
+            self._problem = self._problem or described(error)
+            if self._ended is not None:
+                self._ended.cancel()
+            self._load.command(StopLoad())
+
+    async def _run(self, show: Callable[[Snapshot], None]) -> None:
         self._began = self._clock.monotonic()
-        ended: asyncio.Task[None] | None = None
         try:
             await asyncio.gather(*(host.start(self.interval_s) for host in self._hosts))
             await self._refresh()
             if self._load is not None:
                 await self._load.start()
-                ended = asyncio.create_task(self._load.wait())
-            await self._tick_until(ended if self._until_load_ends else None, show)
+                self._ended = background(self._load.wait(), "wait for the load")
+            await self._tick_until(self._ended if self._until_load_ends else None, show)
         finally:
             try:
-                if self._load is not None and ended is not None:
-                    await self._end(self._load, ended)
+                if self._load is not None and self._ended is not None:
+                    await self._end(self._load, self._ended)
             finally:  # also after a second interruption
                 sources = [host.close() for host in self._hosts]
                 if self._load is not None:
@@ -171,11 +196,18 @@ class Monitor:
             now = self._clock.monotonic() - self._began
             # Ticks follow the deadline before them; ones that were missed are dropped, not made up for.
             ticks = int(now / self.interval_s - GRACE + 1e-9) + 1
-            pause = asyncio.ensure_future(self._clock.sleep((ticks + GRACE) * self.interval_s - now))
+            due = (ticks + GRACE) * self.interval_s
+            pause = asyncio.ensure_future(self._clock.sleep(due - now))
             try:
                 await asyncio.wait({pause} if ended is None else {pause, ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 pause.cancel()
+            self._note_suspension(self._clock.monotonic() - self._began - due)
+
+    def _note_suspension(self, late_s: float) -> None:
+        """Mark that this process did not run for a while (Ctrl-Z, SIGSTOP, or it hung): a load pauses meanwhile."""
+        if late_s > SILENCE_S:
+            self._marks.append(tr("loadtop was suspended for {time}", time=duration(late_s)))
 
     def _show(self, show: Callable[[Snapshot], None]) -> None:
         more = True
@@ -190,11 +222,14 @@ class Monitor:
         marks = tuple(self._marks)
         self._marks.clear()
         self._number += 1
+        load = None if self._load is None else self._load.take()
+        if load is not None and self._problem is not None:
+            load = replace(load, state=LoadState.FAILED, message=self._problem)
         return Frame(
             number=self._number,
             at=self._clock.monotonic() - self._began,
             wall=self._clock.wall(),
-            load=None if self._load is None else self._load.take(),
+            load=load,
             hosts=tuple(self._state(host) for host in self._hosts),
             marks=marks,
         )

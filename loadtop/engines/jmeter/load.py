@@ -14,6 +14,7 @@ from loadtop.engines.jmeter.result_file import Results
 from loadtop.generator.plan import Plan, total
 from loadtop.i18n import Message
 from loadtop.model import GeneratorSample, LoadSample, LoadState
+from loadtop.pipeline.background import background
 
 READY_S = 60.0  # how long JMeter may take to start on all machines
 POLL_S = 0.1
@@ -90,7 +91,7 @@ class JmeterLoad(EngineLoad):
         """Run JMeter to its end; True if it is to be restarted with other threads."""
         self._state = LoadState.STARTING
         await self._start_processes()
-        cpu_watch = asyncio.create_task(self._watch_cpu_time())
+        cpu_watch = background(self._watch_cpu_time(), "CPU time of JMeter")
         try:
             restart = await self._watch()
         finally:

@@ -14,6 +14,7 @@ from loadtop.engines.jmeter.result_file import ResultReader, Results
 from loadtop.generator.plan import Plan
 from loadtop.i18n import Message, listed, sentences, verbatim
 from loadtop.model import MISSING, EngineWorker
+from loadtop.pipeline.background import background
 
 STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
 
@@ -40,7 +41,7 @@ _NOT_A_REASON = (
     "Waiting for possible", "at ", "java.lang.Throwable: Could not access", "An error occurred", "Detail:", "----",
     "Error in NonGUIDriver", "... end", "summary", *_STARTED,
 )  # fmt: skip
-_STOP_PORT = re.compile(r"Waiting for possible .* message on port (\d+)")
+_STOP_PORT = re.compile(r"Waiting for possible .{0,200} message on port (\d{1,5})")
 
 
 class JmeterProcess(EngineProcess):
@@ -182,7 +183,7 @@ class RemoteServers:
         return None
 
     def watch(self) -> None:
-        self._tasks = [asyncio.create_task(self._watch(server), name=f"watch {server}") for server in self.names]
+        self._tasks = [background(self._watch(server), f"watch {server}") for server in self.names]
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -213,7 +214,9 @@ def _arguments(settings: JmeterSettings, plan: Plan) -> list[str]:
     """Return JMeter's own arguments. They hold no secrets."""
     arguments = [f"-Jjmeter.save.saveservice.{each}" for each in _RESULT_PROPERTIES.split()]
     arguments += ["-Jsummariser.name=summary", "-Jjmeter.exit.check.pause=0"]
-    if settings.servers:
+    if not settings.servers:
+        arguments.append("-Jjmeterengine.nongui.port=0")  # no port where anyone on the machine can stop the load
+    else:
         arguments += _REMOTE_PROPERTIES
         if (address := local_address(settings.servers[0])) is not None:
             arguments.append(f"-Djava.rmi.server.hostname={address}")

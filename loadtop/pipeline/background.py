@@ -1,0 +1,49 @@
+"""Tasks that nobody awaits: an exception that ends one goes to the event loop's exception handler, not nowhere.
+
+The handler of the process decides what that means: the monitor ends the load with a problem, a worker exits. Exceptions
+of callbacks and of protocols reach the same handler.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from loadtop.i18n import Message, verbatim
+
+MAX_TEXT = 300  # characters of an exception's own text that are shown
+
+
+def background(work: Coroutine[Any, Any, None], name: str | None = None) -> asyncio.Task[None]:
+    """Start ``work`` as a task. It is also cancelled without a trace."""
+    task = asyncio.get_running_loop().create_task(work, name=name)
+    task.add_done_callback(_pass_on)
+    return task
+
+
+def _pass_on(task: asyncio.Task[None]) -> None:
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        context = {"message": f"{task.get_name()} broke off", "exception": error, "task": task}
+        task.get_loop().call_exception_handler(context)
+
+
+def mistake(context: Mapping[str, Any]) -> BaseException | None:
+    """Return the exception that an exception handler got if it is one of our own code: of a callback, of a protocol, or
+    of a task that :func:`background` started. A transport that reports an error of the network is no mistake, nor is a
+    future whose result nobody wanted any more."""
+    error: BaseException | None = context.get("exception")
+    ours = "handle" in context or "task" in context or ("protocol" in context and not isinstance(error, OSError))
+    return error if ours else None
+
+
+def described(error: BaseException) -> Message:
+    """Return what to say about a mistake of ours, with the place where it happened."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = None
+    if place is not None:
+        where = Message(" ({file}:{line})", file=PurePath(place.tb_frame.f_code.co_filename).name, line=place.tb_lineno)
+    text = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_TEXT]
+    return Message("an error in loadtop itself ended the load: {error}{where}", error=verbatim(text), where=where)

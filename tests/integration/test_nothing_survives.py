@@ -1,0 +1,86 @@
+"""No process of a test is left 5 s after any end, whichever of them is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.loads.engines import LOCUST, mark_processes, require_locust, wait_until
+from tests.loads.processes import mark_environment, marked
+from tests.servers.apache import ApacheFactory
+
+GONE_S = 5.0
+
+
+@contextmanager
+def started(*words: str) -> Generator["subprocess.Popen[str]"]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "loadtop", "--headless", "-q", "--no-record", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        try:
+            yield program
+        finally:
+            program.kill()
+
+
+def kill_and_wait(mark: str, program: "subprocess.Popen[str]", *words: str) -> str:
+    """Kill the processes whose command lines have these words, loadtop itself for none; returns what it still said."""
+    for pid in [pid for pid in marked(mark, *words) if pid != program.pid] if words else [program.pid]:
+        os.kill(pid, signal.SIGKILL)
+    _, said = program.communicate(timeout=GONE_S + 20)
+    assert wait_until(lambda: not marked(mark), GONE_S), [
+        Path(f"/proc/{pid}/cmdline").read_bytes() for pid in marked(mark)
+    ]
+    return said
+
+
+@pytest.mark.parametrize("killed", [(), ("loadtop.generator.worker",)], ids=["loadtop", "worker"])
+def test_of_the_built_in_load(
+    apache: ApacheFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: tuple[str, ...]
+) -> None:
+    server = apache(pages={"index.html": "x"}, workers=8)
+    mark = mark_environment(monkeypatch, tmp_path)
+    with started("--rate", "50", "-t", "60", "--workers", "2", server.url) as program:
+        assert wait_until(lambda: len(server.logged()) > 10)
+        assert len(marked(mark, "loadtop.generator.worker")) == 2
+        said = kill_and_wait(mark, program, *killed)
+    if killed:
+        assert program.returncode == 3
+        assert "a load worker ended unexpectedly (exit code -9)" in said
+
+
+@pytest.mark.parametrize("killed", [(), ("process_guard.py",), ("sh\0-c",)], ids=["loadtop", "guard", "command"])
+def test_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: tuple[str, ...]) -> None:
+    mark = mark_environment(monkeypatch, tmp_path)
+    running = tmp_path / "running"
+    script = f"sleep 300 & sleep 301 & touch {running}; wait; :"
+    with started("watch", "--", "sh", "-c", script) as program:
+        assert wait_until(running.exists)
+        assert wait_until(lambda: len(marked(mark, "sleep\x0030")) >= 2)
+        kill_and_wait(mark, program, *killed)
+
+
+@pytest.mark.parametrize(
+    "killed",
+    [(), ("bin/locust\0-f", "--master\0"), ("bin/locust\0-f", "--worker\0"), ("process_guard.py",)],
+    ids=["loadtop", "master", "workers", "guards"],
+)
+def test_of_locust(
+    apache: ApacheFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: tuple[str, ...]
+) -> None:
+    require_locust()
+    server = apache(pages={"index.html": "x"}, workers=8)
+    mark = mark_processes(monkeypatch, tmp_path, LOCUST)
+    with started("--engine", "locust", "-t", "60", "-c", "2", "--workers", "2", server.url) as program:
+        assert wait_until(lambda: len(server.logged()) > 5, 40)
+        kill_and_wait(mark, program, *killed)
+    assert not list(tmp_path.glob("loadtop.*")), "the plan with its secrets is removed"
