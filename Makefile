@@ -3,9 +3,10 @@ PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 LAB_REPEATS ?= 1
 LAB_CALM_S ?= 3600
+SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-engines bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit monkey catalog
+.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-engines bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit bench-endurance monkey fuzz catalog
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +67,12 @@ experiments: setup servers ## the five field reports of docs/experiments, measur
 
 bench-cockpit: setup servers ## what the cockpit costs, beside htop, top, btop and glances where they are installed
 	@$(PYTHON_BIN)/python -m benchmarks.cockpit
+
+bench-endurance: setup ## whether memory stays flat in six hours of made-up frames (ARGS="--hours 1")
+	@$(PYTHON_BIN)/python -m benchmarks.endurance $(ARGS)
+
+fuzz: setup ## made-up inputs to every parser of data from outside, for SECONDS (60) in all
+	@$(PYTHON_BIN)/python -m tests.fuzz.run --seconds $(SECONDS)
 
 monkey: setup ## 10 000 random keys, clicks and sizes in the cockpit (LOADTOP_MONKEY_SEED=n for others)
 	@LOADTOP_MONKEY=10000 $(PYTHON_BIN)/python -m pytest tests/tui/test_monkey.py

@@ -143,7 +143,7 @@ def sd(values: Distribution) -> float:
     if values.count < 2:
         return 0.0
     spread = values.sum_squares_us2 * values.count - values.sum_us * values.sum_us
-    return sqrt(spread / (values.count * (values.count - 1)))
+    return sqrt(max(0, spread) / (values.count * (values.count - 1)))
 
 
 def _at(values: Distribution, rank: int, cumulative: Sequence[int]) -> float:

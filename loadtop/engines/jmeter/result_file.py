@@ -119,7 +119,10 @@ class ResultReader:
             self._unfinished = f"{line}\n"
             return
         self._unfinished = ""
-        fields: Sequence[str] = next(csv.reader([line])) if '"' in line else line.split(",")
+        try:
+            fields: Sequence[str] = next(csv.reader([line])) if '"' in line else line.split(",")
+        except csv.Error:  # a line end in the middle of a field
+            return
         if len(fields) < len(_OLD_COLUMNS):
             return
         columns = COLUMNS if len(fields) >= len(COLUMNS) else _OLD_COLUMNS

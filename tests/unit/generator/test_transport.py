@@ -15,7 +15,8 @@ import pytest
 from loadtop.generator.connection import CONNECTING
 from loadtop.generator.event_loop import EpollLoop
 from loadtop.generator.transport import Address, SocketTransport
-from tests.fuzz.responses import inputs
+from tests.fuzz.mutation import mutated
+from tests.fuzz.targets import target_named
 from tests.unit.generator.conftest import RecordedConnection
 
 Connect = Callable[..., "SocketConnection"]
@@ -110,7 +111,7 @@ def outcome(tested: RecordedConnection) -> tuple[object, ...]:
 @pytest.mark.parametrize("seed", range(3))
 def test_random_answers_mean_the_same_over_a_socket(connect: Connect, seed: int, keepalive: bool) -> None:
     chance = random.Random(seed)  # noqa: S311 - not for secrets
-    for made in islice(inputs(seed), 60):
+    for made in islice(mutated(list(target_named("responses").inputs()), seed), 60):
         data, size = made[4:], chance.choice((1 << 30, 7, 61))
         before = chance.randrange(3) if keepalive else 0
         tested, plain = connect(keepalive=keepalive, left=before), RecordedConnection(keepalive=keepalive, left=before)
