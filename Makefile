@@ -6,7 +6,7 @@ LAB_CALM_S ?= 3600
 SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-engines bench-watch bench-recordings experiments screenshots format clean setup servers engines bench-cockpit bench-endurance monkey fuzz catalog
+.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-engines bench-watch bench-large bench-recordings experiments screenshots format clean setup servers engines bench-cockpit bench-endurance monkey fuzz catalog
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ bench-engines: setup servers engines ## what one machine generates with each eng
 
 bench-watch: setup servers ## what watching costs, there and here, beside sar, top and glances
 	@$(PYTHON_BIN)/python -m benchmarks.watch
+
+bench-large: setup servers ## what a machine of 256 cores and 5,000 processes costs, near and far
+	@$(PYTHON_BIN)/python -m benchmarks.large_machine
 
 bench-recordings: setup servers ## what recordings cost, beside those of sar and atop (ARGS="--hours 24 --hosts 5")
 	@$(PYTHON_BIN)/python -m benchmarks.recordings $(ARGS)

@@ -71,12 +71,12 @@ async def _far(sshd: Sshd, seconds: float) -> tuple[float, float]:
     count = sum(row.group == "httpd" for row in (sample.processes if sample else None) or ())
     if count < PROCESSES:
         raise SystemExit(f"only {count} processes of Apache are seen there")
-    ours = _below(sshd.pid)
-    cost, wire, began = _cost(ours), _wire(sshd.port), time.monotonic()
+    ours = processes_below(sshd.pid)
+    cost, wire, began = cpu_seconds(ours), wire_bytes(sshd.port), time.monotonic()
     await asyncio.sleep(seconds)
     passed = time.monotonic() - began
-    percent = 100.0 * (_cost(_below(sshd.pid)) - cost) / passed
-    kilobytes = (_wire(sshd.port) - wire) / passed / 1024.0
+    percent = 100.0 * (cpu_seconds(processes_below(sshd.pid)) - cost) / passed
+    kilobytes = (wire_bytes(sshd.port) - wire) / passed / 1024.0
     await host.close()
     return percent, kilobytes
 
@@ -104,10 +104,10 @@ def _here(hosts: int, seconds: float) -> float:
         servers.callback(program.wait, 30)
         servers.callback(program.terminate)
         time.sleep(SETTLE_S)
-        ours = [program.pid, *_below(program.pid)]
-        cost, began = _cost(ours), time.monotonic()
+        ours = [program.pid, *processes_below(program.pid)]
+        cost, began = cpu_seconds(ours), time.monotonic()
         time.sleep(seconds)
-        spent, passed = _cost(ours) - cost, time.monotonic() - began
+        spent, passed = cpu_seconds(ours) - cost, time.monotonic() - began
         if program.poll() is not None or len(ours) <= hosts:
             raise SystemExit(f"not all {hosts} hosts could be watched: {(directory / 'output').read_text()[-300:]}")
     return 100.0 * spent / passed
@@ -143,10 +143,10 @@ def _tool(command: tuple[str, ...], seconds: float) -> float | None:
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         time.sleep(3.0)
-        family = [process.pid, *_below(process.pid)]
-        cost, began = _cost(family), time.monotonic()
+        family = [process.pid, *processes_below(process.pid)]
+        cost, began = cpu_seconds(family), time.monotonic()
         time.sleep(seconds)
-        return 100.0 * (_cost(family) - cost) / (time.monotonic() - began) if process.poll() is None else None
+        return 100.0 * (cpu_seconds(family) - cost) / (time.monotonic() - began) if process.poll() is None else None
     finally:
         process.terminate()
         process.wait(10)
@@ -174,7 +174,7 @@ def _requests(apache: Apache) -> Generator[None]:
         thread.join()
 
 
-def _below(pid: int) -> list[int]:
+def processes_below(pid: int) -> list[int]:
     """All processes below one."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
@@ -187,7 +187,7 @@ def _below(pid: int) -> list[int]:
     return sorted(found - {pid})
 
 
-def _cost(pids: Iterable[int]) -> float:
+def cpu_seconds(pids: Iterable[int]) -> float:
     """Seconds of processor time that processes and their ended children took."""
     spent = 0.0
     for pid in pids:
@@ -199,7 +199,7 @@ def _cost(pids: Iterable[int]) -> float:
     return spent
 
 
-def _wire(port: int) -> int:
+def wire_bytes(port: int) -> int:
     """Bytes sent and received by the connections of a port, as the kernel counts them."""
     command = ["ss", "-tinH", f"sport = :{port}"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
