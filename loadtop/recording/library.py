@@ -23,10 +23,16 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def directory() -> Path:
-    """``$XDG_STATE_HOME/loadtop``, or ``~/.local/state/loadtop`` (XDG Base Directory Specification 0.8)."""
+    """``$XDG_STATE_HOME/loadtop``, or ``~/.local/state/loadtop`` (XDG Base Directory Specification 0.8). The current
+    directory stands for a home that is not known, as in a container without ``HOME`` and without an entry in passwd."""
     given = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(given) if given.startswith("/") else Path.home() / ".local" / "state"
-    return base / "loadtop"
+    if given.startswith("/"):
+        return Path(given) / "loadtop"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        home = Path.cwd()
+    return home / ".local" / "state" / "loadtop"
 
 
 def default_path(target_host: str, now: float) -> Path:

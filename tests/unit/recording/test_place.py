@@ -24,6 +24,15 @@ def test_without_one_it_is_in_the_home_directory(monkeypatch: pytest.MonkeyPatch
     assert directory() == tmp_path / ".local" / "state" / "loadtop"
 
 
+def test_without_a_home_it_is_in_the_current_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As in a container whose user has no entry in passwd."""
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 5)
+    monkeypatch.chdir(tmp_path)
+    assert directory() == tmp_path / ".local" / "state" / "loadtop"
+
+
 def test_a_name_that_is_taken_gets_a_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     first = default_path("web1", NOW)
