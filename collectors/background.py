@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Page, without_credentials
+from collectors.parsing import LONGEST_TEXT, short
 from loadtop.i18n import Message
 
 LOOK_AGAIN_S = 5.0  # how long after a search that did not find everything the next one begins
@@ -20,6 +21,15 @@ READ_AGAIN_S = 60.0  # between readings of configuration where all was found: a 
 PATIENCE = 10
 
 Fetch = Callable[[str, float], Awaitable[Page]]
+
+
+async def guarded(work: Callable[[], Awaitable[None]], failed: Callable[[Message], None]) -> None:
+    """Run what nobody waits for: an error of this program in it is told to ``failed``, which makes it a problem of the
+    host. asyncio would keep it to itself. Every task of a host is started with this."""
+    try:
+        await work()
+    except Exception as error:
+        failed(Message("an error in loadtop: {error}", error=short(repr(error), LONGEST_TEXT)))
 
 
 async def ended(task: asyncio.Task[None] | None) -> None:
@@ -31,7 +41,7 @@ async def ended(task: asyncio.Task[None] | None) -> None:
 
 class Search:
     """Runs ``look`` with the first process of each server: at once where these changed, otherwise every so often.
-    An error of this program in it is kept as ``problem`` until the next search."""
+    An error of this program in it is kept as ``problem`` until a search succeeds."""
 
     def __init__(
         self,
@@ -54,13 +64,17 @@ class Search:
         """Start a search if it is time to; ``found`` says whether the last one found everything."""
         if self._task is not None and not self._task.done():
             return
-        if self._task is not None and not self._task.cancelled():
-            error = self._task.exception()
-            self.problem = Message("the search for it failed: {error}", error=repr(error)) if error else None
         now, servers = asyncio.get_running_loop().time(), self._running()
         if servers != self._servers or now - self._started >= (self._again_s if found else LOOK_AGAIN_S):
             self._servers, self._started = servers, now
-            self._task = asyncio.create_task(self._look(servers), name=f"search for {self._name}")
+            self._task = asyncio.create_task(guarded(self._search, self._fail), name=f"search for {self._name}")
+
+    async def _search(self) -> None:
+        await self._look(self._servers)
+        self.problem = None
+
+    def _fail(self, error: Message) -> None:
+        self.problem = Message("the search for it failed: {error}", error=error)
 
     async def finish(self) -> None:
         if self._task is not None:
@@ -97,7 +111,7 @@ class StatusPage:
     def ask(self) -> None:
         if self._task is None or self._task.done():
             self._asked = self._now()
-            self._task = asyncio.create_task(self._get(), name=f"status page {self.shown_url}")
+            self._task = asyncio.create_task(guarded(self._get, self._fail), name=f"status page {self.shown_url}")
 
     async def settle(self, grace_s: float) -> None:
         """Wait for a page that has been asked for, if it came so quickly the last time that it is worth a moment."""
@@ -129,6 +143,9 @@ class StatusPage:
             return
         self._prompt = page.took_s < self._timeout_s / 10
         self._newest = Answer(page, time.monotonic(), waited_s=self._now() - self._asked)
+
+    def _fail(self, error: Message) -> None:
+        self._newest = Answer(problem=FetchError(error), waited_s=self._now() - self._asked)
 
     @staticmethod
     def _now() -> float:

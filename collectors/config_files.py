@@ -1,5 +1,8 @@
 """Configuration files of a server with what they include, as its process sees them, in a few round trips.
 
+A server is known by the name of its process, and anybody can give a process a name: nothing is read for one that
+belongs neither to root nor to the user who watches, only regular files are opened, and everything has a bound.
+
 Source: Linux, namespaces(7) and proc(5): two processes share a namespace exactly if the links in /proc/PID/ns lead to
 the same; /proc/PID/root is the root directory as that process sees it, mounts of its own included. Both need the rights
 that ptrace needs: without them a process is taken for one of the machine's own.
@@ -7,17 +10,32 @@ that ptrace needs: without them a process is taken for one of the machine's own.
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Any, TypeVar
 
-from collectors.machine import Missing, Texts, Wanted, lines_of
+from collectors.machine import FOREIGN, Missing, Texts, Wanted, lines_of
 from loadtop.i18n import Message
 
 MOST_FILES = 300  # no server has more; a directory that includes itself ends here
+MOST_CHARACTERS = 1 << 20  # of all files together, and their lines
+MOST_LINES = 20_000
+MOST_PATTERNS = 500
+MOST_DIRECTORIES = 256  # listed to find out what patterns mean, and the entries looked at in them
+MOST_ENTRIES = 5000
 FILE_BYTES = 1 << 18
+LINE_LENGTH = 4096  # the longest that nginx takes; HAProxy 2048, httpd 8192 with continuations
+_LISTING_BYTES = 1 << 17
+_BATCH = 8  # files or directories asked for at once: a far machine answers within its limits of time and size
+_PATH_LENGTH = 1024
 _DEPTH = 8
 _ARGUMENTS = 4096
+_STATUS_BYTES = 4096
+_MOST_WORKED_OUT = 8
+
+T = TypeVar("T")
 
 IncludeOf = Callable[[str], str | None]  # the pattern of paths that a line includes, or ``None``
 
@@ -43,6 +61,16 @@ class Config:
     first: tuple[str, ...] = ()
     files: dict[str, str | Missing] = field(default_factory=dict[str, str | Missing])
     lines: list[str] = field(default_factory=list[str])
+    _worked_out: dict[object, Any] = field(default_factory=dict[object, Any], compare=False, repr=False)
+
+    def once(self, what: object, work_out: Callable[[], T]) -> T:
+        """What is worked out of it, which can take long, once for each time that it is read."""
+        if what not in self._worked_out:
+            if len(self._worked_out) >= _MOST_WORKED_OUT:
+                self._worked_out.clear()
+            self._worked_out[what] = work_out()
+        found: T = self._worked_out[what]
+        return found
 
     def file_with(self, line: str) -> str:
         """The first file that has such a line, ignoring spaces around it; empty if none has."""
@@ -53,78 +81,155 @@ class Config:
         return next((text.at(path) for path, text in refused), None)
 
     @property
+    def foreign(self) -> bool:
+        """Whether nothing was read because of whose process it is."""
+        return FOREIGN in self.files.values()
+
+    @property
     def found(self) -> bool:
         return any(isinstance(text, str) for text in self.files.values())
+
+
+def config_file(path: str) -> Wanted:
+    return Wanted(path, FILE_BYTES, regular=True)
 
 
 async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeOf = lambda _: None) -> Config:
     """The files that ``first`` (paths or patterns) means, and all that they include. Raises ``TransportError``."""
     config = Config(tuple(first))
-    meant: dict[str, tuple[str, ...]] = {}
+    found = _Found(machine, include_of)
     patterns = list(config.first)
     for _ in range(_DEPTH):
-        new: list[str] = []
-        for each in patterns:
-            meant[each] = await _expand(machine, each)
-            new += [path for path in meant[each] if path not in config.files and path not in new]
-        new = new[: MOST_FILES - len(config.files)]
-        if not new:
+        patterns = await found.read(patterns)
+        if not patterns:
             break
-        texts = await machine.texts(Wanted(path, FILE_BYTES) for path in new)
-        config.files |= {path: texts[path] for path in new}
-        lines = (line for path in new for line in lines_of(texts[path]))
-        included = dict.fromkeys(pattern for line in lines if (pattern := include_of(line)) is not None)
-        patterns = [pattern for pattern in included if pattern not in meant]
-
-    def add(pattern: str, depth: int) -> None:
-        for path in meant.get(pattern, ()):
-            for line in lines_of(config.files.get(path)):
-                included = include_of(line)
-                if included is None:
-                    config.lines.append(line)
-                elif depth:
-                    add(included, depth - 1)
-
-    for each in config.first:
-        add(each, _DEPTH)
+    config.files = found.files
+    config.lines = _Together(found).lines(config.first)
     return config
 
 
-async def _expand(machine: Texts, pattern: str) -> tuple[str, ...]:
-    """The paths that a pattern means, sorted; a path without ``*``, ``?`` and ``[`` means itself."""
-    paths = [""]
-    parts = [part for part in pattern.split("/") if part]
-    for number, part in enumerate(parts):
-        if not any(letter in part for letter in "*?["):
-            paths = [f"{path}/{part}" for path in paths]
-            continue
-        listed = await machine.texts(Wanted(f"{path}/") for path in paths)
-        paths = [
-            entry
-            for path in paths
-            for entry in entries(f"{path}/", listed[f"{path}/"])
-            if fnmatchcase(posixpath.basename(entry), part) and (number < len(parts) - 1 or not entry.endswith("/"))
-        ]
-    return tuple(paths[:MOST_FILES])
+class _Found:
+    """What patterns mean on a machine (``meant``), and the files there: texts, and lines with the pattern included."""
+
+    def __init__(self, machine: Texts, include_of: IncludeOf) -> None:
+        self.meant: dict[str, tuple[str, ...]] = {}
+        self.files: dict[str, str | Missing] = {}
+        self.lines: dict[str, list[tuple[str, str | None]]] = {}
+        self._machine = machine
+        self._include_of = include_of
+        self._directories, self._entries = MOST_DIRECTORIES, MOST_ENTRIES
+        self._characters, self._lines = MOST_CHARACTERS, MOST_LINES
+
+    async def read(self, patterns: Iterable[str]) -> list[str]:
+        """Read what these patterns mean. Returns those that are included there and not known yet."""
+        new: dict[str, None] = {}
+        for pattern in islice(patterns, max(0, MOST_PATTERNS - len(self.meant))):
+            self.meant[pattern] = await self._expanded(pattern)
+            new |= dict.fromkeys(path for path in self.meant[pattern] if path not in self.files)
+        paths = list(new)[: MOST_FILES - len(self.files)]
+        included: dict[str, None] = {}
+        for batch in _batches(paths):
+            texts = await self._machine.texts(map(config_file, batch))
+            for path in batch:
+                self._take(path, texts[path])
+                included |= dict.fromkeys(pattern for _, pattern in self.lines[path] if pattern is not None)
+        return [pattern for pattern in included if pattern not in self.meant]
+
+    def _take(self, path: str, text: str | Missing) -> None:
+        self.files[path] = text = text[: self._characters] if isinstance(text, str) else text
+        lines = [line[:LINE_LENGTH] for line in lines_of(text)[: self._lines]]
+        self._characters -= len(text) if isinstance(text, str) else 0
+        self._lines -= len(lines)
+        self.lines[path] = [(line, self._include_of(line)) for line in lines]
+
+    async def _expanded(self, pattern: str) -> tuple[str, ...]:
+        """The paths that a pattern means, sorted; a path without ``*``, ``?`` and ``[`` means itself."""
+        parts = [part for part in pattern.split("/") if part]
+        paths = [""] if len(pattern) <= _PATH_LENGTH else []
+        for number, part in enumerate(parts, start=1):
+            if not any(letter in part for letter in "*?["):
+                paths = [f"{path}/{part}" for path in paths]
+                continue
+            listed = await self._listed(paths)
+            matching = (entry for entry in listed if fnmatchcase(posixpath.basename(entry), part))
+            paths = [entry for entry in matching if number < len(parts) or not entry.endswith("/")][:MOST_FILES]
+        return tuple(paths)
+
+    async def _listed(self, directories: Sequence[str]) -> list[str]:
+        """What is in these directories."""
+        found: list[str] = []
+        for batch in _batches(directories[: self._directories]):
+            self._directories -= len(batch)
+            listings = await self._machine.texts(Wanted(f"{path}/", _LISTING_BYTES) for path in batch)
+            for path in batch:
+                more = entries(f"{path}/", listings[f"{path}/"], self._entries)
+                self._entries -= len(more)
+                found += more
+        return found
 
 
-def entries(directory: str, listing: str | Missing) -> list[str]:
+class _Together:
+    """Puts lines in the order in which the server reads them. A file that includes itself in any way comes once."""
+
+    def __init__(self, found: _Found) -> None:
+        self._found = found
+        self._open: set[str] = set()
+        self._circular: set[str] = set()
+        self._steps = 2 * MOST_LINES
+        self._lines: list[str] = []
+
+    def lines(self, patterns: Iterable[str]) -> list[str]:
+        for pattern in patterns:
+            self._add(pattern)
+        return self._lines
+
+    def _add(self, pattern: str) -> None:
+        for path in self._found.meant.get(pattern, ()):
+            self._steps -= 1
+            if self._steps <= 0:
+                return
+            if path in self._open:
+                self._circular.add(path)
+            if path in self._circular or len(self._open) > _DEPTH:
+                continue
+            self._open.add(path)
+            for line, included in self._found.lines.get(path, ()):
+                self._steps -= 1
+                if self._steps <= 0:
+                    break
+                if included is None:
+                    self._lines.append(line)
+                else:
+                    self._add(included)
+            self._open.remove(path)
+
+
+def _batches(paths: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH))
+
+
+def entries(directory: str, listing: str | Missing, most: int = MOST_ENTRIES) -> list[str]:
     """The paths in a directory, sorted, links by where they lead."""
-    return sorted(posixpath.normpath(posixpath.join(directory, line)) for line in lines_of(listing) if line)
+    lines = lines_of(listing)[:most]
+    return sorted(posixpath.normpath(posixpath.join(directory, line)) for line in lines if line)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """A machine as a process sees it: files by the paths that it would use, and its ``command`` line (empty where that
     may not be read). ``root`` goes before its paths to read them from outside. The ports and addresses of a process
-    with its ``own_network`` mean nothing here."""
+    with its ``own_network`` mean nothing here. One that is ``foreign`` belongs neither to root nor to the user who
+    watches: it names no file that would be read."""
 
     machine: Texts
     root: str = ""
     own_network: bool = False
     command: tuple[str, ...] = ()
+    foreign: bool = False
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        if self.foreign:
+            return {file.path: FOREIGN for file in files}
         if not self.root:
             return await self.machine.texts(files)
         wanted = [replace(file, path=self.root + file.path) for file in files]
@@ -138,8 +243,19 @@ class View:
 async def view_of(machine: Texts, pid: int) -> View:
     """Raises ``TransportError``."""
     here, there, command = "/proc/self/ns/", f"/proc/{pid}/ns/", f"/proc/{pid}/cmdline"
-    texts = await machine.texts((Wanted(here), Wanted(there), Wanted(command, _ARGUMENTS)))
+    statuses = [Wanted(f"/proc/{of}/status", _STATUS_BYTES) for of in ("self", pid)]
+    texts = await machine.texts((Wanted(here), Wanted(there), Wanted(command, _ARGUMENTS), *statuses))
+    mine, users = (_users(texts[status.path]) for status in statuses)
     own, its = (dict(line.split(":", 1) for line in lines_of(texts[path]) if ":" in line) for path in (here, there))
     other = {kind for kind in own.keys() & its.keys() if own[kind] != its[kind]}
+    if mine and not (users and users <= {"0", *mine}):
+        return View(machine, own_network="net" in other, foreign=True)
     words, root = texts[command], f"/proc/{pid}/root" if "mnt" in other else ""
     return View(machine, root, "net" in other, tuple(words.rstrip("\0").split("\0")) if isinstance(words, str) else ())
+
+
+def _users(status: str | Missing) -> frozenset[str]:
+    """The users of a process: real, effective, saved, and for files (proc_pid_status(5)); none where there is no
+    /proc. All count, because a program with the rights of root can be started by anyone."""
+    rows = (line.split() for line in lines_of(status))
+    return frozenset(next((row[1:] for row in rows if row[:1] == ["Uid:"]), ()))

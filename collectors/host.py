@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
-from collectors.background import ended
+from collectors.background import ended, guarded
 from collectors.errors import TransportError
 from collectors.linux.devices import with_speed
 from collectors.linux.machine import LinuxMachine
@@ -63,15 +63,13 @@ class HostCollector:
         self._interval_s = interval_s
         self._since = _now()
         self._servers.start(interval_s)
-        self._task = asyncio.create_task(self._run(), name=f"samples of {self.name}")
+        self._task = asyncio.create_task(guarded(self._run, self._fail), name=f"samples of {self.name}")
         await asyncio.sleep(0)  # starts the first sample: a refresh right after this waits for it
 
     def latest(self) -> tuple[HostSample | None, Text]:
         """The newest sample (the same object until there is a newer one), and why there is no newer one, if so."""
         if self._problem is not None:
             return self._newest, self._problem
-        if self._task is not None and self._task.done() and not self._task.cancelled():
-            return self._newest, Message("sampling has stopped: {error}", error=repr(self._task.exception()))
         missing_s = _now() - self._since if self._task is not None else 0.0
         if missing_s > max(1.0, _STALE_INTERVALS * self._interval_s):
             return self._newest, Message("no sample for {seconds:.0f} s", seconds=missing_s)
@@ -85,7 +83,7 @@ class HostCollector:
             if self._newest is not None and later:
                 await asyncio.sleep(_WORTH_A_SAMPLE_S - age)
             if self._newest is None or later or age >= _WORTH_A_SAMPLE_S:
-                await self._take_one()
+                await guarded(self._take_one, self._fail)
 
     async def close(self) -> None:
         try:
@@ -99,9 +97,12 @@ class HostCollector:
         deadline = _now()
         while True:
             async with self._taking:
-                await self._take_one()
+                await guarded(self._take_one, self._fail)
             deadline = next_deadline(deadline, _now(), self._interval_s)
             await asyncio.sleep(deadline - _now())
+
+    def _fail(self, error: Message) -> None:
+        self._problem = error
 
     async def _take_one(self) -> None:
         self._servers.ask()

@@ -20,11 +20,13 @@ IDLE_EVERY = 5  # processes that sleep are read once in so many samples
 class Wanted:
     """A file to read, at most ``limit`` bytes of it. A transport may leave out lines that do not match the extended
     regular expression ``lines``. A path that ends in ``/`` is a directory of symbolic links: its text is the target of
-    each, one a line. The transport itself makes the text of a path that begins with ``@``."""
+    each, one a line. The transport itself makes the text of a path that begins with ``@``. What is to be a ``regular``
+    file is not opened where it is a pipe or a device: so are files that the kernel did not put there."""
 
     path: str
     limit: int = LIMIT_BYTES
     lines: str = ""
+    regular: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Request:
 NO_FILE: Translatable = "no such file"
 NOT_PERMITTED: Translatable = "not permitted"
 UNSUPPORTED: Translatable = "not supported"
+NO_REGULAR_FILE: Translatable = "not a regular file"
+FOREIGN_PROCESS: Translatable = "not read: the process belongs neither to root nor to this user"
 _REASONS: dict[str, Translatable] = {  # what the C library says of an error, in our words
     "No such file or directory": NO_FILE,
     "Not a directory": NO_FILE,
@@ -49,6 +53,8 @@ _REASONS: dict[str, Translatable] = {  # what the C library says of an error, in
     "No such process": "the process has ended",
     "Operation not supported": UNSUPPORTED,
     "Not supported": UNSUPPORTED,
+    NO_REGULAR_FILE: NO_REGULAR_FILE,  # ours, also on a far machine
+    FOREIGN_PROCESS: FOREIGN_PROCESS,
 }
 
 
@@ -69,6 +75,10 @@ class Missing:
 
     def at(self, path: str) -> Message:
         return Message("{path}: {reason}", path=path, reason=self.message)
+
+
+NOT_REGULAR = Missing(NO_REGULAR_FILE)
+FOREIGN = Missing(FOREIGN_PROCESS)
 
 
 def lines_of(text: str | Missing | None) -> list[str]:

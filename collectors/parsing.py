@@ -1,11 +1,23 @@
-"""Numbers and tables in the texts of kernels and servers. They raise :class:`ParseError` and nothing else."""
+"""Numbers, names and tables in the texts of kernels, servers and far machines. All of them pass through here, because
+each can be made up: a number has ASCII digits and a range, a name a length, a table so many lines. They raise
+:class:`ParseError` and nothing else.
+"""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from collectors.errors import ParseError
 
+LONGEST_NAME = 64  # of a process, a device, an interface: Linux has none that is longer
+LONGEST_TEXT = 200  # of what a server says of itself: its version, its pools
+MOST_LINES = 20_000  # of a table
+MOST_DEVICES = 1000  # disks, interfaces, listening ports
+MOST_CORES = 4096
+MOST_PROCESSES = 100_000
+MOST_PORT = 65_535
 _LARGEST = 2**63 - 1
+_PID_DIGITS = 10
 _DECIMAL = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
 
 
@@ -14,20 +26,25 @@ def excerpt(text: str) -> str:
     return ascii(text if len(text) <= 40 else text[:37] + "...")
 
 
-def count(token: str, what: str) -> int:
-    """A whole number that is not negative and fits 63 bits. ``what`` names it in the message."""
-    value = count_or_none(token)
+def short(text: str, most: int = LONGEST_NAME) -> str:
+    """A name from outside, cut where it is longer than any that is meant."""
+    return text[:most]
+
+
+def count(token: str, what: str, most: int = _LARGEST) -> int:
+    """A whole number from 0 to ``most``, which fits 63 bits. ``what`` names it in the message."""
+    value = count_or_none(token, most)
     if value is None:
         raise ParseError(f"{what}: no count: {excerpt(token)}")
     return value
 
 
-def count_or_none(token: str | None) -> int | None:
+def count_or_none(token: str | None, most: int = _LARGEST) -> int | None:
     """As :func:`count` for what may be missing; what is no count (a kernel's -1 for "unknown") is ``None`` too."""
     if token is None or not (token.isascii() and token.isdecimal() and len(token) <= 19):
         return None
     value = int(token)
-    return value if value <= _LARGEST else None
+    return value if value <= most else None
 
 
 def hexadecimal(token: str, what: str) -> int:
@@ -51,6 +68,15 @@ def row(tokens: Sequence[str], what: str) -> list[int]:
     return [count(token, what) for token in tokens]
 
 
+def pids(words: Iterable[str]) -> frozenset[int]:
+    """The numbers of processes among the words, at most :data:`MOST_PROCESSES`. Other words are passed over."""
+    found = list(islice(words, MOST_PROCESSES))
+    together = "".join(found)
+    if not (together.isascii() and together.isdecimal()) or len(max(found, key=len)) > _PID_DIGITS:
+        found = [word for word in found if word.isascii() and word.isdecimal() and len(word) <= _PID_DIGITS]
+    return frozenset(map(int, found))
+
+
 def counts(text: str, wanted: Collection[str], separator: str = " ") -> dict[str, int]:
     """Those of ``wanted`` that are among lines of a name and a count (``pswpin 12``, ``MemTotal: 12 kB``).
 
@@ -69,9 +95,10 @@ def counts(text: str, wanted: Collection[str], separator: str = " ") -> dict[str
 
 
 def complete_lines(text: str) -> Iterator[str]:
-    """The lines of a text that have their end: what a reader cut off in the middle of a number is no number."""
+    """The lines of a text that have their end: what a reader cut off in the middle of a number is no number. There are
+    at most :data:`MOST_LINES`."""
     whole, _, _ = text.rpartition("\n")
-    return iter(whole.split("\n")) if whole else iter(())
+    return islice(whole.split("\n", MOST_LINES), MOST_LINES) if whole else iter(())
 
 
 def needed(table: Mapping[str, int], name: str, what: str) -> int:

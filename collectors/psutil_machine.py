@@ -17,6 +17,7 @@ from collectors.errors import AbsentError
 from collectors.kind import Kind
 from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Missing, Outcomes, ProcessStat, Reading, Wanted
+from collectors.parsing import short
 from collectors.transport.exchange import StatusClient, exchange
 from collectors.transport.local import text_of
 from loadtop import model
@@ -117,7 +118,7 @@ class PsutilMachine:
                 times = process.cpu_times()
                 found[process.pid] = ProcessStat(
                     pid=process.pid,
-                    name=process.name(),
+                    name=short(process.name()),
                     state=_STATES.get(process.status(), "?"),
                     parent=process.ppid(),
                     threads=process.num_threads(),

@@ -120,7 +120,7 @@ class Router:
         if literal or host in self._addresses:
             return literal or self._addresses[host]
         resolver = host_names.wanted(host)
-        for file in (Wanted(host_names.HOSTS), resolver):
+        for file in (Wanted(host_names.HOSTS, regular=True), resolver):
             text = (await self._machine.texts((file,)))[file.path]
             lines = text if isinstance(text, str) else ""
             found = host_names.addresses(lines.split()) if file is resolver else host_names.in_hosts(lines, host)

@@ -69,7 +69,7 @@ class UnderTest:
 
     @property
     def note(self) -> Message | None:
-        return note(self._servers, self._unknown)
+        return self._search.problem or note(self._servers, self._unknown)
 
     async def settle(self, most_s: float) -> bool:
         """Wait until it is first known which of several servers is under test. Returns whether others are set aside."""

@@ -9,16 +9,13 @@ letters are what counts, and of any key the first.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
 
 from collectors.apache import configuration
 from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
 from collectors.machine import Page, page_url
-from collectors.parsing import complete_lines, count_or_none
+from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
 from collectors.server_collector import WebServerCollector
-from collectors.under_test import Server
 from loadtop.i18n import Message
 from loadtop.model import Role
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
@@ -34,6 +31,7 @@ KIND = Kind(
 )
 
 LETTERS = "_SRWKDCLGI."
+MOST_SLOTS = 200_000  # the most that httpd lets ServerLimit be (its MAX_SERVER_LIMIT with prefork)
 STATUS_PATH = "/server-status"
 
 FIX = """\
@@ -57,7 +55,7 @@ class ApacheCollector(WebServerCollector[ApacheStatus]):
     def records(self, page: Page, at: float) -> Sequence[ApacheStatus]:
         found = replace(parse_page(page), at=at)
         server = self.under_test.server_at(self.kind, found.url)
-        return (found if server is None else replace(found, **_limits(server, found.mpm)),)
+        return (found if server is None else replace(found, **configuration.limits(server.config, found.mpm)),)
 
     @staticmethod
     def lacks(record: ApacheStatus) -> Message | None:
@@ -66,12 +64,6 @@ class ApacheCollector(WebServerCollector[ApacheStatus]):
         return Message(
             "{url}: ExtendedStatus is off, so there are no request rates. Add `ExtendedStatus On`", url=record.url
         )
-
-
-@lru_cache(maxsize=64)
-def _limits(server: Server, mpm: str) -> dict[str, Any]:
-    """Worked out once for each time that the configuration is read: it can have thousands of lines."""
-    return configuration.limits(server.config, mpm)
 
 
 def parse(text: str, url: str = "", fetch_s: float | None = None) -> ApacheStatus:
@@ -86,13 +78,13 @@ def parse(text: str, url: str = "", fetch_s: float | None = None) -> ApacheStatu
     board = table.get("Scoreboard")
     if board is None:
         raise ParseError("no line Scoreboard: this is not the text of mod_status, or it is cut off")
-    if not board or not set(board) <= set(LETTERS):
+    if not board or len(board) > MOST_SLOTS or not set(board) <= set(LETTERS):
         raise ParseError(f"letters that no scoreboard has: {board[:40]!a}")
     connections = count_or_none(table.get("ConnsTotal"))
     return ApacheStatus(
         url=url,
-        mpm=table.get("ServerMPM", "").lower() or ("event" if connections is not None else ""),
-        version=table.get("ServerVersion", ""),
+        mpm=short(table.get("ServerMPM", "")).lower() or ("event" if connections is not None else ""),
+        version=short(table.get("ServerVersion", ""), LONGEST_TEXT),
         scoreboard=board,
         uptime_s=count_or_none(table.get("ServerUptimeSeconds", table.get("Uptime"))),
         accesses=count_or_none(table.get("Total Accesses")),

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from collectors.config_files import FILE_BYTES, Config, includes, read_config
-from collectors.machine import NO_FILE, Endpoint, Missing, Texts, Wanted, lines_of
-from collectors.parsing import count_or_none
+from collectors.config_files import Config, config_file, includes, read_config
+from collectors.machine import NO_FILE, Endpoint, Missing, Texts, lines_of
+from collectors.parsing import MOST_PORT, count_or_none
 
 LAYOUTS = (  # Debian, Red Hat, SUSE and Alpine, built from source, FreeBSD
     "/etc/apache2/apache2.conf",
@@ -47,7 +47,7 @@ _LISTEN = re.compile(r"\s*Listen\s+(?:\[([0-9a-f:.]+)\]:|([\w.-]+):)?(\d{1,5})(?
 async def read(texts: Texts, command: Sequence[str]) -> Config:
     """The configuration of the server with this command line. Raises ``TransportError``."""
     paths = files_of(command)
-    first = await texts.texts(Wanted(path, FILE_BYTES) for path in paths)
+    first = await texts.texts(map(config_file, paths))
     for path in paths:
         if isinstance(first[path], str):
             return await read_config(texts, (path,), includes(INCLUDE, root_of(command, path, first[path])))
@@ -98,7 +98,12 @@ def listening(config: Config) -> tuple[Endpoint, ...]:
     """Where ``Listen`` says that it listens, whether or not the section it is in counts."""
     found = (match for line in config.lines if (match := _LISTEN.match(line)))
     everywhere = "0.0.0.0"  # noqa: S104 - as the kernel has it
-    return tuple(dict.fromkeys(Endpoint(match[1] or match[2] or everywhere, int(match[3])) for match in found))
+    endpoints = (
+        Endpoint(match[1] or match[2] or everywhere, port)
+        for match in found
+        if (port := count_or_none(match[3], MOST_PORT)) is not None
+    )
+    return tuple(dict.fromkeys(endpoints))
 
 
 def fastcgi_addresses(config: Config) -> frozenset[str] | None:
@@ -112,8 +117,10 @@ def fastcgi_addresses(config: Config) -> frozenset[str] | None:
 
 def limits(config: Config, mpm: str) -> dict[str, Any]:
     """The limits of a configuration, with httpd's defaults for what it does not give, if all of it could be read."""
-    if not config.found:
-        return {}
+    return config.once((limits, mpm), lambda: _limits(config, mpm)) if config.found else {}
+
+
+def _limits(config: Config, mpm: str) -> dict[str, Any]:
     given = parse(config.lines, mpm)
     if not mpm or any(isinstance(text, Missing) and text.reason != NO_FILE for text in config.files.values()):
         return given

@@ -11,13 +11,14 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from urllib.parse import urlsplit, urlunsplit
 
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.haproxy import configuration
 from collectors.kind import Kind
 from collectors.machine import Page
-from collectors.parsing import count_or_none
+from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
 from collectors.server_collector import Candidates, ServerCollector
 from collectors.under_test import configuration_of
 from loadtop.i18n import Message
@@ -47,6 +48,8 @@ frontend stats
 """The section that switches the page on."""
 
 MOST_LINES = 400  # lines kept of a table: frontends and backends first
+_MOST_ROWS = 5000  # a page of 1 MiB, at 200 bytes a line
+_MOST_COLUMNS = 200  # version 3.2 has 125
 
 _SOCKET = re.compile(r"(?:(?:unix|haproxy):(?://)?)?(/(?!/)[^;?#]*)", re.ASCII)
 _STREAM = re.compile(r"tcp://((?:\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5})/?", re.ASCII)
@@ -118,7 +121,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         unknown = AbsentError(
             "HAProxy runs here, but {why}: name its statistics with --haproxy URL",
             why=why,
-            cause=Cause.ROOT if refused else None,
+            cause=Cause.ROOT if refused and not config.foreign else None,
         )
         urls = [*(f"unix:{path}" for path in configuration.SOCKETS), *pages]
         return urls[:_CANDIDATES], unknown
@@ -134,10 +137,10 @@ def parse(text: str) -> tuple[HaproxyProxy, ...]:
     head, _, rest = text.lstrip().partition("\n")
     if not head.startswith("# pxname,svname,"):
         raise ParseError("an HTML page, not the table" if head[:1] == "<" else "this is not the table of HAProxy")
-    names = head[2:].rstrip("\r").split(",")
-    whole, _, _ = rest.rpartition("\n")
+    names = head[2:].rstrip("\r").split(",")[:_MOST_COLUMNS]
+    lines = islice(complete_lines(rest), _MOST_ROWS)
     try:
-        rows = [dict(zip(names, row, strict=False)) for row in csv.reader(whole.splitlines())]
+        rows = [dict(zip(names, row, strict=False)) for row in csv.reader(lines)]
     except csv.Error:
         raise ParseError("a table that is no comma-separated text") from None
     found = [line for row in rows if (line := _line(row))]
@@ -175,9 +178,9 @@ def _line(row: dict[str, str]) -> HaproxyProxy | None:
         return count_or_none(row.get(name))
 
     return HaproxyProxy(
-        proxy=row["pxname"],
-        server=row["svname"],
-        status=row.get("status", ""),
+        proxy=short(row["pxname"], LONGEST_TEXT),
+        server=short(row["svname"], LONGEST_TEXT),
+        status=short(row.get("status", "")),
         queue=number("qcur"),
         sessions=number("scur") or 0,
         session_limit=number("slim"),

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from collectors.config_files import Config, read_config
 from collectors.machine import Endpoint, Texts
+from collectors.parsing import MOST_PORT, count_or_none
 from collectors.routing import Place, Route
 
 STATS_URI = "/haproxy?stats"  # where the page is where ``stats uri`` is not given
@@ -169,5 +170,8 @@ def place_of(text: str, chroot: str = "") -> Place:
     host = place[1].strip("[]")
     if host not in _EVERYWHERE and not _HOST.fullmatch(host):
         return Place(text=text)
+    port = count_or_none(place[3] or "0", MOST_PORT)
+    if port is None:
+        return Place(text=text)
     relative = place[3] is None or bool(place[2])
-    return Place("" if host in _EVERYWHERE else host, int(f"{place[2] or ''}{place[3] or 0}"), "", text, relative)
+    return Place("" if host in _EVERYWHERE else host, -port if place[2] == "-" else port, "", text, relative)

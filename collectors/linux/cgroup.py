@@ -28,7 +28,8 @@ _MEMORY = {
     2: ("memory.max", "memory.high", "memory.current", "memory.events"),
 }
 _STAT = ("nr_periods", "nr_throttled", "throttled_usec", "throttled_time")
-_ESCAPE = re.compile(r"\\([0-7]{3})", re.ASCII)
+_ESCAPES = {r"\040": " ", r"\011": "\t", r"\012": "\n", r"\043": "#", r"\134": "\\"}
+_ESCAPE = re.compile("|".join(map(re.escape, _ESCAPES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def read_limits(reading: Reading, place: Place) -> CgroupLimits:
         periods=stat.get("nr_periods"),
         throttled_periods=stat.get("nr_throttled"),
         throttled_us=stat.get("throttled_usec", None if nanoseconds is None else nanoseconds // 1000),
-        memory_limit_kb=None if limit == math.inf else int(limit) // 1024,
+        memory_limit_kb=None if limit == math.inf else math.floor(limit) // 1024,
         memory_used_kb=None if used is None else used // 1024,
         memory_failures=failures,
         pressure=parse_pressure(*stalls) if any(text is not None for text in stalls) else None,
@@ -226,5 +227,5 @@ def _number(reading: Reading, path: str) -> int | None:
 
 
 def _unescaped(word: str) -> str:
-    """A path as mountinfo prints it: spaces and the like are octal."""
-    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), word)
+    """A path from mountinfo, which prints spaces and the like in octal (Linux, fs/proc_namespace.c, ``mangle``)."""
+    return _ESCAPE.sub(lambda match: _ESCAPES[match[0]], word)

@@ -5,9 +5,11 @@ Source: Linux, Documentation/filesystems/proc.rst. Columns of /proc/stat were ad
 the tasks that run: as in vmstat and sar it is not counted.
 """
 
+from itertools import islice
+
 from collectors.errors import ParseError
 from collectors.machine import Wanted
-from collectors.parsing import complete_lines, count, count_or_none, counts, decimal, row
+from collectors.parsing import MOST_CORES, complete_lines, count, count_or_none, counts, decimal, row
 from loadtop.model import Core, Cpu, CpuTimes, Scheduler
 
 STAT = "/proc/stat"
@@ -22,9 +24,8 @@ def parse(stat: str) -> Cpu:
     """Processor time since boot in ticks; needs the line of all cores together."""
     total: CpuTimes | None = None
     cores: dict[int, Core] = {}
-    for line in complete_lines(stat):
-        if not line.startswith("cpu"):
-            continue
+    lines = (line for line in complete_lines(stat) if line.startswith("cpu"))
+    for line in islice(lines, MOST_CORES + 1):
         label, *columns = line.split()
         if label == "cpu":
             total = _times(label, columns)

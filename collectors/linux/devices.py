@@ -12,18 +12,20 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 
 from collectors.errors import ParseError
 from collectors.machine import Wanted
-from collectors.parsing import complete_lines, count_or_none, row
+from collectors.parsing import MOST_DEVICES, complete_lines, count_or_none, row, short
 from loadtop.model import Disk, Network
 
 DISKSTATS = "/proc/diskstats"
 SWAPS = "/proc/swaps"
 BLOCKS = "/sys/block/"
-DISK_FILES = (Wanted(DISKSTATS), Wanted(SWAPS))
+DISK_FILES = (Wanted(DISKSTATS), Wanted(SWAPS, 16384))
 
 _PARTITION = re.compile(r"(?P<disk>(?:sd|vd|xvd|hd)[a-z]+|(?:nvme\d+n|mmcblk|loop|nbd|md)\d+(?=p))p?\d+", re.ASCII)
+_LINE_LENGTH = 512  # 17 counters and a name
 _WITHOUT_MEDIUM = re.compile(r"(?:loop|ram|zram|nbd|sr|fd)\d+", re.ASCII)
 
 DEV = "/proc/net/dev"
@@ -43,8 +45,8 @@ def parse_disks(diskstats: str, swaps: str | None = None, blocks: frozenset[str]
     areas = parse_swap_devices(swaps) if swaps is not None else frozenset[str]()
     disks: list[Disk] = []
     partitions: dict[str, list[Disk]] = {}
-    for line in complete_lines(diskstats):
-        disk = _disk(line)
+    for line in islice(complete_lines(diskstats), MOST_DEVICES):
+        disk = _disk(short(line, _LINE_LENGTH))
         if disk is None:
             continue
         whole = _whole(disk.name, blocks)
@@ -90,7 +92,7 @@ def _disk(line: str) -> Disk | None:
     reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms = row(words[3:11], DISKSTATS)
     in_flight = count_or_none(words[11])
     return Disk(
-        name=words[2],
+        name=short(words[2]),
         reads=reads,
         read_kb=read_sectors // 2,
         read_ms=read_ms,
@@ -123,7 +125,7 @@ def parse_virtual(links: str) -> frozenset[str]:
 
 def parse_networks(dev: str, link_mbit: Mapping[str, int | None] | None = None) -> tuple[Network, ...]:
     found: list[Network] = []
-    lines = list(complete_lines(dev))
+    lines = list(islice(complete_lines(dev), 2 + MOST_DEVICES))
     if len(lines) < 2 or "|" not in lines[0]:
         raise ParseError("/proc/net/dev has no head of two lines")
     for line in lines[2:]:
@@ -134,7 +136,8 @@ def parse_networks(dev: str, link_mbit: Mapping[str, int | None] | None = None) 
         rx_bytes, rx_packets, rx_errors, rx_drops = row(columns[:4], DEV)
         tx_bytes, tx_packets, tx_errors, tx_drops = row(columns[8:12], DEV)
         counters = (rx_bytes, tx_bytes, rx_packets, tx_packets, rx_errors, tx_errors, rx_drops, tx_drops)
-        found.append(Network(name.strip(), *counters, (link_mbit or {}).get(name.strip())))
+        name = short(name.strip())
+        found.append(Network(name, *counters, (link_mbit or {}).get(name)))
     return tuple(found)
 
 

@@ -26,7 +26,7 @@ _ALWAYS = (  # the files of every sample
     *devices.NETWORK_FILES,
     *memory.PRESSURE_FILES,
     *sockets.COUNTERS,
-    Wanted(sockets.LISTENERS),
+    Wanted(sockets.LISTENERS, sockets.LISTENER_BYTES),
 )
 
 SLOW_EVERY = 30  # samples after which line speeds and whole disks are read again; also when a new device shows

@@ -25,7 +25,7 @@ FILES = (Wanted(MEMINFO, lines="^(Mem|Swap|Buffers|Cached|Dirty|Writeback:|SRecl
 PAGING_FILES = (
     Wanted(VMSTAT, lines="^(pswp|pgmajfault|oom_kill|pgscan_direct|pgsteal_direct|allocstall|workingset_refault)"),
 )
-PRESSURE_FILES = tuple(Wanted(f"/proc/pressure/{resource}") for resource in ("cpu", "memory", "io", "irq"))
+PRESSURE_FILES = tuple(Wanted(f"/proc/pressure/{resource}", 4096) for resource in ("cpu", "memory", "io", "irq"))
 _OPTIONAL = {
     "available_kb": "MemAvailable",
     "buffers_kb": "Buffers",

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
 from collectors.machine import NO_FILE, NOT_PERMITTED, Missing, ProcessStat, Reading
-from collectors.parsing import complete_lines, count, row
+from collectors.parsing import complete_lines, count, row, short
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER, Cause, Process, Role
 
 BUSIEST = 5
+MOST_SERVERS = 50  # of one kind on one machine: anyone can start processes of these names
 PSS_FIRST = 8
 PSS_AGAIN = 1
 PSS_EVERY = 15
@@ -35,7 +36,8 @@ def parse_stat(stat: str) -> ProcessStat:
         (stat[:opening].strip(), fields[1], fields[11], fields[12], fields[17], fields[19], fields[21]),
         "stat of a process",
     )
-    return ProcessStat(pid, stat[opening + 1 : closing], state, parent, threads, user + system, started, resident)
+    name = short(stat[opening + 1 : closing])
+    return ProcessStat(pid, name, state, parent, threads, user + system, started, resident)
 
 
 def parse_pss(smaps_rollup: str) -> int | None:
@@ -126,10 +128,13 @@ class ProcessTable:
         return None, None
 
     def roots(self, group: str) -> tuple[int, ...]:
-        """Those of a group whose parent is not of it: one for each running server."""
+        """Those of a group whose parent is not of it: one for each running server. Of too many, the oldest count."""
         if group not in self._roots:
             parents = {known.stat.pid: known.stat.parent for known in self._of(group)}
-            self._roots[group] = tuple(pid for pid, parent in parents.items() if parent not in parents)
+            found = [pid for pid, parent in parents.items() if parent not in parents]
+            if len(found) > MOST_SERVERS:
+                found = sorted(found, key=lambda pid: self._known[pid].stat.started_ticks)[:MOST_SERVERS]
+            self._roots[group] = tuple(found)
         return self._roots[group]
 
     def _of(self, group: str) -> tuple[_Known, ...]:

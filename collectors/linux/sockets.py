@@ -16,22 +16,25 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from collectors.errors import ParseError
 from collectors.machine import Missing, Reading, Wanted
-from collectors.parsing import complete_lines, count, count_or_none, hexadecimal
+from collectors.parsing import MOST_DEVICES, MOST_PORT, complete_lines, count, count_or_none, hexadecimal
 from loadtop.model import Listener, Tcp
 
 NETSTAT = "/proc/net/netstat"
 SNMP = "/proc/net/snmp"
 SOCKSTAT = "/proc/net/sockstat"
 LISTENERS = "@listeners"
+LISTENER_BYTES = 1 << 17
 HEAD_BYTES = 16384  # of /proc/net/tcp (about 100 rows): listening sockets come first, and thousands may follow
+_COUNTER_BYTES = 32768
 COUNTERS = (
-    Wanted(NETSTAT, lines="^TcpExt:"),
-    Wanted(SNMP, lines="^Tcp:"),
-    Wanted(SOCKSTAT, lines="^TCP:"),
-    Wanted("/proc/net/sockstat6", lines="^TCP6:"),
+    Wanted(NETSTAT, _COUNTER_BYTES, lines="^TcpExt:"),
+    Wanted(SNMP, _COUNTER_BYTES, lines="^Tcp:"),
+    Wanted(SOCKSTAT, _COUNTER_BYTES, lines="^TCP:"),
+    Wanted("/proc/net/sockstat6", _COUNTER_BYTES, lines="^TCP6:"),
 )
 TABLES = (Wanted("/proc/net/tcp", HEAD_BYTES), Wanted("/proc/net/tcp6", HEAD_BYTES))
 UNIX = Wanted("/proc/net/unix")
@@ -104,18 +107,18 @@ def parse_table(table: str) -> tuple[ListeningSocket, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def parse_listeners(listeners: str) -> tuple[Listener, ...]:
     """Ports with their accept queue and its limit from the columns of ``ss -ltnH``; sockets of a port are added up.
 
     A limit of 0 is none that is known: on a kernel without its inet_diag module, ss reads /proc/net/tcp and prints 0.
     """
     sockets: list[Listener] = []
-    for line in complete_lines(listeners):
+    for line in islice(complete_lines(listeners), MOST_DEVICES):
         words = line.split()
         if len(words) < 4 or words[0] != "LISTEN":
             raise ParseError(f"ss -ltnH: no line of a listening socket: {line[:40]!a}")
-        port = count(words[3].rpartition(":")[2], "port of ss -ltnH")
+        port = count(words[3].rpartition(":")[2], "port of ss -ltnH", MOST_PORT)
         limit = count(words[2], "Send-Q of ss -ltnH")
         sockets.append(Listener(port, count(words[1], "Recv-Q of ss -ltnH"), limit or None))
     return by_port(sockets)
@@ -147,7 +150,7 @@ def collect(reading: Reading) -> Tcp:
     return parse_tcp(*texts, listeners=ports)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def parse_unix(table: str) -> Mapping[str, int]:
     """Waiting connections by the path of each listening socket (``@...`` if abstract). A cut-off row is left out."""
     listening: list[str] = []
@@ -160,11 +163,7 @@ def parse_unix(table: str) -> Mapping[str, int]:
             continue
         if len(words) < 8:
             continue  # it has no name
-        try:
-            flags = int(words[3], 16)
-        except ValueError:
-            raise ParseError(f"/proc/net/unix: no row of a socket: {line[:40]!a}") from None
-        if flags & _LISTENING:
+        if hexadecimal(words[3], "flags in /proc/net/unix") & _LISTENING:
             listening.append(words[7])
         elif words[5] == _UNACCEPTED and words[6] == "0":
             waiting[words[7]] += 1

@@ -8,7 +8,6 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from collectors.errors import AbsentError, FetchError, ParseError, SilentError
 from collectors.kind import Kind
@@ -16,7 +15,6 @@ from collectors.machine import Page, page_url
 from collectors.nginx import configuration
 from collectors.parsing import count
 from collectors.server_collector import WebServerCollector
-from collectors.under_test import Server
 from loadtop.i18n import Message
 from loadtop.model import HostSample, Role
 from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
@@ -80,7 +78,8 @@ class NginxCollector(WebServerCollector[NginxStatus]):
         if not self.running():
             return ()
         servers = [self.under_test.server_at(self.kind, url) for url in self.under_test.target_urls]
-        blocks = [each for server in servers if server is not None for each in _settings(server).servers]
+        configs = [server.config for server in servers if server is not None]
+        blocks = [each for config in configs for each in configuration.settings_of(config).servers]
         known = [path for block in blocks for path in block.status_paths]
         return tuple(dict.fromkeys((*known, *STATUS_PATHS)))
 
@@ -89,7 +88,7 @@ class NginxCollector(WebServerCollector[NginxStatus]):
         server = self.under_test.server_at(self.kind, found.url)
         if server is None or not server.config.found:
             return (found,)
-        settings = _settings(server)
+        settings = configuration.settings_of(server.config)
         proxies = any(each.passes or each.pools for each in settings.servers)
         return (
             replace(
@@ -109,12 +108,6 @@ class NginxCollector(WebServerCollector[NginxStatus]):
         if record.worker_connections is None:
             return Message("{url}: worker_connections unknown: its configuration may not be read", url=record.url)
         return None
-
-
-@lru_cache(maxsize=64)
-def _settings(server: Server) -> configuration.Settings:
-    """Worked out once for each time that the configuration is read: it can have thousands of lines."""
-    return configuration.parse(server.config.lines)
 
 
 def parse(text: str, url: str = "") -> NginxStatus:

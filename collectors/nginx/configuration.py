@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from collectors.config_files import Config, includes, read_config
 from collectors.machine import Endpoint, Texts
-from collectors.parsing import count_or_none
+from collectors.parsing import MOST_PORT, count_or_none
 from collectors.routing import Place, Route
 
 LAYOUTS = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/local/etc/nginx/nginx.conf")
@@ -106,14 +106,18 @@ def parse(lines: Iterable[str]) -> Settings:
     return found
 
 
+def settings_of(config: Config) -> Settings:
+    return config.once(parse, lambda: parse(config.lines))
+
+
 def listening(config: Config) -> tuple[Endpoint, ...]:
-    listens = (listen for server in parse(config.lines).servers for listen in server.listens)
+    listens = (listen for server in settings_of(config).servers for listen in server.listens)
     return tuple(dict.fromkeys(Endpoint(each.host, each.port) for each in listens if each.port))
 
 
 def fastcgi_addresses(config: Config) -> frozenset[str] | None:
     """The sockets and ports of the application pools that it names; ``None`` if it names none."""
-    settings = parse(config.lines)
+    settings = settings_of(config)
     named = [
         place for server in settings.servers for name in server.pools for place in settings.upstreams.get(name, [name])
     ]
@@ -125,7 +129,7 @@ def fastcgi_addresses(config: Config) -> frozenset[str] | None:
 
 def routes(config: Config) -> list[Route] | None:
     """Where it passes requests on; ``None`` if it answers all of them itself."""
-    settings = parse(config.lines)
+    settings = settings_of(config)
     if not any(server.passes for server in settings.servers):
         return None
     return [
@@ -181,8 +185,10 @@ def _place(text: str, default: int = 0, written: str = "") -> Place:
     match = _ADDRESS.fullmatch(text)
     if match is None or not text:
         return Place(text=written or text)
-    host, port = match[1] or match[2] or "", match[3]
-    return Place(host, int(port or default), text=written or text)
+    port = default if match[3] is None else count_or_none(match[3], MOST_PORT)
+    if port is None:
+        return Place(text=written or text)
+    return Place(match[1] or match[2] or "", port, text=written or text)
 
 
 def _words(text: str) -> Iterator[str]:

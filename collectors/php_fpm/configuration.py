@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from collectors.config_files import IncludeOf, View, includes, read_config, view_of
-from collectors.machine import Machine
+from collectors.machine import FOREIGN, Machine
 from collectors.parsing import count_or_none
 from loadtop.i18n import Message
 
@@ -57,6 +57,9 @@ async def pools_of(machine: Machine, masters: Iterable[int]) -> tuple[tuple[Pool
     files: dict[tuple[str, str], None] = {}
     for pid in masters:
         view = await view_of(machine, pid)
+        if view.foreign:
+            problem = problem or FOREIGN.message
+            continue
         if view.own_network:
             problem = problem or Message("one runs in a container with a network of its own")
             continue

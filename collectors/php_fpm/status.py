@@ -17,7 +17,7 @@ from typing import Any
 
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine, Page, page_url
-from collectors.parsing import complete_lines, count_or_none
+from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
 from loadtop.i18n import verbatim
 from loadtop.servers.php_fpm.record import FpmPool
 
@@ -71,7 +71,7 @@ async def fetch(machine: Machine, url: str, timeout_s: float, paths: Sequence[st
 
 def parse(text: str, fetch_s: float | None = None) -> FpmPool:
     table = _json(text) if text.lstrip()[:1] == "{" else _lines(text)
-    pool = table.get("pool", "")
+    pool = short(table.get("pool", ""), LONGEST_TEXT)
     if not pool or "process manager" not in table:
         raise ParseError("no pool and process manager: this is not the status page of php-fpm")
 
@@ -80,7 +80,7 @@ def parse(text: str, fetch_s: float | None = None) -> FpmPool:
 
     return FpmPool(
         pool=pool,
-        manager=table["process manager"],
+        manager=short(table["process manager"]),
         accepted=number("accepted conn"),
         listen_queue=number("listen queue"),
         listen_queue_limit=number("listen queue len") or None,
@@ -172,7 +172,7 @@ def parse_answer(answer: bytes) -> tuple[int, dict[str, str], str]:
     pairs = (line.partition(":") for line in head.split("\n"))
     headers = {name.strip().lower(): value.strip() for name, colon, value in pairs if colon}
     words = headers.get("status", "200").split()
-    status = int(words[0]) if words and words[0].isascii() and words[0].isdecimal() and len(words[0]) == 3 else 0
+    status = count_or_none(words[0], 999) or 0 if words else 0
     return status, headers, body
 
 

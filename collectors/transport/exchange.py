@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Page, without_credentials
+from collectors.parsing import LONGEST_TEXT, MOST_PORT, count_or_none, short
 from loadtop import __version__
 from loadtop.i18n import Message, verbatim
 from loadtop.model import Cause
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 _LIMIT_BYTES = 1 << 20
 _CHUNK = 65536
 _ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+)):(\d{1,5})", re.ASCII)
-_HEADERS = {"User-Agent": f"loadtop/{__version__} (status)", "Accept": "text/plain, */*", "Connection": "close"}
+_HEADERS = {
+    "User-Agent": f"loadtop/{__version__} (status)",
+    "Accept": "text/plain, */*",
+    "Accept-Encoding": "identity",  # and none is unpacked: a few bytes could stand for gigabytes
+    "Connection": "close",
+}
 
 
 class StatusClient:
@@ -48,7 +54,8 @@ class StatusClient:
             async with session.get(url, timeout=limit, allow_redirects=False, ssl=not _is_loopback(url)) as response:
                 text = _text(await _read(response.content), response.charset or "utf-8")
                 took_s = time.perf_counter() - began
-                return Page(without_credentials(url), response.status, response.content_type, text, took_s)
+                kind = short(response.content_type, LONGEST_TEXT)
+                return Page(without_credentials(url), response.status, kind, text, took_s)
         except TimeoutError:
             raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
         except aiohttp.InvalidURL:
@@ -61,9 +68,8 @@ class StatusClient:
         except aiohttp.ServerDisconnectedError:
             raise FetchError("the server closed the connection without an answer") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError, ValueError) as error:
-            raise FetchError(
-                "the answer could not be read ({error})", error=f"{type(error).__name__}: {error}"
-            ) from None
+            said = short(f"{type(error).__name__}: {error}", LONGEST_TEXT)
+            raise FetchError("the answer could not be read ({error})", error=said) from None
 
     async def close(self) -> None:
         """Give up what is on its way; pages that are asked for later are a :class:`FetchError`."""
@@ -86,7 +92,11 @@ class StatusClient:
                     else aiohttp.UnixConnector(self._socket_path, force_close=True, limit=0)
                 )
                 self._session = aiohttp.ClientSession(
-                    connector=connector, headers=_HEADERS, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+                    connector=connector,
+                    headers=_HEADERS,
+                    cookie_jar=aiohttp.DummyCookieJar(),
+                    trust_env=False,
+                    auto_decompress=False,
                 )
             return self._session
 
@@ -124,9 +134,8 @@ def _refused(error: OSError) -> FetchError:
 def host_and_port(address: str) -> tuple[str, int] | None:
     """The parts of ``HOST:PORT`` or ``[ADDRESS]:PORT``; ``None`` where it is neither."""
     match = _ADDRESS.fullmatch(address)
-    if match is None or not 0 < int(match[3]) < 65536:
-        return None
-    return match[1] or match[2], int(match[3])
+    port = count_or_none(match[3], MOST_PORT) if match else None
+    return (match[1] or match[2], port) if match and port else None
 
 
 async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:

@@ -14,15 +14,15 @@ import socket
 import struct
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.sockets import LISTENERS
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
+from collectors.parsing import pids as pids_among
+from collectors.transport import files as file_system
 from collectors.transport.exchange import StatusClient, exchange
 
-_CHUNK = 65536
 _STAT_BYTES = 4096
 _SOCK_DIAG = 4
 _BY_FAMILY = 20
@@ -81,13 +81,13 @@ class LocalTransport:
         if not request.processes:
             return Reading(at, files, self._page_kb, own=self._own, seconds=seconds)
         with os.scandir(f"{self._root}/proc") as entries:
-            pids = frozenset(int(entry.name) for entry in entries if entry.name.isdecimal())
+            pids = pids_among(entry.name for entry in entries)
         texts: dict[int, str] = {}
         self._turn += 1
         for pid in pids:
             if pid in request.asleep and (pid + self._turn) % IDLE_EVERY:
                 continue
-            text = _file(f"{self._root}/proc/{pid}/stat", _STAT_BYTES, once=True)
+            text = file_system.read_whole(f"{self._root}/proc/{pid}/stat", _STAT_BYTES, once=True)
             if isinstance(text, str):
                 texts[pid] = text
         seconds["/proc/PID/stat"] = time.perf_counter() - before
@@ -99,57 +99,19 @@ class LocalTransport:
         try:
             return listeners()
         except OSError as error:
-            return _missing(error)
+            return file_system.missing(error)
 
     def _read_pss(self, pids: tuple[int, ...]) -> dict[int, str | Missing]:
-        return {pid: _file(f"{self._root}/proc/{pid}/smaps_rollup", _STAT_BYTES, once=True) for pid in pids}
+        path = f"{self._root}/proc/{{}}/smaps_rollup"
+        return {pid: file_system.read_whole(path.format(pid), _STAT_BYTES, once=True) for pid in pids}
 
 
 def text_of(wanted: Wanted, root: str = "") -> str | Missing:
     """A file, a directory of links, or addresses of a name."""
-    if wanted.path.startswith("@"):
-        name = host_names.name_of(wanted.path)
-        return host_names.resolved_here(name) if name and not root else Missing("not made here")
-    path = root + wanted.path
-    return _links(path) if path.endswith("/") else _file(path, wanted.limit)
-
-
-def _file(path: str, limit: int, *, once: bool = False) -> str | Missing:
-    """The text of a file. ``once``: one read, which is all for what fits into a page."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        return _missing(error)
-    try:
-        content = os.read(descriptor, min(limit, _CHUNK))
-        while not once and len(content) < limit:
-            more = os.read(descriptor, min(limit - len(content), _CHUNK))
-            if not more:
-                break
-            content += more
-    except OSError as error:
-        return _missing(error)
-    finally:
-        os.close(descriptor)
-    return content.decode("utf-8", "replace")
-
-
-def _links(path: str) -> str | Missing:
-    """The targets of the links in a directory, one a line; other entries by their own path."""
-    targets: list[str] = []
-    try:
-        for entry in Path(path).iterdir():
-            try:
-                targets.append(str(entry.readlink()))
-            except OSError:
-                targets.append(str(entry))
-    except OSError as error:
-        return _missing(error)
-    return "".join(target.replace("\n", " ") + "\n" for target in targets)
-
-
-def _missing(error: OSError) -> Missing:
-    return Missing.because(error.strerror or type(error).__name__)
+    if not wanted.path.startswith("@"):
+        return file_system.read(wanted, root)
+    name = host_names.name_of(wanted.path)
+    return host_names.resolved_here(name) if name and not root else Missing("not made here")
 
 
 def listeners() -> str:

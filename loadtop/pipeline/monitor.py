@@ -108,6 +108,7 @@ class Monitor:
         self._ended: asyncio.Task[None] | None = None  # waits for the end of the load
         self._problem: Message | None = None
         self._seen: dict[str, float] = {}
+        self._failures: dict[str, Message] = {}
         self._number = 0
         self._began = 0.0
 
@@ -167,8 +168,9 @@ class Monitor:
             if refreshing:
                 await asyncio.wait(refreshing, timeout=PATIENCE_S)
         finally:
-            for task in refreshing:
-                task.cancel()
+            for task, host in zip(refreshing, self._hosts, strict=True):
+                if not task.cancel() and not task.cancelled() and (error := task.exception()) is not None:
+                    self._failures[host.name] = Message("an error in loadtop: {error}", error=repr(error))
 
     async def _end(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
         """Stop the load if it still runs (``ended`` waits for it), and show its last counters: all requests count."""
@@ -239,4 +241,5 @@ class Monitor:
         fresh = sample is not None and self._seen.get(host.name) != sample.at
         if sample is not None:
             self._seen[host.name] = sample.at
-        return HostState(host.name, host.role, sample, fresh, problem)
+        failure = self._failures.pop(host.name, "")
+        return HostState(host.name, host.role, sample, fresh, problem or failure)

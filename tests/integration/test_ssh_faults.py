@@ -17,7 +17,7 @@ import pytest
 from collectors.errors import TransportError
 from collectors.host import far_host
 from collectors.machine import Request, Wanted
-from collectors.transport.ssh.connection import SocketDirectory
+from collectors.transport.ssh.guard import SocketDirectory
 from collectors.transport.ssh.transport import SshTransport
 from tests.servers.program import Program, find_program, free_port
 from tests.servers.sshd import Sshd, SshdFactory
@@ -317,7 +317,7 @@ async def test_a_connection_of_the_users_own_is_used(sshd: SshdFactory, tmp_path
 
 KILLED = """
 import os, signal
-from collectors.transport.ssh.connection import SocketDirectory
+from collectors.transport.ssh.guard import SocketDirectory
 sockets = SocketDirectory()
 (sockets.path / "page0").touch()
 print(sockets.path, flush=True)
@@ -336,13 +336,15 @@ def test_sockets_do_not_outlive_the_program_however_it_ends() -> None:
     assert not left.exists()
 
 
-def test_sockets_are_removed_with_the_shell_that_keeps_them() -> None:
+def test_sockets_are_removed_with_the_process_that_guards_them() -> None:
     before = {pid for pid, _ in below(os.getpid())}
-    sockets = SocketDirectory()
-    (sockets.path / "page0").touch()
-    assert stat.S_IMODE(sockets.path.stat().st_mode) == 0o700
-    (keeper,) = [pid for pid, name in below(os.getpid()) if name == "sh" and pid not in before]
-    sockets.remove()
-    assert not sockets.path.exists()
-    assert keeper not in [pid for pid, _ in below(os.getpid())]
-    sockets.remove()
+    first, second = SocketDirectory(), SocketDirectory()
+    (first.path / "page0").touch()
+    assert stat.S_IMODE(first.path.stat().st_mode) == 0o700
+    (guard,) = {pid for pid, name in below(os.getpid()) if name != "ps"} - before
+    first.remove()
+    assert not first.path.exists()
+    assert guard in [pid for pid, _ in below(os.getpid())], "it guards the other one"
+    second.remove()
+    assert guard not in [pid for pid, _ in below(os.getpid())]
+    second.remove()

@@ -261,7 +261,7 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
 async def test_a_perl_that_may_not_ask_the_kernel(sshd: SshdFactory, tmp_path: Path) -> None:
     """Then ``ss`` is asked, from the next sample on."""
     (tmp_path / "perl").write_text(
-        '#!/bin/sh\n[ "$2" = "print 1 x 3" ] && exec printf 111\nexec sed -u "s/^$3 p .*/refused/"\n'
+        '#!/bin/sh\n[ "$2" = "print 1 x 3" ] && exec printf 111\nexec sed -u "s/^[0-9a-f]\\{16\\} p .*/refused/"\n'
     )
     (tmp_path / "perl").chmod(0o755)
     server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')

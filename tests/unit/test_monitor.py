@@ -211,6 +211,24 @@ async def test_a_cancelled_test_stops_the_load_and_lets_the_machines_go(stage: S
     assert play.load.closed
 
 
+class FailingHost(FakeHost):
+    """A machine at which this program fails."""
+
+    async def refresh(self, *, later: bool = False) -> None:
+        raise ZeroDivisionError(f"a mistake here {later}")
+
+
+async def test_an_error_at_a_machine_is_its_problem_and_the_test_goes_on(
+    machine: Any, load: Any, clock: FakeClock
+) -> None:
+    hosts, snapshots = [FailingHost(machine, clock), FakeHost(machine, clock)], list[Snapshot]()
+    await Monitor("u", FakeLoad(load, 3), hosts, until_load_ends=True, clock=clock).run(snapshots.append)
+    first = snapshots[0].measured.hosts
+    assert "a mistake here" in str(first[0].state.problem)
+    assert [view.state.problem for view in snapshots[1].measured.hosts] == ["", ""]
+    assert len(snapshots) >= 3
+
+
 class SlowHost(FakeHost):
     """A machine that does not answer."""
 

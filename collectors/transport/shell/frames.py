@@ -6,14 +6,15 @@ them. A text that is the same as in the frame before is not sent again.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux.sockets import LISTENERS, TABLES
+from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
+from collectors.parsing import count_or_none, decimal, pids
 
 UPTIME = "/proc/uptime"
 NO_QUEUES = "accept queues cannot be asked for there"
@@ -24,7 +25,10 @@ _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d+/)[^\n':]*)'?(?: for reading)?: ([^\n]+)(?:\n|\Z)"
 )
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
-_PID_DIGITS = 10
+_PAGE_BYTES = range(1024, (1 << 20) + 1)
+_USUAL_PAGE = 4096
+_MOST_PID = 1 << 31
+_STAT_LENGTH = 512  # longer than any: about 52 numbers, most of them left out there
 _STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
 _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 
@@ -33,7 +37,7 @@ def far_script(key: str) -> str:
     """The loop as it is sent: without comments, and with the word that orders to its awk begin with."""
     read = _bare("read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
     script = _bare("loop.sh").replace("@READ@", read).replace("@QUEUES@", _bare("queues.pl"))
-    return script.replace("@KEY@", key)
+    return script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@KEY@", key)
 
 
 def _bare(name: str) -> str:
@@ -65,16 +69,31 @@ class Kept:
         for ended in self.stats.keys() - pids:
             del self.stats[ended]
 
+    def keep(self, name: str, text: str, asked: Mapping[str, int]) -> frozenset[int]:
+        """Keep a file that was ``asked`` for, up to its limit, or the ``stat`` of a process that exists: returns which.
+        Nothing else stays here, whatever the far side sends."""
+        process = _STAT.fullmatch(name)
+        pid = count_or_none(process[1]) if process else None
+        if name in asked:
+            self.files[name] = text[: asked[name]]
+            self.instead.pop(name, None)
+        elif pid is not None and pid in self.pids:
+            self.stats[pid] = text[:_STAT_LENGTH]
+            return frozenset((pid,))
+        return frozenset()
+
 
 class _Sorted:
     """The files of a request, by how they are asked for: ``plain`` ones by name, those of which some lines are wanted,
-    directories of links, names to resolve, and tables of sockets. What cannot be named to a shell is in none."""
+    those that must be regular, directories of links, names to resolve, and tables of sockets. What cannot be named to a
+    shell is in none."""
 
     def __init__(self, files: tuple[Wanted, ...] = ()) -> None:
         named = [wanted for wanted in files if _PATH.fullmatch(wanted.path)]
         readable = [wanted for wanted in named if not wanted.path.endswith("/")]
         self.files = files
-        self.plain = tuple(wanted.path for wanted in readable if wanted.path not in _TABLES)
+        self.plain = tuple(wanted.path for wanted in readable if not wanted.regular and wanted.path not in _TABLES)
+        self.regular = [wanted for wanted in readable if wanted.regular]
         self.filtered = [wanted for wanted in readable if wanted.lines]
         self.directories = [wanted.path for wanted in named if wanted.path.endswith("/")]
         self.names = [name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))]
@@ -104,6 +123,9 @@ class Orders:
             lines.append(" ".join(("s", mark, *(path for path in asked.plain if path not in kept))))
         else:
             lines += [f"m {mark}", f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(asked.plain)}"]
+        if asked.regular:
+            paths = " ".join(wanted.path for wanted in asked.regular)
+            lines += [f"m {mark}h", f"c {asked.regular[0].limit} {paths}"]
         for directory in asked.directories:
             lines += [f"m {mark}d {directory}", f"d {directory}"]
         if asked.names:
@@ -143,13 +165,14 @@ def second_look(paths: Iterable[str], mark: str) -> str:
 
 
 def parse_far(answer: str) -> Far:
-    words = answer.split()
-    if not words or not words[0].isdecimal():
+    pid, page, *programs = [*answer.split(), "", ""]
+    shell = count_or_none(pid, _MOST_PID)
+    if shell is None:
         raise TransportError("its shell does not answer as a POSIX shell does")
-    bytes_of_page = int(words[1]) if len(words) > 1 and words[1].isdecimal() else 4096
-    told = [word.rpartition("/")[2] for word in words[2:]]
+    bytes_of_page = count_or_none(page) or 0
+    told = [word.rpartition("/")[2] for word in programs]
     queues = next((name for name in ("perl", "ss") if name in told), "")
-    return Far(int(words[0]), max(1, bytes_of_page // 1024), queues)
+    return Far(shell, (bytes_of_page if bytes_of_page in _PAGE_BYTES else _USUAL_PAGE) // 1024, queues)
 
 
 def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Reading, list[str]]:
@@ -157,24 +180,25 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
     reason not known yet. Raises :class:`TransportError` where it is no frame."""
     first, *parts = frame.split(f"\n#{mark}")
     found = parse_looked(first)
+    asked = {UPTIME: LIMIT_BYTES, **{wanted.path: wanted.limit for wanted in request.files}}
     read: set[int] = set()
     lost: list[str] = []
     for part in parts:
         line, _, text = part.partition("\n")
         kind, _, name = line.partition(" ")
         if kind == "f":
-            _keep(name, text, kept, read)
+            read |= kept.keep(name, text, asked)
         elif kind == "=":
-            read.update(_pids(text))
+            read.update(pids(text.split()))
         elif kind == "!":
             lost.append(name)
             kept.files.pop(name, None)
         elif kind == "l":
-            kept.learn(_pids(text))
+            kept.learn(pids(text.split()))
         elif kind == "h":
             found.update(parse_looked(text))
         elif kind == "q":
-            text = text.lstrip("\n")
+            text = text.lstrip("\n")[:LISTENER_BYTES]
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
             found[name] = _links(text, name)
@@ -192,24 +216,8 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
     }
     processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
     unexplained = [path for path in lost if path in files and path not in kept.instead]
-    pids = kept.pids if request.processes else frozenset[int]()
-    return Reading(float(dated[1]), files, processes=processes, pids=pids), unexplained
-
-
-def _pids(text: str) -> frozenset[int]:
-    words = text.split()
-    if not "".join(words).isdecimal() or len(max(words, key=len)) > _PID_DIGITS:
-        words = [word for word in words if len(word) <= _PID_DIGITS and word.isdecimal()]
-    return frozenset(map(int, words))
-
-
-def _keep(name: str, text: str, kept: Kept, read: set[int]) -> None:
-    if process := _STAT.fullmatch(name):
-        read.add(int(process[1]))
-        kept.stats[int(process[1])] = text
-    else:
-        kept.files[name] = text
-        kept.instead.pop(name, None)
+    existing = kept.pids if request.processes else frozenset[int]()
+    return Reading(decimal(dated[1], UPTIME), files, processes=processes, pids=existing), unexplained
 
 
 def parse_looked(printed: str) -> dict[str, str | Missing]:
@@ -235,11 +243,13 @@ def parse_files(printed: str) -> dict[str, str | Missing]:
 
 def parse_pss(printed: str) -> dict[int, str | Missing]:
     """Proportional memory by pid from what ``head`` prints of several ``smaps_rollup``."""
-    return {
-        int(name.partition("/")[0]): text
-        for name, text in parse_files(printed).items()
-        if name.endswith("/smaps_rollup") and name.partition("/")[0].isdecimal()
-    }
+    found: dict[int, str | Missing] = {}
+    for name, text in parse_files(printed).items():
+        number, _, file = name.partition("/")
+        pid = count_or_none(number, _MOST_PID)
+        if file == "smaps_rollup" and pid is not None:
+            found[pid] = text
+    return found
 
 
 def parse_resolved(printed: str) -> dict[str, str | Missing]:

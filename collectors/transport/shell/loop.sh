@@ -4,7 +4,7 @@
 # that is measured. The shell itself lists the processes, and does what is asked for rarely: what it prints then goes
 # through the same awk, which passes on every line that does not begin with the secret word. Paths are split into words
 # and never evaluated. Where there is a perl, it stands between the two and asks the kernel for accept queues
-# (`queues.pl`).
+# (`queues.pl`). No secret is an argument of a process, which everybody there could read.
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export PATH LC_ALL
@@ -19,6 +19,46 @@ command -v awk >/dev/null || { echo "awk: not found" >&2; exit 127; }
 case $(awk -W version 2>&1 </dev/null) in mawk*) now='-W interactive -v lines=1' ;; esac
 perl=
 case $(perl -e 'print 1 x 3' 2>&1 </dev/null) in 111) perl=perl ;; esac
+# Runs a command for so many seconds at most: a dead file system, or a process deep in swap, can hold it up for ever.
+# What runs beside the loop ends by itself where the loop is killed.
+if timeout -s KILL 9 true 2>/dev/null; then
+    within() { timeout -s KILL "$@"; }
+else
+    within() {
+        limit=$1
+        shift
+        "$@" &
+        set -- $!
+        (sleep "$limit"; kill -KILL "$1") >/dev/null 2>&1 &
+        set -- "$1" $!
+        {
+            wait "$1"
+            limit=$?
+            kill "$2"
+            wait "$2"
+        } 2>/dev/null
+        return "$limit"
+    }
+fi
+# The beginning of files that anyone may have put there, in the form of head. A pipe or a device is not opened, and what
+# says that it is empty is not read: some of the files of the kernel say so and wait.
+regular='
+    limit=$1
+    shift
+    echo "==> /dev/null <=="
+    for file; do
+        shift
+        if [ -f "$file" ] && [ -s "$file" ] || [ ! -e "$file" ]; then
+            set -- "$@" "$file"
+        elif [ -f "$file" ]; then
+            printf "\n==> %s <==\n" "$file"
+        else
+            echo "head: $file: not a regular file"
+        fi
+    done
+    echo
+    exec head -c "$limit" /dev/null "$@"
+'
 last=
 loop() {
 while read -r order rest; do
@@ -36,14 +76,16 @@ while read -r order rest; do
         ;;
     # who we are: this shell, bytes of a page, who can tell of accept queues
     i) printf "%s %s %s\n" "$$" "$(getconf PAGESIZE 2>&1 || :)" "$perl $(command -v ss || :)" ;;
-    # the first bytes of files (no awk but gawk can pass a zero byte on); the links of a directory; listening sockets
-    h) head -c $rest 2>&1 | tr "\\000" "\\001"; echo ;;
-    d) ls -l "$rest" 2>&1 ;;
-    q) ss -ltnH 2>&1 ;;
+    # the first bytes of the files of the kernel, and of others (no awk but gawk can pass a zero byte on); the links of a
+    # directory; listening sockets
+    h) within 2 head -c $rest 2>&1 | tr "\\000" "\\001"; echo ;;
+    c) within 2 sh -c "$regular" sh $rest 2>&1 | tr "\\000" "\\001"; echo ;;
+    d) within 1 ls -ln "$rest" 2>&1 | head -c @LIMIT@; echo ;;
+    q) within 2 ss -ltnH 2>&1 ;;
     # addresses of names; a resolver that does not answer holds up this once, by a second
-    r) for name in $rest; do echo "name $name"; timeout 1 getent ahosts "$name" 2>&1; case $? in 124|143) break ;; esac; done ;;
+    r) for name in $rest; do echo "name $name"; within 1 getent ahosts "$name" 2>&1; case $? in 124|137) break ;; esac; done ;;
     # what a process deep in swap can hold up: beside everything else, on the other stream
-    b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
+    b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; within 4 head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
     *) printf "%s %s %s\n" "$key" "$order" "$rest" ;;
     esac
 done
@@ -53,15 +95,16 @@ done
 feed() {
     read -r me rest <self/stat
     echo "$me"
+    echo "$key"
     loop
 }
 read_all() {
     read -r feeder
-    awk $now -v key=$key '@READ@'
+    awk $now '@READ@'
     echo "what reads here was ended" >&2
     read -r rest 2>/dev/null <"$feeder/stat"
     set -- $rest
     if [ "$4" = $$ ]; then kill "$feeder"; fi
     exit 1
 }
-if [ "$perl" ]; then feed | perl -e '@QUEUES@' $key | read_all; else feed | read_all; fi
+if [ "$perl" ]; then feed | perl -e '@QUEUES@' | read_all; else feed | read_all; fi

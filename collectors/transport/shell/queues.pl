@@ -1,8 +1,11 @@
-# Passes every line on, and answers the order p, a mark: after it the accept queues of listening TCP sockets, from the
-# kernel itself. To run ss for every sample would cost as much there as all the rest. The layout is that of sock_diag.py;
+# Passes every line on, of which the second is the secret word, and answers the order p, a mark: after it the accept
+# queues of listening TCP sockets, from the kernel itself. To run ss for every sample would cost as much there as all the rest. The layout is that of sock_diag.py;
 # the lines are those of ss. This text must hold no apostrophe.
 $| = 1;
-my $order = shift . " p ";
+print scalar <STDIN>;
+print my $key = <STDIN>;
+chomp $key;
+my $order = "$key p ";
 my $open = socket(my $link, 16, 3, 4);
 while (defined(my $line = <STDIN>)) {
     if (index($line, $order) == 0) {

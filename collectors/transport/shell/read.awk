@@ -1,7 +1,9 @@
 # Reads the files of each sample on the machine that is watched, and prints what has changed since the sample before.
-# Lines of its input that begin with the key are orders, all others are passed on. What is printed stands between marks
+# The first line of its input is the key; lines that begin with it are orders, all others are passed on. What is printed stands between marks
 # that hold a word chosen for each sample. This text must hold no apostrophe.
 BEGIN { ORS = ""; ends = lines ? "\n" : "" }
+
+NR == 1 { key = $0; next }
 
 index($0, key) != 1 { print $0 "\n"; next }
 

@@ -4,10 +4,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-import shutil
 import signal
-import subprocess
-import tempfile
 import termios
 import threading
 from collections import deque
@@ -15,10 +12,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from collectors.background import guarded
 from collectors.errors import TransportError
 from collectors.machine import Missing
 from collectors.transport.shell import frames
-from collectors.transport.ssh.failures import clean, explain
+from collectors.transport.ssh.failures import HostKey, clean, explain
+from collectors.transport.ssh.guard import SocketDirectory
 from loadtop.i18n import Message
 
 FRAME_BYTES = 8 << 20  # no frame is longer; a far side that prints more without an end is disconnected
@@ -94,37 +93,6 @@ def _taken(afterwards: contextlib.ExitStack) -> Prompt | None:
     return found
 
 
-_KEEPER = 'trap "" HUP INT TERM; read -r _; exec rm -rf -- "$1"'  # its input ends when this program does
-
-
-class SocketDirectory:
-    """A private temporary directory. A shell beside it removes it where this program is killed: ssh leaves the sockets
-    of forwarded pages behind. Raises ``OSError`` where there can be no directory."""
-
-    def __init__(self) -> None:
-        # not where the name of a socket would be too long (108 bytes at most)
-        short = None if len(tempfile.gettempdir()) < 50 else "/tmp"  # noqa: S108 - mkdtemp makes an unguessable one
-        self.path = Path(tempfile.mkdtemp(prefix="loadtop-", dir=short))
-        self._keeper: subprocess.Popen[bytes] | None = None
-        try:
-            self._keeper = subprocess.Popen(
-                ["/bin/sh", "-c", _KEEPER, "sh", str(self.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # what ends this program's group, or its terminal, is no end of it
-            )
-        except OSError:
-            return  # no process can be started: ssh will say so
-
-    def remove(self) -> None:
-        """Remove it with all that is in it, and wait for the shell's end, which is at once."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        keeper, self._keeper = self._keeper, None
-        if keeper is not None:
-            keeper.communicate()
-
-
 @dataclass(frozen=True, slots=True)
 class Control:
     """The control socket of the connection: a private one, or that of a connection of the user's own (``shared``).
@@ -133,6 +101,7 @@ class Control:
     path: str
     shared: bool
     address: str
+    host_key: HostKey
 
 
 class SshLine:
@@ -143,7 +112,7 @@ class SshLine:
     ) -> None:
         self._place = place
         self._process = process
-        self._listening = asyncio.create_task(self._listen(), name=f"messages of {place}")
+        self._listening = asyncio.create_task(guarded(self._listen, self._fail), name=f"messages of {place}")
         self._word = secrets.token_hex(8)
         self._count = 0
         self._pss: dict[int, str | Missing] = {}
@@ -174,6 +143,7 @@ class SshLine:
                     " (Red Hat)"
                 ) from None
             unfinished.pop_all()
+        sockets.opened_by(process.pid)
         line = cls(place, process, control, sockets)
         line.send(script)
         return line
@@ -258,7 +228,8 @@ class SshLine:
         if self._endless:
             return TransportError("it prints messages without an end")
         status = self._process.returncode
-        error = explain(self._place, self.messages, status, partial.decode("utf-8", "replace")[-500:])
+        printed = partial[-500:].decode("utf-8", "replace")
+        error = explain(self._place, self.messages, status, printed, self.control.host_key)
         if f"\n#{mark}\n".encode() in partial and (status is None or status < 0 or status == 255):
             error.message = Message("{reason}, in the middle of a frame", reason=error.message)
         return error
@@ -277,6 +248,12 @@ class SshLine:
                 return
         if text.strip():
             self.messages.append(clean(text[-_LINE_BYTES:]))
+
+    def _fail(self, error: Message) -> None:
+        """Nothing that ssh says is heard any more: the connection ends, with this as the reason."""
+        self.messages.append(str(error))
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
 
     def _hear(self, text: str) -> str:
         """Take what is complete; returns the rest."""
@@ -312,9 +289,12 @@ async def run_ssh(command: Sequence[str]) -> tuple[int, str]:
         stderr=asyncio.subprocess.STDOUT,
         start_new_session=True,
     )
+    printed = b""
     try:
         async with asyncio.timeout(CONNECT_S):
-            printed, _ = await process.communicate()
+            while process.stdout is not None and (chunk := await process.stdout.read(_CHUNK)):
+                printed = (printed + chunk)[:_MOST_BYTES]
+            await process.wait()
     except TimeoutError:
         return 255, "no answer"
     finally:
@@ -329,11 +309,15 @@ async def _control(place: str, ssh: Sequence[str], directory: Path) -> Control:
     _, printed = await run_ssh([*ssh, "-G", place])
     settings = {name: value for name, _, value in (line.partition(" ") for line in printed.splitlines())}
     path, address = settings.get("controlpath", "none"), settings.get("hostname", "")
+    port, alias = settings.get("port", "22"), settings.get("hostkeyalias", "none")
+    name = address if port == "22" else f"[{address}]:{port}"
+    files = settings.get("userknownhostsfile", "").split()
+    key = HostKey(name if alias == "none" else alias, files[0] if files else "")
     if path not in ("", "none"):
         status, _ = await run_ssh([ssh[0], "-F", "none", "-S", path, "-O", "check", "loadtop"])
         if status == 0:
-            return Control(path, shared=True, address=address)
-    return Control(str(directory / "ssh"), shared=False, address=address)
+            return Control(path, shared=True, address=address, host_key=key)
+    return Control(str(directory / "ssh"), shared=False, address=address, host_key=key)
 
 
 async def _start(

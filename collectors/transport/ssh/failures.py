@@ -1,13 +1,19 @@
-"""Why ssh could not connect, with the command that fixes it, from what ssh itself printed."""
+"""Why ssh could not connect, with the command that fixes it, from what ssh itself printed.
 
+A server can print anything before ssh does, as a banner: its words choose among these reasons, and are quoted in them,
+but none is ever part of a command.
+"""
+
+import os.path
 import re
+import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from collectors.errors import TransportError
 from loadtop.i18n import Message
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_REMOVE = re.compile(r"ssh-keygen -f .+ -R .+")
 _METHODS = re.compile(r"Permission denied \(([\w,@.-]+)\)")
 _JUMP = "UNKNOWN port 65535"  # how ssh names the other end where a ProxyJump leads there
 
@@ -32,19 +38,39 @@ _PLAIN = (  # what ssh or the far shell says, as regular expressions, and what t
 )
 
 
+@dataclass(frozen=True, slots=True)
+class HostKey:
+    """Under which ``name`` and in which ``file`` of this machine ssh keeps the key of a host; empty if not known."""
+
+    name: str = ""
+    file: str = ""
+
+    def remove(self, place: str) -> str:
+        """The command that removes it."""
+        name = shlex.quote(self.name or place.removeprefix("ssh://").rpartition("@")[2])
+        file = shlex.quote(os.path.expanduser(self.file))  # noqa: PTH111 - Path's fails where there is no home
+        return f"ssh-keygen -f {file} -R {name}" if self.file else f"ssh-keygen -R {name}"
+
+
 def command_for(place: str) -> str:
     """What to type to reach a place by hand: the alias alone where that is enough."""
     bare = place.removeprefix("ssh://")
     return f"ssh {bare}" if bare.rpartition("@")[2].count(":") == 0 else f"ssh {place}"
 
 
-def explain(place: str, messages: Sequence[str], status: int | None, printed: str = "") -> TransportError:
+def explain(
+    place: str, messages: Sequence[str], status: int | None, printed: str = "", host_key: HostKey | None = None
+) -> TransportError:
     """``messages`` is what ssh said, ``status`` its exit code, ``printed`` what the far side printed last."""
     said = "\n".join(messages)
     ssh = command_for(place)
     if "HOST IDENTIFICATION HAS CHANGED" in said or "host key has just been changed" in said:
-        found = _REMOVE.search(said)
-        remove = clean(found[0]) if found else f"ssh-keygen -R {place.removeprefix('ssh://').rpartition('@')[2]}"
+        if _JUMP in said:
+            reason = Message(
+                "the host key of a machine on the way to it is not the one accepted before: {ssh} says which", ssh=ssh
+            )
+            return TransportError(reason, fix=ssh)
+        remove = (host_key or HostKey()).remove(place)
         reason = Message(
             "its host key is not the one accepted before: if the machine was set up anew, {remove} and then {ssh}",
             remove=remove,

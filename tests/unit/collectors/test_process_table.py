@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from collectors.errors import AbsentError, ParseError
-from collectors.linux.processes import PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable
+from collectors.linux.processes import MOST_SERVERS, PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable, parse_stat
 from collectors.machine import IDLE_EVERY, Missing, Reading
 from collectors.servers import KINDS
 from loadtop.model import LOADTOP, OTHER
@@ -210,3 +210,16 @@ def test_no_processes_at_all_has_its_reason(machine: Machine) -> None:
         machine.table.update(Reading(1.0, {}, processes=Missing("not permitted")))
     with pytest.raises(ParseError, match="no stat of any process"):
         machine.table.update(Reading(1.0, {}, processes={1: "garbage"}, pids=frozenset({1})))
+
+
+def test_of_a_crowd_of_servers_the_oldest_count(machine: Machine, stat_text: Stat) -> None:
+    """Anyone can start processes of these names; each would have its configuration and its page looked for."""
+    crowd = {pid: stat_text(pid, "nginx", started=9000 - pid) for pid in range(1000, 3000)}
+    machine.stats = {10: stat_text(10, "nginx", started=50)} | crowd
+    machine.sample()
+    assert len(machine.table.roots("nginx")) == MOST_SERVERS
+    assert machine.table.roots("nginx")[0] == 10
+
+
+def test_a_name_as_long_as_a_book_is_cut(stat_text: Stat) -> None:
+    assert parse_stat(stat_text(1, "x" * 3000)).name == "x" * 64

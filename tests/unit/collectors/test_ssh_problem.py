@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.transport.ssh.failures import command_for
+from collectors.transport.ssh.failures import HostKey, command_for
 from collectors.transport.ssh.failures import explain as explained
+
+KEY = HostKey("[web1]:2222", "/home/me/.ssh/known hosts")
 
 
 def explain(place: str, messages: list[str], status: int | None, printed: str = "") -> str:
-    return str(explained(place, messages, status, printed))
+    return str(explained(place, messages, status, printed, KEY))
 
 
 CHANGED = """@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
@@ -23,7 +25,8 @@ Host key verification failed."""
 @pytest.mark.parametrize(
     ("said", "part"),
     [
-        (CHANGED, "ssh-keygen -f '/home/me/.ssh/known_hosts' -R '[web1]:2222' and then ssh me@web1"),
+        (CHANGED, "ssh-keygen -f '/home/me/.ssh/known hosts' -R '[web1]:2222' and then ssh me@web1"),
+        (f"{CHANGED}\nConnection closed by UNKNOWN port 65535", "of a machine on the way to it is not the one"),
         ("No ED25519 host key is known for web1 and you ...\nHost key verification failed.", "once with ssh me@web1"),
         (
             "Host key verification failed.\nConnection closed by UNKNOWN port 65535",
@@ -44,6 +47,28 @@ def test_each_problem_has_its_fix(said: str, part: str) -> None:
     line = explain("ssh://me@web1", said.splitlines(), 255)
     assert part in line
     assert line.isprintable()
+
+
+HOSTILE = "'; touch /tmp/evil; $(evil) `evil` | evil"
+
+
+@given(
+    st.sampled_from((CHANGED, "Host key verification failed.", "Permission denied (publickey).", "Permission denied")),
+    st.sampled_from((f"ssh-keygen -f '/x' -R '{HOSTILE}'", HOSTILE, f"Permission denied ({HOSTILE}).")),
+    st.sampled_from((255, 1, None)),
+)
+def test_what_a_server_says_is_in_no_command(said: str, banner: str, status: int | None) -> None:
+    """A banner comes before everything that ssh itself says."""
+    error = explained("ssh://me@web1", [*banner.splitlines(), *said.splitlines()], status, banner, KEY)
+    assert "evil" not in str(error.fix)
+    error = explained("ssh://me@web1", [*said.splitlines(), *banner.splitlines()], status, banner)
+    assert "evil" not in str(error.fix)
+
+
+def test_a_key_under_a_hostile_name() -> None:
+    """The names come from the user's own configuration, and are quoted all the same."""
+    assert HostKey("a b;c", "/k").remove("ssh://web1") == "ssh-keygen -f /k -R 'a b;c'"
+    assert HostKey().remove("ssh://me@web1") == "ssh-keygen -R web1"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""The only place that opens files of this machine.
+
+The kernel's own files are read as they are. Of other files anyone may have put there what he likes: a pipe or a device
+can wait for ever, or do something when it is opened. These are looked at first, and only a regular file is opened.
+"""
+
+import os
+import stat
+import sys
+from itertools import islice
+
+from collectors.machine import NOT_REGULAR, Missing, Wanted
+from collectors.parsing import MOST_LINES
+
+_CHUNK = 65536
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+
+def read(wanted: Wanted, root: str = "") -> str | Missing:
+    """A file, or the links of a directory. ``root`` goes before its path."""
+    path = root + wanted.path
+    if path.endswith("/"):
+        return _links(path, wanted.limit)
+    return _regular(path, wanted.limit) if wanted.regular else read_whole(path, wanted.limit)
+
+
+def read_whole(path: str, limit: int, *, once: bool = False) -> str | Missing:
+    """The text of one of the kernel's files. ``once``: one read, which is all for what fits into a page."""
+    try:
+        descriptor = os.open(path, _READ)
+    except OSError as error:
+        return missing(error)
+    try:
+        content = os.read(descriptor, min(limit, _CHUNK))
+        while not once and len(content) < limit:
+            more = os.read(descriptor, min(limit - len(content), _CHUNK))
+            if not more:
+                break
+            content += more
+    except OSError as error:
+        return missing(error)
+    finally:
+        os.close(descriptor)
+    return content.decode("utf-8", "replace")
+
+
+def missing(error: OSError) -> Missing:
+    return Missing.because(error.strerror or type(error).__name__)
+
+
+def _regular(path: str, limit: int) -> str | Missing:
+    """The text of a regular file, as long as it says that it is: reading some of the kernel's files, which say 0, waits
+    for something to happen."""
+    try:
+        if sys.platform != "linux":
+            found = os.stat(path)  # noqa: PTH116 - as below
+            return read_whole(path, min(limit, found.st_size)) if stat.S_ISREG(found.st_mode) else NOT_REGULAR
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)  # opens nothing yet, and stays with what it was
+    except OSError as error:
+        return missing(error)
+    try:
+        found = os.fstat(place)
+        if not stat.S_ISREG(found.st_mode):
+            return NOT_REGULAR
+        return read_whole(f"/proc/self/fd/{place}", min(limit, found.st_size))
+    finally:
+        os.close(place)
+
+
+def _links(path: str, limit: int) -> str | Missing:
+    """The targets of the links in a directory, one a line; other entries by their own path. No more than ``limit``
+    characters, nor :data:`MOST_LINES`."""
+    text = ""
+    try:
+        with os.scandir(path) as entries:
+            for entry in islice(entries, MOST_LINES):
+                try:
+                    target = os.readlink(entry.path)  # noqa: PTH115 - of thousands of open files, in no time
+                except OSError:
+                    target = entry.path
+                text += target.replace("\n", " ") + "\n"
+                if len(text) > limit:
+                    break
+    except OSError as error:
+        return missing(error)
+    return text
