@@ -15,12 +15,13 @@ from tests.loads.processes import mark_environment, marked
 from tests.servers.apache import ApacheFactory
 
 GONE_S = 5.0
+QUIET = ("--headless", "-q", "--no-record")
 
 
 @contextmanager
 def started(*words: str) -> Generator["subprocess.Popen[str]"]:
     with subprocess.Popen(
-        [sys.executable, "-m", "loadtop", "--headless", "-q", "--no-record", *words],
+        [sys.executable, "-m", "loadtop", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -49,7 +50,7 @@ def test_of_the_built_in_load(
 ) -> None:
     server = apache(pages={"index.html": "x"}, workers=8)
     mark = mark_environment(monkeypatch, tmp_path)
-    with started("--rate", "50", "-t", "60", "--workers", "2", server.url) as program:
+    with started(*QUIET, "--rate", "50", "-t", "60", "--workers", "2", server.url) as program:
         assert wait_until(lambda: len(server.logged()) > 10)
         assert len(marked(mark, "loadtop.generator.worker")) == 2
         said = kill_and_wait(mark, program, *killed)
@@ -63,7 +64,7 @@ def test_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: t
     mark = mark_environment(monkeypatch, tmp_path)
     running = tmp_path / "running"
     script = f"sleep 300 & sleep 301 & touch {running}; wait; :"
-    with started("watch", "--", "sh", "-c", script) as program:
+    with started("watch", *QUIET, "--", "sh", "-c", script) as program:
         assert wait_until(running.exists)
         assert wait_until(lambda: len(marked(mark, "sleep\x0030")) >= 2)
         kill_and_wait(mark, program, *killed)
@@ -80,7 +81,7 @@ def test_of_locust(
     require_locust()
     server = apache(pages={"index.html": "x"}, workers=8)
     mark = mark_processes(monkeypatch, tmp_path, LOCUST)
-    with started("--engine", "locust", "-t", "60", "-c", "2", "--workers", "2", server.url) as program:
+    with started(*QUIET, "--engine", "locust", "-t", "60", "-c", "2", "--workers", "2", server.url) as program:
         assert wait_until(lambda: len(server.logged()) > 5, 40)
         kill_and_wait(mark, program, *killed)
     assert not list(tmp_path.glob("loadtop.*")), "the plan with its secrets is removed"
