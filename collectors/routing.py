@@ -10,7 +10,7 @@ from collectors.machine import Endpoint, Missing, Texts, Wanted
 
 _LOCAL_ROUTES = "/proc/net/fib_trie"
 _ADDRESSES6 = "/proc/net/if_inet6"
-_LOCAL = re.compile(r"\|-- ([\d.]+)\n\s*/32 host LOCAL", re.ASCII)
+_LOCAL = re.compile(r"\|-- ([\d.]{7,15})\n\s{0,99}/32 host LOCAL", re.ASCII)
 _LOCAL6 = re.compile(r"^([0-9a-f]{32}) ", re.ASCII | re.MULTILINE)
 
 _ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - as they are configured

@@ -23,13 +23,13 @@ LAYOUTS = (  # Debian, Red Hat, SUSE and Alpine, built from source, FreeBSD
     "/usr/local/etc/apache24/httpd.conf",
 )
 
-INCLUDE = re.compile(r"\s*Include(?:Optional)?\s+(?:\"([^\"]+)\"|(\S+))", re.IGNORECASE)
-_ROOT = re.compile(r"\s*ServerRoot\s+\"?([^\"\s]+)", re.IGNORECASE)
-_OPEN = re.compile(r"\s*<(\w+)\s*([^>]*)>")
-_CLOSE = re.compile(r"\s*</(\w+)>")
-_MPM = re.compile(r"(!?)\s*(?:mpm_)?(prefork|worker|event)(?:_module|\.c)", re.IGNORECASE)
-_LOADED = re.compile(r"\s*LoadModule\s+mpm_(prefork|worker|event)_module\s", re.IGNORECASE)
-_FASTCGI = re.compile(r"unix:([^|\"'\s]+)\||fcgi://[\w.\[\]:-]*:(\d{1,5})")
+INCLUDE = re.compile(r"\s{0,99}Include(?:Optional)?\s{1,99}(?:\"([^\"]{1,4096})\"|(\S{1,4096}))", re.IGNORECASE)
+_ROOT = re.compile(r"\s{0,99}ServerRoot\s{1,99}\"?([^\"\s]{1,4096})", re.IGNORECASE)
+_OPEN = re.compile(r"\s{0,99}<(\w{1,99})\s{0,99}([^>]{0,4096})>")
+_CLOSE = re.compile(r"\s{0,99}</(\w{1,99})>")
+_MPM = re.compile(r"(!?)\s{0,99}(?:mpm_)?(prefork|worker|event)(?:_module|\.c)", re.IGNORECASE)
+_LOADED = re.compile(r"\s{0,99}LoadModule\s{1,99}mpm_(prefork|worker|event)_module\s", re.IGNORECASE)
+_FASTCGI = re.compile(r"unix:([^|\"'\s]{1,4096})\||fcgi://[\w.\[\]:-]{0,255}:(\d{1,5})")
 _FIELDS = {  # the directives of limits, by their names in the record ApacheStatus
     "maxrequestworkers": "max_request_workers",
     "maxclients": "max_request_workers",
@@ -38,10 +38,12 @@ _FIELDS = {  # the directives of limits, by their names in the record ApacheStat
     "listenbacklog": "listen_backlog",
 }
 
-_DIRECTIVE = re.compile(rf"\s*({'|'.join(_FIELDS)})\s+(\d+)", re.IGNORECASE)
+_DIRECTIVE = re.compile(rf"\s{{0,99}}({'|'.join(_FIELDS)})\s{{1,99}}(\d{{1,18}})", re.IGNORECASE)
 _PREFORK = {"max_request_workers": 256, "server_limit": 256, "listen_backlog": 511}
 _THREADED = {"server_limit": 16, "threads_per_child": 25, "listen_backlog": 511}
-_LISTEN = re.compile(r"\s*Listen\s+(?:\[([0-9a-f:.]+)\]:|([\w.-]+):)?(\d{1,5})(?:\s|$)", re.IGNORECASE | re.ASCII)
+_LISTEN = re.compile(
+    r"\s{0,99}Listen\s{1,99}(?:\[([0-9a-f:.]{1,45})\]:|([\w.-]{1,255}):)?(\d{1,5})(?:\s|$)", re.IGNORECASE | re.ASCII
+)
 
 
 async def read(texts: Texts, command: Sequence[str]) -> Config:

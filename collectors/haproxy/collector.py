@@ -51,8 +51,8 @@ MOST_LINES = 400  # lines kept of a table: frontends and backends first
 _MOST_ROWS = 5000  # a page of 1 MiB, at 200 bytes a line
 _MOST_COLUMNS = 200  # version 3.2 has 125
 
-_SOCKET = re.compile(r"(?:(?:unix|haproxy):(?://)?)?(/(?!/)[^;?#]*)", re.ASCII)
-_STREAM = re.compile(r"tcp://((?:\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5})/?", re.ASCII)
+_SOCKET = re.compile(r"(?:(?:unix|haproxy):(?://)?)?(/(?!/)[^;?#]{0,4096})", re.ASCII)
+_STREAM = re.compile(r"tcp://((?:\[[0-9A-Fa-f:.]{1,45}\]|[\w.-]{1,255}):\d{1,5})/?", re.ASCII)
 _LISTENER = "3"
 
 

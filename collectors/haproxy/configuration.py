@@ -33,12 +33,12 @@ _SECTIONS = (
     *("cache", "http-errors", "fcgi-app", "crt-store", "traces", "acme"),
 )
 _SWITCHES_ON = ("enable", "auth", "realm", "refresh", "show-legends", "admin", "hide-version")
-_WORDS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#]+)")
+_WORDS = re.compile(r"\"((?:[^\"\\]|\\.){0,4096})\"?|'([^']{0,4096})'?|([^\s\"'#]{1,4096})")
 _EVERYWHERE = ("", "*", "0.0.0.0", "::")  # noqa: S104 - as they are written there
 _TCP = ("", "ipv4", "ipv6", "tcp", "tcp4", "tcp6")
-_FAMILY = re.compile(r"(?:(\w+)@)?(.*)", re.ASCII | re.DOTALL)
-_PLACE = re.compile(r"(.*?)(?::([+-]?)(\d{1,5}))?", re.ASCII)
-_HOST = re.compile(r"[A-Za-z0-9][\w.-]*|[0-9A-Fa-f:.]+", re.ASCII)
+_FAMILY = re.compile(r"(?:(\w{1,99})@)?(.{0,4096})", re.ASCII | re.DOTALL)
+_PLACE = re.compile(r"(.{0,4096}?)(?::([+-]?)(\d{1,5}))?", re.ASCII)
+_HOST = re.compile(r"[A-Za-z0-9][\w.-]{0,254}|[0-9A-Fa-f:.]{1,45}", re.ASCII)
 
 
 @dataclass(slots=True)

@@ -24,14 +24,16 @@ SWAPS = "/proc/swaps"
 BLOCKS = "/sys/block/"
 DISK_FILES = (Wanted(DISKSTATS), Wanted(SWAPS, 16384))
 
-_PARTITION = re.compile(r"(?P<disk>(?:sd|vd|xvd|hd)[a-z]+|(?:nvme\d+n|mmcblk|loop|nbd|md)\d+(?=p))p?\d+", re.ASCII)
+_PARTITION = re.compile(
+    r"(?P<disk>(?:sd|vd|xvd|hd)[a-z]{1,9}|(?:nvme\d{1,9}n|mmcblk|loop|nbd|md)\d{1,9}(?=p))p?\d{1,9}", re.ASCII
+)
 _LINE_LENGTH = 512  # 17 counters and a name
-_WITHOUT_MEDIUM = re.compile(r"(?:loop|ram|zram|nbd|sr|fd)\d+", re.ASCII)
+_WITHOUT_MEDIUM = re.compile(r"(?:loop|ram|zram|nbd|sr|fd)\d{1,9}", re.ASCII)
 
 DEV = "/proc/net/dev"
 NETWORK_FILES = (Wanted(DEV),)
 INTERFACES = "/sys/class/net/"
-_VIRTUAL = re.compile(r"/devices/virtual/net/(?P<name>[^/]+)$")
+_VIRTUAL = re.compile(r"/devices/virtual/net/(?P<name>[^/]{1,255})$")
 _PASSES_ON = frozenset(("DEVTYPE=bond", "DEVTYPE=vlan", "DEVTYPE=macvlan"))
 _UNKNOWN_SPEEDS = (0, 65535, 2**32 - 1)
 

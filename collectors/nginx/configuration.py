@@ -22,13 +22,14 @@ LAYOUTS = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/lo
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - as the kernel has it
 _DEFAULT_PROCESSES, _DEFAULT_CONNECTIONS, _DEFAULT_PORT = 1, 512, 80
 _MOST_WORDS = 200_000
-INCLUDE = re.compile(r"\s{0,200}include\s{1,50}[\"']?([^\s;\"']{1,500})[\"']?\s{0,50};\s{0,50}(?:#.*)?$")
+INCLUDE = re.compile(r"\s{0,200}include\s{1,50}[\"']?([^\s;\"']{1,500})[\"']?\s{0,50};\s{0,50}(?:#.{0,4096})?$")
 _WORD = re.compile(
-    r"\"(?:[^\"\\]|\\.){0,4000}\"?|'(?:[^'\\]|\\.){0,4000}'?|[{};]|#[^\n]*|(?:\\.|\$\{|[^\s{;\\]){1,4000}", re.DOTALL
+    r"\"(?:[^\"\\]|\\.){0,4000}\"?|'(?:[^'\\]|\\.){0,4000}'?|[{};]|#[^\n]{0,262144}|(?:\\.|\$\{|[^\s{;\\]){1,4000}",
+    re.DOTALL,
 )
 """As ngx_conf_read_token has it: inside a bare word, quotes, ``#`` and ``}`` mean themselves, and ``${`` is of a
 variable. A quote that is never closed ends somewhere too, so that no text takes long."""
-_MASTER = re.compile(r"nginx: master process (.*)", re.DOTALL)
+_MASTER = re.compile(r"nginx: master process (.{0,4096})", re.DOTALL)
 _ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]{1,45})\]|([\w.*-]{1,255}))?(?::?(\d{1,5}))?", re.ASCII)
 _URL = re.compile(
     r"(https?|grpcs?)://(unix:[^:]{1,500}(?::.{0,500})?|[^/$]{1,500})(?:/.{0,500})?", re.ASCII | re.DOTALL

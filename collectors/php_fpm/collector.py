@@ -41,7 +41,7 @@ KIND = Kind(
     name=NAME,
     group=GROUP,
     role=Role.APPLICATION,
-    processes=re.compile(r"php\d*(?:\.\d+)?-fpm.*", re.ASCII | re.DOTALL),
+    processes=re.compile(r"php\d{0,9}(?:\.\d{1,9})?-fpm.{0,99}", re.ASCII | re.DOTALL),
     pool_addresses=configuration.pool_addresses,
 )
 

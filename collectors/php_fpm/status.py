@@ -26,8 +26,8 @@ STATUS_PATHS = ("/fpm-status", "/status", "/php-fpm-status", "/php_fpm_status", 
 
 FIX = "pm.status_path = /fpm-status"  # for the section of the pool in php-fpm's configuration
 
-_SOCKET = re.compile(r"(?:unix|fcgi|fcgi\+unix):(?://)?(/(?!/)[^;?#]*)(?:;(/[^?]*))?", re.ASCII)
-_STREAM = re.compile(r"(?:fcgi|tcp)://((?:\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5})(/[^?]*)?", re.ASCII)
+_SOCKET = re.compile(r"(?:unix|fcgi|fcgi\+unix):(?://)?(/(?!/)[^;?#]{0,4096})(?:;(/[^?]{0,4096}))?", re.ASCII)
+_STREAM = re.compile(r"(?:fcgi|tcp)://((?:\[[0-9A-Fa-f:.]{1,45}\]|[\w.-]{1,255}):\d{1,5})(/[^?]{0,4096})?", re.ASCII)
 _HEADER = struct.Struct(">BBHHBx")
 _BEGIN = struct.Struct(">HB5x")
 _LENGTHS, _LONG = struct.Struct(">II"), 1 << 31

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LIMIT_BYTES = 1 << 20
 _CHUNK = 65536
-_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+)):(\d{1,5})", re.ASCII)
+_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]{1,45})\]|([\w.-]{1,255})):(\d{1,5})", re.ASCII)
 _HEADERS = {
     "User-Agent": f"loadtop/{__version__} (status)",
     "Accept": "text/plain, */*",

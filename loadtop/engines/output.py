@@ -9,16 +9,10 @@ import select
 import threading
 from collections.abc import Callable
 
-from loadtop.i18n import plain
+from loadtop.i18n.outside import printable, without_escape_sequences
 
 MAX_LINE = 4096  # characters of a line; the rest is left out
 FLUSH_S = 0.2  # a line without an end is passed on after this time without more output: it may be a prompt
-_ESCAPE_SEQUENCE = re.compile(  # of ECMA-48, as terminals know them
-    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]"  # control sequences: colours, cursor
-    r"|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"  # titles, links
-    r"|\x1b[PX^_][^\x1b]{0,2048}\x1b\\"
-    r"|\x1b[ -/]{0,8}[0-~]"
-)
 _LINE_END = re.compile(r"[\r\n]")
 
 
@@ -40,7 +34,7 @@ class LineSplitter:
         if len(self._rest) > MAX_LINE:
             lines.append(self._rest)
             self._rest, self._cut = "", True
-        return [line for text in lines if (line := _ESCAPE_SEQUENCE.sub("", text[:MAX_LINE]).rstrip()).strip()]
+        return [line for text in lines if (line := without_escape_sequences(text[:MAX_LINE]).rstrip()).strip()]
 
 
 class CommandOutput:
@@ -105,6 +99,6 @@ class OutputForwarder(CommandOutput):
     def _write(self, data: bytes) -> None:
         if self._to_terminal and data:
             text = data.decode("utf-8", "replace")
-            data = "".join(char if char in "\n\r\t" else plain(char) for char in text).encode()
+            data = "\r".join(map(printable, text.split("\r"))).encode()
         while data:
             data = data[os.write(self._out, data) :]

@@ -252,7 +252,7 @@ class Siege(ToolReader):
     start = r"\*\* SIEGE "
     lines = (
         r"HTTP/\d(?:\.\d)?\s+(?P<status>\d{3})\s+[\d.]+ secs:\s+(?P<size>\d+) bytes ==>",
-        r"\s*[{\"]*\s*\"?(?P<label>[A-Za-z][A-Za-z _]+?)\"?:\s+(?P<value>[\d.]+)(?: .*)?,?$",
+        r"[\s{\"]*(?P<label>[A-Za-z][A-Za-z _]+?)\"?:\s+(?P<value>[\d.]+)(?: .*)?,?$",
     )
     _FIELDS: ClassVar[Mapping[str, tuple[str, str]]] = {
         "transactions": ("requests", ""),

@@ -19,10 +19,10 @@ _UNSAFE = (
 _CHARACTER = re.compile(f"[{_UNSAFE}]")
 _NOT_LINE_END = re.compile(rf"(?!\n|\r\n|\t)[{_UNSAFE}]")
 _ESCAPE_SEQUENCE = re.compile(  # of ECMA-48, as terminals know them
-    r"\x1b\[[0-?]{0,4096}[ -/]{0,4096}[@-~]"  # control sequences: colours, cursor
-    r"|\x1b\][^\x07\x1b]{0,65536}(?:\x07|\x1b\\)"  # titles, links
-    r"|\x1b[PX^_][^\x1b]{0,65536}\x1b\\"
-    r"|\x1b[ -/]{0,4096}[0-~]"
+    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]"  # control sequences: colours, cursor
+    r"|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"  # titles, links
+    r"|\x1b[PX^_][^\x1b]{0,2048}\x1b\\"
+    r"|\x1b[ -/]{0,8}[0-~]"
 )
 
 

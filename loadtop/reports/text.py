@@ -219,7 +219,7 @@ def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-_PIECES = re.compile("[\uff08\u300c]?(?:[\x21-\x7e]+ ?|.)")
+_PIECES = re.compile("[\uff08\u300c]?(?:[\x21-\x7e]{1,999} ?|.)")
 """Words, and characters of Japanese, with the bracket that opens before them."""
 
 _NEVER_FIRST = "\u3002\u3001\uff09\u300d"  # full stop, comma and closing brackets

@@ -47,16 +47,16 @@ def _safe_character(character: str) -> str:
     return "" if category in _COMBINING or cell_len(character) == 0 else character
 
 
-_NARROW = re.compile("[\\x00-\u10ff\u2010-\u2027\u2500-\u25fc\u2800-\u28ff]*")
+_WIDE_OR_NONE = re.compile("[^\\x00-\u10ff\u2010-\u2027\u2500-\u25fc\u2800-\u28ff]")
 
 
 def narrow(text: str) -> bool:
     """Whether every character is known to take one cell (a quick check): combining ones are not drawn."""
-    return text.isascii() or _NARROW.fullmatch(text) is not None
+    return text.isascii() or _WIDE_OR_NONE.search(text) is None
 
 
 def width(text: str) -> int:
-    if text.isascii() or _NARROW.fullmatch(text) is not None:
+    if text.isascii() or _WIDE_OR_NONE.search(text) is None:
         return len(text)
     return cell_len(text)
 
@@ -109,7 +109,7 @@ def wrap(text: str, cells: int, lines: int, ellipsis: str = "…") -> list[str]:
 
 _WIDE = "\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 _OPEN, _CLOSE = "\uff08\u300c", "\u3001\u3002\uff09\u300d"
-_PIECES = re.compile(rf"[{_OPEN}]*(?:[^\s{_WIDE}]+|\S)[{_CLOSE}]* ?| ")
+_PIECES = re.compile(rf"[{_OPEN}]{{0,9}}(?:[^\s{_WIDE}]{{1,999}}|\S)[{_CLOSE}]{{0,9}} ?| ")
 """What stays together at the end of a line: words, or single characters of scripts without blanks, with opening
 brackets before and full stops, commas or closing brackets after them."""
 

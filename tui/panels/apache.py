@@ -30,7 +30,7 @@ _SLOTS: dict[str, tuple[Translatable, Role]] = {
 """The states of a slot, as mod_status names them, in the order of drawing."""
 
 _ORDER = "".join(_SLOTS)
-_RUN = re.compile(r"(.)\1*")
+_RUN = re.compile(r"(.)\1{0,9999}")
 _UNKNOWN: tuple[Translatable, Role] = ("unknown", Role.WARN)
 
 

@@ -19,10 +19,12 @@ from collectors.parsing import count_or_none, decimal, pids
 UPTIME = "/proc/uptime"
 NO_QUEUES = "accept queues cannot be asked for there"
 _TABLES = frozenset(wanted.path for wanted in TABLES)
-_PATH = re.compile(r"/[\w./:@%+,=~\\-]*", re.ASCII)  # what can be named to the shell; control groups have any name
-_HEAD = re.compile(r"(?:\A|\n)==> ([^\n]+) <==\n")
+_PATH = re.compile(r"/[\w./:@%+,=~\\-]{0,4095}", re.ASCII)
+"""What can be named to the shell; control groups have any name."""
+
+_HEAD = re.compile(r"(?:\A|\n)==> ([^\n]{1,4096}) <==\n")
 _REFUSED = re.compile(
-    r"head: (?:cannot open |error reading )?'?((?:/|\d+/)[^\n':]*)'?(?: for reading)?: ([^\n]+)(?:\n|\Z)"
+    r"head: (?:cannot open |error reading )?'?((?:/|\d{1,9}/)[^\n':]{0,999})'?(?: for reading)?: ([^\n]{1,99})(?:\n|\Z)"
 )
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
 _PAGE_BYTES = range(1024, (1 << 20) + 1)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from collectors.errors import TransportError
 from loadtop.i18n import Message
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_METHODS = re.compile(r"Permission denied \(([\w,@.-]+)\)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]{1,4096}")
+_METHODS = re.compile(r"Permission denied \(([\w,@.-]{1,4096})\)")
 _JUMP = "UNKNOWN port 65535"  # how ssh names the other end where a ProxyJump leads there
 
 _PLAIN = (  # what ssh or the far shell says, as regular expressions, and what that means
@@ -30,7 +30,7 @@ _PLAIN = (  # what ssh or the far shell says, as regular expressions, and what t
     ("No route to host", Message("there is no route to it: check the address, and firewalls between")),
     ("Network is unreachable", Message("there is no route to it: check the address and this machine's network")),
     ("not responding", Message("the connection is dead: no answer for 15 s")),
-    ("awk.*not found", Message("there is no awk, which reads everything: install mawk, gawk or busybox there")),
+    ("awk.{0,200}not found", Message("there is no awk, which reads everything: install mawk, gawk or busybox there")),
     (
         "what reads here was ended",
         Message("its awk or perl, which reads everything there, was killed, or there was no memory for it"),

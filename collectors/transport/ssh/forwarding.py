@@ -14,8 +14,8 @@ from collectors.transport.ssh.failures import clean
 from loadtop.i18n import Message
 from loadtop.model import Cause
 
-_HOST = re.compile(r"[\w.-]+|[0-9A-Fa-f:.]+", re.ASCII)
-_SOCKET = re.compile(r"/[\w./@+=~-]*", re.ASCII)
+_HOST = re.compile(r"[\w.-]{1,255}|[0-9A-Fa-f:.]{1,45}", re.ASCII)
+_SOCKET = re.compile(r"/[\w./@+=~-]{0,4096}", re.ASCII)
 _REFUSALS = {
     "Connection refused": FetchError("connection refused: nothing listens there"),
     "administratively prohibited": FetchError(
