@@ -278,11 +278,11 @@ REPEATED = [*"{};\"'\\a#$\n ", '\\"', "\"'", '"\\', "a ", "# ", "${", "server {"
 
 @pytest.mark.parametrize("pattern", REPEATED)
 def test_a_huge_configuration_takes_no_long_time(pattern: str) -> None:
-    """1 MB of the same: in time that grows with its size alone."""
-    text = f"http {{ server {{ {pattern * (1_000_000 // len(pattern))}"
+    """200 kB of the same: in time that grows with its size alone."""
+    text = f"http {{ server {{ {pattern * (200_000 // len(pattern))}"
     began = time.process_time()
     configuration.parse(text.splitlines())
-    assert time.process_time() - began < 5.0
+    assert time.process_time() - began < 1.0
 
 
 def test_a_line_that_nearly_includes_takes_no_long_time() -> None:
