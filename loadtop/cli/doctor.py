@@ -101,7 +101,7 @@ def text(report: Report) -> str:
         row = f"\n{indent}".join(wrapped(words, "", cells) or [""])
         yield f"  {pad(tr(health), _HEALTH_CELLS)}{pad(tr(panel), panel_cells)}{row}"
         label = tr("fix: ")
-        for line in (fix if isinstance(fix, str) else fix.render()).splitlines():
+        for line in (fix if isinstance(fix, str) else fix.render(escape=str)).splitlines():
             yield f"{indent}{label}{plain(line)}"
             label = " " * width(label)
 

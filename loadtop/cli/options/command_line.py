@@ -365,7 +365,7 @@ def _headers(options: Options) -> Headers:
         headers.append((name.strip(), value.strip()))
     for cookie in options.cookie:
         if "=" not in cookie:
-            raise UsageError("-C is not a cookie: write NAME=VALUE, or @FILE with that in a file")
+            raise UsageError("-C must be NAME=VALUE, or @FILE with that in a file")
     if options.cookie:
         headers.append(("Cookie", "; ".join(options.cookie)))
     if options.auth is not None:
