@@ -1,10 +1,11 @@
-"""One stretch of time, seen near, over SSH, and by sar, vmstat and ss: within the tools' rounding they agree."""
+"""One stretch of time, seen near, over SSH, and by the tools of sysstat and procps: they agree within rounding."""
 
 import asyncio
 import os
 import re
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,13 +19,17 @@ from loadtop.model import HostSample
 from loadtop.rates.compute import host_rates
 from loadtop.rates.records import HostRates
 from loadtop.servers.registry import KINDS
-from tests.servers.program import find_program
+from tests.servers.reference import Reference
 from tests.servers.sshd import SshdFactory
 
 SECONDS = 4
-SAR = ("-u", "-P", "ALL", "-q", "ALL", "-B", "-W", "-r", "-S", "-d", "-n", "DEV,TCP,ETCP")
-SYSSTAT = "apt-get install sysstat"
-PROCPS = "apt-get install procps"
+TOOLS = {
+    "sar": ("-u", "-P", "ALL", "-q", "ALL", "-B", "-W", "-r", "-S", "-d", "-n", "DEV,TCP,ETCP", str(SECONDS), "1"),
+    "vmstat": ("-n", "-w", str(SECONDS), "2"),
+    "mpstat": ("-P", "ALL", str(SECONDS), "1"),
+    "iostat": ("-d", "-x", "-k", "-y", str(SECONDS), "1"),
+    "pidstat": ("-u", "-r", "-h", "-p", str(os.getpid()), str(SECONDS), "1"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +39,12 @@ class Seen:
     near: HostRates
     far: HostRates
     newest: HostSample
-    sar: str
-    vmstat: str
+    printed: Mapping[str, str]
 
-    def average(self, column: str, key: str = "") -> float:
-        """The value of a column in sar's averages, of the row that begins with ``key``."""
+    def average(self, column: str, key: str = "", tool: str = "sar") -> float:
+        """The value of a column in the averages that a tool prints last, of the row that begins with ``key``."""
         head: list[str] = []
-        for line in self.sar.splitlines():
+        for line in self.printed[tool].splitlines():
             words = line.split()
             if words[:1] != ["Average:"]:
                 continue
@@ -48,12 +52,13 @@ class Seen:
                 head = words
             elif head and (not key or words[1] == key):
                 return float(words[head.index(column)])
-        raise AssertionError(f"sar printed no {column} {key}:\n{self.sar}")
+        raise AssertionError(f"{tool} printed no {column} {key}:\n{self.printed[tool]}")
 
-    def column(self, name: str) -> float:
-        """A value of vmstat's last row."""
-        rows = [line.split() for line in self.vmstat.splitlines()]
-        return float(rows[-1][next(row for row in rows if "swpd" in row).index(name)])
+    def last(self, tool: str, column: str, key: str = "") -> float:
+        """The value of a column in the last row of a tool's only table, or in that which begins with ``key``."""
+        rows = [line.removeprefix("#").split() for line in self.printed[tool].splitlines()]
+        head = next(row for row in rows if column in row)
+        return float(next(row for row in reversed(rows) if row and key in ("", row[0]))[head.index(column)])
 
 
 async def run(*command: str) -> str:
@@ -68,23 +73,20 @@ async def run(*command: str) -> str:
 
 
 @pytest.fixture
-async def seen(sshd: SshdFactory, tmp_path: Path) -> Seen:
+async def seen(sshd: SshdFactory, tmp_path: Path, reference: Reference) -> Seen:
     """Something happens meanwhile: half a core of this process, and 4 MB/s that go to a disk."""
     server = sshd()
     transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(server.config)))
     await transport.connect()
     near, far = LinuxMachine(LocalTransport(), SERVER_KINDS), LinuxMachine(transport, SERVER_KINDS)
-    sar, vmstat = find_program("sar", install=SYSSTAT), find_program("vmstat", install=PROCPS)
+    commands = [(reference.program(name), *options) for name, options in TOOLS.items()]
     end = threading.Event()
     worker = threading.Thread(target=_work, args=(end, tmp_path / "written"))
     worker.start()
     try:
         for machine in (near, far):
             await machine.sample()
-        tools = asyncio.gather(
-            run(sar, *SAR, str(SECONDS), "1"),
-            run(vmstat, "-n", "-w", str(SECONDS), "2"),
-        )
+        tools = asyncio.gather(*(run(*command) for command in commands))
         before = await asyncio.gather(near.sample(), far.sample())
         printed = await tools
         after = await asyncio.gather(near.sample(), far.sample())
@@ -96,7 +98,7 @@ async def seen(sshd: SshdFactory, tmp_path: Path) -> Seen:
     rates = [host_rates(old, new, KINDS) for old, new in zip(before, after, strict=True)]
     assert rates[0] is not None
     assert rates[1] is not None
-    return Seen(rates[0], rates[1], after[0], *printed)
+    return Seen(rates[0], rates[1], after[0], dict(zip(TOOLS, printed, strict=True)))
 
 
 def _work(end: threading.Event, file: Path) -> None:
@@ -116,7 +118,7 @@ async def test_one_stretch_of_time(seen: Seen) -> None:
         assert rates.seconds == pytest.approx(SECONDS, abs=1.0)
         assert rates.cpu is not None
         assert rates.cpu.idle == pytest.approx(seen.average("%idle", "all"), abs=6.0)
-        assert rates.cpu.idle == pytest.approx(seen.column("id"), abs=6.0)
+        assert rates.cpu.idle == pytest.approx(seen.last("vmstat", "id"), abs=6.0)
         assert rates.cpu.user + (rates.cpu.nice or 0.0) == pytest.approx(
             seen.average("%user", "all") + seen.average("%nice", "all"), abs=6.0
         )
@@ -124,7 +126,7 @@ async def test_one_stretch_of_time(seen: Seen) -> None:
         assert rates.paging is not None
         assert rates.paging.major_faults == pytest.approx(seen.average("majflt/s"), rel=0.3, abs=20)
         assert rates.paging.swap_in_kb == pytest.approx(4 * seen.average("pswpin/s"), rel=0.3, abs=100)
-        assert rates.paging.swap_in_kb == pytest.approx(seen.column("si"), rel=0.3, abs=100)
+        assert rates.paging.swap_in_kb == pytest.approx(seen.last("vmstat", "si"), rel=0.3, abs=100)
         assert rates.networks is not None
         loopback = next(line for line in rates.networks if line.name == "lo")
         assert loopback.rx_kb == pytest.approx(seen.average("rxkB/s", "lo"), rel=0.3, abs=40)
@@ -152,10 +154,62 @@ async def test_one_stretch_of_time(seen: Seen) -> None:
     for ours, theirs in zip(seen.near.cores, seen.far.cores, strict=True):
         assert ours.shares.idle == pytest.approx(theirs.shares.idle, abs=8.0)
 
+    _as_mpstat_sees_it(seen)
+    _as_iostat_sees_it(seen)
+    _as_pidstat_sees_it(seen)
 
-async def test_sockets_as_ss_counts_them() -> None:
+
+def _as_mpstat_sees_it(seen: Seen) -> None:
+    assert seen.near.cpu is not None
+    columns = {"nice": "%nice", "system": "%sys", "iowait": "%iowait", "irq": "%irq", "softirq": "%soft"}
+    for name, column in columns.items():
+        shares = seen.average(column, "all", "mpstat")
+        assert getattr(seen.near.cpu, name) == pytest.approx(shares, abs=6.0), column
+    for core in seen.near.cores:
+        assert core.shares.idle == pytest.approx(seen.average("%idle", str(core.id), "mpstat"), abs=10.0)
+
+
+def _as_iostat_sees_it(seen: Seen) -> None:
+    for disk in seen.near.disks or ():
+        reads, writes, read_ms, write_ms, read_kb, write_kb, queue = (
+            seen.last("iostat", column, disk.name)
+            for column in ("r/s", "w/s", "r_await", "w_await", "rkB/s", "wkB/s", "aqu-sz")
+        )
+        assert disk.requests == pytest.approx(reads + writes, rel=0.4, abs=20)
+        assert disk.read_kb == pytest.approx(read_kb, rel=0.4, abs=2000)
+        assert disk.write_kb == pytest.approx(write_kb, rel=0.4, abs=2000)
+        assert disk.queue == pytest.approx(queue, rel=0.5, abs=1.0)
+        if disk.await_ms is not None and reads + writes > 10:
+            theirs = (reads * read_ms + writes * write_ms) / (reads + writes)
+            assert disk.await_ms == pytest.approx(theirs, rel=0.5, abs=5.0)
+
+
+def _as_pidstat_sees_it(seen: Seen) -> None:
+    """Of this process, which is at work in :func:`_work`."""
+    ours = next(row for row in seen.near.processes or () if row.process.pid == os.getpid())
+    assert ours.cpu == pytest.approx(seen.last("pidstat", "%CPU"), abs=12.0)
+    assert ours.process.rss_kb == pytest.approx(seen.last("pidstat", "RSS"), rel=0.1)
+
+
+async def test_memory_in_use_as_free_prints_it(reference: Reference) -> None:
     machine = LinuxMachine(LocalTransport(), SERVER_KINDS)
-    printed = await run(find_program("ss", install="apt-get install iproute2"), "-s")
+    printed = await run(reference.program("free"), "-k")
+    sample = await machine.sample()
+    await machine.close()
+    head, memory, swap = (line.split() for line in printed.splitlines())
+    free = dict(zip(head, map(int, memory[1:]), strict=True))
+    assert sample.memory is not None
+    assert sample.swap is not None
+    assert sample.memory.total_kb == free["total"]
+    assert sample.memory.available_kb == pytest.approx(free["available"], abs=100_000)
+    assert sample.memory.free_kb == pytest.approx(free["free"], abs=100_000)
+    assert sample.swap.total_kb == int(swap[1])
+    assert sample.swap.free_kb == pytest.approx(int(swap[3]), abs=20_000)
+
+
+async def test_sockets_as_ss_counts_them(reference: Reference) -> None:
+    machine = LinuxMachine(LocalTransport(), SERVER_KINDS)
+    printed = await run(reference.program("ss"), "-s")
     found = (await machine.sample()).tcp
     await machine.close()
     counted = re.search(r"^TCP: .*estab (\d+),.* timewait (\d+)", printed, re.MULTILINE)
