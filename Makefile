@@ -6,7 +6,7 @@ LAB_CALM_S ?= 3600
 SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines lab lab-calm check lint types contracts bench bench-load bench-engines bench-watch bench-large bench-recordings experiments screenshots format clean setup servers engines bench-cockpit bench-endurance monkey fuzz catalog
+.PHONY: help demo test test-engines lab lab-calm coverage mutants check lint types contracts bench bench-load bench-engines bench-watch bench-large bench-recordings experiments screenshots format clean setup servers engines bench-cockpit bench-endurance monkey fuzz catalog
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,13 @@ lab-calm: setup servers ## four calm servers for LAB_CALM_S seconds in sum (3600
 test-engines: setup servers engines ## the tests that need JMeter, which Maven fetches
 	@scripts/jmeter.sh
 	@$(PYTHON_BIN)/python -m pytest -m engines tests/engines $(PYTEST_ARGS)
+
+coverage: setup ## the branches that the tests of units and of the cockpit run; fails below 90 %
+	@$(PYTHON_BIN)/python -m pytest --numprocesses auto --cov --cov-report=json:build/coverage.json tests/unit tests/tui $(PYTEST_ARGS)
+	@$(PYTHON_BIN)/python -m scripts.branches build/coverage.json
+
+mutants: setup ## small mistakes in rates, diagnosis, parsers: how many the unit tests find (ONLY=histogram)
+	@$(PYTHON_BIN)/python -m scripts.mutants $(ONLY)
 
 check: lint types contracts test ## everything that CI runs
 
