@@ -5,12 +5,13 @@ else. It may take :data:`MOST_S` of processor time, however the bytes are chosen
 parsed, the target asserts it.
 """
 
+import asyncio
 import json
 import sqlite3
 import time
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -21,12 +22,12 @@ from types import MappingProxyType
 from collectors import host_names, routing
 from collectors.apache import collector as apache
 from collectors.apache import configuration as apache_configuration
-from collectors.config_files import Config
+from collectors.config_files import Config, IncludeOf, includes, read_config
 from collectors.errors import ParseError, TransportError
 from collectors.haproxy import collector as haproxy
 from collectors.haproxy import configuration as haproxy_configuration
 from collectors.linux import cgroup, cpu, devices, memory, processes, sockets
-from collectors.machine import Request, Wanted
+from collectors.machine import Missing, Request, Wanted
 from collectors.nginx import collector as nginx
 from collectors.nginx import configuration as nginx_configuration
 from collectors.php_fpm import configuration as fpm_configuration
@@ -122,6 +123,32 @@ def _configurations(data: bytes) -> None:
         kind.fastcgi_addresses(config)
     for routes in (nginx_configuration.routes, haproxy_configuration.routes):
         routes(config)
+
+
+class _Files:
+    """A machine whose files include each other: the pieces of one input."""
+
+    def __init__(self, text: str) -> None:
+        self._files = {f"/etc/{number}.conf": part for number, part in enumerate(text.split("\f")[:9])}
+
+    async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+        return {file.path: self._text(file.path) for file in files}
+
+    def _text(self, path: str) -> str | Missing:
+        if path.endswith("/"):
+            return "".join(f"{name}\n" for name in self._files)
+        return self._files.get(path, Missing("no such file"))
+
+
+def _includes(data: bytes) -> None:
+    files = _Files(data.decode("utf-8", "replace"))
+    ways: tuple[IncludeOf, ...] = (
+        includes(apache_configuration.INCLUDE, "/etc"),
+        includes(nginx_configuration.INCLUDE, "/etc"),
+        fpm_configuration.include_of("/etc/0.conf"),
+    )
+    for include_of in ways:
+        asyncio.run(read_config(files, ("/etc/0.conf",), include_of))
 
 
 def _far(data: bytes) -> None:
@@ -293,6 +320,7 @@ TARGETS = (
     ),
     FuzzTarget("far-shell", _far),
     FuzzTarget("configurations", _configurations),
+    FuzzTarget("includes", _includes),
     FuzzTarget("engines", _engines, like=("engines/*.txt",)),
     FuzzTarget("jmeter-results", _jmeter, like=("engines/jmeter.csv",)),
     FuzzTarget("screen", _screen),
