@@ -6,7 +6,9 @@ LAB_CALM_S ?= 3600
 SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines lab lab-calm coverage mutants check lint types contracts bench bench-load bench-engines bench-watch bench-large bench-recordings experiments screenshots format clean setup servers engines bench-cockpit bench-endurance monkey fuzz catalog
+.PHONY: help demo check-fast test test-all test-rest test-fast test-packaging test-engines coverage mutants lab lab-short lab-calm \
+	lint types contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
+	screenshots monkey fuzz catalog format clean setup servers engines
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,8 +16,24 @@ help: ## this list
 demo: setup ## a server and a load of its own, in the cockpit
 	@$(PYTHON_BIN)/loadtop demo
 
-test: setup servers engines ## every test, with real servers (PYTEST_ARGS="-k word" for some)
-	@scripts/test.sh $(PYTEST_ARGS)
+check-fast: setup ## before each commit, in a minute: lint, types, unit tests, the cockpit
+	@$(MAKE) --no-print-directory --jobs lint types contracts test-fast
+
+test: check-fast servers engines ## in five minutes: the same, and everything against real servers (PYTEST_ARGS="-k word")
+	@scripts/test.sh servers $(PYTEST_ARGS)
+
+test-all: test test-rest ## what CI runs: the same, and all parts of test-rest
+
+test-rest: test-packaging coverage lab-short test-engines fuzz
+
+test-fast: setup
+	@scripts/test.sh fast $(PYTEST_ARGS)
+
+test-packaging: setup ## the wheel, and what the docs say
+	@$(PYTHON_BIN)/python -m pytest tests/packaging $(PYTEST_ARGS)
+
+lab-short: setup servers engines ## the shorter scenarios of the lab; needs root on Linux
+	@$(PYTHON_BIN)/python -m pytest tests/lab $(PYTEST_ARGS)
 
 lab: setup servers engines ## real servers driven into known limits (LAB_REPEATS=3: each so often); needs root on Linux
 	@LOADTOP_LAB_REPEATS=$(LAB_REPEATS) $(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
@@ -33,8 +51,6 @@ coverage: setup ## the branches that the tests of units and of the cockpit run; 
 
 mutants: setup ## small mistakes in rates, diagnosis, parsers: how many the unit tests find (ONLY=histogram)
 	@$(PYTHON_BIN)/python -m scripts.mutants $(ONLY)
-
-check: lint types contracts test ## everything that CI runs
 
 lint: setup ## ruff: rules and format
 	@$(PYTHON_BIN)/ruff check .

@@ -60,4 +60,8 @@ pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "
 # A newer pip than Debian's for --group, and what builds loadtop, so that it is pinned too.
 pip install --constraint constraints.txt --upgrade pip babel hatchling editables
 pip install --constraint constraints.txt --no-build-isolation --group dev --editable .
+# What an older version needed and this one does not: a plugin of pytest would still take part.
+pip freeze --all --exclude-editable | sed -n 's/==.*//p' | while read -r name; do
+    grep -q -i "^$name==" constraints.txt || [ "$name" = setuptools ] || pip uninstall --yes "$name"
+done
 printf '%s\n' "$state" > .venv/.complete

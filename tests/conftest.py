@@ -1,9 +1,11 @@
-"""Real servers for tests. Annotate with ``from tests.servers.apache import ApacheFactory`` and so on."""
+"""Each test has directories of its own, and can start real servers: annotate with ``ApacheFactory`` and so on."""
 
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +14,7 @@ from tests.servers.apache import ApacheFactory
 from tests.servers.haproxy import HaproxyFactory
 from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
+from tests.servers.program import server_directory
 from tests.servers.sshd import SshdFactory
 
 # Shells start background jobs with SIGINT ignored, nohup ignores SIGHUP, and every process below would inherit that.
@@ -25,25 +28,44 @@ settings.register_profile(
 )
 settings.load_profile("loadtop")
 
-REPEATS = 2
-REAL = {"integration", "lab"}
+TOP = tempfile.gettempdir()
+"""Directories are made here, side by side: names of sockets must be short."""
+
+DIRECTORIES = {
+    "HOME": "home",
+    "TMPDIR": "tmp",
+    "XDG_CACHE_HOME": "cache",
+    "XDG_CONFIG_HOME": "config",
+    "XDG_DATA_HOME": "data",
+    "XDG_STATE_HOME": "state",
+}
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test with real servers is tried again, at most :data:`REPEATS` times, where it runs alone: it may measure time
-    on a machine that is busy with something else. The summary names every one that needed it (``RERUN``)."""
-    if not config.pluginmanager.hasplugin("rerunfailures"):
-        return
-    for item in items:
-        if REAL & set(item.path.parts):
-            item.add_marker(pytest.mark.flaky(reruns=REPEATS, reruns_delay=2))
+@contextlib.contextmanager
+def own_directories() -> Generator[Path]:
+    """HOME, the XDG directories and TMPDIR are in a new directory, and removed afterwards."""
+    with server_directory(TOP) as directory, pytest.MonkeyPatch.context() as patch:
+        for variable, name in DIRECTORIES.items():
+            (directory / name).mkdir(mode=0o755)
+            patch.setenv(variable, str(directory / name))
+        patch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR of before
+        yield directory
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say why a test was tried again: what fails now and then is a defect too."""
-    for report in terminalreporter.stats.get("rerun", ()):
-        why = [line.removeprefix("E").strip() for line in report.longreprtext.splitlines() if line.startswith("E ")]
-        terminalreporter.write_line(f"RERUN {report.nodeid}: {' | '.join(why)[:600]}")
+@pytest.fixture(scope="session", autouse=True)
+def directories_of_the_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For servers and recordings that several tests share."""
+    tmp_path_factory.getbasetemp()  # made now, or it would be made in the TMPDIR of a test
+    with own_directories():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def directories_of_the_test(directories_of_the_process: None) -> Iterator[None]:
+    """No test reads or changes what the user, or another test, keeps."""
+    del directories_of_the_process
+    with own_directories():
+        yield
 
 
 @pytest.fixture

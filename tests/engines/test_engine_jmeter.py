@@ -9,16 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import (
-    command_line,
-    live_processes,
-    loadtop,
-    mark_processes,
-    remote_machine,
-    started,
-    summary_of,
-    wait_until,
-)
+from tests.loads.engines import command_line, files_left, live_processes, mark_processes, remote_machine
+from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
@@ -69,12 +61,10 @@ def test_exactly_as_many_requests_as_requested(apache: ApacheFactory, mark: str,
     assert sum(request.reused > 0 for request in logged) > 250
     assert 150 < sum("a.html" in request.line for request in logged) < 280
     assert wait_until(lambda: not live_processes(mark), 5)
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
 
 
-def test_steps_here_and_on_a_remote_machine(
-    apache: ApacheFactory, remote_place: str, mark: str, tmp_path: Path
-) -> None:
+def test_steps_here_and_on_a_remote_machine(apache: ApacheFactory, remote_place: str, mark: str) -> None:
     server = apache(workers=12)
     done = loadtop(
         "--engine", "jmeter", "--generator", f"g1={remote_place}", "--generator", "me=local", "--steps", "2,4",
@@ -87,7 +77,7 @@ def test_steps_here_and_on_a_remote_machine(
     assert 0 < summary["load"]["requests"] < len(server.logged())
     assert {host["name"] for host in summary["hosts"]} == {"g1", "local"}
     assert wait_until(lambda: not live_processes(mark), 10), [command_line(pid) for pid in live_processes(mark)]
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
 
 
 @pytest.mark.usefixtures("mark")
@@ -129,22 +119,20 @@ def test_debians_package_reads_plans_too(
     assert loadtop("--engine", "jmeter", "--plan", str(plan), "-c", "3").returncode == 0
     assert len(server.logged()) > 50
     assert wait_until(lambda: not live_processes(mark), 5)
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
-def test_no_process_is_left_on_any_machine(
-    apache: ApacheFactory, remote_place: str, mark: str, tmp_path: Path, name: str
-) -> None:
+def test_no_process_is_left_on_any_machine(apache: ApacheFactory, remote_place: str, mark: str, name: str) -> None:
     server = apache(workers=12)
     words = ("--generator", f"g1={remote_place}", "--generator", "me=local", server.url)
-    with started("--engine", "jmeter", "-t", "60", "-c", "4", *words) as program:
+    with started("--json", "-", "--engine", "jmeter", "-t", "60", "-c", "4", *words) as program:
         assert wait_until(lambda: len(server.access_log.read_text().splitlines()) > 50)
         program.send_signal(getattr(signal, name))
         out, told = program.communicate(timeout=30)
     assert program.returncode == (130 if name == "SIGINT" else -9), told
     assert wait_until(lambda: not live_processes(mark)), [command_line(pid) for pid in live_processes(mark)]
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
     if name == "SIGINT":
         assert summary_of(out)["load"]["requests"] > 0
 
@@ -152,7 +140,7 @@ def test_no_process_is_left_on_any_machine(
 def test_a_lost_machine_is_reported_and_the_rest_goes_on(apache: ApacheFactory, remote_place: str, mark: str) -> None:
     server = apache(workers=12)
     words = ("--generator", f"g1={remote_place}", "--generator", "me=local", server.url)
-    with started("--engine", "jmeter", "-t", "8", "-c", "4", *words) as program:
+    with started("--json", "-", "--engine", "jmeter", "-t", "8", "-c", "4", *words) as program:
         assert program.stderr is not None
         assert any("c=4" in line for line in program.stderr)  # it has begun on both
         java = live_processes(mark, "java", "ApacheJMeter.jar")

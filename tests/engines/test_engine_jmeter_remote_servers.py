@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.lab.machines import Machine, machines
-from tests.loads.engines import command_line, live_processes, loadtop, mark_processes, started, summary_of, wait_until
+from tests.loads.engines import command_line, files_left, live_processes, mark_processes
+from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.loads.waiting import PORT, WAIT_S, waiting_server
 from tests.servers.program import Program, answers, find_program
 
@@ -96,7 +97,7 @@ def make_load_until(setup: Setup, end: signal.Signals) -> None:
     done = loadtop(*setup.remote, "-n", "20", "-c", "2", "--json", "-", setup.url)
     assert done.returncode == 0, done.stderr
     assert (summary_of(done.stdout)["load"]["requests"], setup.served()) == (20, 20)
-    with started(*setup.remote, "-t", "60", "-c", "4", setup.url) as program:
+    with started("--json", "-", *setup.remote, "-t", "60", "-c", "4", setup.url) as program:
         assert wait_until(lambda: setup.served() > 60)
         program.send_signal(end)
         program.communicate(timeout=30)
@@ -145,7 +146,7 @@ def test_two_servers_share_the_load(setup: Setup) -> None:
 
 
 def test_lost_servers_are_reported_and_the_rest_goes_on(setup: Setup) -> None:
-    with started(*setup.remote, "-t", "20", "-c", "4", setup.url) as program:
+    with started("--json", "-", *setup.remote, "-t", "20", "-c", "4", setup.url) as program:
 
         def told(text: str, since: float) -> bool:
             line = ""
@@ -170,8 +171,8 @@ def test_lost_servers_are_reported_and_the_rest_goes_on(setup: Setup) -> None:
 
 
 @pytest.mark.parametrize("ended", ["SIGINT", "SIGKILL", "client"])
-def test_the_servers_stop_with_us(setup: Setup, tmp_path: Path, ended: str) -> None:
-    with started(*setup.remote, "-t", "60", "-c", "4", setup.url) as program:
+def test_the_servers_stop_with_us(setup: Setup, ended: str) -> None:
+    with started("--json", "-", *setup.remote, "-t", "60", "-c", "4", setup.url) as program:
         assert wait_until(lambda: setup.served() > 40)
         if ended == "client":
             (client,) = live_processes(setup.mark, "java\0", "-R\0")
@@ -187,7 +188,7 @@ def test_the_servers_stop_with_us(setup: Setup, tmp_path: Path, ended: str) -> N
     assert wait_until(lambda: not live_processes(setup.mark), 20), [
         command_line(pid) for pid in live_processes(setup.mark)
     ]
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
     if ended == "client":
         assert summary_of(out)["load"]["state"] == "failed"
     if ended == "SIGINT":
@@ -201,7 +202,7 @@ def test_servers_that_make_no_load(setup: Setup) -> None:
     gone = loadtop(*remote, "-n", "2", setup.url)
     assert gone.returncode == 3
     assert "cannot be reached: Connection refused. Start jmeter-server there" in gone.stdout + gone.stderr
-    with started(*setup.remote, "-t", "60", "-c", "4", setup.url):
+    with started("--json", "-", *setup.remote, "-t", "60", "-c", "4", setup.url):
         assert wait_until(lambda: setup.served() > 20)
         busy = loadtop(*setup.remote, "-n", "8", "-c", "2", setup.url)
         assert busy.returncode == 3

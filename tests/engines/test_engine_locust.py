@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from loadtop.recording.reader import Session
-from tests.loads.engines import LOCUST, live_processes, loadtop, mark_processes, require_locust, summary_of, wait_until
+from tests.loads.engines import LOCUST, live_processes, mark_processes, require_locust
+from tests.loads.program import loadtop, summary_of, wait_until
 from tests.servers.apache import ApacheFactory
 
 pytestmark = pytest.mark.engines

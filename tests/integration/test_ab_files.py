@@ -2,12 +2,14 @@
 
 import re
 import subprocess
-import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.servers.apache import ApacheFactory
+from tests.loads.program import LOADTOP, loadtop
+from tests.servers.apache import Apache, ApacheFactory
+from tests.servers.php_fpm import FpmFactory
 from tests.servers.program import find_program
 
 GROWING = """<?php
@@ -27,8 +29,9 @@ def run(*command: str) -> list[str]:
 def both(url: str, *options: str) -> tuple[list[str], list[str]]:
     """What loadtop and ab print for these options."""
     ab = find_program("ab", install="apt-get install apache2-utils")
-    ours = run(sys.executable, "-m", "loadtop", "--headless", "-q", "--no-record", *options, url)
-    return ours, run(ab, "-q", *options, url)
+    ours = loadtop("--headless", "-q", "--no-record", *options, url)
+    assert ours.returncode == 0, ours.stderr
+    return ours.stdout.split("\n"), run(ab, "-q", *options, url)
 
 
 def shape(lines: list[str]) -> list[str]:
@@ -51,9 +54,8 @@ def table(lines: list[str]) -> list[str]:
         ["-w", "-z", "class=b", "-n", "20", "-i"],
     ],
 )
-def test_the_table_has_the_rows_and_attributes_of_abs(apache: ApacheFactory, options: list[str]) -> None:
-    server = apache(pages={"index.html": "x" * 1000})
-    ours, theirs = both(server.url, *options)
+def test_the_table_has_the_rows_and_attributes_of_abs(web: Apache, options: list[str]) -> None:
+    ours, theirs = both(web.url, *options)
     assert table(ours) == table(theirs)
     same = ("Server", "Document", "Concurrency", "Complete", "Failed", "Keep-Alive", "HTML")
     assert [line for line in ours if any(word in line for word in same)] == [
@@ -77,7 +79,7 @@ def test_a_row_for_each_request_sorted_by_its_time(apache: ApacheFactory, tmp_pa
     ab = find_program("ab", install="apt-get install apache2-utils")
     ours, theirs = tmp_path / "ours.tsv", tmp_path / "theirs.tsv"
     load = ["-n", "60", "-c", "3", "-g"]
-    run(sys.executable, "-m", "loadtop", "-q", "--no-record", *load, str(ours), f"{server.url}index.php")
+    loadtop("-q", "--no-record", *load, str(ours), f"{server.url}index.php")
     run(ab, "-q", *load, str(theirs), f"{server.url}index.php")
     row = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d \d{4}(\t\d+){5}")
     for file in (ours, theirs):
@@ -96,21 +98,21 @@ def test_a_row_for_each_request_sorted_by_its_time(apache: ApacheFactory, tmp_pa
 
 
 @pytest.mark.parametrize("options", [["-k", "-c", "4"], ["--workers", "2", "-c", "4"], ["--rate", "500"]])
-def test_rows_of_every_kind_of_load(apache: ApacheFactory, tmp_path: Path, options: list[str]) -> None:
-    server = apache(pages={"index.html": "x"})
+def test_rows_of_every_kind_of_load(web: Apache, tmp_path: Path, options: list[str]) -> None:
     file = tmp_path / "rows.tsv"
-    run(
-        *(sys.executable, "-m", "loadtop", "-q", "--no-record", "-n", "300", "-g", str(file)),
-        *(*options, server.url),
-    )
+    loadtop("-q", "--no-record", "-n", "300", "-g", str(file), *options, web.url)
     assert len(file.read_text().splitlines()) == 301
+
+
+@pytest.fixture(scope="module")
+def hello(of_the_file: ExitStack) -> Apache:
+    return ApacheFactory(of_the_file, FpmFactory(of_the_file))(pages={"index.html": "hello\n"})
 
 
 @pytest.mark.parametrize("level", ["0", "1", "2", "3", "4"])
 @pytest.mark.parametrize("page", ["index.html", "nothing"])
-def test_what_is_told_of_requests_and_responses(apache: ApacheFactory, level: str, page: str) -> None:
-    server = apache(pages={"index.html": "hello\n"})
-    ours, theirs = both_told(server.url + page, level)
+def test_what_is_told_of_requests_and_responses(hello: Apache, level: str, page: str) -> None:
+    ours, theirs = both_told(hello.url + page, level)
     assert ours == theirs
     assert ours.count("LOG: header received:") == (3 if int(level) >= 2 else 0)
 
@@ -118,7 +120,7 @@ def test_what_is_told_of_requests_and_responses(apache: ApacheFactory, level: st
 def both_told(url: str, level: str) -> tuple[list[str], list[str]]:
     """What both print before their reports, without the headers of requests and responses, and HTTP's version."""
     ab = find_program("ab", install="apt-get install apache2-utils")
-    ours = run(sys.executable, "-m", "loadtop", "-q", "--no-record", "--ab", "-v", level, "-n", "3", url)
+    ours = run(*LOADTOP, "-q", "--no-record", "--ab", "-v", level, "-n", "3", url)
     theirs = run(ab, "-q", "-v", level, "-n", "3", url)
     told = "\n".join(ours).partition("This is loadtop")[0]
     tells = "\n".join(theirs).partition("(be patient)...")[2].partition("..done\n")[0]
@@ -126,14 +128,9 @@ def both_told(url: str, level: str) -> tuple[list[str], list[str]]:
     return header.sub("", told).split("\n"), header.sub("", tells).replace("HTTP/1.0", "HTTP/1.1").split("\n")
 
 
-def test_no_secret_is_told(apache: ApacheFactory) -> None:
-    server = apache(pages={"index.html": "hello"})
-    told = "\n".join(
-        run(
-            *(sys.executable, "-m", "loadtop", "-q", "--no-record", "-v", "4", "-n", "2"),
-            *("-A", f"me:{SECRET}", "-C", f"session={SECRET}", "-H", f"Proxy-Authorization: {SECRET}", server.url),
-        )
-    )
+def test_no_secret_is_told(web: Apache) -> None:
+    secrets = ("-A", f"me:{SECRET}", "-C", f"session={SECRET}", "-H", f"Proxy-Authorization: {SECRET}")
+    told = loadtop("-q", "--no-record", "-v", "4", "-n", "2", *secrets, web.url).stdout
     assert SECRET not in told
     assert "Authorization: ***" in told
     assert "Cookie: ***" in told

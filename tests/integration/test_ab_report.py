@@ -2,12 +2,12 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.servers.apache import ApacheFactory
+from tests.loads.program import loadtop
+from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.program import find_program
 
 BANNER = 3
@@ -16,6 +16,13 @@ BANNER = 3
 
 def run(*command: str) -> list[str]:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def lines_of(*words: str) -> list[str]:
+    """What loadtop prints."""
+    done = loadtop(*words)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -29,7 +36,7 @@ def ours_and_abs(url: str, *options: str) -> tuple[list[str], list[str]]:
     """What both print for these options, without banners and without remarks on medians that are far apart."""
     ab = find_program("ab", install="apt-get install apache2-utils")
     theirs = run(ab, "-q", *options, url)[BANNER:]
-    ours = run(sys.executable, "-m", "loadtop", "--headless", "-q", "--no-record", "--ab", *options, url)[1:]
+    ours = lines_of("--headless", "-q", "--no-record", "--ab", *options, url)[1:]
     remarks = ("WARNING", "ERROR", "       ")
     return tuple([line for line in lines if not line.startswith(remarks)] for lines in (ours, theirs))  # type: ignore[return-value]
 
@@ -44,34 +51,31 @@ def ours_and_abs(url: str, *options: str) -> tuple[list[str], list[str]]:
         ["-n", "1"],
     ],
 )
-def test_every_line_is_where_ab_has_it(apache: ApacheFactory, options: list[str]) -> None:
-    server = apache(pages={"index.html": "x" * 1000})
-    ours, theirs = ours_and_abs(server.url, *options)
+def test_every_line_is_where_ab_has_it(web: Apache, options: list[str]) -> None:
+    ours, theirs = ours_and_abs(web.url, *options)
     assert [shape(line) for line in ours] == [shape(line) for line in theirs]
     same = ("Server", "Document", "Concurrency", "Complete", "Failed", "Keep-Alive", "HTML")
     assert [line for line in ours if line.startswith(same)] == [line for line in theirs if line.startswith(same)]
 
 
-def test_a_body_and_pages_that_are_not_there(apache: ApacheFactory, tmp_path: Path) -> None:
-    server = apache(pages={"index.html": "x"})
+def test_a_body_and_pages_that_are_not_there(web: Apache, tmp_path: Path) -> None:
     body = tmp_path / "body"
     body.write_bytes(b"a=1")
-    ours, theirs = ours_and_abs(f"{server.url}nothere", "-n", "50", "-p", str(body), "-T", "text/plain")
+    ours, theirs = ours_and_abs(f"{web.url}nothere", "-n", "50", "-p", str(body), "-T", "text/plain")
     assert [shape(line) for line in ours] == [shape(line) for line in theirs]
     assert "Non-2xx responses:      50" in ours
 
 
-def test_a_proxy_is_named(apache: ApacheFactory, tmp_path: Path) -> None:
-    server = apache(pages={"index.html": "x"})  # a server is a proxy for its own pages
-    options = ("-n", "20", "-X", f"127.0.0.1:{server.port}")
-    ours, theirs = ours_and_abs(server.url, *options)
+def test_a_proxy_is_named(web: Apache, tmp_path: Path) -> None:
+    options = ("-n", "20", "-X", f"127.0.0.1:{web.port}")  # a server is a proxy for its own pages
+    ours, theirs = ours_and_abs(web.url, *options)
     assert [shape(line) for line in ours] == [shape(line) for line in theirs]
     (line,) = (line for line in theirs if line.startswith("Benchmarking"))
     assert line in ours
-    assert f"[through 127.0.0.1:{server.port}]" in line
+    assert f"[through 127.0.0.1:{web.port}]" in line
     recording = tmp_path / "a.loadtop"
-    run(sys.executable, "-m", "loadtop", "--headless", "-q", "--record", str(recording), *options, server.url)
-    assert line in run(sys.executable, "-m", "loadtop", "report", "--ab", str(recording))
+    lines_of("--headless", "-q", "--record", str(recording), *options, web.url)
+    assert line in lines_of("report", "--ab", str(recording))
 
 
 def test_the_columns_are_as_wide_as_abs(apache: ApacheFactory) -> None:
@@ -83,10 +87,9 @@ def test_the_columns_are_as_wide_as_abs(apache: ApacheFactory) -> None:
             assert len(mine) == len(other)
 
 
-def test_percentiles_as_a_file(apache: ApacheFactory, tmp_path: Path) -> None:
-    server = apache(pages={"index.html": "x"})
+def test_percentiles_as_a_file(web: Apache, tmp_path: Path) -> None:
     file = tmp_path / "percentiles.csv"
-    run(sys.executable, "-m", "loadtop", "-q", "--no-record", "-n", "100", "-e", str(file), server.url)
+    lines_of("-q", "--no-record", "-n", "100", "-e", str(file), web.url)
     lines = file.read_text().splitlines()
     assert lines[0] == "Percentage served,Time in ms"
     assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(101))
@@ -96,9 +99,7 @@ def test_percentiles_as_a_file(apache: ApacheFactory, tmp_path: Path) -> None:
 
 def test_the_open_model_has_a_level_too(apache: ApacheFactory) -> None:
     server = apache(mpm="prefork", php="mod", workers=20, pages={"slow.php": "<?php usleep(50000); echo 'x';"})
-    lines = run(
-        *(sys.executable, "-m", "loadtop", "--headless", "-q", "--no-record", "--ab"),
-        *("--rate", "100", "-n", "200", f"{server.url}slow.php"),
-    )
+    words = ("--headless", "-q", "--no-record", "--ab", "--rate", "100", "-n", "200")
+    lines = lines_of(*words, f"{server.url}slow.php")
     (level,) = (int(line.split()[-1]) for line in lines if line.startswith("Concurrency Level:"))
     assert 3 <= level <= 12, "100 requests/s of 50 ms each are 5 at once"

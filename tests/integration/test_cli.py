@@ -1,19 +1,18 @@
 """The program as it is called: exit codes, JSON, recordings, and what is left when it ends."""
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from loadtop.recording.reader import Session
+from tests.loads.program import children, lives, loadtop, started, summary_of, wait_until
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.program import free_port
 
@@ -21,65 +20,13 @@ WAITING = {"page.php": "<?php usleep(100000); echo 'waited';"}
 ENDINGS = {"SIGINT": 130, "SIGTERM": 130, "SIGHUP": 130}
 
 
-@pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where recordings go: no test writes into the user's own state."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state" / "loadtop"
-
-
-def loadtop(*words: str, timeout: float = 60) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "loadtop", *words]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
-
-
 def figures(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(done.stdout)
-    return parsed
-
-
-def children(pid: int) -> list[int]:
-    """The processes that this one started."""
-    found: list[int] = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(stat.parent.name))
-    return found
-
-
-@contextlib.contextmanager
-def started(*words: str, before: Sequence[str] = ()) -> "Generator[subprocess.Popen[str]]":
-    """The program in the background; surely gone afterwards."""
-    command = [*before, sys.executable, "-m", "loadtop", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
-        try:
-            yield program
-        finally:
-            program.kill()
-
-
-def until(true: Callable[[], bool], seconds: float) -> bool:
-    """Whether it becomes true within that time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return True
-        time.sleep(0.02)
-    return true()
+    return summary_of(done.stdout)
 
 
 def served(server: Apache) -> int:
     """Requests logged so far, while the load runs (``logged`` waits until the log is at rest)."""
     return sum("page.php" in line for line in server.access_log.read_text().splitlines())
-
-
-def lives(pid: int) -> bool:
-    """Whether the process exists and is no zombie."""
-    try:
-        return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith(" Z")
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize("keepalive", [(), ("-k",)])
@@ -97,12 +44,11 @@ def test_what_is_counted_is_what_apache_logged(apache: ApacheFactory, state: Pat
     assert list(state.glob("*.loadtop"))
 
 
-def test_the_summary_knows_the_machine_and_the_server(apache: ApacheFactory, state: Path) -> None:
-    server = apache(mpm="prefork", php="mod", workers=6, pages=WAITING)
-    done = loadtop("-t", "4", "-c", "3", "--json", "-", f"{server.url}page.php")
+def test_the_summary_knows_the_machine_and_the_server(waiting: Apache, state: Path) -> None:
+    done = loadtop("-t", "2", "--interval", "0.5", "-c", "3", "--json", "-", f"{waiting.url}page.php")
     summary = figures(done)
     host = summary["hosts"][0]
-    assert (summary["schema"], summary["url"]) == ("loadtop.summary/1", f"{server.url}page.php")
+    assert (summary["schema"], summary["url"]) == ("loadtop.summary/1", f"{waiting.url}page.php")
     assert (host["role"], host["source"], host["stale"]) == ("target+generator", "local", 0)
     assert host["samples"] >= 3
     assert host["apache"]["mpm"] == "prefork"
@@ -120,7 +66,8 @@ def test_the_summary_knows_the_machine_and_the_server(apache: ApacheFactory, sta
 def test_a_recording_gives_the_same_summary_again(apache: ApacheFactory, tmp_path: Path) -> None:
     server = apache(mpm="prefork", php="mod", workers=4, pages=WAITING)
     file = tmp_path / "session"
-    done = loadtop("-t", "6", "-c", "12", "--record", str(file), "--json", "-", f"{server.url}page.php")
+    words = ("-t", "3", "--interval", "0.5", "-c", "12", "--record", str(file), "--json", "-")
+    done = loadtop(*words, f"{server.url}page.php")
     live = figures(done)
     again = figures(loadtop("report", str(file), "--json", "-"))
     assert again == live
@@ -133,12 +80,11 @@ def test_a_recording_gives_the_same_summary_again(apache: ApacheFactory, tmp_pat
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_sessions_are_listed(apache: ApacheFactory, state: Path) -> None:
-    server = apache(pages={"index.html": "x"})
+def test_sessions_are_listed(web: Apache, state: Path) -> None:
     assert "No recordings yet" in loadtop("sessions").stdout
-    loadtop("-n", "10", "-A", "me:secret", server.url)
+    loadtop("-n", "10", "-A", "me:secret", web.url)
     listed = loadtop("sessions").stdout
-    assert server.url in listed
+    assert web.url in listed
     assert str(next(state.glob("*.loadtop"))) in listed
     assert b"secret" not in b"".join(path.read_bytes() for path in state.iterdir())
 
@@ -146,7 +92,7 @@ def test_sessions_are_listed(apache: ApacheFactory, state: Path) -> None:
 def test_no_password_is_in_a_process_list(apache: ApacheFactory, state: Path) -> None:
     server = apache(mpm="prefork", php="mod", pages=WAITING)
     with started("-t", "20", "-q", "-H", "Cookie: token=hunter2", f"{server.url}page.php") as program:
-        assert until(lambda: served(server) > 3, 10)
+        assert wait_until(lambda: served(server) > 3, 10)
         workers = children(program.pid)
         assert workers
         for pid in workers:
@@ -155,13 +101,11 @@ def test_no_password_is_in_a_process_list(apache: ApacheFactory, state: Path) ->
     assert list(state.glob("*.loadtop"))
 
 
-@pytest.mark.usefixtures("state")
-def test_a_load_of_milliseconds_has_figures_of_the_machine(apache: ApacheFactory) -> None:
-    server = apache(mpm="prefork", workers=4, pages={"index.html": "x"})
-    web = figures(loadtop("-n", "3", server.url, "--json", "-"))["hosts"][0]
-    assert web["samples"] >= 1
-    assert web["cpu"]["idle"] is not None
-    assert web["memory"]["available_kb"]["mean"] > 0
+def test_a_load_of_milliseconds_has_figures_of_the_machine(web: Apache) -> None:
+    host = figures(loadtop("-n", "3", web.url, "--json", "-"))["hosts"][0]
+    assert host["samples"] >= 1
+    assert host["cpu"]["idle"] is not None
+    assert host["memory"]["available_kb"]["mean"] > 0
 
 
 class TestTroubles:
@@ -187,9 +131,8 @@ class TestTroubles:
         assert done.returncode == 4
         assert done.stderr == f"loadtop: cannot read {missing}: No such file or directory\n"
 
-    def test_a_page_that_is_not_there(self, apache: ApacheFactory) -> None:
-        server = apache(pages={"index.html": "x"})
-        done = loadtop("-t", "4", f"{server.url}nothere", "--json", "-")
+    def test_a_page_that_is_not_there(self, web: Apache) -> None:
+        done = loadtop("-t", "2", "--interval", "0.5", f"{web.url}nothere", "--json", "-")
         assert done.returncode == 0
         assert figures(done)["load"]["non_2xx"] == figures(done)["load"]["requests"]
         assert figures(done)["verdict"]["bottleneck"] == "errors"
@@ -197,7 +140,7 @@ class TestTroubles:
 
     def test_no_status_page(self, apache: ApacheFactory) -> None:
         server = apache(pages={"index.html": "x"}, status=False)
-        done = loadtop("-t", "3", "--rate", "20", server.url, "--json", "-")
+        done = loadtop("-t", "1", "--interval", "0.5", "--rate", "20", server.url, "--json", "-")
         assert done.returncode == 0
         assert figures(done)["hosts"][0]["apache"] is None
         assert figures(done)["hosts"][0]["cpu"]["idle"] is not None
@@ -205,7 +148,7 @@ class TestTroubles:
     def test_a_server_that_dies_in_the_middle(self, apache: ApacheFactory) -> None:
         server = apache(mpm="prefork", php="mod", workers=6, pages=WAITING)
         with started("-t", "30", "-c", "3", "--json", "-", f"{server.url}page.php") as program:
-            assert until(lambda: served(server) > 10, 10)
+            assert wait_until(lambda: served(server) > 10, 10)
             server.kill()
             out, _ = program.communicate(timeout=20)
         assert program.returncode == 3
@@ -214,10 +157,9 @@ class TestTroubles:
         assert summary["load"]["state"] == "failed"
         assert "127.0.0.1" in summary["load"]["message"]
 
-    def test_a_rule_that_holds(self, apache: ApacheFactory) -> None:
-        server = apache(pages={"index.html": "x"})
+    def test_a_rule_that_holds(self, web: Apache) -> None:
         rules = ("rps>1", "failed>0", "mean>1us", "received_kb_s>0.1")
-        done = loadtop("-n", "50", *(word for rule in rules for word in ("--fail-if", rule)), server.url)
+        done = loadtop("-n", "50", *(word for rule in rules for word in ("--fail-if", rule)), web.url)
         assert done.returncode == 1
         assert all(f"--fail-if held: {rule}" in done.stderr for rule in rules if rule != "failed>0")
         assert "failed>0" not in done.stderr
@@ -242,16 +184,14 @@ class TestTroubles:
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.count("\n") == 1
 
-    def test_a_url_with_escape_sequences_does_not_reach_the_terminal(self, apache: ApacheFactory) -> None:
-        server = apache(pages={"index.html": "x"}, extra='Header always set X-Test "1"')
-        done = loadtop("-n", "5", "--headless", f"{server.url}\x1b[31mred")
+    def test_a_url_with_escape_sequences_does_not_reach_the_terminal(self, web: Apache) -> None:
+        done = loadtop("-n", "5", "--headless", f"{web.url}\x1b[31mred")
         assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_nohup_lets_it_go_on(apache: ApacheFactory) -> None:
-    server = apache(pages={"index.html": "x"})
-    with started("-t", "2", "--rate", "50", "-q", "--no-record", server.url, before=["nohup"]) as program:
-        assert until(lambda: bool(children(program.pid)), 10)
+def test_nohup_lets_it_go_on(web: Apache) -> None:
+    with started("-t", "2", "--rate", "50", "-q", "--no-record", web.url, before=["nohup"]) as program:
+        assert wait_until(lambda: bool(children(program.pid)), 10)
         program.send_signal(signal.SIGHUP)
         out, _ = program.communicate(timeout=20)
     assert program.returncode == 0
@@ -261,17 +201,16 @@ def test_nohup_lets_it_go_on(apache: ApacheFactory) -> None:
 @pytest.mark.parametrize("name", [*ENDINGS, "SIGKILL"])
 def test_whatever_ends_it_ends_the_load(apache: ApacheFactory, state: Path, name: str) -> None:
     server = apache(mpm="prefork", php="mod", workers=6, pages=WAITING)
-    with started("-t", "60", "-c", "3", "-q", f"{server.url}page.php") as program:
-        assert until(lambda: served(server) > 60, 10)
+    with started("-t", "60", "-c", "3", "-q", "--interval", "0.25", f"{server.url}page.php") as program:
+        assert wait_until(lambda: served(server) > 20)
         workers = children(program.pid)
         assert workers
         for _ in range(2):  # as timeout(1) does, and people who are in a hurry
             program.send_signal(getattr(signal, name))
             time.sleep(0.02)
         out, _ = program.communicate(timeout=10)
-    assert until(lambda: not any(map(lives, workers)), 2.0)
-    time.sleep(0.3)
-    in_all = served(server)
+    assert wait_until(lambda: not any(map(lives, workers)), 2.0)
+    in_all = len(server.requests())  # from then on there are no more
     with Session(next(state.glob("*.loadtop"))) as session:
         recorded = [frame.load.requests or 0 for frame in session.frames() if frame.load is not None]
     if name in ENDINGS:
@@ -280,8 +219,6 @@ def test_whatever_ends_it_ends_the_load(apache: ApacheFactory, state: Path, name
         assert recorded[-1] == in_all
     else:
         assert 0 < recorded[-1] <= in_all
-    time.sleep(0.3)
-    assert served(server) == in_all
 
 
 class TestStreams:

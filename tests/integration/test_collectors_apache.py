@@ -20,7 +20,7 @@ from tests.servers.apache import Apache, ApacheFactory, Mpm
 from tests.servers.program import free_port
 from tests.servers.watched import Watch, until
 
-SLOW = "#!/bin/sh\nsleep 6\necho 'Content-Type: text/plain'\necho\n"
+SLOW = "#!/bin/sh\nsleep 4\necho 'Content-Type: text/plain'\necho\n"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def status_of(sample: HostSample, server: Apache) -> ApacheStatus:
 @pytest.mark.servers
 @pytest.mark.parametrize("mpm", ["prefork", "worker", "event"])
 async def test_a_server_is_found_and_counted(apache: ApacheFactory, watch: Watch, mpm: Mpm) -> None:
-    server = await asyncio.to_thread(apache, mpm=mpm, workers=6)
+    server = apache(mpm=mpm, workers=6)
     host = await watch(target_urls=[f"{server.url}index.html"])
     status = status_of(await until(host, lambda sample: bool(APACHE.readings(sample))), server)
     assert (status.mpm, len(status.scoreboard)) == (mpm, 6)
@@ -67,7 +67,7 @@ async def test_a_server_is_found_and_counted(apache: ApacheFactory, watch: Watch
 
 @pytest.mark.servers
 async def test_a_server_is_found_without_any_hint(apache: ApacheFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(apache, mpm="event", workers=4)
+    server = apache(mpm="event", workers=4)
     host = await watch()
     sample = await until(host, lambda sample: any(f":{server.port}/" in found.url for found in APACHE.readings(sample)))
     assert status_of(sample, server).mpm == "event"
@@ -76,7 +76,7 @@ async def test_a_server_is_found_without_any_hint(apache: ApacheFactory, watch: 
 @pytest.mark.servers
 async def test_proportional_memory_of_every_worker(apache: ApacheFactory, watch: Watch) -> None:
     """However many other servers there are."""
-    server = await asyncio.to_thread(apache, mpm="prefork", workers=12)
+    server = apache(mpm="prefork", workers=12)
     host = await watch(role="target", target_urls=[server.url])
 
     def workers() -> set[int]:
@@ -102,7 +102,7 @@ async def test_proportional_memory_of_every_worker(apache: ApacheFactory, watch:
 
 @pytest.mark.servers
 async def test_a_full_pool_is_silence_and_the_rest_goes_on(apache: ApacheFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(apache, mpm="prefork", workers=2, pages={"slow.cgi": SLOW})
+    server = apache(mpm="prefork", workers=2, pages={"slow.cgi": SLOW})
     host = await watch(status_urls={"apache": [server.status_url]})
     await until(host, lambda sample: bool(APACHE.readings(sample)))
     with requests(f"{server.url}slow.cgi", 2):
@@ -124,7 +124,7 @@ async def test_a_full_pool_is_silence_and_the_rest_goes_on(apache: ApacheFactory
 @pytest.mark.servers
 async def test_no_status_connection_is_kept(apache: ApacheFactory, watch: Watch) -> None:
     """A kept-alive connection of the watcher would hold one of prefork's workers for ever."""
-    server = await asyncio.to_thread(apache, mpm="prefork", workers=2, keepalive_s=60)
+    server = apache(mpm="prefork", workers=2, keepalive_s=60)
     host = await watch(status_urls={"apache": [server.status_url]})
     boards: list[str] = []
     for _ in range(8):
@@ -148,7 +148,7 @@ async def test_no_status_connection_is_kept(apache: ApacheFactory, watch: Watch)
 async def test_what_is_missing_is_said(
     apache: ApacheFactory, watch: Watch, options: dict[str, object], said: str
 ) -> None:
-    server: Apache = await asyncio.to_thread(lambda: apache(**options))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    server: Apache = apache(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     host = await watch(status_urls={"apache": [server.status_url]})
     sample = await until(host, lambda sample: said in apache_outcome(sample)[1])
     assert sample.cpu is not None
@@ -156,7 +156,7 @@ async def test_what_is_missing_is_said(
 
 @pytest.mark.servers
 async def test_a_server_that_dies_and_comes_back(apache: ApacheFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(apache, mpm="event", workers=4)
+    server = apache(mpm="event", workers=4)
     host = await watch(status_urls={"apache": [server.status_url]})
     await until(host, lambda sample: bool(APACHE.readings(sample)))
     await asyncio.to_thread(server.kill)
@@ -167,7 +167,7 @@ async def test_a_server_that_dies_and_comes_back(apache: ApacheFactory, watch: W
 
 @pytest.mark.servers
 async def test_tls_on_this_machine_needs_no_certificate(apache: ApacheFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(apache, mpm="event", workers=4, tls=True)
+    server = apache(mpm="event", workers=4, tls=True)
     host = await watch(status_urls={"apache": [server.status_url]})
     sample = await until(host, lambda sample: bool(APACHE.readings(sample)))
     assert status_of(sample, server).mpm == "event"

@@ -7,16 +7,17 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from collectors.host import HostCollector, local_host
 from collectors.linux.cgroup import Mount, parse_mounts
 from loadtop.model import HostSample
 from tests.servers.apache import ApacheFactory
+from tests.servers.watched import Watch, until
 
 BUSY = "#!/bin/sh\necho 'Content-Type: text/plain'\necho\ni=0\nwhile [ $i -lt 100000 ]; do i=$((i+1)); done\n"
-NAME = f"loadtop-test-{os.getpid()}"
+NAME = f"loadtop-test-{uuid4().hex[:8]}"  # process ids are those of a namespace
 NEEDS_ROOT = "this test makes control groups: it needs root on Linux, with the cpu controller in /sys/fs/cgroup"
 
 
@@ -70,47 +71,33 @@ def _remove(directory: Path) -> None:
 
 @pytest.mark.lab
 @pytest.mark.servers
-async def test_the_limits_of_the_web_server(apache: ApacheFactory, group: list[Path]) -> None:
-    await asyncio.to_thread(apache, mpm="event", workers=4)  # found first, and in no group with limits
+async def test_the_limits_of_the_web_server(apache: ApacheFactory, group: list[Path], watch: Watch) -> None:
+    apache(mpm="event", workers=4)  # found first, and in no group with limits
     enter = "".join(f"echo $$ > {directory}/cgroup.procs; " for directory in group)
     launcher = ["/bin/sh", "-c", f'{enter}exec "$@"', "enter"]
-    server = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=4, pages={"b.cgi": BUSY}, launcher=launcher))
-    host = local_host(role="target", target_urls=[server.url])
-    await host.start(0.2)
-    try:
-        before = await _sample(host)
-        page = threading.Thread(target=_get, args=(f"{server.url}b.cgi",))
-        page.start()
-        await asyncio.sleep(1.0)
-        after = await _sample(host)
-        await asyncio.to_thread(page.join)
-    finally:
-        await host.close()
+    server = apache(mpm="prefork", workers=4, pages={"b.cgi": BUSY}, launcher=launcher)
+    host = await watch(role="target", target_urls=[server.url])
+    before = await until(host, lambda sample: sample.cgroup is not None and sample.cgroup.path == f"/{NAME}")
+    throttled_us = 0 if before.cgroup is None else before.cgroup.throttled_us or 0
+
+    def is_throttled(sample: HostSample) -> bool:
+        return sample.cgroup is not None and (sample.cgroup.throttled_us or 0) - throttled_us > 100_000
+
+    page = threading.Thread(target=_get, args=(f"{server.url}b.cgi",))
+    page.start()
+    after = await until(host, is_throttled)
+    await asyncio.to_thread(page.join)
     assert before.cgroup is not None
     assert after.cgroup is not None
-    assert before.cgroup.path == f"/{NAME}"
     assert (after.cgroup.cpu_quota_us, after.cgroup.cpu_period_us) == (10000, 100000)
     assert after.cgroup.memory_limit_kb == 200 << 10
     assert after.cgroup.memory_used_kb is not None
     assert 0 < after.cgroup.memory_used_kb < 200 << 10
     assert after.cgroup.memory_failures == 0
     assert None not in (before.cgroup.throttled_us, after.cgroup.throttled_us)
-    assert (after.cgroup.throttled_us or 0) - (before.cgroup.throttled_us or 0) > 100_000
     assert (after.cgroup.throttled_periods or 0) > (before.cgroup.throttled_periods or 0)
 
 
 def _get(url: str) -> None:
     with urllib.request.urlopen(url, timeout=60) as answer:
         answer.read()
-
-
-async def _sample(host: HostCollector) -> HostSample:
-    """A sample with the control group, after those in which it is looked for."""
-    end = time.monotonic() + 10.0
-    while time.monotonic() < end:
-        sample, _ = host.latest()
-        if sample is not None and sample.cgroup is not None and sample.cgroup.path == f"/{NAME}":
-            await asyncio.sleep(0.3)
-            return host.latest()[0] or sample
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"its control group is not followed: {host.latest()}")

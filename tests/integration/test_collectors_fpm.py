@@ -4,20 +4,19 @@ import asyncio
 import contextlib
 import socket
 import subprocess
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import Callable, Generator
 
 import pytest
 
 from collectors.host import HostCollector
 from collectors.php_fpm import status as fpm
-from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample, Process, State
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
 from tests.servers.apache import ApacheFactory
 from tests.servers.php_fpm import Fpm, FpmFactory
 from tests.servers.program import find_program, free_port
-from tests.servers.sshd import SshdFactory
+from tests.servers.sshd import Sshd
 from tests.servers.watched import Watch, until
 
 pytestmark = pytest.mark.servers
@@ -29,6 +28,11 @@ def address_of(server: Fpm) -> str:
 
 def pool_of(sample: HostSample, server: Fpm) -> FpmPool | None:
     return next((pool for pool in PHP_FPM.readings(sample) if pool.address == address_of(server)), None)
+
+
+def queue_of(sample: HostSample, server: Fpm) -> int | None:
+    pool = pool_of(sample, server)
+    return None if pool is None else pool.listen_queue
 
 
 def read(server: Fpm) -> Callable[[HostSample], bool]:
@@ -70,36 +74,27 @@ def queue_by_ss(server: Fpm) -> int:
     return int(rows[0][2] if server.socket else rows[0][1])
 
 
-@contextlib.asynccontextmanager
-async def over_ssh(sshd: SshdFactory) -> AsyncGenerator[SshTransport]:
-    server = await asyncio.to_thread(sshd)
-    yield SshTransport("ssh://web1", ssh=("ssh", "-F", str(server.config)))
-
-
 @pytest.mark.parametrize("tcp", [True, False])
 @pytest.mark.parametrize("far", [False, True])
-async def test_a_pool_is_found_and_read(
-    php_fpm: FpmFactory, sshd: SshdFactory, watch: Watch, tcp: bool, far: bool
-) -> None:
-    server = await asyncio.to_thread(lambda: php_fpm(tcp=tcp, max_children=3, manager="dynamic", pool="shop"))
-    async with over_ssh(sshd) if far else contextlib.nullcontext() as transport:
-        host = await watch(far=transport)
-        pool = pool_of(await until(host, read(server)), server)
-        assert pool is not None
-        assert (pool.pool, pool.manager, pool.max_children) == ("shop", "dynamic", 3)
-        assert pool.active is not None
-        assert pool.idle is not None
-        assert 1 <= pool.active + pool.idle <= 3
-        assert pool.listen_queue == 0
-        assert pool.at is not None
-        before = pool.accepted or 0
-        later = pool_of(
-            await until(host, lambda s: (p := pool_of(s, server)) is not None and (p.accepted or 0) > before), server
-        )
-        assert later is not None
-        group = {row.pid for row in host_rows(host, "php-fpm")}
-        assert server.pid in group
-        await host.close()
+async def test_a_pool_is_found_and_read(php_fpm: FpmFactory, machine: Sshd, watch: Watch, tcp: bool, far: bool) -> None:
+    server = php_fpm(tcp=tcp, max_children=3, manager="dynamic", pool="shop")
+    host = await watch(far=machine.transport() if far else None)
+    # Its page can be what waits in the queue.
+    pool = pool_of(await until(host, lambda s: read(server)(s) and queue_of(s, server) == 0), server)
+    assert pool is not None
+    assert (pool.pool, pool.manager, pool.max_children) == ("shop", "dynamic", 3)
+    assert pool.active is not None
+    assert pool.idle is not None
+    assert 1 <= pool.active + pool.idle <= 3
+    assert pool.at is not None
+    before = pool.accepted or 0
+    later = pool_of(
+        await until(host, lambda s: (p := pool_of(s, server)) is not None and (p.accepted or 0) > before), server
+    )
+    assert later is not None
+    group = {row.pid for row in host_rows(host, "php-fpm")}
+    assert server.pid in group
+    await host.close()
 
 
 def host_rows(host: HostCollector, group: str) -> list[Process]:
@@ -109,19 +104,16 @@ def host_rows(host: HostCollector, group: str) -> list[Process]:
 
 @pytest.mark.parametrize("tcp", [True, False])
 async def test_a_full_pool_is_silent_and_its_queue_is_the_kernels(php_fpm: FpmFactory, watch: Watch, tcp: bool) -> None:
-    server = await asyncio.to_thread(lambda: php_fpm(tcp=tcp, max_children=2))
+    server = php_fpm(tcp=tcp, max_children=2)
     host = await watch()
     await until(host, read(server))
     with held(server, 7):
         silent = await until(host, lambda sample: fpm_outcome(sample)[0] is State.FAILED)
         assert "every worker may be busy" in fpm_outcome(silent)[1]
-        await asyncio.sleep(0.5)
-        sample, _ = host.latest()
-        pool = None if sample is None else pool_of(sample, server)
+        later = await until(host, lambda s: (p := pool_of(s, server)) is not None and (p.silent_s or 0.0) >= 1.0)
+        pool = pool_of(later, server)
         assert pool is not None
         assert (pool.active, pool.idle, pool.accepted) == (None, None, None)
-        assert pool.silent_s is not None
-        assert pool.silent_s >= 1.0
         assert pool.max_children == 2
         # Five of ours and the status request; another loadtop on this machine would ask for the page too.
         assert pool.listen_queue is not None
@@ -140,7 +132,7 @@ async def test_two_pools_of_the_same_name_are_told_apart(php_fpm: FpmFactory, wa
 async def test_a_pool_without_a_page_shows_its_limits_and_the_line_that_helps(
     php_fpm: FpmFactory, watch: Watch
 ) -> None:
-    server = await asyncio.to_thread(lambda: php_fpm(tcp=False, max_children=2, extra="pm.status_path ="))
+    server = php_fpm(tcp=False, max_children=2, extra="pm.status_path =")
     host = await watch()
     with held(server, 5):
         sample = await until(host, lambda s: (p := pool_of(s, server)) is not None and p.listen_queue == 3)
@@ -151,7 +143,7 @@ async def test_a_pool_without_a_page_shows_its_limits_and_the_line_that_helps(
 
 
 async def test_pages_that_are_given(apache: ApacheFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(lambda: apache(php="fpm", fpm_children=3, pages={"a.php": "<?= 1 ?>"}))
+    server = apache(php="fpm", fpm_children=3, pages={"a.php": "<?= 1 ?>"})
     assert server.fpm is not None
     urls = [
         server.fpm_status_url,
@@ -176,7 +168,7 @@ async def test_a_page_that_does_not_answer_is_named(watch: Watch) -> None:
 async def test_a_page_of_its_own_listener_answers_when_the_pool_is_full(php_fpm: FpmFactory, watch: Watch) -> None:
     port = free_port()
     extra = f"pm.status_listen = 127.0.0.1:{port}"
-    server = await asyncio.to_thread(lambda: php_fpm(tcp=True, max_children=2, extra=extra))
+    server = php_fpm(tcp=True, max_children=2, extra=extra)
     host = await watch()
     await until(host, read(server))
     with held(server, 6):

@@ -8,12 +8,11 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample, State
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.haproxy.record import HaproxyProxy
 from tests.servers.haproxy import Haproxy, HaproxyFactory
-from tests.servers.sshd import SshdFactory
+from tests.servers.sshd import Sshd
 from tests.servers.watched import Watch, until
 
 pytestmark = pytest.mark.servers
@@ -60,14 +59,10 @@ def by_socket(server: Haproxy) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("far", [False, True])
-async def test_a_queue_is_seen(haproxy: HaproxyFactory, sshd: SshdFactory, watch: Watch, far: bool) -> None:
+async def test_a_queue_is_seen(haproxy: HaproxyFactory, machine: Sshd, watch: Watch, far: bool) -> None:
     async with slow_server() as port:
-        server = await asyncio.to_thread(lambda: haproxy([port], maxconn=2))
-        transport = None
-        if far:
-            machine = await asyncio.to_thread(sshd)
-            transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(machine.config)))
-        host = await watch(far=transport)
+        server = haproxy([port], maxconn=2)
+        host = await watch(far=machine.transport() if far else None)
         await until(host, lambda s: line_of(s, "be", "BACKEND") is not None)
         with contextlib.ExitStack() as opened:
             for _ in range(7):
@@ -88,7 +83,7 @@ async def test_a_queue_is_seen(haproxy: HaproxyFactory, sshd: SshdFactory, watch
 
 @pytest.mark.parametrize("form", ["page", "csv", "socket"])
 async def test_statistics_that_are_given(haproxy: HaproxyFactory, watch: Watch, form: str) -> None:
-    server = await asyncio.to_thread(lambda: haproxy([1]))
+    server = haproxy([1])
     urls = {"page": server.stats_url, "csv": f"{server.stats_url};csv", "socket": f"unix:{server.stats_socket}"}
     host = await watch(status_urls={"haproxy": [urls[form]]})
     sample = await until(host, lambda s: bool(HAPROXY.readings(s)))
@@ -96,7 +91,7 @@ async def test_statistics_that_are_given(haproxy: HaproxyFactory, watch: Watch, 
 
 
 async def test_the_page_of_its_configuration_where_the_socket_is_gone(haproxy: HaproxyFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(lambda: haproxy([1]))
+    server = haproxy([1])
     server.stats_socket.unlink()
     host = await watch()
     sample = await until(host, lambda s: line_of(s, "stats", "FRONTEND") is not None)
@@ -104,7 +99,7 @@ async def test_the_page_of_its_configuration_where_the_socket_is_gone(haproxy: H
 
 
 async def test_a_haproxy_that_dies(haproxy: HaproxyFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(lambda: haproxy([1]))
+    server = haproxy([1])
     host = await watch(status_urls={"haproxy": [server.stats_url]})
     await until(host, lambda s: bool(HAPROXY.readings(s)))
     await asyncio.to_thread(server.stop)
@@ -114,7 +109,7 @@ async def test_a_haproxy_that_dies(haproxy: HaproxyFactory, watch: Watch) -> Non
 
 
 async def test_another_page_says_what_to_do(haproxy: HaproxyFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(lambda: haproxy([1]))
+    server = haproxy([1])
     host = await watch(status_urls={"haproxy": [f"http://127.0.0.1:{server.stats_port}/nothing"]})
     sample = await until(host, lambda s: "stats enable" in haproxy_outcome(s)[1])
     assert haproxy_outcome(sample)[0] is State.ABSENT

@@ -19,7 +19,7 @@ from collectors.machine import Machine
 from collectors.psutil_machine import PsutilMachine
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport, listeners
-from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, State
+from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, Process, State
 from tests.servers.program import find_program
 
 
@@ -134,12 +134,11 @@ def busy() -> Iterator[int]:
 
 
 async def test_this_process_and_a_busy_other(machine: LinuxMachine, busy: int) -> None:
-    for _ in range(4):
-        await machine.sample()
-        await asyncio.sleep(0.3)
-    sample = await machine.sample()
-    assert sample.processes is not None
-    rows = {row.pid: row for row in sample.processes}
+    rows: dict[int, Process] = {}
+    async with asyncio.timeout(20):
+        while busy not in rows:
+            rows = {row.pid: row for row in (await machine.sample()).processes or ()}
+            await asyncio.sleep(0.05)
     assert rows[os.getpid()].group == LOADTOP
     ours, oracle = rows[os.getpid()], psutil.Process()
     assert ours.rss_kb == pytest.approx(oracle.memory_info().rss / 1024, rel=0.2)

@@ -3,30 +3,26 @@ connections."""
 
 import asyncio
 import contextlib
-import json
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import AsyncGenerator
-from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
 from collectors.host import local_host
-from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample, Outcome, State
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.kind import PHP_FPM
+from tests.loads.program import loadtop, summary_of
 from tests.servers.apache import ApacheFactory
 from tests.servers.nginx import ECHO_MODULE, Nginx, NginxFactory
 from tests.servers.php_fpm import FpmFactory
-from tests.servers.sshd import SshdFactory
-from tests.servers.watched import Watch, until
+from tests.servers.sshd import Sshd
+from tests.servers.watched import Watch, family, of, until
 
 pytestmark = pytest.mark.servers
 
@@ -39,14 +35,6 @@ def status_of(sample: HostSample, server: Nginx) -> NginxStatus | None:
 
 def outcome_of(sample: HostSample) -> Outcome:
     return next(found for found in sample.outcomes if found.collector == NGINX.name)
-
-
-def family(pid: int) -> set[int]:
-    return {pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))}
-
-
-def of(sample: HostSample, group: str) -> set[int]:
-    return {row.pid for row in sample.processes or () if row.group == group}
 
 
 def fetch(url: str) -> int:
@@ -79,13 +67,9 @@ async def slow_server(seconds: float) -> AsyncGenerator[int]:
 
 
 @pytest.mark.parametrize("far", [False, True])
-async def test_found_without_options(nginx: NginxFactory, sshd: SshdFactory, watch: Watch, far: bool) -> None:
-    server = await asyncio.to_thread(lambda: nginx(workers=2, connections=77))
-    transport = None
-    if far:
-        machine = await asyncio.to_thread(sshd)
-        transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(machine.config)))
-    host = await watch(far=transport, target_urls=[server.url])
+async def test_found_without_options(nginx: NginxFactory, machine: Sshd, watch: Watch, far: bool) -> None:
+    server = nginx(workers=2, connections=77)
+    host = await watch(far=machine.transport() if far else None, target_urls=[server.url])
     first = status_of(await until(host, lambda s: status_of(s, server) is not None), server)
     assert first is not None
     sample = await until(host, lambda s: (p := status_of(s, server)) is not None and p.worker_connections is not None)
@@ -110,7 +94,7 @@ def _went_on(page: NginxStatus, since: NginxStatus) -> bool:
 
 
 async def test_a_worker_for_each_processor(nginx: NginxFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(lambda: nginx(workers="auto"))
+    server = nginx(workers="auto")
     host = await watch(target_urls=[server.url])
     sample = await until(host, lambda s: (p := status_of(s, server)) is not None and p.worker_processes is not None)
     status = status_of(sample, server)
@@ -119,8 +103,8 @@ async def test_a_worker_for_each_processor(nginx: NginxFactory, watch: Watch) ->
 
 
 async def test_only_the_server_under_test_counts(nginx: NginxFactory, apache: ApacheFactory, watch: Watch) -> None:
-    foreign = await asyncio.to_thread(lambda: (nginx(), apache(mpm="event", workers=4)))
-    server = await asyncio.to_thread(nginx)
+    foreign = (nginx(), apache(mpm="event", workers=4))
+    server = nginx()
     host = await watch(target_urls=[server.url])
     sample = await until(host, lambda s: status_of(s, server) is not None and of(s, "nginx") == family(server.pid))
     assert [page.url for page in NGINX.readings(sample)] == [server.status_url]
@@ -130,9 +114,9 @@ async def test_only_the_server_under_test_counts(nginx: NginxFactory, apache: Ap
 
 @pytest.mark.parametrize("tcp", [True, False])
 async def test_before_php_fpm_both_count(nginx: NginxFactory, php_fpm: FpmFactory, watch: Watch, tcp: bool) -> None:
-    foreign = await asyncio.to_thread(lambda: php_fpm(max_children=2))
-    pool = await asyncio.to_thread(lambda: php_fpm(max_children=3, tcp=tcp))
-    server = await asyncio.to_thread(lambda: nginx(fastcgi_pass=pool, pages={"page.php": "<?= 6 * 7 ?>"}))
+    foreign = php_fpm(max_children=2)
+    pool = php_fpm(max_children=3, tcp=tcp)
+    server = nginx(fastcgi_pass=pool, pages={"page.php": "<?= 6 * 7 ?>"})
     assert await asyncio.to_thread(fetch, f"{server.url}page.php") == 200
     host = await watch(target_urls=[f"{server.url}page.php"])
     sample = await until(
@@ -151,10 +135,10 @@ async def test_before_php_fpm_both_count(nginx: NginxFactory, php_fpm: FpmFactor
 
 
 async def test_before_apache_both_pages_are_read(nginx: NginxFactory, apache: ApacheFactory, watch: Watch) -> None:
-    foreign = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
-    behind = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
+    foreign = apache(mpm="event", workers=4)
+    behind = apache(mpm="event", workers=4)
     upstream = f"http://localhost:{behind.port}"
-    server = await asyncio.to_thread(lambda: nginx(proxy_pass=upstream))
+    server = nginx(proxy_pass=upstream)
     assert await asyncio.to_thread(fetch, server.url) == 200
     host = await watch(target_urls=[server.url])
     sample = await until(
@@ -168,7 +152,7 @@ async def test_before_apache_both_pages_are_read(nginx: NginxFactory, apache: Ap
 
 async def test_a_page_that_is_given(nginx: NginxFactory, watch: Watch) -> None:
     extra = "location = /own { stub_status; }"
-    server = await asyncio.to_thread(lambda: nginx(status=False, extra=extra, connections=99))
+    server = nginx(status=False, extra=extra, connections=99)
     host = await watch(status_urls={"nginx": [f"{server.url}own"]})
     sample = await until(host, lambda s: (p := status_of(s, server)) is not None and p.worker_connections is not None)
     status = status_of(sample, server)
@@ -177,14 +161,14 @@ async def test_a_page_that_is_given(nginx: NginxFactory, watch: Watch) -> None:
 
 
 async def test_a_page_of_its_configuration_is_found(nginx: NginxFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(lambda: nginx(status=False, extra="location /deep/page { stub_status; }"))
+    server = nginx(status=False, extra="location /deep/page { stub_status; }")
     host = await watch(target_urls=[server.url])
     sample = await until(host, lambda s: status_of(s, server) is not None)
     assert [page.url for page in NGINX.readings(sample)] == [f"{server.url}deep/page"]
 
 
 async def test_a_missing_page_says_what_to_paste(nginx: NginxFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(lambda: nginx(status=False))
+    server = nginx(status=False)
     host = await watch(target_urls=[server.url])
     sample = await until(host, lambda s: "404" in str(outcome_of(s).reason))
     assert outcome_of(sample).state is State.ABSENT
@@ -202,7 +186,7 @@ async def test_a_forbidden_page_says_so(nginx: NginxFactory, watch: Watch) -> No
 
 
 async def test_an_nginx_that_dies(nginx: NginxFactory, watch: Watch) -> None:
-    server = await asyncio.to_thread(nginx)
+    server = nginx()
     host = await watch(target_urls=[server.url])
     await until(host, lambda s: status_of(s, server) is not None)
     await asyncio.to_thread(server.kill)
@@ -211,7 +195,7 @@ async def test_an_nginx_that_dies(nginx: NginxFactory, watch: Watch) -> None:
 
 
 async def test_through_psutil(nginx: NginxFactory) -> None:
-    server = await asyncio.to_thread(nginx)
+    server = nginx()
     host = local_host(through_psutil=True, target_urls=[server.url])
     await host.start(0.2)
     try:
@@ -222,37 +206,32 @@ async def test_through_psutil(nginx: NginxFactory) -> None:
 
 def test_doctor_lists_it(nginx: NginxFactory) -> None:
     server = nginx(workers=2, connections=33)
-    command = [sys.executable, "-m", "loadtop", "doctor", "--nginx", server.status_url, "--json", "-"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-    (host,) = json.loads(done.stdout)["hosts"]
+    (host,) = summary_of(loadtop("doctor", "--nginx", server.status_url, "--json", "-").stdout)["hosts"]
     seen = {panel["panel"]: panel for panel in host["panels"]}
     assert seen["nginx"]["health"] == "ok"
     assert seen["nginx"]["seen"] == f"worker_processes 2, worker_connections 33 ({server.status_url})"
 
 
-def summary_of(directory: Path, *words: str) -> dict[str, Any]:
+def loaded(*words: str) -> dict[str, Any]:
     """loadtop's summary of a load."""
-    file = directory / "summary.json"
-    command = [sys.executable, "-m", "loadtop", "--headless", "--no-record", "--json", str(file), *words]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90)
+    done = loadtop("--headless", "--no-record", "--json", "-", *words)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(file.read_text())
-    return found
+    return summary_of(done.stdout)
 
 
 async def slow_nginx(nginx: NginxFactory, opened: contextlib.AsyncExitStack, connections: int) -> Nginx:
     """One whose pages take 50 ms: by the echo module, or by a server behind it where the module is missing."""
     if ECHO_MODULE.exists():
-        return await asyncio.to_thread(lambda: nginx(connections=connections, slow_s=SLOW_S))
+        return nginx(connections=connections, slow_s=SLOW_S)
     port = await opened.enter_async_context(slow_server(SLOW_S))
-    return await asyncio.to_thread(lambda: nginx(connections=connections, proxy_pass=f"http://127.0.0.1:{port}"))
+    return nginx(connections=connections, proxy_pass=f"http://127.0.0.1:{port}")
 
 
 @pytest.mark.alone("a busy machine has another verdict")
-async def test_connections_that_run_out_are_the_verdict(nginx: NginxFactory, tmp_path: Path) -> None:
+async def test_connections_that_run_out_are_the_verdict(nginx: NginxFactory) -> None:
     async with contextlib.AsyncExitStack() as opened:
         server = await slow_nginx(nginx, opened, 16)
-        found = await asyncio.to_thread(summary_of, tmp_path, "-c", "40", "-r", "-t", "8", server.slow_url)
+        found = await asyncio.to_thread(loaded, "-c", "40", "-r", "-t", "4", "--interval", "0.5", server.slow_url)
         dropped = server.dropped()
     assert dropped > 0
     assert found["timeline"][-1]["bottleneck"] == "nginx-connections", found["timeline"]  # a busy machine was CPU first
@@ -261,11 +240,10 @@ async def test_connections_that_run_out_are_the_verdict(nginx: NginxFactory, tmp
     assert host["totals"]["nginx"]["dropped_s"]["max"] > 0
 
 
-@pytest.mark.alone("a busy machine has another verdict")
-async def test_enough_connections_are_no_limit(nginx: NginxFactory, tmp_path: Path) -> None:
+async def test_enough_connections_are_no_limit(nginx: NginxFactory) -> None:
     async with contextlib.AsyncExitStack() as opened:
         server = await slow_nginx(nginx, opened, 512)
-        found = await asyncio.to_thread(summary_of, tmp_path, "-c", "40", "-r", "-t", "6", server.slow_url)
+        found = await asyncio.to_thread(loaded, "-c", "40", "-r", "-t", "2", "--interval", "0.5", server.slow_url)
         assert server.dropped() == 0
     assert "nginx-connections" not in {entry["bottleneck"] for entry in found["timeline"]}
     totals = found["hosts"][0]["totals"]["nginx"]

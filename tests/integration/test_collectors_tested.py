@@ -3,24 +3,23 @@
 import asyncio
 import contextlib
 import tempfile
-import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from typing import Protocol
 
 import psutil
 import pytest
 
 from collectors.host import HostCollector, far_host, local_host
-from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import OTHER, HostSample
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.haproxy import Haproxy, HaproxyFactory
 from tests.servers.php_fpm import FpmFactory
-from tests.servers.sshd import Sshd, SshdFactory
+from tests.servers.sshd import Sshd
+from tests.servers.watched import family, of, until
 
 
 class Watch(Protocol):
@@ -28,7 +27,7 @@ class Watch(Protocol):
 
 
 @pytest.fixture
-async def watch(sshd: SshdFactory, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watch]:
+async def watch(machine: Sshd, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watch]:
     """``watch(how, *servers)``: this machine, near, far or through psutil, as a load on these has it watched. On a
     busy machine it takes longer to find out which server is under test."""
     monkeypatch.setattr("collectors.host._TESTED_S", 10.0)
@@ -37,8 +36,7 @@ async def watch(sshd: SshdFactory, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
         async def start(how: str, *servers: Apache | Haproxy | str) -> HostCollector:
             urls = [server if isinstance(server, str) else server.url for server in servers]
             if how == "far":
-                place: Sshd = await asyncio.to_thread(sshd)
-                transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(place.config)))
+                transport = machine.transport()
                 await transport.connect()
                 host = far_host("web1", "target", transport, target_urls=urls)
             else:
@@ -50,30 +48,12 @@ async def watch(sshd: SshdFactory, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
         yield start
 
 
-async def until(host: HostCollector, holds: Callable[[HostSample], bool]) -> HostSample:
-    end = time.monotonic() + 15.0
-    while time.monotonic() < end:
-        sample, _ = host.latest()
-        if sample is not None and holds(sample):
-            return sample
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"never held; the newest sample is {host.latest()}")
-
-
-def family(pid: int) -> set[int]:
-    return {pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))}
-
-
-def of(sample: HostSample, group: str) -> set[int]:
-    return {row.pid for row in sample.processes or () if row.group == group}
-
-
 @pytest.mark.servers
 @pytest.mark.parametrize("how", ["near", "far", "psutil"])
 async def test_only_the_server_under_test_counts(apache: ApacheFactory, watch: Watch, how: str) -> None:
     """From the first sample on, in which nothing else is known yet."""
-    foreign = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=5, php="fpm", fpm_children=3))
-    server = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=3, php="fpm", fpm_children=2))
+    foreign = apache(mpm="prefork", workers=5, php="fpm", fpm_children=3)
+    server = apache(mpm="prefork", workers=3, php="fpm", fpm_children=2)
     assert server.fpm is not None
     assert foreign.fpm is not None
     host = await watch(how, server)
@@ -92,7 +72,7 @@ async def test_only_the_server_under_test_counts(apache: ApacheFactory, watch: W
 @pytest.mark.parametrize("how", ["near", "far"])
 async def test_two_servers_under_load_count_both(apache: ApacheFactory, watch: Watch, how: str) -> None:
     """One of them by two URLs: that is one server, and one page."""
-    first, foreign, second = [await asyncio.to_thread(lambda: apache(mpm="prefork", workers=2)) for _ in range(3)]
+    first, foreign, second = [apache(mpm="prefork", workers=2) for _ in range(3)]
     host = await watch(how, first, f"http://localhost:{first.port}/b", second)
     sample = await until(host, lambda _: True)
     assert of(sample, "httpd") == family(first.pid) | family(second.pid)
@@ -109,8 +89,8 @@ async def test_a_server_that_runs_php_itself_has_no_pool(
     apache: ApacheFactory, php_fpm: FpmFactory, watch: Watch, how: str
 ) -> None:
     """A pool on the same machine is another site's, however busy it is."""
-    foreign = await asyncio.to_thread(lambda: php_fpm(max_children=3))
-    server = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=3, php="mod"))
+    foreign = php_fpm(max_children=3)
+    server = apache(mpm="prefork", workers=3, php="mod")
     host = await watch(how, server)
     sample = await until(host, lambda sample: bool(APACHE.readings(sample)) and not of(sample, "php-fpm"))
     assert of(sample, "httpd") == family(server.pid)
@@ -125,9 +105,9 @@ async def test_behind_haproxy_the_servers_that_it_asks_count(
 ) -> None:
     """Each with its own page: one asked for through HAProxy would be now of one, now of the other. One of them is named
     by its host, the other stands behind a socket that leads to HAProxy again, and there in a template."""
-    foreign = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
-    first = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
-    second = await asyncio.to_thread(lambda: apache(mpm="prefork", workers=2))
+    foreign = apache(mpm="event", workers=4)
+    first = apache(mpm="event", workers=4)
+    second = apache(mpm="prefork", workers=2)
     with tempfile.TemporaryDirectory() as directory:
         ways = f"""    server named localhost:{first.port}
     server inner unix@{directory}/in.sock
@@ -137,7 +117,7 @@ frontend inner
 backend made
     server-template made 2 localhost:{second.port}
 """
-        proxy = await asyncio.to_thread(lambda: haproxy([], extra=ways))
+        proxy = haproxy([], extra=ways)
         assert foreign.pid
         host = await watch(how, proxy)
         await until(host, lambda sample: of(sample, "httpd") == family(first.pid) | family(second.pid))
@@ -154,8 +134,8 @@ async def test_a_server_of_haproxy_that_is_nowhere_known_is_named(
     apache: ApacheFactory, haproxy: HaproxyFactory, watch: Watch
 ) -> None:
     """Then all count, because it can be any of them."""
-    servers = [await asyncio.to_thread(lambda: apache(mpm="event", workers=4)) for _ in range(2)]
-    proxy = await asyncio.to_thread(lambda: haproxy([servers[0].port], extra="    server s unix@/nobody/knows.sock\n"))
+    servers = [apache(mpm="event", workers=4) for _ in range(2)]
+    proxy = haproxy([servers[0].port], extra="    server s unix@/nobody/knows.sock\n")
     host = await watch("near", proxy)
     everyone = family(servers[0].pid) | family(servers[1].pid)
     sample = await until(host, lambda sample: "unix@/nobody/knows.sock" in told(sample))
@@ -176,8 +156,8 @@ def told(sample: HostSample) -> str:
 @pytest.mark.servers
 async def test_a_busy_other_server_stays_visible(apache: ApacheFactory, watch: Watch) -> None:
     """As any other process that could ruin the test does."""
-    foreign = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
-    server = await asyncio.to_thread(lambda: apache(mpm="event", workers=4))
+    foreign = apache(mpm="event", workers=4)
+    server = apache(mpm="event", workers=4)
     host = await watch("near", server)
     client = psutil.Process(foreign.pid).children()[0]
 

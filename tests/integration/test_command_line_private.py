@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import LOCUST, mark_processes, require_locust, wait_until
+from tests.loads.engines import LOCUST, mark_processes, require_locust
 from tests.loads.processes import mark_environment, marked
+from tests.loads.program import wait_until
 from tests.servers.apache import ApacheFactory
 
 SECRETS = ("hunter2", "s3ss10n", "k3y", "t0k3n", "pr0xy")
@@ -37,7 +38,7 @@ def test_no_process_shows_a_secret(
         mark = mark_processes(monkeypatch, tmp_path, LOCUST)
         words = ["--engine", "locust"]
     else:
-        mark = mark_environment(monkeypatch, tmp_path)
+        mark = mark_environment(monkeypatch)
         words = ["-X", server.url.removeprefix("http://").rstrip("/"), "-P", "me:pr0xy"]
     command = [sys.executable, "-m", "loadtop", *WORDS, *words, "-t", "60", "-c", "2", server.url]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as program:

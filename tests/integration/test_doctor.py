@@ -1,20 +1,16 @@
 """``loadtop doctor`` on real servers: what it sees, what it misses, the line that fixes it, and how it ends."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.loads.program import loadtop, summary_of
 from tests.servers.apache import ApacheFactory
 from tests.servers.haproxy import HaproxyFactory
 from tests.servers.php_fpm import FpmFactory
-from tests.servers.program import find_program
-from tests.servers.sshd import Sshd, SshdFactory
+from tests.servers.sshd import Sshd, SshdFactory, put_ssh
 
 pytestmark = pytest.mark.servers
 
@@ -26,20 +22,12 @@ def doctor(tmp_path: Path) -> Callable[[Sshd | None], Doctor]:
     """``doctor(sshd)(words)``: the exit code and the JSON, where ``ssh`` knows that sshd under its alias."""
 
     def prepare(server: Sshd | None = None) -> Doctor:
-        environment = dict(os.environ)
-        if server is not None:
-            real = find_program("ssh", install="apt-get install openssh-client")
-            (tmp_path / "ssh").write_text(f'#!/bin/sh\nexec {real} -F {server.config} "$@"\n')
-            (tmp_path / "ssh").chmod(0o755)
-            environment["PATH"] = f"{tmp_path}:{environment['PATH']}"
+        environment = None if server is None else put_ssh(tmp_path, server.config)
 
         def run(*words: str) -> tuple[int, dict[str, Any]]:
-            done = subprocess.run(
-                [sys.executable, "-m", "loadtop", "doctor", *words, "--json", "-"],
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=environment,
-            )  # fmt: skip
+            done = loadtop("doctor", *words, "--json", "-", env=environment)
             assert done.stdout, done.stderr
-            found: dict[str, Any] = json.loads(done.stdout)
+            found = summary_of(done.stdout)
             assert found["schema"] == "loadtop.doctor/1"
             return done.returncode, found
 
@@ -102,10 +90,7 @@ def test_a_machine_that_cannot_be_reached_stops_no_other(
 
 
 def test_the_text_is_for_people() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "loadtop", "doctor"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    done = loadtop("doctor")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0].startswith("local  local  ")
@@ -115,8 +100,5 @@ def test_the_text_is_for_people() -> None:
 
 @pytest.mark.parametrize("words", [["--host", "a=b"], ["--fpm", "nonsense"], ["--haproxy", "x"], ["http://web1/"]])
 def test_what_it_does_not_understand(words: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "loadtop", "doctor", *words],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    done = loadtop("doctor", *words)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)

@@ -7,16 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import (
-    command_line,
-    live_processes,
-    loadtop,
-    mark_processes,
-    remote_machine,
-    started,
-    summary_of,
-    wait_until,
-)
+from tests.loads.engines import command_line, files_left, live_processes, mark_processes, remote_machine
+from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.servers.sshd import SshdFactory
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "engines" / "jmeter.csv"
@@ -65,24 +57,24 @@ def test_rows_of_two_machines_are_one_load(jmeter: Path, mark: str, sshd: SshdFa
     assert (load["latency_source"], load["latency_ms"]["max"]) == ("measured", 25)
     assert load["message"] == "/: Connect to 127.0.0.1:1 [/127.0.0.1] failed: Connection refused"
     assert wait_until(lambda: not live_processes(mark), 10), [command_line(pid) for pid in live_processes(mark)]
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
 def test_no_process_is_left(jmeter: Path, mark: str, tmp_path: Path, name: str) -> None:
     put(jmeter, f"{STARTED}\n touch {tmp_path}/started\n sleep 60")
-    with started("--engine", "jmeter", "-t", "60", URL) as program:
+    with started("--json", "-", "--engine", "jmeter", "-t", "60", URL) as program:
         assert wait_until((tmp_path / "started").exists)
         program.send_signal(getattr(signal, name))
         out, told = program.communicate(timeout=30)
     assert program.returncode == (130 if name == "SIGINT" else -9), told
     assert wait_until(lambda: not live_processes(mark)), [command_line(pid) for pid in live_processes(mark)]
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
     if name == "SIGINT":
         assert summary_of(out)["load"]["state"] == "stopped"
 
 
-def test_it_says_why_there_is_no_load(jmeter: Path, mark: str, tmp_path: Path) -> None:
+def test_it_says_why_there_is_no_load(jmeter: Path, mark: str) -> None:
     for script, expected in (
         ("echo 'Error in NonGUIDriver java.io.Problem: odd'; exit 1", "jmeter ended: java.io.Problem: odd"),
         ("echo 'Error in NonGUIDriver x.ForbiddenClassException: y'", "Debian's JMeter 2.13 reads plans only with"),
@@ -95,7 +87,7 @@ def test_it_says_why_there_is_no_load(jmeter: Path, mark: str, tmp_path: Path) -
         assert expected in " ".join((done.stderr + done.stdout).split())
     jmeter.unlink()
     assert not live_processes(mark)
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
 
 
 def test_where_it_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,15 +10,13 @@ from loadtop.cli import main
 from tests.loads.engines import (
     LOCUST,
     command_line,
+    files_left,
     live_processes,
-    loadtop,
     mark_processes,
     remote_machine,
     require_locust,
-    started,
-    summary_of,
-    wait_until,
 )
+from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.servers.apache import ApacheFactory
 from tests.servers.sshd import SshdFactory
 
@@ -99,7 +97,7 @@ def test_our_plan_on_this_machine(
     assert ours.pop("rps") == pytest.approx(told.pop("rps"), abs=0.006)
     assert {place: int(value) for place, value in ours.items()} == told
     assert wait_until(lambda: not live_processes(mark), 5)
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
 
     (recording,) = map(str, (tmp_path / "state" / "loadtop").glob("*.loadtop"))
     for words, expected in (
@@ -140,33 +138,20 @@ def test_a_user_plan_in_steps_on_a_remote_machine(
     (worker,) = summary["load"]["workers"]
     assert (worker["name"], worker["host"], worker["users"]["max"]) == ("g1-1", "g1", 4)
     assert wait_until(lambda: not live_processes(mark), 10), live_processes(mark)
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
-def test_no_process_is_left_on_any_machine(
-    apache: ApacheFactory, remote_place: str, mark: str, tmp_path: Path, name: str
-) -> None:
+def test_no_process_is_left_on_any_machine(apache: ApacheFactory, remote_place: str, mark: str, name: str) -> None:
     server = apache(workers=12)
-    with started(
-        "--engine",
-        "locust",
-        "-t",
-        "60",
-        "-c",
-        "4",
-        "--generator",
-        f"g1={remote_place}",
-        "--generator",
-        "me=local",
-        server.url,
-    ) as program:
+    words = ("--json", "-", "--engine", "locust", "-t", "60", "-c", "4")
+    with started(*words, "--generator", f"g1={remote_place}", "--generator", "me=local", server.url) as program:
         assert wait_until(lambda: len(server.access_log.read_text().splitlines()) > 50)
         program.send_signal(getattr(signal, name))
         out, told = program.communicate(timeout=30)
     assert program.returncode == (130 if name == "SIGINT" else -9), told
     assert wait_until(lambda: not live_processes(mark)), [command_line(pid) for pid in live_processes(mark)]
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
     if name == "SIGINT":
         assert summary_of(out)["load"]["requests"] > 0
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.loads.engines import LOCUST, live_processes, mark_processes, require_locust, started, summary_of, wait_until
+from tests.loads.engines import LOCUST, files_left, live_processes, mark_processes, require_locust
+from tests.loads.program import started, summary_of, wait_until
 from tests.servers.apache import ApacheFactory
 
 INTRUDER = """
@@ -49,9 +50,9 @@ def says_nothing(port: int) -> bool:
             return True
 
 
-def test_ports_of_the_master_serve_nobody_else(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
+def test_ports_of_the_master_serve_nobody_else(apache: ApacheFactory, mark: str) -> None:
     server = apache(pages={"index.html": "x"}, workers=8)
-    with started("--engine", "locust", "-t", "12", "-c", "2", "--no-record", server.url) as program:
+    with started("--json", "-", "--engine", "locust", "-t", "12", "-c", "2", "--no-record", server.url) as program:
         assert wait_until(lambda: len(server.logged()) > 5, 40)
         (port,) = listening_ports(live_processes(mark, "bin/locust\0-f", "--master\0"))
         assert not listening_ports(live_processes(mark, "bin/locust\0-f", "--worker\0"))
@@ -60,7 +61,7 @@ def test_ports_of_the_master_serve_nobody_else(apache: ApacheFactory, mark: str,
         )
         assert intruder.stdout == "refused\n", intruder.stderr
         assert says_nothing(port)
-        (directory,) = {path.parent for path in tmp_path.glob("loadtop.*/control")}
+        (directory,) = {each for each in files_left() if (each / "control").exists()}
         assert directory.stat().st_mode & 0o077 == 0
         out, errors = program.communicate(timeout=60)
     assert program.returncode == 0, errors

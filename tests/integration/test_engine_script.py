@@ -10,8 +10,9 @@ import pytest
 
 from loadtop.engines.engine import read_resource
 from loadtop.pipeline.heartbeat import PERIOD_S
-from tests.loads.engines import wait_until
+from tests.loads.engines import files_left
 from tests.loads.processes import mark_environment, marked
+from tests.loads.program import wait_until
 
 TOOL = """
 need() { :; }
@@ -81,7 +82,7 @@ def running(ticks: Path) -> Generator[Script]:
 
 
 def test_its_tool_pauses_in_silence_and_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mark = mark_environment(monkeypatch, tmp_path)
+    mark = mark_environment(monkeypatch)
     with running(tmp_path / "ticks") as script:
         assert script.grows_while_it_hears()
         assert script.stands_still()
@@ -89,4 +90,4 @@ def test_its_tool_pauses_in_silence_and_ends_with_it(tmp_path: Path, monkeypatch
         assert script.stands_still()
         script.close()
         assert wait_until(lambda: not marked(mark), 5), "a paused tool ends too"
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()

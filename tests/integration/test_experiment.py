@@ -1,18 +1,14 @@
 """``loadtop experiment`` on a real Apache: cells are measured and recorded, and an interrupted one goes on."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.loads.program import loadtop, started, wait_until
 from tests.servers.apache import Apache, ApacheFactory
-from tests.servers.program import find_program
-from tests.servers.sshd import SshdFactory
+from tests.servers.sshd import Sshd, put_ssh
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 
@@ -40,27 +36,18 @@ ready = "{server.url}"
     return file, server
 
 
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "loadtop", "experiment", *words]
-
-
 def test_interrupted_and_gone_on(plan: tuple[Path, Apache]) -> None:
     file, server = plan
     results = file.with_suffix(".results")
-    with subprocess.Popen(
-        command(str(file)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
+    with started("experiment", str(file)) as process:
         ledger = results / "cells.jsonl"
-        deadline = time.monotonic() + 60
-        while not ledger.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.8)
+        assert wait_until(ledger.exists)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
-    assert process.returncode == 130, output
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
     before = ledger.read_text().splitlines()
     assert 1 <= len(before) < 4
-    done = subprocess.run(command(str(file)), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+    done = loadtop("experiment", str(file))
     assert done.returncode == 0, done.stderr
     already = "1 cell is" if len(before) == 1 else f"{len(before)} cells are"
     assert f"{already} measured already" in done.stderr
@@ -76,18 +63,14 @@ def test_interrupted_and_gone_on(plan: tuple[Path, Apache]) -> None:
     assert len(server.logged()) >= counted
 
 
-def test_a_variant_on_a_far_machine_that_fails(sshd: SshdFactory, apache: ApacheFactory, tmp_path: Path) -> None:
+def test_a_variant_on_a_far_machine_that_fails(machine: Sshd, web: Apache, tmp_path: Path) -> None:
     """Commands run there, what a failing one said is shown, and the first variant is brought about again."""
-    server, machine = apache(mpm="event"), sshd()
-    ssh = tmp_path / "ssh"
-    ssh.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {machine.config} "$@"\n')
-    ssh.chmod(0o755)
     log, file = tmp_path / "log", tmp_path / "plan.toml"
     file.write_text(f"""
 options = ["--host", "web=ssh://web1", "--interval", "0.5"]
 requests = 20
 concurrencies = [1]
-urls = "{server.url}"
+urls = "{web.url}"
 [[variants]]
 name = "first"
 host = "web"
@@ -97,10 +80,7 @@ name = "second"
 host = "web"
 apply = ["echo 'no such \\\\033[31mmodule' >&2; exit 7"]
 """)
-    done = subprocess.run(
-        command(str(file)), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
-    )  # fmt: skip
+    done = loadtop("experiment", str(file), env=put_ssh(tmp_path, machine.config))
     assert done.returncode == 3, done.stderr
     assert "variant second:" in done.stderr
     assert "ended with 7" in done.stderr

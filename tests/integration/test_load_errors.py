@@ -7,25 +7,19 @@ import time
 import pytest
 
 from loadtop.generator.pool import LoadPool
-from loadtop.model import LoadState
-from tests.loads.running import plan, run_load, until_requests
+from loadtop.model import LoadSample, LoadState
+from loadtop.pipeline.feed import StopLoad
+from tests.loads.running import plan, run_load, until, until_requests
 from tests.loads.scripted import OK, Handler, read_request, scripted
+from tests.servers.program import free_port
 
 BOTH = pytest.mark.parametrize("keepalive", [True, False])
-
-
-def closed_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @BOTH
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_a_refused_connection(keepalive: bool, workers: int) -> None:
-    port = closed_port()
+    port = free_port()
     started = time.monotonic()
     run = await run_load(plan(f"http://127.0.0.1:{port}/", requests=100, keepalive=keepalive, workers=workers))
     assert run.last.state is LoadState.FAILED
@@ -97,8 +91,17 @@ async def _serve(handle: Handler, reader: asyncio.StreamReader, writer: asyncio.
         writer.close()
 
 
+def refused(sample: LoadSample) -> int:
+    return 0 if sample.failures is None else sample.failures.connect or 0
+
+
+def made(pool: LoadPool) -> int:
+    sample = pool.take()
+    return 0 if sample is None else sample.requests or 0
+
+
 async def test_keep_going_goes_on_and_comes_back() -> None:
-    port = closed_port()
+    port = free_port()
     first = await asyncio.start_server(_answer_always, "127.0.0.1", port)
 
     async def restart(pool: LoadPool) -> None:
@@ -106,15 +109,16 @@ async def test_keep_going_goes_on_and_comes_back() -> None:
         first.close()
         for writer in list(WRITERS):
             writer.transport.abort()
-        await asyncio.sleep(1.0)
+        await until(lambda: (sample := pool.take()) is not None and refused(sample) >= 2)
         again = await asyncio.start_server(_answer_always, "127.0.0.1", port)
-        await asyncio.sleep(1.5)
+        await until_requests(pool, made(pool) + 50)
         again.close()
+        pool.command(StopLoad())
 
-    what = plan(f"http://127.0.0.1:{port}/", seconds=3, keepalive=True, keep_going=True, concurrency=2)
+    what = plan(f"http://127.0.0.1:{port}/", seconds=60, keepalive=True, keep_going=True, concurrency=2)
     run = await run_load(what, during=restart)
-    assert run.last.state is LoadState.DONE
-    assert 2 <= (run.failures.connect or 0) < 100
+    assert run.last.state is LoadState.STOPPED
+    assert 2 <= refused(run.last) < 100
     assert run.requests - run.failures.total > 40
 
 
@@ -128,7 +132,7 @@ async def _answer_always(reader: asyncio.StreamReader, writer: asyncio.StreamWri
 
 
 async def test_keep_going_ends_when_all_requests_have_failed() -> None:
-    what = plan(f"http://127.0.0.1:{closed_port()}/", requests=5, keep_going=True)
+    what = plan(f"http://127.0.0.1:{free_port()}/", requests=5, keep_going=True)
     run = await run_load(what)
     assert run.last.state is LoadState.DONE
     assert run.failures.connect == run.last.requests == 5

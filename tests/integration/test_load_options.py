@@ -57,6 +57,12 @@ def certify(directory: Path, *options: str) -> Path:
     return certificate
 
 
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One with an RSA key of 2048 bits, which takes a while to find."""
+    return certify(tmp_path_factory.mktemp("certificate"), "-newkey", "rsa:2048")
+
+
 def serving(certificate: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
@@ -174,8 +180,7 @@ async def test_socket_buffers(keepalive: bool) -> None:
 @pytest.mark.parametrize(
     ("protocol", "agreed"), [("TLS1.2", "TLSv1.2"), ("TLS1.3", "TLSv1.3"), ("ALL", "TLSv1.3"), (None, "TLSv1.3")]
 )
-async def test_the_protocol_can_be_chosen(tmp_path: Path, protocol: str | None, agreed: str) -> None:
-    certificate = certify(tmp_path, "-newkey", "rsa:2048")
+async def test_the_protocol_can_be_chosen(certificate: Path, protocol: str | None, agreed: str) -> None:
     async with scripted(tls=serving(certificate)) as server:
         run = await run_load(plan(server.url, requests=8, verify_tls=False, tls=TlsOptions(protocol=protocol)))
     assert run.last.failed == 0
@@ -186,19 +191,18 @@ async def test_the_protocol_can_be_chosen(tmp_path: Path, protocol: str | None, 
     assert int(bits) >= 128
 
 
-async def test_the_cipher_can_be_chosen(tmp_path: Path) -> None:
-    async with scripted(tls=serving(certify(tmp_path, "-newkey", "rsa:2048"))) as server:
+async def test_the_cipher_can_be_chosen(certificate: Path) -> None:
+    async with scripted(tls=serving(certificate)) as server:
         options = TlsOptions(protocol="TLS1.2", ciphers="ECDHE-RSA-AES128-GCM-SHA256")
         run = await run_load(plan(server.url, requests=8, verify_tls=False, tls=options))
     assert run.last.server is not None
     assert run.last.server.tls == "TLSv1.2,ECDHE-RSA-AES128-GCM-SHA256,2048,128"
 
 
-async def test_a_client_certificate(tmp_path: Path) -> None:
-    certificate = certify(tmp_path, "-newkey", "rsa:2048")
+async def test_a_client_certificate(certificate: Path) -> None:
     context = serving(certificate)
     context.verify_mode = ssl.CERT_REQUIRED
-    context.load_verify_locations(tmp_path / "only.crt")
+    context.load_verify_locations(certificate.with_name("only.crt"))
     async with scripted(tls=context) as server:
         options = TlsOptions(certificate=str(certificate))
         run = await run_load(plan(server.url, requests=8, verify_tls=False, tls=options))
@@ -208,8 +212,7 @@ async def test_a_client_certificate(tmp_path: Path) -> None:
     assert without.requests - without.failures.total == 0
 
 
-async def test_the_server_name_is_sent_unless_it_must_not(tmp_path: Path) -> None:
-    certificate = certify(tmp_path, "-newkey", "rsa:2048")
+async def test_the_server_name_is_sent_unless_it_must_not(certificate: Path) -> None:
     names: list[str | None] = []
     context = serving(certificate)
 

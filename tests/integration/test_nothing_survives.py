@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import LOCUST, mark_processes, require_locust, wait_until
+from tests.loads.engines import LOCUST, files_left, mark_processes, require_locust
 from tests.loads.processes import mark_environment, marked
+from tests.loads.program import wait_until
 from tests.servers.apache import ApacheFactory
 
 GONE_S = 5.0
@@ -45,11 +46,9 @@ def kill_and_wait(mark: str, program: "subprocess.Popen[str]", *words: str) -> s
 
 
 @pytest.mark.parametrize("killed", [(), ("loadtop.generator.worker",)], ids=["loadtop", "worker"])
-def test_of_the_built_in_load(
-    apache: ApacheFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: tuple[str, ...]
-) -> None:
+def test_of_the_built_in_load(apache: ApacheFactory, monkeypatch: pytest.MonkeyPatch, killed: tuple[str, ...]) -> None:
     server = apache(pages={"index.html": "x"}, workers=8)
-    mark = mark_environment(monkeypatch, tmp_path)
+    mark = mark_environment(monkeypatch)
     with started(*QUIET, "--rate", "50", "-t", "60", "--workers", "2", server.url) as program:
         assert wait_until(lambda: len(server.logged()) > 10)
         assert len(marked(mark, "loadtop.generator.worker")) == 2
@@ -61,7 +60,7 @@ def test_of_the_built_in_load(
 
 @pytest.mark.parametrize("killed", [(), ("process_guard.py",), ("sh\0-c",)], ids=["loadtop", "guard", "command"])
 def test_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: tuple[str, ...]) -> None:
-    mark = mark_environment(monkeypatch, tmp_path)
+    mark = mark_environment(monkeypatch)
     running = tmp_path / "running"
     script = f"sleep 300 & sleep 301 & touch {running}; wait; :"
     with started("watch", *QUIET, "--", "sh", "-c", script) as program:
@@ -84,4 +83,4 @@ def test_of_locust(
     with started(*QUIET, "--engine", "locust", "-t", "60", "-c", "2", "--workers", "2", server.url) as program:
         assert wait_until(lambda: len(server.logged()) > 5, 40)
         kill_and_wait(mark, program, *killed)
-    assert not list(tmp_path.glob("loadtop.*")), "the plan with its secrets is removed"
+    assert not files_left(), "the plan with its secrets is removed"

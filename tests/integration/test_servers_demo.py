@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import pytest
 
 from loadtop.cli.demo.apache import DemoApache, find_apache, service_user
 from loadtop.cli.demo.server import DemoServer, demo_plan, start_server
+from tests.loads.program import wait_until
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
 pytestmark = pytest.mark.servers
@@ -81,15 +82,6 @@ def status_of(url: str) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
 
 
-def eventually(condition: Callable[[], bool], within_s: float) -> bool:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 async def test_serves_its_pages_and_is_gone_after_close(kind: str, temporary: Path) -> None:
     async with demo() as target:
         assert target.kind == KINDS[kind]
@@ -104,8 +96,10 @@ async def test_status_counts_its_own_workers(kind: str) -> None:
     async with demo() as target:
         idle = await asyncio.to_thread(status_of, target.status_url)
         waiting = [asyncio.create_task(asyncio.to_thread(fetch, target.url + "wait")) for _ in range(4)]
-        await asyncio.sleep(0.15)
-        busy = await asyncio.to_thread(status_of, target.status_url)
+        seen: list[dict[str, str]] = []
+        while not all(page.done() for page in waiting) and all(page["BusyWorkers"] != "5" for page in seen):
+            seen.append(await asyncio.to_thread(status_of, target.status_url))
+        busy = seen[-1]
         await asyncio.gather(*waiting)
         after = await asyncio.to_thread(status_of, target.status_url)
     assert len(idle["Scoreboard"]) == target.workers
@@ -113,7 +107,7 @@ async def test_status_counts_its_own_workers(kind: str) -> None:
     assert busy["BusyWorkers"] == "5", "four waiting pages and the status page itself"
     assert int(busy["BusyWorkers"]) + int(busy["IdleWorkers"]) == target.workers
     # Apache counts a request a moment after its response, so the very last ones may be missing on either side.
-    assert 5 <= int(after["Total Accesses"]) - int(idle["Total Accesses"]) <= 7
+    assert 0 <= int(after["Total Accesses"]) - int(idle["Total Accesses"]) - 4 - len(seen) <= 2
 
 
 async def test_its_load_shows_headroom_then_a_full_pool_then_a_full_processor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +128,7 @@ async def test_its_own_server_is_a_web_server_in_every_process_table(monkeypatch
         leader = psutil.Process(target.process.pid)
         server = [leader, *leader.children(recursive=True)]
         assert len(server) == 1 + target.cores
-        assert await asyncio.to_thread(eventually, lambda: {each.name() for each in server} == {"httpd"}, 5.0)
+        assert await asyncio.to_thread(wait_until, lambda: {each.name() for each in server} == {"httpd"}, 5.0)
 
 
 async def test_more_requests_than_workers_wait_in_order(kind: str) -> None:
@@ -158,8 +152,8 @@ def test_nothing_stays_however_its_parent_ends(kind: str, temporary: Path, numbe
         for thread in busy:
             thread.start()
         parent.send_signal(number)
-        assert eventually(lambda: not any(map(_lives, family)), 2.5), [p for p in family if _lives(p)]
-        assert eventually(lambda: modes(temporary) == [], 0.5)
+        assert wait_until(lambda: not any(map(_lives, family)), 2.5), [p for p in family if _lives(p)]
+        assert wait_until(lambda: modes(temporary) == [], 0.5)
         for thread in busy:
             thread.join()
 

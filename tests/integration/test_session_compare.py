@@ -1,20 +1,14 @@
 """Real runs compared: the same thing twice, and a page that is really slower."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.loads.program import loadtop
 from tests.servers.apache import ApacheFactory
 
 PAGES = {"page.php": "<?php usleep(20000); echo 1;", "slow.php": "<?php usleep(60000); echo 1;"}
-
-
-def loadtop(*words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "loadtop", *words]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.alone("compares the speed of runs")
@@ -24,7 +18,7 @@ def test_same_thing_twice_and_a_slower_one(apache: ApacheFactory, tmp_path: Path
     for name, page in (("first", "page"), ("again", "page"), ("slower", "slow")):
         runs.append(str(tmp_path / f"{name}.loadtop"))
         url = f"{server.url.rstrip('/')}/{page}.php"
-        done = loadtop("-t", "5", "-c", "4", "--headless", "-q", "--interval", "0.5", "--record", runs[-1], url)
+        done = loadtop("-t", "3", "-c", "4", "--headless", "-q", "--interval", "0.25", "--record", runs[-1], url)
         assert done.returncode == 0, done.stderr
     done = loadtop("compare", *runs, "--json", "-", "--text")
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ from tests.lab.keeping import unpack
 from tests.servers.program import find_program
 
 KEPT = Path(__file__).parents[1] / "fixtures" / "lab" / "fpm-workers-2-children--waiting-page.loadtop.xz"
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 WATCH = """<script>
   window.problems = [];

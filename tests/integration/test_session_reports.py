@@ -1,14 +1,11 @@
 """Reports of a real test: while it ends, and again from its recording."""
 
-import contextlib
 import csv
 import json
 import os
 import re
 import sqlite3
 import subprocess
-import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,17 +13,9 @@ import pytest
 
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
-from tests.servers.apache import ApacheFactory
-from tests.servers.php_fpm import FpmFactory
+from tests.loads.program import loadtop
+from tests.servers.apache import Apache
 from tests.servers.program import find_program
-
-
-@pytest.fixture(scope="module", autouse=True)
-def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test writes into the user's own state."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -35,23 +24,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def recording(folder: Path) -> Iterator[Path]:
+def recording(folder: Path, web: Apache) -> Path:
     """One real test in steps, with its page beside it."""
-    with contextlib.ExitStack() as stack:
-        server = ApacheFactory(stack, FpmFactory(stack))(mpm="prefork", workers=4)
-        path = folder / "real.loadtop"
-        page = str(folder / "live.html")
-        done = loadtop(
-            "--headless", "-q", "--steps", "1,2", "--step-time", "2", "--record", str(path), "--html", page,
-            "--interval", "0.5", server.url,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        yield path
-
-
-def loadtop(*words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "loadtop", *words]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    path = folder / "real.loadtop"
+    done = loadtop(
+        "--headless", "-q", "--steps", "1,2", "--step-time", "1", "--record", str(path), "--html",
+        str(folder / "live.html"), "--interval", "0.25", web.url,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return path
 
 
 def test_page_of_the_live_test_is_that_of_its_recording(recording: Path, folder: Path) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.loads.program import LOADTOP
 from tests.servers.program import find_program
-from tests.servers.sshd import Sshd, SshdFactory
+from tests.servers.sshd import Sshd, SshdFactory, put_ssh
 
 SECRET = "correct horse"
 NEEDS_ROOT = "this test gives sshd an /etc/shadow of its own: it needs root on Linux"
@@ -23,11 +24,6 @@ class Window:
     """A terminal in which ``loadtop watch`` is run on one far machine."""
 
     def __init__(self, server: Sshd, directory: Path, *words: str) -> None:
-        ssh = directory / "ssh"
-        ssh.write_text(
-            f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {server.config} "$@"\n', "utf-8"
-        )
-        ssh.chmod(0o755)
         self.seen = ""
         self._fd, inside = pty.openpty()
         termios.tcsetwinsize(inside, (24, 80))
@@ -38,12 +34,7 @@ class Window:
             stdout=inside,
             stderr=inside,
             start_new_session=True,
-            env={
-                **os.environ,
-                "PATH": f"{directory}:{os.environ['PATH']}",
-                "TERM": "xterm-256color",
-                "SSH_ASKPASS": "",
-            },
+            env={**put_ssh(directory, server.config), "TERM": "xterm-256color", "SSH_ASKPASS": ""},
         )
         os.close(inside)
 
@@ -152,18 +143,15 @@ def test_no_answer_is_no_way_in(sshd: SshdFactory, tmp_path: Path) -> None:
 
 
 def test_without_a_terminal_nothing_is_asked(sshd: SshdFactory, tmp_path: Path) -> None:
-    ssh = tmp_path / "ssh"
     server = with_passphrase(sshd())
-    ssh.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {server.config} "$@"\n')
-    ssh.chmod(0o755)
     done = subprocess.run(
-        [sys.executable, "-m", "loadtop", "watch", "--headless", "--no-record", "--host", "w=ssh://web1"],
+        [*LOADTOP, "watch", "--headless", "--no-record", "--host", "w=ssh://web1"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=30,
         start_new_session=True,
-        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        env=put_ssh(tmp_path, server.config),
     )
     assert done.returncode == 3
     assert len(done.stderr.splitlines()) == 1

@@ -4,9 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +14,8 @@ import pytest
 from collectors.errors import TransportError
 from collectors.host import far_host
 from collectors.transport.ssh.transport import SshTransport
-from tests.servers.program import find_program
-from tests.servers.sshd import Sshd, SshdFactory
+from tests.loads.program import started, wait_until
+from tests.servers.sshd import Sshd, SshdFactory, put_ssh
 from tests.servers.watched import until
 
 JUMP = "jump"
@@ -26,8 +23,7 @@ JUMP = "jump"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Two sshds, the configuration of a client that reaches the second through the first, and a command ``ssh`` that
-    uses it, in a directory for PATH."""
+    """Two sshds, and the configuration of a client that reaches the second through the first."""
 
     jump: Sshd
     end: Sshd
@@ -73,20 +69,12 @@ def way(sshd: SshdFactory, tmp_path: Path) -> Way:
     config = tmp_path / "ssh_config"
     last = end.config.read_text().rstrip()
     config.write_text(f"{jump.config.read_text()}\n{last}\n    ProxyJump {JUMP}\n")
-    ssh = tmp_path / "ssh"
-    ssh.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {config} "$@"\n')
-    ssh.chmod(0o755)
     return Way(jump, end, config, tmp_path)
 
 
-def gone(way: Way, within_s: float = 5.0) -> bool:
+def gone(way: Way) -> bool:
     """Whether nothing of the connection is left there and there, nor here."""
-    deadline = time.monotonic() + within_s
-    while any(way.sessions().values()) or clients(way.config):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
+    return wait_until(lambda: not any(way.sessions().values()) and not clients(way.config), 5.0)
 
 
 async def test_a_machine_behind_another_one(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,29 +103,20 @@ async def test_a_machine_behind_another_one(way: Way, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("whom", ["loadtop", "ssh"])
 def test_nothing_is_left_after_kill(way: Way, whom: str) -> None:
-    words = [sys.executable, "-m", "loadtop", "watch", "--headless", "--no-record", "--host", "w=ssh://web1"]
-    environment = {**os.environ, "PATH": f"{way.directory}:{os.environ['PATH']}"}
-    with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
-        try:
-            deadline = time.monotonic() + 20
-            while not any("awk" in line for line in way.sessions()["web1"]) and time.monotonic() < deadline:
-                time.sleep(0.1)
-            before = way.through()
-            assert len(before) == 1
-            if whom == "loadtop":
-                program.kill()
-                assert gone(way)
-            else:
-                # The connection is made again after a second, over a new way; of the old one nothing is left.
-                for child in psutil.Process(program.pid).children():
-                    with contextlib.suppress(psutil.NoSuchProcess):
-                        child.kill()
-                deadline = time.monotonic() + 5
-                while psutil.pid_exists(before[0]) and time.monotonic() < deadline:
-                    time.sleep(0.1)
-                assert not psutil.pid_exists(before[0])
-        finally:
+    words = ("watch", "--headless", "--no-record", "--host", "w=ssh://web1")
+    with started(*words, env=put_ssh(way.directory, way.config)) as program:
+        assert wait_until(lambda: any("awk" in line for line in way.sessions()["web1"]))
+        before = way.through()
+        assert len(before) == 1
+        if whom == "loadtop":
             program.kill()
+            assert gone(way)
+        else:
+            # The connection is made again after a second, over a new way; of the old one nothing is left.
+            for child in psutil.Process(program.pid).children():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    child.kill()
+            assert wait_until(lambda: not psutil.pid_exists(before[0]), 5.0)
     assert gone(way)
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,13 +19,10 @@ from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import Listener, State
+from tests.loads.program import started, wait_until
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program, free_port
-from tests.servers.sshd import Sshd, SshdFactory
-
-
-def transport_to(server: Sshd) -> SshTransport:
-    return SshTransport("ssh://web1", ssh=("ssh", "-F", str(server.config)))
+from tests.servers.sshd import Sshd, SshdFactory, put_ssh
 
 
 def descendants(pid: int) -> dict[int, str]:
@@ -50,11 +46,8 @@ def loops(server: Sshd) -> list[int]:
     return [pid for pid, command in descendants(server.pid).items() if any(word in command for word in mine)]
 
 
-def none_left(server: Sshd, within_s: float) -> bool:
-    deadline = time.monotonic() + within_s
-    while loops(server) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return not loops(server)
+def none_left(server: Sshd) -> bool:
+    return wait_until(lambda: not loops(server), 5.0)
 
 
 def program_of(where: int | str) -> Path:
@@ -63,17 +56,16 @@ def program_of(where: int | str) -> Path:
 
 
 @pytest.fixture
-async def far(sshd: SshdFactory) -> AsyncIterator[tuple[Sshd, SshTransport]]:
-    server = sshd()
-    transport = transport_to(server)
+async def far(machine: Sshd) -> AsyncIterator[SshTransport]:
+    """A connection to a far machine."""
+    transport = machine.transport()
     await transport.connect()
-    yield server, transport
+    yield transport
     await transport.close()
 
 
-async def test_near_and_far_agree(far: tuple[Sshd, SshTransport]) -> None:
-    _, transport = far
-    there, here = LinuxMachine(transport, KINDS), LinuxMachine(LocalTransport(), KINDS)
+async def test_near_and_far_agree(far: SshTransport) -> None:
+    there, here = LinuxMachine(far, KINDS), LinuxMachine(LocalTransport(), KINDS)
     for _ in range(2):
         await asyncio.gather(there.sample(), here.sample())
     theirs, ours = await asyncio.gather(there.sample(), here.sample())
@@ -102,38 +94,34 @@ async def test_near_and_far_agree(far: tuple[Sshd, SshTransport]) -> None:
     assert theirs.tcp.passive_opens == pytest.approx(ours.tcp.passive_opens, abs=500)
 
 
-async def test_listening_sockets_of_a_far_process(far: tuple[Sshd, SshTransport]) -> None:
-    server, transport = far
-    machine = LinuxMachine(transport, KINDS)
-    sample = await machine.sample()
+async def test_listening_sockets_of_a_far_process(far: SshTransport, machine: Sshd) -> None:
+    there = LinuxMachine(far, KINDS)
+    sample = await there.sample()
     assert sample.tcp is not None
-    assert server.port in [found.port for found in sample.tcp.listeners]
-    assert [found.port for found in await machine.listening(server.pid)] == [server.port]
+    assert machine.port in [found.port for found in sample.tcp.listeners]
+    assert [found.port for found in await there.listening(machine.pid)] == [machine.port]
 
 
-async def test_what_cannot_be_read_is_named(far: tuple[Sshd, SshTransport]) -> None:
-    _, transport = far
+async def test_what_cannot_be_read_is_named(far: SshTransport) -> None:
     wanted = ("/proc/none", "/proc/loadavg", "/proc/none/fd/", "/sys/class/net/lo/speed", "/proc/a b", "/proc/*")
-    reading = await transport.read(Request(tuple(map(Wanted, wanted))))
+    reading = await far.read(Request(tuple(map(Wanted, wanted))))
     assert reading.files["/proc/none"] == reading.files["/proc/none/fd/"] == Missing("no such file")
     assert isinstance(reading.files["/proc/loadavg"], str)
     assert reading.files["/proc/a b"] == reading.files["/proc/*"] == Missing("not made there")
 
 
-async def test_a_file_that_comes_back_as_it_was_is_read_again(far: tuple[Sshd, SshTransport], tmp_path: Path) -> None:
-    _, transport = far
+async def test_a_file_that_comes_back_as_it_was_is_read_again(far: SshTransport, tmp_path: Path) -> None:
     file = tmp_path / "limit"
     request = Request((Wanted(str(file)), Wanted("/proc/loadavg")), processes=True)
     for text in ("max\n", "max\n", "", "max\n", "9\n", "9\n"):
         file.write_text(text) if text else file.unlink()
-        found = (await transport.read(request)).files[str(file)]
+        found = (await far.read(request)).files[str(file)]
         assert found == (text or Missing("no such file"))
 
 
-async def test_pages_come_from_the_machine_itself(far: tuple[Sshd, SshTransport], apache: ApacheFactory) -> None:
-    _, transport = far
+async def test_pages_come_from_the_machine_itself(far: SshTransport, apache: ApacheFactory) -> None:
     server = apache(mpm="event")
-    machine = LinuxMachine(transport, KINDS)
+    machine = LinuxMachine(far, KINDS)
     page = await machine.fetch(f"http://127.0.0.1:{server.port}/server-status?auto", 5.0)
     assert page.status == 200
     assert "Scoreboard:" in page.text
@@ -143,10 +131,9 @@ async def test_pages_come_from_the_machine_itself(far: tuple[Sshd, SshTransport]
     assert server.pid in {row.pid for row in rows if row.group == "httpd"}
 
 
-async def test_proportional_memory_comes_later(far: tuple[Sshd, SshTransport], apache: ApacheFactory) -> None:
-    _, transport = far
+async def test_proportional_memory_comes_later(far: SshTransport, apache: ApacheFactory) -> None:
     server = apache(mpm="prefork", workers=10)
-    machine = LinuxMachine(transport, KINDS)
+    machine = LinuxMachine(far, KINDS)
     sizes: dict[int, int | None] = {}
     for _ in range(30):
         sizes |= {row.pid: row.pss_kb for row in (await machine.sample()).processes or () if row.group == "httpd"}
@@ -156,13 +143,16 @@ async def test_proportional_memory_comes_later(far: tuple[Sshd, SshTransport], a
     assert (sizes[server.pid] or 0) > 100
 
 
-async def test_one_channel_and_no_file_there(far: tuple[Sshd, SshTransport]) -> None:
-    server, transport = far
+async def test_one_channel_and_no_file_there(sshd: SshdFactory) -> None:
+    server = sshd()
+    transport = server.transport()
+    await transport.connect()
     machine = LinuxMachine(transport, KINDS)
     for _ in range(3):
         await machine.sample()
     assert await asyncio.to_thread(opened_files, loops(server)) == set()
     shells = [command for command in descendants(server.pid).values() if "eval" in command]
+    await transport.close()
     assert len(shells) == 3  # one that waits, its loop, and awk's: a second channel would have its own
 
 
@@ -178,40 +168,29 @@ def opened_files(pids: list[int]) -> set[str]:
 
 async def test_nothing_is_left_after_the_end(sshd: SshdFactory) -> None:
     server = sshd()
-    transport = transport_to(server)
+    transport = server.transport()
     await transport.connect()
     assert len(loops(server)) == 5
     await transport.close()
-    assert none_left(server, 2.0)
+    assert none_left(server)
 
 
 @pytest.mark.parametrize("whom", ["loadtop", "ssh"])
 def test_nothing_is_left_after_kill(sshd: SshdFactory, tmp_path: Path, whom: str) -> None:
     server = sshd()
-    wrapper = tmp_path / "ssh"
-    wrapper.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {server.config} "$@"\n')
-    wrapper.chmod(0o755)
-    words = [sys.executable, "-m", "loadtop", "watch", "--headless", "--no-record", "--host", "w=ssh://web1"]
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
-        try:
-            deadline = time.monotonic() + 20
-            while not loops(server) and time.monotonic() < deadline:
-                time.sleep(0.1)
-            assert loops(server)
-            mine = {pid: line for pid, line in descendants(program.pid).items() if "/ssh " in line}
-            os.kill(program.pid if whom == "loadtop" else next(iter(mine)), signal.SIGKILL)
-            # The connection is made again after a second, unless loadtop itself is gone.
-            assert none_left(server, 5.0)
-        finally:
-            program.kill()
-    assert none_left(server, 5.0)
+    words = ("watch", "--headless", "--no-record", "--host", "w=ssh://web1")
+    with started(*words, env=put_ssh(tmp_path, server.config)) as program:
+        assert wait_until(lambda: bool(loops(server)))
+        mine = {pid: line for pid, line in descendants(program.pid).items() if "/ssh " in line}
+        os.kill(program.pid if whom == "loadtop" else next(iter(mine)), signal.SIGKILL)
+        # The connection is made again after a second, unless loadtop itself is gone.
+        assert none_left(server)
+    assert none_left(server)
 
 
-async def test_accept_queues_come_with_every_sample(far: tuple[Sshd, SshTransport]) -> None:
+async def test_accept_queues_come_with_every_sample(far: SshTransport) -> None:
     """Two connections that nobody accepts, and then a third, at once in the next sample; the limit is listen(2)'s."""
-    _, transport = far
-    machine = LinuxMachine(transport, KINDS)
+    machine = LinuxMachine(far, KINDS)
     with contextlib.ExitStack() as held, socket.create_server(("127.0.0.1", 0), backlog=7) as server:
         port = server.getsockname()[1]
         for connections, more in ((0, 0), (2, 2), (3, 1)):
@@ -235,7 +214,7 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
     (tmp_path / "awk").symlink_to(find_program(awk, install=f"apt-get install {awk}"))
     (tmp_path / "perl").symlink_to(find_program(perl, install=f"apt-get install {perl}"))
     server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
-    transport = transport_to(server)
+    transport = server.transport()
     await transport.connect()
     machine = LinuxMachine(transport, KINDS)
     try:
@@ -265,7 +244,7 @@ async def test_a_perl_that_may_not_ask_the_kernel(sshd: SshdFactory, tmp_path: P
     )
     (tmp_path / "perl").chmod(0o755)
     server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
-    transport = transport_to(server)
+    transport = server.transport()
     await transport.connect()
     machine = LinuxMachine(transport, KINDS)
     for _ in range(2):
@@ -276,22 +255,21 @@ async def test_a_perl_that_may_not_ask_the_kernel(sshd: SshdFactory, tmp_path: P
     assert server.port in [found.port for found in sample.tcp.listeners]
 
 
-async def test_a_cancelled_reading_spoils_no_later_one(far: tuple[Sshd, SshTransport]) -> None:
-    _, transport = far
+async def test_a_cancelled_reading_spoils_no_later_one(far: SshTransport) -> None:
     request = Request((Wanted("/proc/loadavg"),), processes=True)
     for pause in (0.0, 0.001, 0.003, 0.005, 0.01):
-        reading = asyncio.create_task(transport.read(request))
+        reading = asyncio.create_task(far.read(request))
         await asyncio.sleep(pause)
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
-        found = await transport.read(request)
+        found = await far.read(request)
         assert os.getpid() in found.pids
         assert isinstance(found.files["/proc/loadavg"], str)
 
 
-async def test_the_end_may_come_while_a_reading_is_awaited(sshd: SshdFactory) -> None:
+async def test_the_end_may_come_while_a_reading_is_awaited(machine: Sshd) -> None:
     for pause in (0.0, 0.002, 0.01):
-        transport = transport_to(sshd())
+        transport = machine.transport()
         await transport.connect()
         reading = asyncio.create_task(transport.read(Request((Wanted("/proc/loadavg"),), processes=True)))
         await asyncio.sleep(pause)
@@ -300,8 +278,7 @@ async def test_the_end_may_come_while_a_reading_is_awaited(sshd: SshdFactory) ->
         assert isinstance(outcome, (TransportError, Reading))
 
 
-async def test_readings_are_dated_by_the_uptime(far: tuple[Sshd, SshTransport]) -> None:
-    _, transport = far
+async def test_readings_are_dated_by_the_uptime(far: SshTransport) -> None:
     before = time.clock_gettime(time.CLOCK_BOOTTIME)
-    reading = await transport.read(Request((Wanted("/proc/stat"),)))
+    reading = await far.read(Request((Wanted("/proc/stat"),)))
     assert before - 0.011 <= reading.at <= time.clock_gettime(time.CLOCK_BOOTTIME)

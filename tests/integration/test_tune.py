@@ -3,14 +3,12 @@
 Which limit is named is the lab's business: a machine that is busy with something else has another one."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.loads.program import loadtop
 from tests.servers.apache import ApacheFactory
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
@@ -18,22 +16,14 @@ pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 WAITING = "<?php usleep(50000); echo 'waited';"
 
 
-def run(*words: str, home: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "loadtop", "tune", "--headless", *words],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
-        env={**os.environ, "XDG_STATE_HOME": str(home)},
-    )  # fmt: skip
-
-
-@pytest.mark.alone("a busy machine has another verdict")
+@pytest.mark.alone("a busy machine has another knee")
 def test_a_full_pool_is_found_and_raised(apache: ApacheFactory, tmp_path: Path) -> None:
     server = apache(mpm="prefork", php="mod", workers=4, pages={"page.php": WAITING})
     json_file, recording = tmp_path / "tune.json", tmp_path / "tune.loadtop"
-    done = run(
-        "--json", str(json_file), "--record", str(recording), "--apache", server.status_url, "--interval", "0.5",
-        "--step-time", "2", "-c", "16", "--finer", "1", "-t", "60", "--html", str(tmp_path / "tune.html"),
-        "--fail-if", "rps>1", f"{server.url}page.php", home=tmp_path,
+    done = loadtop(
+        "tune", "--headless", "--json", str(json_file), "--record", str(recording), "--apache", server.status_url,
+        "--interval", "0.25", "--step-time", "1", "-c", "16", "--finer", "1", "-t", "60",
+        "--html", str(tmp_path / "tune.html"), "--fail-if", "rps>1", f"{server.url}page.php",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "--fail-if held: rps>1" in done.stderr
@@ -54,8 +44,8 @@ def test_a_full_pool_is_found_and_raised(apache: ApacheFactory, tmp_path: Path) 
     assert len(server.logged()) == pytest.approx(figures["load"]["requests"], abs=20)
 
 
-def test_a_target_that_is_not_there(tmp_path: Path) -> None:
-    done = run("--no-record", "http://127.0.0.1:9/", home=tmp_path)
+def test_a_target_that_is_not_there() -> None:
+    done = loadtop("tune", "--headless", "--no-record", "http://127.0.0.1:9/")
     assert done.returncode == 3
     assert "127.0.0.1" in done.stderr
     assert "Traceback" not in done.stderr

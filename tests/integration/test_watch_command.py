@@ -1,39 +1,22 @@
 """``loadtop watch -- COMMAND``: results of real tools, exit codes, output, and the end of all processes."""
 
-import json
 import os
 import pty
 import re
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from loadtop.recording.reader import Session
-from tests.servers.apache import ApacheFactory
-
-LOADTOP = (sys.executable, "-m", "loadtop")
-
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state" / "loadtop"
+from tests.loads.program import LOADTOP, loadtop, summary_of, wait_until
+from tests.servers.apache import Apache
 
 
-def watch(*words: str, timeout: float = 60) -> "subprocess.CompletedProcess[str]":
-    command = [*LOADTOP, "watch", *words]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
-
-
-def summary_of(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(done.stdout)
-    return parsed
+def watch(*words: str) -> "subprocess.CompletedProcess[str]":
+    return loadtop("watch", *words)
 
 
 def printed(pattern: str, text: str) -> float:
@@ -43,16 +26,9 @@ def printed(pattern: str, text: str) -> float:
 
 
 def report_of(*words: str) -> str:
-    done = subprocess.run([*LOADTOP, "report", *words], capture_output=True, text=True, timeout=30)
+    done = loadtop("report", *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.05)
-    return holds()
 
 
 def live_processes(mark: str) -> list[int]:
@@ -68,9 +44,8 @@ def live_processes(mark: str) -> list[int]:
     return found
 
 
-def test_results_of_a_tool_are_recorded(apache: ApacheFactory, state: Path) -> None:
-    server = apache()
-    done = watch("--", "wrk", "-t1", "-c4", "-d1s", "--latency", server.url)
+def test_results_of_a_tool_are_recorded(web: Apache, state: Path) -> None:
+    done = watch("--", "wrk", "-t1", "-c4", "-d1s", "--latency", web.url)
     assert done.returncode == 0, done.stderr
     assert "wrk" not in done.stderr.partition("Recorded in")[0].partition("Load by")[0]
     with Session(next(state.glob("*.loadtop"))) as session:
@@ -87,8 +62,8 @@ def test_results_of_a_tool_are_recorded(apache: ApacheFactory, state: Path) -> N
     assert "as wrk states them" in report
 
 
-def test_what_a_tool_does_not_print_is_in_no_report(apache: ApacheFactory, state: Path, tmp_path: Path) -> None:
-    assert watch("-q", "--", "hey", "-n", "40", "-c", "2", apache().url).returncode == 0
+def test_what_a_tool_does_not_print_is_in_no_report(web: Apache, state: Path, tmp_path: Path) -> None:
+    assert watch("-q", "--", "hey", "-n", "40", "-c", "2", web.url).returncode == 0
     recording = str(next(state.glob("*.loadtop")))
     text = report_of("--text", recording)
     assert "received - kB" in text
@@ -99,11 +74,10 @@ def test_what_a_tool_does_not_print_is_in_no_report(apache: ApacheFactory, state
     assert "<td>-</td>" in (tmp_path / "page.html").read_text()
 
 
-def test_a_script_is_shown_and_its_tool_is_found(apache: ApacheFactory) -> None:
-    server = apache()
-    done = watch("--json", "-", "--", "sh", "-c", f"echo begins; ab -q -n 50 {server.url}; exit 7")
+def test_a_script_is_shown_and_its_tool_is_found(web: Apache) -> None:
+    done = watch("--json", "-", "--", "sh", "-c", f"echo begins; ab -q -n 50 {web.url}; exit 7")
     assert done.returncode == 7
-    load = summary_of(done)["load"]
+    load = summary_of(done.stdout)["load"]
     assert (load["engine"], load["requests"]) == ("ab", 50)
     assert "exit code 7" in load["message"]
 

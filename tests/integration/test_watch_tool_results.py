@@ -1,16 +1,13 @@
 """``loadtop watch -- TOOL``: the results in our summary are those that the tool printed."""
 
-import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.servers.apache import ApacheFactory
+from tests.loads.program import loadtop, summary_of
+from tests.servers.apache import Apache, ApacheFactory
 
 Json = dict[str, Any]
 Reading = tuple[str, Callable[[str], float]]
@@ -20,18 +17,11 @@ UNITS_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0, " secs": 1000.0}
 KILO = {"": 1, "K": 1024, "M": 1024**2}
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("HOME", str(tmp_path))  # siege writes its settings there
-
-
 def run(*command: str) -> tuple[Json, str]:
     """Return our summary of the load, with the URL, and what the tool printed."""
-    words = [sys.executable, "-m", "loadtop", "watch", "--no-record", "--json", "-", "--", *command]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    done = loadtop("watch", "--no-record", "--json", "-", "--", *command)
     assert done.returncode == 0, done.stderr
-    summary: Json = json.loads(done.stdout)
+    summary = summary_of(done.stdout)
     return {"url": summary["url"], **summary["load"]}, done.stderr
 
 
@@ -150,8 +140,8 @@ def test_ab(apache: ApacheFactory) -> None:
     assert (load["failures"]["timeout"], load["failures"]["unclassified"]) == (None, 0)
 
 
-def test_wrk(apache: ApacheFactory) -> None:
-    load, said = run("wrk", "-t1", "-c4", "-d1s", "--latency", f"{apache().url}none.html")
+def test_wrk(web: Apache) -> None:
+    load, said = run("wrk", "-t1", "-c4", "-d1s", "--latency", f"{web.url}none.html")
     compare(load, said, WRK)
     the_rest_is_unknown(load, WRK)
     assert load["non_2xx"] == load["requests"] > 0

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.lab.namespace import run
-from tests.servers.program import find_program
-from tests.servers.sshd import SshdFactory
+from tests.servers.sshd import SshdFactory, put_ssh
 
 NET = "10.213.78"
 
@@ -67,6 +66,4 @@ def give_sshd(sshd: SshdFactory, all_of: Sequence[Machine], directory: Path, ext
         lines.append(server.config.read_text())
     config = directory / "ssh_config"
     config.write_text("\n".join(lines))
-    ssh = directory / "ssh"
-    ssh.write_text(f'#!/bin/sh\nexec {find_program("ssh", install="openssh-client")} -F {config} "$@"\n')
-    ssh.chmod(0o755)
+    put_ssh(directory, config)

@@ -9,18 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.lab.machines import Machine, give_sshd, machines
-from tests.loads.engines import (
-    LOCUST,
-    children,
-    command_line,
-    live_processes,
-    loadtop,
-    mark_processes,
-    require_locust,
-    started,
-    summary_of,
-    wait_until,
-)
+from tests.loads.engines import LOCUST, command_line, files_left, live_processes, mark_processes, require_locust
+from tests.loads.program import children, loadtop, started, summary_of, wait_until
 from tests.loads.waiting import PORT, WAIT_S, waiting_server
 from tests.servers.program import answers
 from tests.servers.sshd import SshdFactory
@@ -60,7 +50,7 @@ def stand(sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     require_locust()
     mark = mark_processes(monkeypatch, tmp_path, LOCUST)
     with machines(("g1", "g2", "web")) as (first, second, web):
-        extra = f"SetEnv TESTS_MARK={mark} TMPDIR={tmp_path} PATH={os.environ['PATH']}"
+        extra = f"SetEnv TESTS_MARK={mark} TMPDIR={os.environ['TMPDIR']} PATH={os.environ['PATH']}"
         give_sshd(sshd, (first, second, web), tmp_path, extra)
         with waiting_server(web.launcher, tmp_path / "web.log") as server:
             server.wait_until(lambda: answers(PORT, web.address))
@@ -75,9 +65,10 @@ def test_two_machines_make_the_sum_of_both(stand: Stand) -> None:
 
 
 @pytest.mark.full
-def test_what_is_lost_is_told_and_nothing_stays(stand: Stand, tmp_path: Path) -> None:
+def test_what_is_lost_is_told_and_nothing_stays(stand: Stand) -> None:
     words = [word for each in (stand.first, stand.second) for word in ("--generator", f"{each.name}={each.place}")]
-    with started("--engine", "locust", "-k", "-t", "60", "-c", "8", "--workers", "2", *words, stand.url) as program:
+    words += ["--engine", "locust", "-k", "-t", "60", "-c", "8", "--workers", "2", "--json", "-"]
+    with started(*words, stand.url) as program:
 
         def told(text: str, since: float) -> bool:
             line = ""
@@ -110,7 +101,7 @@ def test_what_is_lost_is_told_and_nothing_stays(stand: Stand, tmp_path: Path) ->
     assert wait_until(lambda: not live_processes(stand.mark), 30), [
         command_line(pid) for pid in live_processes(stand.mark)
     ]
-    assert not list(tmp_path.glob("loadtop.*"))
+    assert not files_left()
 
 
 def to_all(pids: list[int], number: signal.Signals) -> None:

@@ -7,13 +7,10 @@ from pathlib import Path
 import pytest
 
 
-def mark_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """Return a text that all later processes have in their environment. Recordings and temporary files are in
-    ``tmp_path``."""
+def mark_environment(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a text that all later processes have in their environment."""
     mark = f"mark-{os.getpid()}-{time.monotonic_ns()}"
     monkeypatch.setenv("TESTS_MARK", mark)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
     return mark
 
 

@@ -73,7 +73,7 @@ async def run_load(
     return gather(samples)
 
 
-async def until(holds: Callable[[], bool], within_s: float = 10.0) -> float:
+async def until(holds: Callable[[], bool], within_s: float = 30.0) -> float:
     """Wait until ``holds()``; how many seconds it took. Fails when it takes longer than ``within_s``."""
     started = time.monotonic()
     while not holds():

@@ -39,9 +39,9 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def server_directory() -> Generator[Path]:
+def server_directory(parent: str | None = None) -> Generator[Path]:
     """A short-lived directory that the servers' unprivileged users can enter (pytest's own they cannot)."""
-    directory = Path(tempfile.mkdtemp(prefix="loadtop-test-"))
+    directory = Path(tempfile.mkdtemp(prefix="test-", dir=parent))
     directory.chmod(0o755)
     try:
         yield directory

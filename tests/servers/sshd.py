@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from collectors.transport.ssh.transport import SshTransport
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install openssh-server openssh-client"
@@ -41,6 +42,10 @@ class Sshd:
     def command(self) -> list[str]:
         """An ssh command line up to and with the host: add what is to run there."""
         return ["ssh", "-F", str(self.config), self.alias]
+
+    def transport(self, *options: str) -> SshTransport:
+        """A connection to it that is not made yet, by an ssh with these options."""
+        return SshTransport(f"ssh://{self.alias}", ssh=("ssh", *options, "-F", str(self.config)))
 
     @property
     def pid(self) -> int:
@@ -108,6 +113,14 @@ Host {alias}
         )
         program.wait_until(lambda: answers(port, address))
         return Sshd(program, directory, port, user, alias)
+
+
+def put_ssh(directory: Path, config: Path) -> dict[str, str]:
+    """Put an ``ssh`` that reads this configuration into a directory; return the environment in which it is found."""
+    program = directory / "ssh"
+    program.write_text(f'#!/bin/sh\nexec {find_program("ssh", install=INSTALL)} -F {config} "$@"\n')
+    program.chmod(0o755)
+    return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
 
 
 def _make_key(file: Path) -> str:

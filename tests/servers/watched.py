@@ -5,6 +5,8 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
+import psutil
+
 from collectors.host import HostCollector, far_host, local_host
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
@@ -33,7 +35,17 @@ async def watching() -> AsyncGenerator[Watch]:
         yield start
 
 
-async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 20.0) -> HostSample:
+def family(pid: int) -> set[int]:
+    """The process and all that descend from it."""
+    return {pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))}
+
+
+def of(sample: HostSample, group: str) -> set[int]:
+    """The processes of a group in a sample."""
+    return {row.pid for row in sample.processes or () if row.group == group}
+
+
+async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 60.0) -> HostSample:
     """The first sample of which something holds."""
     end = time.monotonic() + timeout_s
     while time.monotonic() < end:
