@@ -12,6 +12,8 @@ from tests.loads.program import started, summary_of, wait_until
 from tests.servers.apache import ApacheFactory
 
 INTRUDER = """
+import sys
+
 import zmq
 from locust.rpc import protocol
 
