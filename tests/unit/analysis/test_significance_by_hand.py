@@ -59,6 +59,7 @@ def test_when_there_is_no_t() -> None:
     assert p_value(known(10.0, count=LEAST - 1), known(11.0), 0.0) is None
     assert p_value(known(10.0), known(11.0, count=LEAST - 1), 0.0) is None
     assert p_value(known(10.0, variance=0.0), known(11.0, variance=0.0), 0.5) == 0.0
+    assert p_value(known(10.0, variance=0.0), known(11.0, variance=0.0), 1.0) == 1.0
 
 
 def test_the_intervals_needed_are_whole_values_of_their_width() -> None:

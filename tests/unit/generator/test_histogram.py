@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from loadtop.model.histogram import (
     EMPTY,
+    Merger,
     bounds,
     bucket_of,
     buckets_of,
     distribution,
+    distribution_of_milliseconds,
     mean,
     merge,
     percentile,
@@ -94,3 +96,16 @@ def test_nothing_has_no_statistics() -> None:
         percentile(EMPTY, 50)
     with pytest.raises(ValueError, match="percentage"):
         percentile(distribution([1]), 101)
+
+
+def test_what_was_not_measured_adds_nothing() -> None:
+    merger = Merger()
+    merger.add(None)
+    merger.add(EMPTY)
+    assert merger.merged == merge([None]) == EMPTY
+
+
+@given(st.dictionaries(st.integers(0, 10_000), st.integers(0, 5)))
+def test_whole_milliseconds_that_were_counted(counts: dict[int, int]) -> None:
+    values = [1000 * value for value, count in counts.items() for _ in range(count)]
+    assert distribution_of_milliseconds(counts) == distribution(values)
