@@ -72,7 +72,7 @@ def test_a_pipe_is_a_file(file: Path) -> None:
         (f"me:{SECRET}\nyou:{SECRET}\n", ("-A",), "must hold one line, and has 2"),
         (f"{SECRET}\n", ("-A",), "needs USER:PASSWORD"),
         (f"{SECRET}\n", ("-X", "127.0.0.1:1", "-P"), "needs USER:PASSWORD"),
-        (f"{SECRET}\n", ("-C",), "is not a cookie"),
+        (f"{SECRET}\n", ("-C",), "-C must be NAME=VALUE"),
         (f"X-A: 1\n{SECRET}\n", ("-H",), "header 2 of the file is not a header"),
         (f"X-A: 1\n{SECRET} and: more\n", ("-H",), "header 2 of the file is not a header"),
         (f"X-A: \x01{SECRET}\n", ("-H",), "contains a line break or control character"),
