@@ -24,8 +24,8 @@ def started(*words: str) -> Generator["subprocess.Popen[str]"]:
     with subprocess.Popen(
         [sys.executable, "-m", "loadtop", *words],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     ) as program:
         try:
@@ -38,7 +38,7 @@ def kill_and_wait(mark: str, program: "subprocess.Popen[str]", *words: str) -> s
     """Kill the processes whose command lines have these words, loadtop itself for none; returns what it still said."""
     for pid in [pid for pid in marked(mark, *words) if pid != program.pid] if words else [program.pid]:
         os.kill(pid, signal.SIGKILL)
-    _, said = program.communicate(timeout=GONE_S + 20)
+    said, _ = program.communicate(timeout=GONE_S + 20)
     assert wait_until(lambda: not marked(mark), GONE_S), [
         Path(f"/proc/{pid}/cmdline").read_bytes() for pid in marked(mark)
     ]
@@ -50,7 +50,7 @@ def test_of_the_built_in_load(apache: ApacheFactory, monkeypatch: pytest.MonkeyP
     server = apache(pages={"index.html": "x"}, workers=8)
     mark = mark_environment(monkeypatch)
     with started(*QUIET, "--rate", "50", "-t", "60", "--workers", "2", server.url) as program:
-        assert wait_until(lambda: len(server.logged()) > 10)
+        assert wait_until(lambda: server.access_log.read_text().count("\n") > 10)
         assert len(marked(mark, "loadtop.generator.worker")) == 2
         said = kill_and_wait(mark, program, *killed)
     if killed:
@@ -81,6 +81,6 @@ def test_of_locust(
     server = apache(pages={"index.html": "x"}, workers=8)
     mark = mark_processes(monkeypatch, tmp_path, LOCUST)
     with started(*QUIET, "--engine", "locust", "-t", "60", "-c", "2", "--workers", "2", server.url) as program:
-        assert wait_until(lambda: len(server.logged()) > 5, 40)
+        assert wait_until(lambda: server.access_log.read_text().count("\n") > 5, 40)
         kill_and_wait(mark, program, *killed)
     assert not files_left(), "the plan with its secrets is removed"
