@@ -45,7 +45,12 @@ GROUPS = (  # code, and the tests that are about it
     (
         ("loadtop/diagnosis/*.py",),
         (
-            *("tests/unit/test_diagnosis*.py", "tests/unit/test_thresholds*.py", "tests/unit/test_latch.py"),
+            *(
+                "tests/unit/test_diagnosis.py",
+                "tests/unit/test_diagnosis_[!r]*.py",
+                "tests/unit/test_thresholds*.py",
+                "tests/unit/test_latch.py",
+            ),
             *("tests/unit/test_waiting_law.py", "tests/unit/test_forecast.py", "tests/unit/test_verdicts.py"),
         ),
     ),
