@@ -225,7 +225,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         self.push_screen(screen, lambda _: self._draw_soon())
 
     async def action_mark(self) -> None:
-        await self._cockpit_alone().ask("mark", tr("what happens now? (enter notes it, escape goes back)"))
+        await self._cockpit_alone().ask("mark", tr("what happens now? (enter: note, escape: back)"))
 
     def action_copy(self) -> None:
         text = self.reader.report()

@@ -60,7 +60,7 @@ NARROW = (  # 60 columns
     Band(("time",), 1, rank=2, max_rows=1),
 )
 
-MIDDLE = (  # 80 columns
+MIDDLE = (  # from 80 columns on: half of them hold a line on swap in both directions, in every language
     Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
     Band(("load", "cpu"), 4, weight=4, rank=1),
     Band(("memory", "devices"), 3, weight=2, rank=4, max_rows=8),
@@ -82,14 +82,17 @@ HUGE = (  # from 168 columns on
     Band(("time",), 2, rank=2, max_rows=2),
 )
 
+ARRANGEMENTS = ((168, HUGE), (108, WIDE), (80, MIDDLE))  # each with the columns that it needs
 COMMAND = Band(("command",), 6, weight=6, rank=1)  # the screen of a command that makes the load
 
 
 def bands_for(width: int, height: int, servers: Sequence[str], *, command: bool = False) -> list[Band]:
-    """The arrangement for a terminal of this size; with ``command``, the screen of one is below the verdict."""
-    bands: Sequence[Band] = MIDDLE if width >= 72 and height >= 22 else NARROW
-    if width >= 108:
-        bands = HUGE if width >= 168 and height >= 30 else WIDE
+    """The widest arrangement that has room for all its panels, else the narrow one, in which more of them are tabs.
+
+    With ``command``, the screen of one is below the verdict.
+    """
+    fitting = (bands for least, bands in ARRANGEMENTS if width >= least and _least_rows(bands) <= height - 2)
+    bands: Sequence[Band] = next(fitting, NARROW)
     found = [replace(band, panels=_with_servers(band.panels, servers)) for band in bands]
     return [found[0], COMMAND, *found[1:]] if command else found
 
@@ -124,12 +127,17 @@ def tabs(bands: Iterable[Band], known: Collection[str]) -> dict[str, tuple[str, 
     return found
 
 
+def _least_rows(bands: Iterable[Band]) -> int:
+    """Rows that the bands take with their frame lines, at least."""
+    return 1 + sum(band.min_rows + 1 for band in bands)
+
+
 def fit_rows(bands: Sequence[Band], rows: int) -> list[tuple[Band, int]]:
     """The bands that have room, with their rows of content: together with the frame lines they take ``rows``."""
     kept = list(bands)
-    while len(kept) > 1 and sum(band.min_rows + 1 for band in kept) + 1 > rows:
+    while len(kept) > 1 and _least_rows(kept) > rows:
         kept.remove(max(kept, key=lambda band: band.rank))
-    spare = rows - 1 - sum(band.min_rows + 1 for band in kept)
+    spare = rows - _least_rows(kept)
     if spare < 0:
         return [(kept[0], max(1, rows - 2))]
     back = next((band for band in bands if band not in kept and 0 < band.short_rows < spare), None)

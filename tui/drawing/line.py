@@ -188,6 +188,18 @@ def fit(spans: Sequence[Span], cells: int, ellipsis: str = "…") -> Line:
     return tuple(found)
 
 
+def fullest(cells: int, *variants: Line) -> Line:
+    """The first of these lines that fits into ``cells``, else the last: give the one that says most first."""
+    return next((each for each in variants if length(each) <= cells), variants[-1])
+
+
+def hanging(head: Line, text: str, cells: int, role: Role = Role.TEXT) -> list[Line]:
+    """``text`` to the right of a head, in as many lines as it takes."""
+    indent = (Span(" " * length(head)),)
+    parts = wrap(text, max(1, cells - length(head)), len(text) + 1) or [""]
+    return [(*(indent if number else head), Span(part, role)) for number, part in enumerate(parts)]
+
+
 def spread(left: Sequence[Span], right: Sequence[Span], cells: int) -> Line:
     """``left`` at the left edge and ``right`` at the right one; the left gives way where both do not fit."""
     taken = length(right)

@@ -1,6 +1,6 @@
 """HAProxy: requests that wait for a server, and sessions, of each frontend, backend and server."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from loadtop.i18n import pad, tr
 from loadtop.rates.measured import HostView
@@ -13,7 +13,8 @@ from tui.panels.server import ServerPanel, is_full
 from tui.state.view import Curve, View
 
 _MIN_NAME, _MAX_NAME = 10, 30
-_FIGURES = 6 + 6 + 6 + 7
+_COLUMNS = (("queue", 6, 0), ("sess", 6, 29), ("of", 6, 35), ("/s", 7, 0))
+"""Heading and width of each column, and the cells from which the table has it."""
 
 
 def _queued(host: HostView) -> float | None:
@@ -36,24 +37,27 @@ class HaproxyPanel(ServerPanel[HaproxyProxy]):
         return line(Span(tr("queue {number}", number=sum(known)), role)) if known else ()
 
     def table(self, view: View, records: Sequence[ServerRates[HaproxyProxy]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
-        name = max(_MIN_NAME, min(_MAX_NAME, cells - _FIGURES))
-        lines = [line(Span(f"{'':<{name}} queue  sess    of     /s"[:cells], Role.DIM))]
-        return lines + [self._row(each, name) for each in records[: max(1, rows - 1)]]
+        columns = {heading: size for heading, size, least in _COLUMNS if cells >= least}
+        name = max(_MIN_NAME, min(_MAX_NAME, cells - sum(columns.values())))
+        head = "".join(heading.rjust(size) for heading, size in columns.items())
+        lines = [line(" " * name, Span(head, Role.DIM))]
+        return lines + [self._row(each, name, columns) for each in records[: max(1, rows - 1)]]
 
-    def _row(self, rates: ServerRates[HaproxyProxy], room: int) -> Line:
+    def _row(self, rates: ServerRates[HaproxyProxy], room: int, columns: Mapping[str, int]) -> Line:
         entry = rates.reading
         server = safe(entry.server) if entry.is_server else entry.server.lower()
         name = clip_middle(f"{safe(entry.proxy)}/{server}", room, self.glyphs.ellipsis)
         down, full = not entry.is_up, is_full(entry.full)
         requests = rates.per_second["requests_total"]
         rate = rates.per_second["sessions_total"] if requests is None else requests
-        return line(
-            Span(pad(name, room), Role.BAD if down else Role.TEXT),
-            Span(count(entry.queue, 6), Role.BAD if entry.queue else Role.VALUE),
-            Span(count(entry.sessions, 6), Role.BAD if full else Role.VALUE),
-            Span(count(entry.session_limit, 6), Role.DIM),
-            Span("   down" if down else per_second(rate, 7), Role.BAD if down else Role.VALUE),
-        )
+        figures = {
+            "queue": Span(count(entry.queue), Role.BAD if entry.queue else Role.VALUE),
+            "sess": Span(count(entry.sessions), Role.BAD if full else Role.VALUE),
+            "of": Span(count(entry.session_limit), Role.DIM),
+            "/s": Span("down" if down else per_second(rate), Role.BAD if down else Role.VALUE),
+        }
+        shown = (Span(figures[heading].text.rjust(size), figures[heading].role) for heading, size in columns.items())
+        return line(Span(pad(name, room), Role.BAD if down else Role.TEXT), *shown)
 
 
 def _rank(entry: HaproxyProxy) -> int:

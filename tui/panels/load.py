@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadtop.diagnosis.errors import ERRORS
-from loadtop.i18n import Translatable, tr
+from loadtop.i18n import Translatable, pad, tr
 from loadtop.model import EngineWorker, Failures, LoadSample, LoadState
 from tui.drawing.graph import graph
 from tui.drawing.line import Line, Role, Span, beside, clip, clip_middle, length, line, message_text, safe, width
@@ -14,7 +14,7 @@ from tui.widgets.panel import Panel
 LEFT = 20  # cells of the figures at the left of the graphs
 ROOMY = 26  # cells from which failures stand in columns
 TALL = 9  # rows from which response times have a graph of their own
-FIGURES = 18  # cells of a worker's three columns of figures
+STATE, USERS, CPU, MEMORY = 9, 6, 5, 7  # cells of a worker's columns, and a blank before the first one
 
 _CALM = ("ready", "starting", "spawning", "running")
 
@@ -175,20 +175,24 @@ class WorkersPanel(Panel):
             most = percent(max(rest, default=None), 0)
             hidden = tr("{number} more, at most {cpu} % of a core", number=len(workers) - len(shown), cpu=most)
         names = max(width(safe(worker.name)) for worker in workers)
-        room = max(len("worker"), min(names, cells - FIGURES - 9))
-        head = f"{'worker':{room}} {'state':8}{'users':>6}{'cpu%':>5}{'rss':>7}"
-        lines = [line(Span(head, Role.DIM)), *(self._row(worker, room) for worker in shown)]
-        return [*lines, line(Span(hidden, Role.DIM))] if hidden else lines
+        least = len("worker") + STATE + USERS + CPU
+        memory = MEMORY if cells >= least + MEMORY else 0
+        room = max(len("worker"), min(names, cells - STATE - USERS - CPU - memory))
+        head = f"{'worker':{room}} {'state':{STATE - 1}}{'users':>{USERS}}{'cpu%':>{CPU}}"
+        head += f"{'rss':>{memory}}" if memory else ""
+        lines = [line(Span(head, Role.DIM)), *(self._row(worker, room, memory) for worker in shown)]
+        return [*lines, *self.words(hidden, cells, 1)]
 
-    def _row(self, worker: EngineWorker, room: int) -> Line:
-        name = clip_middle(safe(worker.name), room, self.glyphs.ellipsis)
+    def _row(self, worker: EngineWorker, room: int, memory: int) -> Line:
+        name = pad(clip_middle(safe(worker.name), room, self.glyphs.ellipsis), room)
+        state = pad(clip(safe(worker.state), STATE - 1, self.glyphs.ellipsis), STATE - 1)
         role = Role.BAD if worker.missing else Role.TEXT if worker.state in _CALM else Role.WARN
         return line(
-            Span(name + " " * (room - width(name) + 1)),
-            Span(f"{clip(safe(worker.state), 8):8}", role),
-            Span(count(worker.users, 6), Role.VALUE),
-            Span(percent(worker.cpu_pct, 5), Role.WARN if worker.full else Role.VALUE),
-            Span(size(worker.memory_kb, 7), Role.DIM),
+            f"{name} ",
+            Span(state, role),
+            Span(count(worker.users, USERS), Role.VALUE),
+            Span(percent(worker.cpu_pct, CPU), Role.WARN if worker.full else Role.VALUE),
+            Span(size(worker.memory_kb, memory) if memory else "", Role.DIM),
         )
 
 

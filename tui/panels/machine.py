@@ -8,7 +8,7 @@ from loadtop.model.machine import Memory
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import CoreShares, CpuShares, DiskRates, NetworkRates, TcpRates
 from tui.drawing.graph import ceiling_of_size, gauge, layers, level, stacked, utilisation
-from tui.drawing.line import Line, Role, Span, beside, clip, fit, length, line, safe, width
+from tui.drawing.line import Line, Role, Span, beside, clip, fit, fullest, length, line, safe, width
 from tui.drawing.numbers import count, milliseconds, per_second, percent, size, speed
 from tui.state.view import Curve, View, cpu_parts
 from tui.widgets.panel import Panel
@@ -69,7 +69,7 @@ class CpuPanel(Panel):
                 break
             gap = Span(" " if cells >= 28 else "")
             spans += [Span(shade, role), Span(name, Role.DIM), Span(percent(value), Role.VALUE), gap]
-        return tuple(spans)
+        return tuple(spans[:-1])
 
     def _cores(self, cores: Sequence[CoreShares], cells: int, rows: int) -> list[Line]:
         """A bar per core where there is room for it, else a cell per core."""
@@ -168,21 +168,19 @@ def _swap(view: View, cells: int) -> list[Line]:
     for name, rate in zip((tr(" in "), tr(" out ")), rates, strict=True):
         role = Role.BAD if rate is not None and rate >= TRAFFIC_KB_S else Role.VALUE
         spans += [Span(name, Role.DIM), Span(speed(rate, 8), role)]
-    return [(*used, *spans)] if cells >= 35 else [used, tuple(spans)]
+    together = (*used, *spans)
+    return [together] if length(together) <= cells else [used, tuple(spans)]
 
 
 def _stall(view: View, cells: int) -> Line:
     rates = view.rates
     stall = None if rates is None or rates.pressure is None else rates.pressure.memory_some
     faults = None if rates is None or rates.paging is None else rates.paging.major_faults
-    return line(
-        tr("stall"),
-        Span(percent(stall, 4), Role.BAD if stall is not None and stall >= STALL_PCT else Role.VALUE),
-        " %  " if cells >= 29 else " % ",
-        Span(tr("faults "), Role.DIM),
-        Span(per_second(faults, 7 if cells >= 29 else 6), Role.VALUE),
-        Span("/s", Role.DIM),
-    )
+    stalled = Span(percent(stall, 4), Role.BAD if stall is not None and stall >= STALL_PCT else Role.VALUE)
+    head, words, unit = (Span(tr("stall")), stalled), Span(tr("faults "), Role.DIM), Span("/s", Role.DIM)
+    roomy = (*head, Span(" %  "), words, Span(per_second(faults, 7), Role.VALUE), unit)
+    tight = (*head, Span(" % "), words, Span(per_second(faults, 6), Role.VALUE))
+    return fullest(cells, roomy, (*tight, unit), tight)
 
 
 def _busiest_disk(host: HostView) -> float | None:
@@ -211,11 +209,11 @@ class DevicePanel(Panel):
         rates = view.rates
         if rates is None or (rates.disks is None and rates.networks is None):
             return self.words(view.why_nothing("disks", "networks"), cells, rows)
-        tcp = [_tcp(rates.tcp)] if rates.tcp is not None and rows >= 3 else []
+        tcp = [_tcp(rates.tcp, cells)] if rates.tcp is not None and rows >= 3 else []
         room = min(12, rows) - len(tcp)
         networks = _busiest(rates.networks or (), max(1, room // 2), lambda net: net.rx_kb + net.tx_kb)
         disks = _busiest(rates.disks or (), room - len(networks), _standing)
-        lines = [_disk(disk) for disk in disks] + [_network(net, cells) for net in networks]
+        lines = [*(self._disk(disk, cells) for disk in disks), *(self._network(net, cells) for net in networks)]
         if rates.disks is None:
             lines += self.words(tr("disks: {why}", why=view.why_nothing("disks")), cells, 1)
         if rates.networks is None:
@@ -226,6 +224,23 @@ class DevicePanel(Panel):
             if spare >= 6 and any(view.past.curves[curve.name]):
                 lines += self.past(curve, view, cells, share)
         return lines[:rows]
+
+    def _disk(self, disk: DiskRates, cells: int) -> Line:
+        head = (self._device(disk.name), *_share(disk.util, 3))
+        wait = (Span(milliseconds(disk.await_ms, 6), Role.VALUE), Span(" ms ", Role.DIM))
+        moved = Span(speed(disk.read_kb + disk.write_kb, 9), Role.VALUE)
+        swap = (Span(f" {tr('swap')}", Role.SWAP),) if disk.swap else ()
+        return fullest(cells, (*head, *wait, moved, *swap), (*head, moved, *swap), (*head, *swap))
+
+    def _network(self, network: NetworkRates, cells: int) -> Line:
+        name, share = self._device(network.name), () if network.util is None else _share(network.util, 4)
+        received, sent = (Span(speed(kb, 8), Role.VALUE) for kb in (network.rx_kb, network.tx_kb))
+        apart = (name, Span(tr("in "), Role.DIM), received, Span(tr(" out "), Role.DIM), sent)
+        both = (name, Span(tr("in+out "), Role.DIM), Span(speed(network.rx_kb + network.tx_kb, 8), Role.VALUE))
+        return fullest(cells, (*apart, *share), apart, both)
+
+    def _device(self, name: str) -> Span:
+        return Span(pad(clip(safe(name), NAME - 1, self.glyphs.ellipsis), NAME))
 
 
 def _busiest(devices: Sequence[Device], room: int, use: Callable[[Device], float]) -> list[Device]:
@@ -243,34 +258,9 @@ def _share(util: float | None, cells: int) -> Line:
     return (Span(percent(util, cells), role), Span(" %", Role.DIM))
 
 
-def _disk(disk: DiskRates) -> Line:
-    return line(
-        pad(clip(safe(disk.name), NAME), NAME),
-        *_share(disk.util, 3),
-        Span(milliseconds(disk.await_ms, 6), Role.VALUE),
-        Span(" ms ", Role.DIM),
-        Span(speed(disk.read_kb + disk.write_kb, 9), Role.VALUE),
-        Span(f" {tr('swap')}" if disk.swap else "", Role.SWAP),
-    )
-
-
-def _network(network: NetworkRates, cells: int) -> Line:
-    return line(
-        pad(clip(safe(network.name), NAME), NAME),
-        Span(tr("in "), Role.DIM),
-        Span(speed(network.rx_kb, 8), Role.VALUE),
-        Span(tr(" out "), Role.DIM),
-        Span(speed(network.tx_kb, 8), Role.VALUE),
-        *(_share(network.util, 4) if network.util is not None and cells >= 38 else ()),
-    )
-
-
-def _tcp(tcp: TcpRates) -> Line:
+def _tcp(tcp: TcpRates, cells: int) -> Line:
     overflows = tcp.listen_overflows
-    return line(
-        Span("tcp".ljust(NAME)),
-        Span(tr("overflows "), Role.DIM),
-        Span(per_second(overflows, 4), Role.BAD if overflows else Role.VALUE),
-        Span(tr("/s wait "), Role.DIM),
-        Span(count(tcp.time_wait, 6), Role.VALUE),
-    )
+    lost = Span(per_second(overflows, 4), Role.BAD if overflows else Role.VALUE)
+    head = (Span("tcp".ljust(NAME)), Span(tr("overflows "), Role.DIM), lost)
+    waiting = (Span(tr("/s wait "), Role.DIM), Span(count(tcp.time_wait, 6), Role.VALUE))
+    return fullest(cells, (*head, *waiting), (*head, Span("/s", Role.DIM)))

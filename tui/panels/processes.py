@@ -19,30 +19,30 @@ from tui.widgets.panel import Panel
 
 BUCKET_PCT = 5.0  # steps of a core's share by which processes are ordered, so that rows seldom move; in percent
 BUCKET_KB = 256  # the same for memory
-WIDE = 56  # cells from which there is room for threads, group and a bar
+WIDE = 62  # cells from which there is room for threads, group and a bar beside a name
 
 _STATES = {"R": Role.GOOD, "D": Role.BAD, "Z": Role.WARN}
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the table: its heading, its width, whether only a wide table has it, and the key it orders by."""
+    """A column of the table: its heading, its width, the cells from which a table has it, and the key it orders by."""
 
     name: str
     cells: int
-    wide: bool = False
+    least: int = 0
     order: Callable[[ProcessRates], float | str] | None = None
 
 
 COLUMNS = (  # each begins with a blank, in which the arrow of the column that orders has room
     Column("pid", 7, order=lambda p: p.process.pid),
     Column("s", 2),
-    Column("thr", 5, wide=True, order=lambda p: -p.process.threads),
+    Column("thr", 5, WIDE, order=lambda p: -p.process.threads),
     Column("cpu%", 5, order=lambda p: -int((p.cpu or 0.0) / BUCKET_PCT)),
-    Column("", 11, wide=True),
-    Column("rss", 7, order=lambda p: -(p.process.rss_kb // BUCKET_KB)),
-    Column("pss", 7, order=lambda p: -((p.process.pss_kb or 0) // BUCKET_KB)),
-    Column("group", 9, wide=True, order=lambda p: PROCESS_GROUPS.index(p.process.group)),
+    Column("", 11, WIDE),
+    Column("rss", 7, 29, order=lambda p: -(p.process.rss_kb // BUCKET_KB)),
+    Column("pss", 7, 36, order=lambda p: -((p.process.pss_kb or 0) // BUCKET_KB)),
+    Column("group", 9, WIDE, order=lambda p: PROCESS_GROUPS.index(p.process.group)),
     Column("name", 5, order=lambda p: p.process.name),
 )
 
@@ -87,7 +87,7 @@ class ProcessPanel(WheelScrolled, Panel):
             return self.words(view.why_nothing("processes"), cells, rows)
         found = ordered([p for p in known if matches(p, self.filter)], self.column, reverse=self.reversed)
         self.first = max(0, min(self.first, len(found) - rows + 1))
-        columns = [column for column in COLUMNS if cells >= WIDE or not column.wide]
+        columns = [column for column in COLUMNS if cells >= column.least or column.name == self.column]
         shown = [self._row(process, columns) for process in found[self.first : self.first + rows - 1]]
         return [self._head(columns), *shown, *([] if found else self.words(tr("None of them."), cells, 1))]
 

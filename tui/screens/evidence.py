@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.i18n import Translatable, duration, pad, tr
 from tui.drawing.graph import Ring, against, span_of, top_of
-from tui.drawing.line import Line, Role, Span, beside, clip, fit, length, line, message_text, safe, wrap
+from tui.drawing.line import Line, Role, Span, beside, clip, fit, hanging, length, line, message_text, safe
 from tui.drawing.numbers import quantity
 from tui.drawing.verdicts import counts, named, sentence, threshold_of
 from tui.state.view import View
@@ -49,7 +49,7 @@ class EvidenceScreen(PageScreen):
         if length(lines[0]) > cells:
             lines = [head, line("  ", judged)]
         if advised:
-            lines += map(line, wrap(message_text(finding.advice), cells, 4, self.glyphs.ellipsis))
+            lines += hanging((), message_text(finding.advice), cells)
         for item in finding.evidence:
             lines += [(), *self._plot(item, finding, view, cells)]
         if not finding.evidence:

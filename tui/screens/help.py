@@ -1,6 +1,7 @@
 """The help screen: keys, the letters of the time strip, and what the bars are made of."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -8,7 +9,7 @@ from textual.binding import Binding, BindingType
 from loadtop.diagnosis.diagnoser import HEADROOM
 from loadtop.i18n import Translatable, pad, tr
 from loadtop.servers.registry import VERDICTS
-from tui.drawing.line import Line, Role, Span, beside, line, width
+from tui.drawing.line import Line, Role, Span, beside, hanging, length, line, width
 from tui.drawing.verdicts import headline
 from tui.panels.machine import ROLES
 from tui.panels.registry import PANELS
@@ -45,41 +46,43 @@ class HelpScreen(PageScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "close", "close")]
 
     def text(self, cells: int) -> Sequence[Line]:
-        ends = line(Span(tr('A value that was not measured is shown as "-", never as 0.'), Role.DIM))
-        keys = [*self._keys(), (), *_words()]
-        letters = [*self._states(), (), *_limits(self.glyphs.dot)]
+        ends = hanging((), tr('A value that was not measured is shown as "-", never as 0.'), cells, Role.DIM)
+        room = cells // 2 - 2 if cells >= WIDE else cells
+        keys = [*self._keys(room), (), *_words(room)]
+        letters = [*self._states(room), (), *_limits(self.glyphs.dot, room)]
         for panel in PANELS:
             if section := panel.help_lines():
                 letters += [(), *section]
         if cells < WIDE:
-            return [*keys, (), *letters, (), ends]
+            return [*keys, (), *letters, (), *ends]
         half = cells // 2
-        return [*beside(keys, letters, half, max(len(keys), len(letters))), (), ends]
+        return [*beside(keys, letters, half, max(len(keys), len(letters))), (), *ends]
 
-    def _keys(self) -> list[Line]:
+    def _keys(self, cells: int) -> list[Line]:
         known = [*((key.shown, key.help) for key in self.KEYS), *self.ELSEWHERE]
-        rows = (line("  ", Span(pad(name, KEY), Role.KEY), tr(help_)) for name, help_ in known)
+        rows = (hanging(line("  ", Span(pad(name, KEY), Role.KEY)), tr(help_), cells) for name, help_ in known)
         note = Span(f"  {tr('(or click them in the last line)')}", Role.DIM)
-        return [line(Span(tr("Keys"), Role.TITLE), note), *rows]
+        return [line(Span(tr("Keys"), Role.TITLE), note), *chain.from_iterable(rows)]
 
-    def _states(self) -> list[Line]:
+    def _states(self, cells: int) -> list[Line]:
         states = zip(self.glyphs.shades, ROLES, PROCESSOR_STATES, strict=True)
-        fillings = (span for shade, role, name in states for span in (Span(shade, role), f" {tr(name)}   "))
-        return [line(Span(tr("Processor time"), Role.TITLE)), line("  ", *fillings)]
+        items = [line("  ", Span(shade, role), f" {tr(name)}") for shade, role, name in states]
+        abreast = line(*(span for item in items for span in item))
+        return [line(Span(tr("Processor time"), Role.TITLE)), *([abreast] if length(abreast) <= cells else items)]
 
 
-def _words() -> list[Line]:
+def _words(cells: int) -> list[Line]:
     known = [(tr(name).strip(), tr(meant)) for name, meant in WORDS]
     room = max(width(name) for name, _ in known) + 2
-    rows = (line("  ", Span(pad(name, room), Role.VALUE), meant) for name, meant in known)
-    return [line(Span(tr("Words"), Role.TITLE)), *rows]
+    rows = (hanging(line("  ", Span(pad(name, room), Role.VALUE)), meant, cells) for name, meant in known)
+    return [line(Span(tr("Words"), Role.TITLE)), *chain.from_iterable(rows)]
 
 
-def _limits(calm: str) -> list[Line]:
+def _limits(calm: str, cells: int) -> list[Line]:
     known = [(calm, *headline(HEADROOM.name)), *((verdict.letter, *headline(verdict.name)) for verdict in VERDICTS)]
     room = max(width(name) for _, name, _ in known)
     rows = (
-        line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, room)}  ", Span(rest, Role.DIM))
+        hanging(line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, room)}  "), rest, cells, Role.DIM)
         for letter, name, rest in known
     )
-    return [line(Span(tr("Letters of the time strip"), Role.TITLE)), *rows]
+    return [line(Span(tr("Letters of the time strip"), Role.TITLE)), *chain.from_iterable(rows)]

@@ -13,7 +13,20 @@ from loadtop.model.histogram import mean, percentile
 from loadtop.reports.tune import conclusion
 from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, clip_middle, length, line, message_text, safe, wrap
+from tui.drawing.line import (
+    Line,
+    Role,
+    Span,
+    clip_middle,
+    fullest,
+    hanging,
+    length,
+    line,
+    message_text,
+    safe,
+    width,
+    wrap,
+)
 from tui.drawing.numbers import ABSENT, count, milliseconds, per_second, percent
 from tui.state.view import Phase, View
 from tui.widgets.page import PageScreen
@@ -21,17 +34,18 @@ from tui.widgets.page import PageScreen
 if TYPE_CHECKING:
     from loadtop.analysis.experiment.runner import Progress
 
-TINY: tuple[tuple[Translatable, int], ...] = (("c", 4), ("req/s", 8), ("ms", 7), ("p99", 7))
+TINY: tuple[tuple[Translatable, int], ...] = (("c", 4), ("req/s", 7), ("ms", 7), ("p99", 7))
 NARROW: tuple[tuple[Translatable, int], ...] = (*TINY, ("iowait%", 8), ("swap%", 6), ("busy", 5))
-_STEP: tuple[tuple[Translatable, int], ...] = (("c", 5), ("s", 5), ("req/s", 9))
-_TIMES: tuple[tuple[Translatable, int], ...] = (("ms mean", 9), ("p50", 8), ("p90", 8), ("p99", 8), ("failed", 7))
+_STEP: tuple[tuple[Translatable, int], ...] = (("c", 5), ("s", 5), ("req/s", 8))
+_TIMES: tuple[tuple[Translatable, int], ...] = (("ms mean", 8), ("p50", 8), ("p90", 8), ("p99", 8), ("failed", 7))
 _SHARES: tuple[tuple[Translatable, int], ...] = (("idle%", 6), ("%iowait", 8), ("%swpused", 9), ("busy", 5))
 WIDE = (*_STEP, *_TIMES, *_SHARES)
-LIMIT = 15  # cells of the verdict's name
+LIMIT = 18  # cells of the verdict's name
+MARK = 7  # cells of what may stand behind a bar
 
 NARROW_CELLS, WIDE_CELLS = 76, 112  # cells from which some columns more, and all of them, have room beside a bar
 
-LEAST_BAR = 6
+LEAST_BAR = 4
 BAR = 24  # cells of the bar of an experiment
 LEAST_NAME = 8  # cells of the address that are always shown
 LEAST = SKIPPED + LEAST_INTERVALS  # intervals of a step from which it is measured
@@ -44,11 +58,12 @@ def table(
     """Heading and rows, fewest connections first; the step that runs is dim and has no mark yet."""
     columns = WIDE if cells >= WIDE_CELLS else NARROW if cells >= NARROW_CELLS else TINY
     heading = "".join(pad(tr(name), size, right=True) for name, size in columns)
-    found = [line(Span(f"{heading}  {pad(tr('limit'), LIMIT)}", Role.DIM), Span(tr("throughput"), Role.DIM))]
+    head = line(Span(f"{heading}  {pad(tr('limit'), LIMIT)}", Role.DIM))
+    found = [fullest(cells, (*head, Span(tr("throughput"), Role.DIM)), head)]
     known = list(results) if running is None else [*results, running]
     known.sort(key=lambda result: (result.concurrency, result.at_s))
     top = max((result.rps for result in known), default=0.0)
-    room = max(LEAST_BAR, cells - sum(size for _, size in columns) - 2 - LIMIT - 7)
+    room = max(LEAST_BAR, cells - sum(size for _, size in columns) - 2 - LIMIT - MARK)
     for result in known:
         runs, values = result is running, _values(result)
         text = "".join(values[name].rjust(size) for name, size in columns)
@@ -114,7 +129,7 @@ class TuneScreen(PageScreen):
         self._why = why
 
     def footer(self) -> str:
-        return tr("escape cockpit   t back here   up, down scroll   s stop   q quit")
+        return tr("escape cockpit  t back  up, down scroll  s stop  q quit")
 
     def text(self, cells: int) -> Sequence[Line]:
         view, sweep = self.view, self._sweep()
@@ -123,23 +138,29 @@ class TuneScreen(PageScreen):
         running = None if over else sweep.running
         stand = self._stand(sweep, over)
         title = clip_middle(safe(view.title), max(LEAST_NAME, cells - length(stand) - 2), self.glyphs.ellipsis)
-        lines = [line(Span(f"{title}  ", Role.VALUE), *stand), ()]
+        lines = [line(Span(f"{title}  ", Role.VALUE), *stand)]
+        if view.phase is Phase.BROKEN:
+            lines += hanging((), message_text(view.detail), cells, Role.BAD)
+        elif over and view.load is not None and view.load.message:
+            lines += hanging((), message_text(view.load.message), cells, Role.WARN)
+        lines.append(())
         if results or running is not None:
             lines += table(results, running, find_knee(results), cells, self.glyphs)
         if over and results and self._why is not None:
             said = conclusion(TuneResult.of(results, self._why()))
-            lines += [(), *(line(Span(safe(text), Role.TITLE if is_main else Role.TEXT)) for text, is_main in said)]
+            lines.append(())
+            for text, is_main in said:
+                role, indent = Role.TITLE if is_main else Role.TEXT, " " * (len(text) - len(text.lstrip()))
+                whole = line(Span(safe(text), role))
+                lines += [whole] if length(whole) <= cells else hanging(line(indent), safe(text), cells, role)
         return lines
 
     def _stand(self, sweep: Sweep, over: bool) -> Line:
         view = self.view
         done = len(sweep.results)
         measured = tr("1 step measured") if done == 1 else tr("{steps} steps measured", steps=done)
-        if view.phase is Phase.BROKEN:
-            return line(Span(message_text(view.detail), Role.BAD))
-        if over:
-            message = "" if view.load is None else message_text(view.load.message)
-            return line(measured, Span(f"  {message}", Role.WARN))
+        if over or view.phase is Phase.BROKEN:
+            return line(measured)
         if view.load is None or view.snapshot is None or not sweep.intervals:
             return line(tr("starting") if not done else f"{measured}{tr(', the next one begins')}")
         spent = view.snapshot.at - sweep.step_at
@@ -195,29 +216,30 @@ class ExperimentScreen(PageScreen):
         self._table = table
 
     def footer(self) -> str:
-        return tr("escape cockpit   t back here   up, down scroll   q quit")
+        return tr("escape cockpit  t back  up, down scroll  q quit")
 
     def text(self, cells: int) -> Sequence[Line]:
         heading, *rows = self._table(cells >= WIDE_CELLS)
-        return [*self._state(), (), line(Span(safe(heading), Role.DIM)), *(line(safe(row)) for row in rows)]
+        return [*self._state(cells), (), line(Span(safe(heading), Role.DIM)), *(line(safe(row)) for row in rows)]
 
-    def _state(self) -> list[Line]:
+    def _state(self, cells: int) -> list[Line]:
         view = self.view
         title = Span(f"{safe(view.title)}  ", Role.VALUE)
         if view.phase is Phase.BROKEN:
-            return [line(title, Span(message_text(view.detail), Role.BAD))]
+            return [line(title), *hanging((), message_text(view.detail), cells, Role.BAD)]
         if view.phase is Phase.DONE:
             return [line(title, Span(tr("done"), Role.GOOD), f"  {tr('press q for the table')}")]
         progress = self._progress()
         if progress is None:
             return [line(title, tr("starting"))]
         share = 100.0 * (progress.number - 1) / progress.of
-        bar = gauge(share, BAR, Role.ACCENT, self.glyphs)
+        done = tr("  cell {number} of {of}", number=progress.number, of=progress.of)
         left = "" if progress.left_s is None else tr("  about {time} left", time=duration(progress.left_s))
+        bar = gauge(share, max(0, min(BAR, cells - width(done + left))), Role.ACCENT, self.glyphs)
         rates = None if view.snapshot is None else view.snapshot.measured.load_rates
         now = "" if rates is None else f"   {per_second(rates.rps)} {tr('requests/s')}"
         return [
             line(title),
-            line(*bar, tr("  cell {number} of {of}", number=progress.number, of=progress.of), left),
+            line(*bar, done, left),
             line(f"{tr('now')}  ", Span(safe(progress.cell.label), Role.VALUE), now),
         ]

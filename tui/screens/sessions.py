@@ -15,7 +15,7 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, clip_middle, fit, line, message_text, safe
 from tui.widgets.page import SCROLL_KEYS, PageScreen
 
-STARTED, LASTED, LIMIT = 18, 14, 16  # cells of the columns; the target has the rest
+STARTED, LASTED, LIMIT = 18, 14, 18  # cells of the columns; the target has the rest
 ROOMY = 70  # cells from which on there is room for how long a test lasted
 AROUND = 3  # lines of the page that are not recordings: the heading, a blank line, the path
 

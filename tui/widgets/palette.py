@@ -9,7 +9,7 @@ from textual.message import Message
 
 from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, clip, fit, safe, spread
+from tui.drawing.line import Line, Role, Span, clip, fit, safe, spread, width
 from tui.widgets.lines import Lines, WheelScrolled
 
 WIDE, HIGH = 72, 18  # cells and rows of the palette where there is room
@@ -81,7 +81,9 @@ class Palette(WheelScrolled, Lines):
         if index >= len(found):
             return (Span(" " * cells),)
         entry = found[index]
-        drawn = spread((Span(f" {safe(entry.title)}"),), (Span(f"{entry.key} ", Role.KEY),), cells)
+        key = f" {entry.key} "
+        title = clip(safe(entry.title), cells - 1 - width(key), self.glyphs.ellipsis)
+        drawn = spread((Span(f" {title}"),), (Span(key, Role.KEY),), cells)
         return tuple(Span(span.text, Role.SELECTED) for span in drawn) if index == self._at else drawn
 
     def on_key(self, event: events.Key) -> None:
