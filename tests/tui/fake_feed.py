@@ -1,7 +1,7 @@
 """A feed without a test behind it."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 
 from loadtop.pipeline.feed import Command
 from loadtop.pipeline.snapshot import Snapshot
@@ -11,9 +11,7 @@ from tests.tui.scenes import URL
 class FakeFeed:
     """Gives moments, one every ``pause_s``, and keeps the commands it gets. ``stay``: goes on after the last one."""
 
-    def __init__(
-        self, snapshots: "list[Snapshot] | Iterator[Snapshot]", *, pause_s: float = 0.0, stay: bool = True
-    ) -> None:
+    def __init__(self, snapshots: Iterable[Snapshot], *, pause_s: float = 0.0, stay: bool = True) -> None:
         self.title = URL
         self.url: str | None = URL
         self.interval_s = 1.0

@@ -5,8 +5,9 @@ diagnoser, so that what is drawn is what would be drawn live.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from loadtop.analysis.comparison import Run
@@ -374,6 +375,12 @@ SCENES: dict[str, Callable[[], list[Snapshot]]] = {
     "bare": bare,
     "watching": watching,
 }
+
+
+@cache
+def moments(name: str) -> Sequence[Snapshot]:
+    """Those of a scene, made once."""
+    return tuple(SCENES[name]())
 
 
 def endless() -> Iterator[Snapshot]:

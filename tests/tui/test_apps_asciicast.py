@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import SCENES
+from tests.tui.scenes import moments
 from tui.apps.asciicast import asciicast
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
@@ -29,9 +29,8 @@ async def test_last_picture_is_that_of_the_cockpit(
     app = Cockpit(feed_of("swap"), appearance=appearance)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        await pilot.pause()
         shown = screen_text(app)
-    snapshots = SCENES["swap"]()
+    snapshots = moments("swap")
     title = FakeFeed([]).title
     lines = [json.loads(line) async for line in asciicast(snapshots, title, 1.0, 1.8e9, (120, 40))]
     header, *events = lines

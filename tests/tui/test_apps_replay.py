@@ -1,7 +1,7 @@
 """A replay shows what was shown live, wherever one jumps to."""
 
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Writer
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import SCENES
+from tests.tui.scenes import moments
 from tui.apps.cockpit import Cockpit
 from tui.apps.replay import ReplayCockpit, time_of
 from tui.drawing.appearance import Appearance
@@ -23,12 +23,12 @@ Screenshot = Callable[[Cockpit], list[str]]
 
 
 @pytest.fixture(scope="module")
-def snapshots() -> list[Snapshot]:
-    return SCENES["swap"]()
+def snapshots() -> Sequence[Snapshot]:
+    return moments("swap")
 
 
 @pytest.fixture(scope="module")
-def path(snapshots: list[Snapshot], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(snapshots: Sequence[Snapshot], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("replay") / "swap.loadtop"
     writer = Writer(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
     for snapshot in snapshots:
@@ -49,18 +49,16 @@ async def replayed(
 
             async def press(*keys: str) -> None:
                 await pilot.press(*keys)
-                for _ in range(4):
-                    await pilot.pause()
+                await pilot.pause()
 
             yield app, press
             await app.reader.close()
 
 
-async def live_picture(snapshots: list[Snapshot], appearance: Appearance, screen_text: Screenshot) -> list[str]:
+async def live_picture(snapshots: Sequence[Snapshot], appearance: Appearance, screen_text: Screenshot) -> list[str]:
     app = Cockpit(FakeFeed(snapshots), appearance=appearance)
     async with app.run_test(size=SIZE) as pilot:
-        for _ in range(3):
-            await pilot.pause()
+        await pilot.pause()
         return panels(screen_text(app))
 
 
@@ -70,7 +68,7 @@ def panels(lines: list[str]) -> list[str]:
 
 
 async def test_picture_is_the_live_one(
-    snapshots: list[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
+    snapshots: Sequence[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
 ) -> None:
     order = [len(snapshots), 12, 30, 3, len(snapshots) - 1]
     async with replayed(path, appearance) as (app, press):
@@ -83,7 +81,7 @@ async def test_picture_is_the_live_one(
 
 
 async def test_steps_there_and_back(
-    snapshots: list[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
+    snapshots: Sequence[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
 ) -> None:
     async with replayed(path, appearance) as (app, press):
         app.player.seek(snapshots[9].at)
@@ -94,7 +92,7 @@ async def test_steps_there_and_back(
 
 
 async def test_keys_move_in_time(
-    snapshots: list[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
+    snapshots: Sequence[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
 ) -> None:
     async with replayed(path, appearance) as (app, press):
         await press("end")

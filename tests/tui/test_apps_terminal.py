@@ -25,17 +25,28 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import asyncio, fcntl, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from itertools import islice
 from pathlib import Path
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import endless
 from tui.apps.cockpit import Cockpit, run_cockpit
-feed = FakeFeed(list(islice(endless(), 200)), pause_s=0.05)
+feed = FakeFeed(endless(), pause_s=0.05)
 seconds = float(sys.argv[2]) if len(sys.argv) > 2 else None
 ended_by = asyncio.run(run_cockpit(Cockpit(feed), seconds))
 Path(sys.argv[1]).write_text(f"{ended_by and ended_by.name} {feed.running} {feed.cancelled}")
 print("THE SUMMARY", flush=True)
 """
+
+
+STILL = """
+import asyncio
+from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import moments
+from tui.apps.cockpit import Cockpit, run_cockpit
+asyncio.run(run_cockpit(Cockpit(FakeFeed(moments("headroom")))))
+"""
+CALM_S = 0.3  # seconds of silence after which nothing more is drawn
+MOST = 60_000
+"""Bytes: four whole screens of 80x24. Drawn for ever, it is a megabyte a second."""
 
 
 class Window:
@@ -189,3 +200,24 @@ def test_it_ends_after_the_time_that_was_given(tmp_path: Path) -> None:
         assert b"THE SUMMARY" in opened.seen.rpartition(b"\x1b[?1049l")[2]
     finally:
         opened.clean_up()
+
+
+@pytest.mark.parametrize("size", [(0, 0), (1, 1)], ids=["0x0", "1x1"])
+def test_a_terminal_without_a_size_is_drawn_once(size: tuple[int, int]) -> None:
+    pid, master = pty.fork()
+    if pid == 0:  # pragma: no cover (the child becomes the program)
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        os.execve(sys.executable, (sys.executable, "-c", STILL), environment)  # noqa: S606 (no shell is wanted)
+    seen = b""
+    try:
+        calm, deadline = False, time.monotonic() + 20.0
+        while not calm and len(seen) < MOST and time.monotonic() < deadline:
+            calm = not select.select([master], [], [], CALM_S)[0] and b"\x1b[1;1H" in seen
+            seen += os.read(master, 65536) if select.select([master], [], [], 0.0)[0] else b""
+        assert calm, f"{len(seen)} bytes, and on it goes"
+        assert len(seen) < MOST
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(master)

@@ -7,16 +7,22 @@ from contextlib import asynccontextmanager
 from signal import Signals
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.pilot import Pilot
 
+from loadtop.i18n import LANGUAGES
 from loadtop.pipeline.feed import Command, NextStep, RestartLoad, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import SCENES
+from tests.tui.scenes import moments
+from tests.tui.stage import speaking, text_of
+from tests.tui.stories import view_of
 from tui.apps.cockpit import Cockpit
 from tui.apps.terminal import clipboard
 from tui.drawing.appearance import Appearance
 from tui.panels.processes import ORDERS, ordered
-from tui.widgets.keybar import KEYS
+from tui.screens.help import HelpScreen
+from tui.widgets.keybar import GAP, KEYS, arrange
 from tui.widgets.palette import Entry, matching
 
 FeedOf = Callable[[str], FakeFeed]
@@ -29,18 +35,8 @@ async def running(
 ) -> AsyncGenerator[tuple[Cockpit, "Pilot[Signals]"]]:
     app = Cockpit(feed, appearance=appearance)
     async with app.run_test(size=size) as pilot:
-        await settle(pilot)
-        yield app, pilot
-
-
-async def settle(pilot: "Pilot[Signals]") -> None:
-    for _ in range(4):
         await pilot.pause()
-
-
-async def type_in(pilot: "Pilot[Signals]", *keys: str) -> None:
-    await pilot.press(*keys)
-    await settle(pilot)
+        yield app, pilot
 
 
 @pytest.mark.parametrize(
@@ -57,11 +53,11 @@ async def test_the_palette_finds_and_does(
 ) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
-        await type_in(pilot, "colon")
+        await pilot.press("colon")
         assert "commands" in "".join(screen_text(app)[1:4])
-        await type_in(pilot, *typed)
+        await pilot.press(*typed)
         assert feed.commands == []
-        await type_in(pilot, "enter")
+        await pilot.press("enter")
         assert "commands" not in "".join(screen_text(app)[1:4])
     assert feed.commands == asked
 
@@ -69,11 +65,11 @@ async def test_the_palette_finds_and_does(
 async def test_the_palette_moves_and_can_be_left(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
-        await type_in(pilot, "ctrl+p", "q", "u", "i", "down", "up", "backspace", "escape")
+        await pilot.press("ctrl+p", "q", "u", "i", "down", "up", "backspace", "escape")
         assert "q quit" in screen_text(app)[-1]
-        await type_in(pilot, "colon", "x", "x", "x", "enter")
+        await pilot.press("colon", "x", "x", "x", "enter")
         assert app.is_running
-        await type_in(pilot, "colon", "pagedown", "pageup", *"zoom panel cpu", "enter")
+        await pilot.press("colon", "pagedown", "pageup", *"zoom panel cpu", "enter")
         assert [name for name, panel in app.panels.items() if panel.placement] == ["cpu"]
     assert feed.commands == []
 
@@ -82,19 +78,17 @@ async def test_the_palette_can_be_clicked(feed_of: FeedOf, appearance: Appearanc
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.click(offset=(screen_text(app)[-1].index(": all"), 23))
-        await settle(pilot)
         lines = screen_text(app)
         row = next(y for y, text in enumerate(lines) if "stop the load;" in text)
         await pilot.click(offset=(lines[row].index("stop the load;"), row))
-        await settle(pilot)
         assert app._cockpit.palette is None  # pyright: ignore[reportPrivateUsage]
     assert feed.commands == [StopLoad()]
 
 
 async def test_the_palette_opens_from_a_page(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     async with running(feed_of("swap"), appearance) as (app, pilot):
-        await type_in(pilot, "e")
-        await type_in(pilot, "colon")
+        await pilot.press("e")
+        await pilot.press("colon")
         assert "commands" in "".join(screen_text(app)[1:4])
 
 
@@ -110,18 +104,18 @@ def test_matching_begins_with_words_that_begin_so() -> None:
 async def test_a_number_sets_the_load(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
-        await type_in(pilot, "5")
+        await pilot.press("5")
         assert screen_text(app)[-1].startswith(" connections: 5")
-        await type_in(pilot, "x", "0", "enter")
+        await pilot.press("x", "0", "enter")
         assert screen_text(app)[-1].strip() == "20 to 50 connections"
-        await type_in(pilot, "7", "escape")
+        await pilot.press("7", "escape")
     assert feed.commands == [SetConcurrency(50)]
 
 
 async def test_a_number_without_load_says_why(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("watching")
     async with running(feed, appearance) as (app, pilot):
-        await type_in(pilot, "5")
+        await pilot.press("5")
         assert screen_text(app)[-1].strip() == "there is no load to change"
     assert feed.commands == []
 
@@ -129,24 +123,24 @@ async def test_a_number_without_load_says_why(feed_of: FeedOf, appearance: Appea
 async def test_again_and_next_step(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("done")
     async with running(feed, appearance) as (app, pilot):
-        await type_in(pilot, "n")
+        await pilot.press("n")
         assert screen_text(app)[-1].strip() == "no load is running"
-        await type_in(pilot, "r")
+        await pilot.press("r")
     assert feed.commands == [RestartLoad()]
     assert NextStep() not in feed.commands
 
 
 async def test_processes_are_filtered_while_typed(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
-        await type_in(pilot, "slash", *"maria")
+        await pilot.press("slash", *"maria")
         text = "".join(screen_text(app))
         assert "processes with maria" in text
         assert "apache2" not in text
-        await type_in(pilot, "enter")
+        await pilot.press("enter")
         assert "q quit" in screen_text(app)[-1]
-        await type_in(pilot, "escape")
+        await pilot.press("escape")
         assert "apache2" in "".join(screen_text(app))
-        await type_in(pilot, "slash", *"nothing like it", "enter")
+        await pilot.press("slash", *"nothing like it", "enter")
         assert "None of them." in "".join(screen_text(app))
 
 
@@ -155,21 +149,20 @@ async def test_processes_are_ordered_by_key_and_click(
 ) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         assert "▾cpu%" in "".join(screen_text(app))
-        await type_in(pilot, "o")
+        await pilot.press("o")
         assert "▾rss" in "".join(screen_text(app))
-        await type_in(pilot, "O")
+        await pilot.press("O")
         assert "▴rss" in "".join(screen_text(app))
         lines = screen_text(app)
         row = next(y for y, text in enumerate(lines) if "▴rss" in text)
         await pilot.click(offset=(lines[row].index(" pid") + 2, row))
-        await settle(pilot)
         assert "▴pid" in "".join(screen_text(app))
         shown = [text for text in screen_text(app)[row + 1 :] if "systemd" in text]
         assert shown == [screen_text(app)[row + 1]]
 
 
 def test_every_order_keeps_every_process() -> None:
-    rates = SCENES["swap"]()[-1].measured.hosts[0].rates
+    rates = moments("swap")[-1].measured.hosts[0].rates
     assert rates is not None
     assert rates.processes is not None
     for column in ORDERS:
@@ -201,7 +194,7 @@ async def test_the_report_is_copied(
 
     monkeypatch.setattr(Cockpit, "copy_to_clipboard", keep)
     async with running(feed_of("swap"), appearance) as (app, pilot):
-        await type_in(pilot, "y")
+        await pilot.press("y")
         assert screen_text(app)[-1].startswith(" copied: the report so far, ")
     assert "[swap]" in copied[0] or "[cpu]" in copied[0]
 
@@ -214,10 +207,9 @@ async def test_panels_that_share_a_place_come_to_the_front(
         row = next(y for y, line in enumerate(text) if "apache prefork" in line)
         assert "procs" in text[row]
         await pilot.click(offset=(text[row].index("procs") + 2, row))
-        await settle(pilot)
         assert app.panels["processes"].placement
         assert not app.panels["apache"].placement
-        await type_in(pilot, "left")
+        await pilot.press("left")
         assert app.panels["apache"].placement
 
 
@@ -225,30 +217,28 @@ async def test_tab_turns_to_the_next_machine_and_back(
     feed_of: FeedOf, appearance: Appearance, screen_text: Text
 ) -> None:
     async with running(feed_of("two-hosts"), appearance) as (app, pilot):
-        await type_in(pilot, "tab")
+        await pilot.press("tab")
         assert "db1 cpu" in "".join(screen_text(app))
-        await type_in(pilot, "shift+tab")
+        await pilot.press("shift+tab")
         assert "web1 cpu" in "".join(screen_text(app))
-        await type_in(pilot, "colon", *"machine db1", "enter")
+        await pilot.press("colon", *"machine db1", "enter")
         assert "db1 cpu" in "".join(screen_text(app))
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
-async def test_the_footer_shows_the_important_keys(
-    size: tuple[int, int], feed_of: FeedOf, appearance: Appearance, screen_text: Text
-) -> None:
-    async with running(feed_of("headroom"), appearance, size) as (app, _):
-        footer = screen_text(app)[-1]
-    for words in ("q quit", "+ - load", "s stop", "e why", "? help", ": all"):
-        assert words in footer
-    if size[0] >= 80:
-        assert "m mark" in footer
-        assert "p picture" in footer
+@given(st.integers(60, 240), st.sampled_from(LANGUAGES))
+def test_the_footer_shows_the_important_keys(cells: int, spoken: str) -> None:
+    with speaking(spoken):
+        shown = arrange(cells)
+    actions = {key.action for key, _, _ in shown}
+    assert actions >= {"leave", "turn_load(True)", "turn_load(False)", "stop_load", "evidence", "help"}
+    assert actions >= ({"palette"} if spoken == "en" else set())
+    assert actions >= ({"mark", "picture"} if cells >= 80 and spoken == "en" else set())
+    assert shown[-1][2] - GAP <= cells
+    left_out = [key.rank for key in KEYS if key.footer and key.action not in actions]
+    assert max(key.rank for key, _, _ in shown) < min(left_out, default=100)
 
 
-async def test_every_key_is_in_help_and_palette(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
-    async with running(feed_of("headroom"), appearance, (160, 60)) as (app, pilot):
-        await type_in(pilot, "question_mark")
-        text = "\n".join(screen_text(app))
-        for key in KEYS:
-            assert key.help in text
+def test_every_key_is_in_the_help(appearance: Appearance) -> None:
+    text = [text_of(line) for line in HelpScreen(appearance, view_of("headroom")).text(156)]
+    for key in KEYS:
+        assert any(key.shown in line and key.help in line for line in text), key

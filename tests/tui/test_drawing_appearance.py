@@ -3,22 +3,21 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 from rich.color import Color
+from rich.style import Style
 
 from loadtop.cli import main
 from loadtop.cli.options.table import THEMES as NAMES
-from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import SCENES
-from tui.apps.cockpit import Cockpit
-from tui.drawing.appearance import ASCII, BLOCKS, MONOCHROME, TERMINAL, THEMES, UNICODE, Appearance
+from loadtop.diagnosis.finding import NONE
+from loadtop.servers.registry import VERDICTS
+from tui.drawing.appearance import ASCII, BLOCKS, MONOCHROME, TERMINAL, THEMES, UNICODE, Appearance, Glyphs
 from tui.drawing.line import Role
-
-Text = Callable[[Cockpit], list[str]]
+from tui.drawing.verdicts import UNSEEN, letter_of
 
 
 @pytest.mark.parametrize(
@@ -49,22 +48,42 @@ def test_every_role_has_a_style_and_monochrome_has_no_colour() -> None:
         assert MONOCHROME[role].bgcolor is None
 
 
+APART = (
+    (Role.GOOD, Role.WARN, Role.BAD),
+    (Role.GOOD_BADGE, Role.WARN_BADGE, Role.BAD_BADGE),
+    (Role.FREE, Role.FILLING, Role.FULL),
+    (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL),
+    (Role.VALUE, Role.DIM, Role.BAD, Role.KEY, Role.SELECTED, Role.TEXT),
+    (Role.FRAME, Role.CHOSEN, Role.BAD),
+)
+"""Roles that stand side by side, where each means something else."""
+
+
+@pytest.mark.parametrize("palette", [TERMINAL, *(theme() for theme in THEMES.values())], ids=["terminal", *THEMES])
+def test_roles_that_stand_side_by_side_look_different(palette: Mapping[Role, Style]) -> None:
+    for roles in APART:
+        assert len({palette[role] for role in roles}) == len(roles), roles
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, BLOCKS, ASCII], ids=["unicode", "blocks", "ascii"])
+def test_what_colours_say_is_said_by_signs_too(glyphs: Glyphs) -> None:
+    """The verdict by its sign, a state of the processors by its filling, a limit on the time strip by its letter."""
+    assert len({glyphs.fine, glyphs.limit, glyphs.unsure}) == 3
+    assert len(set(glyphs.shades)) == 4
+    assert len({glyphs.fill, glyphs.rail, glyphs.tick}) == 3
+    letters = [letter_of(name, glyphs)[0] for name in (NONE, UNSEEN, *(verdict.name for verdict in VERDICTS))]
+    assert len(set(letters)) == len(letters)
+
+
+def test_without_colours_a_limit_and_the_chosen_panel_still_show() -> None:
+    for roles in ((Role.BAD, Role.TEXT), (Role.WARN, Role.TEXT), (Role.CHOSEN, Role.FRAME), (Role.SELECTED, Role.TEXT)):
+        assert MONOCHROME[roles[0]] != MONOCHROME[roles[1]]
+
+
 def test_the_terminals_palette_is_kept() -> None:
     for style in TERMINAL.values():
         for colour in (style.color, style.bgcolor):
             assert colour is None or (colour.number is not None and colour.number < 16)
-
-
-@pytest.mark.parametrize("scene", SCENES)
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_ascii_screens_are_ascii(scene: str, size: tuple[int, int], screen_text: Text) -> None:
-    app = Cockpit(FakeFeed(SCENES[scene]()), appearance=Appearance(MONOCHROME, ASCII))
-    async with app.run_test(size=size) as pilot:
-        for keys in ((), ("e",), ("question_mark",)):
-            await pilot.press(*keys)
-            for _ in range(3):
-                await pilot.pause()
-            assert all(text.isascii() for text in screen_text(app))
 
 
 def test_the_first_screen_needs_no_heavy_library() -> None:

@@ -1,6 +1,5 @@
 """Every key: what it asks of the test, in which order, and what it shows."""
 
-import asyncio
 import signal
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +11,8 @@ from textual.pilot import Pilot
 
 from loadtop.pipeline.feed import Mark, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import moments
+from tests.tui.stage import until
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.screens.cockpit import CockpitScreen
@@ -27,13 +28,8 @@ async def running(feed: FakeFeed, appearance: Appearance) -> AsyncGenerator[tupl
     """The cockpit after it has shown all that the feed gives at once."""
     app = Cockpit(feed, appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
-        yield app, pilot
-
-
-async def settle(pilot: "Pilot[signal.Signals]") -> None:
-    for _ in range(4):
         await pilot.pause()
+        yield app, pilot
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
@@ -63,9 +59,7 @@ async def test_the_question_of_q_is_forgotten(
     monkeypatch.setattr("tui.apps.cockpit.MESSAGE_S", 0.01)
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("q")
-        await asyncio.sleep(0.05)
-        await settle(pilot)
-        assert "q quit" in screen_text(app)[-1]
+        await until(lambda: "q quit" in screen_text(app)[-1])
         await pilot.press("q")
         assert app.is_running
 
@@ -106,11 +100,9 @@ async def test_hosts_take_turns(feed_of: FeedOf, appearance: Appearance, screen_
     async with running(feed_of("two-hosts"), appearance) as (app, pilot):
         assert "web1 cpu" in "".join(screen_text(app))
         await pilot.press("h")
-        await settle(pilot)
         assert "db1 cpu" in "".join(screen_text(app))
         assert "no httpd here" in "".join(screen_text(app))
         await pilot.press("h")
-        await settle(pilot)
         assert "web1 cpu" in "".join(screen_text(app))
 
 
@@ -121,21 +113,17 @@ async def test_one_host_says_how_to_add_more(feed_of: FeedOf, appearance: Appear
 
 
 async def test_pause_holds_the_picture_and_data_goes_on(appearance: Appearance, screen_text: Text) -> None:
-    from tests.tui.scenes import cpu_then_swap
-
-    snapshots = cpu_then_swap()
+    snapshots = moments("swap")
     feed = FakeFeed(snapshots[:12])
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("space")
-        await settle(pilot)
         held = screen_text(app)
         assert "paused" in held[0]
         for snapshot in snapshots[12:]:
             app.reader.receive(snapshot)
-        await settle(pilot)
+        await pilot.pause()
         assert screen_text(app) == held
         await pilot.press("space")
-        await settle(pilot)
         assert "SWAP" in screen_text(app)[1]
         assert "SSSS" in "".join(screen_text(app))
 
@@ -143,52 +131,41 @@ async def test_pause_holds_the_picture_and_data_goes_on(appearance: Appearance, 
 async def test_evidence(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("e")
-        await settle(pilot)
         assert isinstance(app.screen, EvidenceScreen)
         text = "\n".join(screen_text(app))
         for words in ("swap in", "limit 40 kB/s", "atop: 10 pages/s", "memory stall", "its symptom", "┈┈┈"):
             assert words in text
         await pilot.press("pagedown")
-        await settle(pilot)
         assert "CPU busy" in "\n".join(screen_text(app))
         await pilot.press("e")
-        await settle(pilot)
         assert isinstance(app.screen, CockpitScreen)
 
 
 async def test_help_and_evidence_replace_each_other(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("question_mark")
-        await settle(pilot)
         assert isinstance(app.screen, HelpScreen)
         assert "save the screen as an SVG file" in "\n".join(screen_text(app))
         before = screen_text(app)
         await pilot.press("down", "pagedown")
-        await settle(pilot)
         assert screen_text(app) != before
         await pilot.press("e")
-        await settle(pilot)
         assert isinstance(app.screen, EvidenceScreen)
         await pilot.press("escape")
-        await settle(pilot)
         assert isinstance(app.screen, CockpitScreen)
 
 
 async def test_zoom_and_back(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("z")
-        await settle(pilot)
         assert [name for name, panel in app.panels.items() if panel.placement] == ["load"]
         assert "load" in screen_text(app)[1]
         assert "memory" not in "".join(screen_text(app))
         await pilot.press("tab", "tab")
-        await settle(pilot)
         assert [name for name, panel in app.panels.items() if panel.placement] == ["memory"]
         await pilot.press("escape")
-        await settle(pilot)
         assert len([name for name, panel in app.panels.items() if panel.placement]) == 8
         await pilot.press("shift+tab", "z")
-        await settle(pilot)
         assert [name for name, panel in app.panels.items() if panel.placement] == ["cpu"]
 
 
@@ -196,10 +173,8 @@ async def test_mark(feed_of: FeedOf, appearance: Appearance, screen_text: Text) 
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("m")
-        await settle(pilot)
         assert "what happens now?" in screen_text(app)[-1]
         await pilot.press(*"q [r]+", "enter")
-        await settle(pilot)
         assert screen_text(app)[-1].strip() == "noted: q [r]+"
     assert feed.commands == [Mark("q [r]+")]
 
@@ -211,8 +186,7 @@ async def test_keys_that_come_at_once_are_not_lost(feed_of: FeedOf, appearance: 
         for keys in (("5", "0", "enter"), ("m", "x", "y", "enter")):
             for key in keys:
                 app.post_message(events.Key(key, "\r" if key == "enter" else key))
-            for _ in range(3):
-                await settle(pilot)
+            await pilot.pause()
     assert feed.commands == [SetConcurrency(50), Mark("xy")]
 
 
@@ -220,10 +194,8 @@ async def test_mark_taken_back(feed_of: FeedOf, appearance: Appearance, screen_t
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("m", "x", "escape")
-        await settle(pilot)
         assert "q quit" in screen_text(app)[-1]
         await pilot.press("m", "space", "enter")
-        await settle(pilot)
         assert "q quit" in screen_text(app)[-1]
     assert feed.commands == []
 
@@ -234,7 +206,6 @@ async def test_picture(
     monkeypatch.chdir(tmp_path)
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("p")
-        await settle(pilot)
         assert screen_text(app)[-1].startswith(" picture saved: ")
     (path,) = tmp_path.iterdir()  # noqa: ASYNC240 (a test may wait for its own file)
     assert path.name.startswith("loadtop-web1-index.php-")
@@ -263,15 +234,12 @@ async def test_keys_can_be_clicked(
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.click(offset=(screen_text(app)[-1].index(label), 23))
-        await settle(pilot)
     assert feed.commands == [command]
 
 
 async def test_panels_can_be_clicked(feed_of: FeedOf, appearance: Appearance) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.click(offset=(60, 8))
-        await settle(pilot)
         assert [name for name, panel in app.panels.items() if panel.chosen] == ["cpu"]
         await pilot.click(offset=(60, 8))
-        await settle(pilot)
         assert [name for name, panel in app.panels.items() if panel.placement] == ["cpu"]

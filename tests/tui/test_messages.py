@@ -1,13 +1,14 @@
-"""The sequence of messages for every action: the same by key, by a click on the footer and from the palette."""
+"""Every action: asked for by key, by a click on the last line and from the palette; and what it leads to, in order."""
 
 from pathlib import Path
 
 import pytest
+from textual.dom import DOMNode
 from textual.message import Message
 
 from loadtop.pipeline.feed import Command
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import SCENES
+from tests.tui.scenes import moments
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
@@ -46,7 +47,7 @@ class Recorded:
 
     def __init__(self, appearance: Appearance, monkeypatch: pytest.MonkeyPatch) -> None:
         self.happened: list[str] = []
-        feed = FakeFeed(SCENES["headroom"]())
+        feed = FakeFeed(moments("headroom"))
 
         def command(given: Command) -> None:
             self.happened.append(str(given))
@@ -89,35 +90,55 @@ class Recorded:
         return found
 
 
+async def test_every_action_is_asked_for_in_three_ways(appearance: Appearance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By each of its keys, by a click on the last line, and by its words in the palette."""
+    app = Cockpit(FakeFeed(moments("headroom")), appearance=appearance)
+    run_action, asked = app.run_action, list[str]()
+
+    async def ask(action: str, namespace: DOMNode | None = None) -> bool:
+        if action == "palette":
+            return await run_action(action, namespace)
+        asked.append(action)
+        return True
+
+    monkeypatch.setattr(app, "run_action", ask)
+    places = {key.action: first for key, first, _ in arrange(200)}
+    async with app.run_test(size=(200, 60)) as pilot:
+        await pilot.pause()
+        for key in KEYS:
+            if key.action == "palette":
+                continue
+            wanted = f"{key.action}('1')" if key.key == "1" else key.action
+            for name in key.key.split(","):
+                await pilot.press(name)
+                assert asked.pop() == wanted
+            if key.footer:
+                await pilot.click(offset=(places[key.action], 59))
+                assert asked.pop() == key.action
+            await pilot.press("colon", *key.help[:8], "enter")
+            assert asked.pop() == key.action
+        for way in ("colon", "ctrl+p"):
+            await pilot.press(way)
+            assert next(iter(app.screen.query(Palette)), None) is not None
+            await pilot.press("escape")
+        await pilot.click(offset=(places["palette"], 59))
+        assert next(iter(app.screen.query(Palette)), None) is not None
+    assert asked == []
+
+
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.action)
-async def test_every_action_three_ways(
+async def test_what_an_action_leads_to(
     key: Key, appearance: Appearance, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for way in ("key", "click", "palette"):
-        if (way == "click" and not key.footer) or (way == "palette" and key.action == "palette"):
-            continue
-        recorded = Recorded(appearance, monkeypatch)
-        app = recorded.app
-        async with app.run_test(size=(200, 60), message_hook=recorded.hear) as pilot:
-            for _ in range(3):
-                await pilot.pause()
-            asked: list[str] = []
-            if way == "key":
-                await pilot.press(key.key.split(",")[0])
-                asked = ["answered load 1 False"] if key.key == "1" else []
-            elif way == "click":
-                place = next(first for known, first, _ in arrange(200) if known.action == key.action)
-                await pilot.click(offset=(place, 59))
-            else:
-                await pilot.press("colon", *key.help[:8], "enter")
-                asked = [f"chosen {key.action}"]
-            for _ in range(3):
-                await pilot.pause()
-            happened = recorded.shown()
-        wanted = [*asked, *DONE[key.action]]
-        assert len(happened) == len(wanted), (way, happened)
-        assert all(found.startswith(word) for found, word in zip(happened, wanted, strict=True)), (way, happened)
+    recorded = Recorded(appearance, monkeypatch)
+    async with recorded.app.run_test(size=(200, 60), message_hook=recorded.hear) as pilot:
+        await pilot.pause()
+        await pilot.press(key.key.split(",")[0])
+        happened = recorded.shown()
+    wanted = [*(["answered load 1 False"] if key.key == "1" else []), *DONE[key.action]]
+    assert len(happened) == len(wanted), happened
+    assert all(found.startswith(word) for found, word in zip(happened, wanted, strict=True)), happened
 
 
 @pytest.mark.parametrize(
@@ -136,10 +157,8 @@ async def test_questions(
 ) -> None:
     recorded = Recorded(appearance, monkeypatch)
     async with recorded.app.run_test(size=(120, 40), message_hook=recorded.hear) as pilot:
-        for key in ("", *keys):
-            await pilot.press(*([key] if key else []))
-            for _ in range(2):
-                await pilot.pause()
+        await pilot.pause()
+        await pilot.press(*keys)
     assert list(dict.fromkeys(recorded.happened)) == wanted
 
 
@@ -151,7 +170,6 @@ async def test_a_click_on_a_panel_chooses_it_and_another_zooms(
         await pilot.pause()
         for _ in range(2):
             await pilot.click(offset=(50, 8))
-            await pilot.pause()
         assert recorded.shown() == ["picked cpu", "shows cpu alone"]
 
 

@@ -18,6 +18,7 @@ from textual.geometry import Size
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import endless
+from tests.tui.stage import strips_of
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.widgets.keybar import KEYS
@@ -104,10 +105,7 @@ async def one_run(snapshots: list[Snapshot], appearance: Appearance, chance: ran
                 await pilot.pause()
         if app.is_running:
             await pilot.resize_terminal(80, 24)
-            for _ in range(3):
-                await pilot.pause()
-            strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-            assert [strip.cell_length for strip in strips] == [80] * 24, monkey.done[-20:]
+            assert [strip.cell_length for strip in strips_of(app)] == [80] * 24, monkey.done[-20:]
     await app.reader.close()
     assert app.reader.failure is None, monkey.done[-20:]
     assert not feed.running

@@ -2,18 +2,14 @@
 
 import asyncio
 import signal
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
-import pytest
 from textual.pilot import Pilot
 
 from loadtop.engines.command import CommandLoad
-from loadtop.model import Failures, StatedTimes
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import SCENES
+from tests.tui.stage import until
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 
@@ -38,14 +34,6 @@ async def running(
             await program.close()
 
 
-async def until(pilot: "Pilot[signal.Signals]", holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end
-        await asyncio.sleep(0.02)
-        await pilot.pause()
-
-
 async def test_keys_go_to_the_command_once_it_is_entered(
     feed_of: FeedOf, appearance: Appearance, screen_text: Text
 ) -> None:
@@ -54,19 +42,19 @@ async def test_keys_go_to_the_command_once_it_is_entered(
         def shows(words: str) -> bool:
             return any(words in line for line in screen_text(app))
 
-        await until(pilot, lambda: shows("who?"))
+        await until(lambda: shows("who?"))
         assert shows("arrow, enter: type")
         await pilot.press("tab", "enter")
-        await until(pilot, lambda: shows("ctrl+] leaves"))
+        await until(lambda: shows("ctrl+] leaves"))
         await pilot.press("q", "z", "left_square_bracket", "enter")
-        await until(pilot, lambda: shows("hello qz["))
+        await until(lambda: shows("hello qz["))
         assert app.is_running
-        await until(pilot, lambda: shows(f"{app.panels['command'].size.height - 1} "))
+        await until(lambda: shows(f"{app.panels['command'].size.height - 1} "))
         await pilot.press("ctrl+right_square_bracket")
-        await until(pilot, lambda: shows("enter: type"))
+        await until(lambda: shows("enter: type"))
         await pilot.press("enter", "ctrl+d")
         await asyncio.wait_for(program.wait(), 20)
-        await until(pilot, lambda: shows("exit code 4"))
+        await until(lambda: shows("exit code 4"))
     assert program.exit_code == 4
 
 
@@ -75,7 +63,7 @@ async def test_ctrl_c_is_the_commands_while_it_has_the_keys(
 ) -> None:
     async with running("trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.1; done",
                        feed_of("watching"), appearance) as (app, pilot, program):  # fmt: skip
-        await until(pilot, lambda: any("ready" in line for line in screen_text(app)))
+        await until(lambda: any("ready" in line for line in screen_text(app)))
         await pilot.press("tab", "enter", "ctrl+c")
         await asyncio.wait_for(program.wait(), 20)
         assert program.exit_code == 9
@@ -87,47 +75,19 @@ async def test_ctrl_c_is_the_commands_while_it_has_the_keys(
 async def test_what_has_gone_by_can_be_seen_again(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     async with running("seq 1 60", feed_of("watching"), appearance) as (app, pilot, program):
         await asyncio.wait_for(program.wait(), 20)
-        await until(pilot, lambda: any(" 60 " in line for line in screen_text(app)))
+        await until(lambda: any(" 60 " in line for line in screen_text(app)))
         await pilot.press("tab", "home")
-        await until(pilot, lambda: any(line.startswith("│ 1 ") for line in screen_text(app)))
+        await until(lambda: any(line.startswith("│ 1 ") for line in screen_text(app)))
         await pilot.press("end")
-        await until(pilot, lambda: any(line.startswith("│ 60 ") for line in screen_text(app)))
+        await until(lambda: any(line.startswith("│ 60 ") for line in screen_text(app)))
 
 
 async def test_what_a_command_prints_cannot_leave_its_panel(
     feed_of: FeedOf, appearance: Appearance, screen_text: Text
 ) -> None:
     script = r"printf '\033]0;title\007\033[?1049h\033[2J\033[50;200Hx\033[31m\342\200\256odd\033[999C|'; read end"
-    async with running(script, feed_of("watching"), appearance) as (app, pilot, _):
-        await until(pilot, lambda: any("odd" in line for line in screen_text(app)))
+    async with running(script, feed_of("watching"), appearance) as (app, _, __):
+        await until(lambda: any("odd" in line for line in screen_text(app)))
         lines = screen_text(app)
         assert all(len(line) == 80 and line.isprintable() for line in lines)
         assert any("no machine" in line or "watching" in line for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("failures", "said"),
-    [(None, "failed    -   not 2xx    -"), (Failures.undivided(5), "failed    5   not 2xx    -  no class")],
-)
-async def test_what_a_tool_states_is_shown_and_what_it_does_not_say_is_not_zero(
-    appearance: Appearance, screen_text: Text, failures: Failures | None, said: str
-) -> None:
-    snapshots = SCENES["done"]()
-    last = snapshots[-1]
-    frame = last.measured.frame
-    assert frame.load is not None
-    stated = (StatedTimes("total", p50_ms=12.0, p90_ms=34.0, p99_ms=56.0),)
-    load = replace(
-        frame.load, engine="ab", latencies=None, in_flight=None, failures=failures, non_2xx=None, message="",
-        stated=stated,
-    )  # fmt: skip
-    measured = replace(last.measured, frame=replace(frame, load=load))
-    app = Cockpit(FakeFeed([*snapshots[:-1], replace(last, measured=measured)]), appearance=appearance)
-    async with app.run_test(size=(80, 24)) as pilot:
-        for _ in range(4):
-            await pilot.pause()
-        text = "\n".join(screen_text(app))
-    assert "load by ab" in text
-    assert "p50    12  p90    34  p99    56 ms" in text
-    assert said in text
-    assert "- in flight" in text

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from loadtop.pipeline.feed import Command
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import headroom
+from tests.tui.scenes import moments
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 
@@ -21,9 +21,8 @@ async def test_the_first_screen_is_painted_before_the_feed_starts(appearance: Ap
             seen.extend(screen_text(app))
             await super().run(show)
 
-    app = Cockpit(Watching(headroom()), appearance=appearance)
+    app = Cockpit(Watching(moments("headroom")), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
         await pilot.pause()
     assert "http://web1/index.php" in seen[0]
     assert "STARTING" in seen[1]
@@ -31,7 +30,7 @@ async def test_the_first_screen_is_painted_before_the_feed_starts(appearance: Ap
 
 
 async def test_only_the_newest_is_drawn_and_every_moment_is_kept(appearance: Appearance) -> None:
-    snapshots = headroom()
+    snapshots = moments("headroom")
     app = Cockpit(FakeFeed([]), appearance=appearance)
     drawn: list[float] = []
     async with app.run_test(size=(80, 24)) as pilot:
@@ -46,16 +45,14 @@ async def test_only_the_newest_is_drawn_and_every_moment_is_kept(appearance: App
         for snapshot in snapshots:
             app.reader.receive(snapshot)
         await pilot.pause()
-        await pilot.pause()
     assert drawn == [snapshots[-1].at]
     assert app.reader.view.history.rps.total == len(snapshots)
 
 
 async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
-    app = Cockpit(FakeFeed(headroom(), stay=False), appearance=appearance)
+    app = Cockpit(FakeFeed(moments("headroom"), stay=False), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
-        for _ in range(4):
-            await pilot.pause()
+        await pilot.pause()
         lines = screen_text(app)
         assert "DONE" in lines[1]
         assert "press q for the report" in lines[1]
@@ -65,12 +62,11 @@ async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(appearance: Appear
 
 
 async def test_a_feed_that_breaks_is_told_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
-    feed = FakeFeed(headroom(), stay=False)
+    feed = FakeFeed(moments("headroom"), stay=False)
     feed.failure = OSError("the disk \x1b[31mis full")
     app = Cockpit(feed, appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
-        for _ in range(4):
-            await pilot.pause()
+        await pilot.pause()
         lines = screen_text(app)
         assert "MEASURING BROKE OFF" in lines[1]
         assert "the disk ?[31mis full" in lines[2]
@@ -90,7 +86,7 @@ async def test_leaving_cancels_the_feed_and_waits_for_it(appearance: Appearance)
                 await asyncio.sleep(0.01)
                 closed.append("closed")
 
-    app = Cockpit(Slow(headroom()), appearance=appearance)
+    app = Cockpit(Slow(moments("headroom")), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         await pilot.press("ctrl+c")
@@ -106,5 +102,4 @@ async def test_commands_before_the_first_moment_are_harmless(appearance: Appeara
     app = Cockpit(Silent([]), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("+", "-", "s", "h", "e", "escape", "z", "z", "space", "space", "tab")
-        await pilot.pause()
         assert app.is_running

@@ -1,14 +1,16 @@
-"""What is sent to the terminal: only what changed."""
+"""What is sent to the terminal: only what changed, in the size that it has."""
 
 import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from textual import events
 from textual._compositor import ChopsUpdate
+from textual.geometry import Size
 from textual.screen import Screen
 
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import BUSY, HEADROOM, Scene, Story
+from tests.tui.scenes import BUSY, HEADROOM, Scene, Story, moments
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 
@@ -26,12 +28,10 @@ async def updates(
     async with app.run_test(size=(80, 24)) as pilot:
         for snapshot in story.play(scene, 40):
             app.reader.receive(snapshot)
-        for _ in range(3):
-            await pilot.pause()
+        await pilot.pause()
         app._display = display  # type: ignore[method-assign,assignment]
         changes(story)
-        for _ in range(3):
-            await pilot.pause()
+        await pilot.pause()
     return found
 
 
@@ -98,13 +98,29 @@ async def test_what_is_typed_is_shown_though_panels_change_with_it(appearance: A
         for snapshot in Story().play(HEADROOM, 5):
             app.reader.receive(snapshot)
         await pilot.press("slash")
-        for _ in range(3):
-            await pilot.pause()
         found: list[object] = []
         app._display = lambda _, update: found.append(update)  # type: ignore[method-assign,assignment]
         await pilot.press("m")
-        for _ in range(3):
-            await pilot.pause()
     sent = {row for update in found if isinstance(update, ChopsUpdate) for row, _, _ in update.spans}
     assert last in sent
     assert len(sent) > 1
+
+
+async def test_sizes_that_overtake_each_other_end_with_the_terminals(appearance: Appearance) -> None:
+    app = Cockpit(FakeFeed(moments("headroom")), appearance=appearance)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await pilot.pause()
+        layouts: list[Size] = []
+        lay_out = app.screen._refresh_layout  # pyright: ignore[reportPrivateUsage]
+
+        def counted(size: Size | None = None, scroll: bool = False) -> None:
+            layouts.append(size or Size())
+            assert len(layouts) < 50
+            lay_out(size, scroll)
+
+        app.screen._refresh_layout = counted  # type: ignore[method-assign]
+        for size in (Size(80, 24), Size(80, 25), Size(80, 24)):
+            app.screen.post_message(events.Resize(size, size))
+        await pilot.pause()
+        assert set(layouts) <= {Size(80, 25)}
+        assert app.screen.region.size == Size(80, 25)

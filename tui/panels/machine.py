@@ -88,7 +88,7 @@ class CpuPanel(Panel):
             return found
         levels = "".join(level(core.shares.busy, self.glyphs) for core in cores)
         name = tr("cores ")
-        room = cells - width(name)
+        room = max(1, cells - width(name))
         chunks = [line(Span(levels[i : i + room], Role.USER)) for i in range(0, len(levels), room)][:rows]
         return beside([line(Span(name, Role.DIM))], chunks, width(name), len(chunks))
 

@@ -58,7 +58,7 @@ class ProcessPanel(WheelScrolled, Panel):
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance)
-        self.column = "cpu%"
+        self.column: str = "cpu%"
         self.reversed = False
         self.filter = ""
         self.first = 0

@@ -43,7 +43,7 @@ WIDE = (*_STEP, *_TIMES, *_SHARES)
 LIMIT = 18  # cells of the verdict's name
 MARK = 7  # cells of what may stand behind a bar
 
-NARROW_CELLS, WIDE_CELLS = 76, 112  # cells from which some columns more, and all of them, have room beside a bar
+NARROW_CELLS, WIDE_CELLS = 76, 116  # cells from which some columns more, and all of them, have room beside a bar
 
 LEAST_BAR = 4
 BAR = 24  # cells of the bar of an experiment

@@ -1,0 +1,204 @@
+"""What single panels draw: pure functions of a view, a width and a number of rows, or parts of one screen."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from loadtop.model import Failures
+from loadtop.servers.nginx.kind import NGINX_CONNECTIONS
+from tests.tui.scenes import HEADROOM, Story
+from tests.tui.stage import Stage, columns_end_together, speaking, text_of
+from tests.tui.stories import view_after, view_of, with_load
+from tui.drawing.appearance import UNICODE, Appearance, Glyphs
+from tui.drawing.line import length
+from tui.panels.apache import counted, legend, slots
+from tui.panels.haproxy import HaproxyPanel
+from tui.panels.load import LoadPanel, WorkersPanel
+from tui.panels.php_fpm import FpmPanel
+from tui.panels.processes import COLUMNS, ProcessPanel
+from tui.panels.verdict import VerdictPanel
+from tui.screens.help import HelpScreen
+from tui.state.view import History, Phase, View
+
+StageWith = Callable[[Glyphs], Stage]
+BOARDS = st.text(alphabet="WRKDCLGSI_.x", min_size=1, max_size=600)
+BROKEN = Failures(length=8270, timeout=12)
+
+
+@given(st.integers(24, 120), st.sampled_from(["swap", "two-hosts", "headroom"]))
+def test_columns_of_processes_are_aligned(appearance: Appearance, cells: int, name: str) -> None:
+    lines = ProcessPanel(appearance).content(view_of(name), cells, 12)
+    shown = [column for column in COLUMNS if cells >= column.least and column.name not in ("", "s", "group", "name")]
+    columns_end_together(lines, [column.name for column in shown])
+    servers = [text_of(line) for line in lines[1:] if "apache2" in text_of(line)]
+    assert {line.index(" apache2") for line in servers} == {text_of(lines[0]).index(" name")}
+    assert all(len(line) <= cells for line in servers)
+
+
+@given(st.integers(24, 120))
+def test_columns_of_servers_are_aligned(appearance: Appearance, cells: int) -> None:
+    view = view_of("servers")
+    columns_end_together(FpmPanel(appearance).content(view, cells, 3), [" busy", "of", " queue"])
+    lines = HaproxyPanel(appearance).content(view, cells, 5)
+    columns = [" queue", *([" sess"] if cells >= 29 else []), *([" of"] if cells >= 35 else []), "/s"]
+    columns_end_together(lines, columns)
+    assert all(length(line) <= cells for line in lines)
+
+
+@given(st.integers(26, 120))
+def test_columns_of_workers_are_aligned(appearance: Appearance, cells: int) -> None:
+    lines = WorkersPanel(appearance).content(view_of("workers"), cells, 5)
+    columns_end_together(lines, ["users", "cpu%", *(["rss"] if cells >= 33 else [])])
+    assert all(length(line) <= cells for line in lines)
+    assert len({text_of(line)[: text_of(lines[0]).index(" state")].rstrip() for line in lines}) >= 4
+
+
+@given(BOARDS, st.integers(12, 80), st.integers(1, 6))
+@example("CDDDGGGIKKKLRSW_.", 12, 1)
+def test_slots_fit_and_no_letter_vanishes(board: str, cells: int, rows: int) -> None:
+    made = slots(board, cells, rows)
+    assert len(made) <= rows
+    assert all(length(spans) <= cells for spans in made)
+    drawn = "".join(text_of(spans) for spans in made)
+    assert set(drawn) == set(board)
+    assert len(drawn) == min(len(board), cells * rows)
+
+
+def test_busy_slots_come_first() -> None:
+    assert [text_of(spans) for spans in slots("_W.KW_", 4, 2)] == ["WWK_", "_."]
+    assert counted("_W.KW_") == [("W", 2), ("K", 1), ("_", 2), (".", 1)]
+
+
+def test_many_slots_are_in_proportion() -> None:
+    (row,) = slots("W" * 300 + "_" * 100, 40, 1)
+    assert text_of(row) == "W" * 30 + "_" * 10
+
+
+@given(BOARDS, st.integers(20, 80), st.integers(1, 4))
+def test_legend_items_are_whole(board: str, cells: int, rows: int) -> None:
+    made = legend(board, cells, rows)
+    assert len(made) <= rows
+    assert all(length(spans) <= cells for spans in made)
+
+
+def test_legend_counts() -> None:
+    assert text_of(legend("WWK_", 60, 1)[0]) == "W 2 sending  K 1 keep-alive  _ 1 waiting"
+    assert [text_of(spans) for spans in legend("WWK_", 24, 2)] == ["W 2 sending", "K 1 keep-alive"]
+
+
+def last_line(appearance: Appearance, cells: int, failures: Failures, verdict: str = "none", message: str = "") -> str:
+    """The last line of a load of which some failed."""
+    snapshot = with_load(Story().play(HEADROOM, 2)[-1], failures=failures, non_2xx=8270, message=message)
+    finding = replace(snapshot.diagnosis.verdict, bottleneck=verdict)
+    snapshot = replace(snapshot, diagnosis=replace(snapshot.diagnosis, verdict=finding))
+    view = View("", "", 1.0, History(1.0), snapshot, phase=Phase.LIVE)
+    return text_of(LoadPanel(appearance).content(view, cells, 4)[-1])
+
+
+def test_no_class_of_failures_is_cut(appearance: Appearance) -> None:
+    for cells in range(20, 60):
+        said = last_line(appearance, cells, BROKEN)
+        assert len(said) <= cells or cells < 30
+        assert said.split("8 270")[-1].strip() in ("", "length +1", "length timeout", "timeout 12")
+
+
+def test_the_classes_lose_their_numbers_first(appearance: Appearance) -> None:
+    one = replace(BROKEN, timeout=0)
+    assert last_line(appearance, 50, one).endswith("not 2xx 8 270  length 8 270")
+    assert last_line(appearance, 36, one).endswith("not 2xx 8 270  length")
+    assert last_line(appearance, 50, BROKEN).endswith("  length timeout")
+
+
+def test_a_message_that_the_verdict_tells_leaves_the_figures(appearance: Appearance) -> None:
+    assert "trouble ahead" in last_line(appearance, 40, BROKEN, message="trouble ahead")
+    assert "failed" in last_line(appearance, 40, BROKEN, verdict="errors", message="trouble ahead")
+
+
+def test_before_the_first_figures_nothing_is_claimed(appearance: Appearance) -> None:
+    view = View("", "", 1.0, History(1.0))
+    assert text_of(LoadPanel(appearance).content(view, 60, 4)[0]) == "waiting for the first figures"
+    snapshot = Story().play(HEADROOM, 1)[0]
+    bare = replace(snapshot.diagnosis.verdict, evidence=())
+    view = replace(
+        view, snapshot=replace(snapshot, diagnosis=replace(snapshot.diagnosis, verdict=bare)), phase=Phase.LIVE
+    )
+    said = " ".join(text_of(each) for each in VerdictPanel(appearance).content(view, 60, 4))
+    assert "headroom" not in said
+
+
+@pytest.mark.parametrize(
+    ("failures", "said"),
+    [(None, "failed    -   not 2xx    -"), (Failures.undivided(5), "failed    5   not 2xx    -  no class")],
+)
+def test_what_a_tool_does_not_say_is_not_zero(appearance: Appearance, failures: Failures | None, said: str) -> None:
+    view = view_of("ab")
+    assert view.snapshot is not None
+    view = replace(view, snapshot=with_load(view.snapshot, failures=failures))
+    panel = LoadPanel(appearance)
+    text = [text_of(line) for line in (panel.title(view), *panel.content(view, 38, 5))]
+    assert text[0] == "load by ab"
+    assert text[2].strip().startswith("- in flight")
+    assert text[-2:] == ["p50    12  p90    34  p99    56 ms", said]
+
+
+def test_a_panel_of_nginx_in_words(stage_with: StageWith) -> None:
+    stage = stage_with(UNICODE)
+    assert "NGINX CONNECTIONS  are the limit" in stage.show(view_of("nginx"), (80, 24)).lines[1]
+    assert "used 1 003 of -" in "\n".join(stage.show(view_of("nginx-without-limits"), (120, 40)).lines)
+    with speaking("ja"):
+        text = "\n".join(stage.show(view_of("nginx"), (80, 24)).lines)
+    assert "使用 1 003 / 1 024" in text
+    assert "切断/s" in text
+    assert "NGINX の接続数" in text
+
+
+def test_the_help_lists_the_verdict(appearance: Appearance) -> None:
+    text = [text_of(line) for line in HelpScreen(appearance, view_of("nginx")).text(116)]
+    assert any("X" in line and NGINX_CONNECTIONS.name.replace("-", " ") in line.lower() for line in text)
+
+
+def test_haproxy_zoomed(stage_with: StageWith) -> None:
+    text = "\n".join(stage_with(UNICODE).show(view_of("servers"), (80, 24), "haproxy", zoomed=True).lines)
+    assert "app/a-server-with-a-long-name" in text
+    assert "   down" in text
+    assert "queue, 0 to" in text
+
+
+@pytest.mark.parametrize("panel", ["fpm", "haproxy", "nginx", "workers"])
+def test_what_is_not_there_has_no_panel(panel: str, stage_with: StageWith) -> None:
+    stage = stage_with(UNICODE)
+    text = "\n".join(stage.show(view_of("headroom"), (200, 60)).lines)
+    assert panel not in stage.cockpit.panel_names
+    assert "php-fpm" not in text
+    assert "workers of" not in text
+
+
+def test_workers_in_trouble_come_first_where_not_all_have_room(stage_with: StageWith) -> None:
+    stage, view = stage_with(UNICODE), view_of("many-workers")
+    small = "\n".join(stage.show(view, (80, 24)).lines)
+    for words in ("17 of 18", "17 workers", "missing", "16 more, at most 56 % of a core"):
+        assert words in small
+    large = "\n".join(stage.show(view, (80, 24), "workers", zoomed=True).lines)
+    assert view.load is not None
+    assert [worker.name for worker in view.load.workers if f"{worker.name} " not in large] == []
+
+
+def test_each_mark_is_seen_also_behind_the_title(stage_with: StageWith) -> None:
+    """Marks on the time line where it has no row for notes."""
+    story = Story(seconds=600.0)
+    snapshots = story.play(HEADROOM, 4) + story.play(replace(HEADROOM, marks=("early",))) + story.play(HEADROOM, 220)
+    snapshots += story.play(replace(HEADROOM, marks=("late",))) + story.play(HEADROOM, 2)
+    ceiling, _, axis = stage_with(UNICODE).show(view_after(snapshots), (80, 24)).lines[-4:-1]
+    assert "time 10 s a letter" in ceiling
+    assert (ceiling.index(UNICODE.down), axis.index(UNICODE.up)) == (24, 2)
+    assert (ceiling.count(UNICODE.down), axis.count(UNICODE.up)) == (1, 1)
+
+
+@given(st.sampled_from(["bare", "no-apache", "stale", "headroom"]), st.integers(26, 120), st.integers(4, 30))
+@settings(max_examples=50)
+def test_content_keeps_to_its_rows(stage_with: StageWith, name: str, cells: int, rows: int) -> None:
+    for panel in stage_with(UNICODE).cockpit.panels.values():
+        assert len(panel.content(view_of(name), cells, rows)) <= rows, panel.KEY
