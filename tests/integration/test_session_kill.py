@@ -31,7 +31,7 @@ path, cadence, count, limit = Path(sys.argv[1]), float(sys.argv[2]), int(sys.arg
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 pipeline = Pipeline()
-recorder = Recorder(path, meta=SessionMeta(1.8e9, ("loadtop",), "http://web1/", "0", cadence))
+recorder = Recorder(path, meta=SessionMeta(1.8e9, ("loadtop",), "http://web1/", "0", 1.0))
 print("begun", recorder.problem, flush=True)
 for frame, _ in zip(made_frames(1, 50), range(count)):
     recorder.record(pipeline.snapshot(frame))
