@@ -46,6 +46,8 @@ def test_columns_of_servers_are_aligned(appearance: Appearance, cells: int) -> N
     columns = [" queue", *([" sess"] if cells >= 29 else []), *([" of"] if cells >= 35 else []), "/s"]
     columns_end_together(lines, columns)
     assert all(length(line) <= cells for line in lines)
+    figures = ["7", *(["10"] if cells >= 29 else []), *(["200"] if cells >= 35 else []), "70.0"]
+    assert text_of(lines[1]).split()[1:] == figures
 
 
 @given(st.integers(26, 120))

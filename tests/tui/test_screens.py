@@ -96,6 +96,7 @@ def test_the_screen_is_whole(
 @example("swap", (79, 24), "", False, "ja", "unicode")
 @example("long-names", (108, 24), "devices", False, "en", "unicode")
 @example("headroom", (115, 30), "", False, "en", "unicode")
+@example("paused", (60, 20), "", False, "en", "unicode")
 @example("servers", (60, 20), "haproxy", False, "en", "no colours")
 @settings(max_examples=60)
 def test_every_panel_says_what_it_must(

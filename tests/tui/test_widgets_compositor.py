@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import BUSY, HEADROOM, Scene, Story, moments
+from tests.tui.stage import lines_of
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 
@@ -87,6 +88,26 @@ async def test_what_is_sent_is_what_changed(appearance: Appearance) -> None:
     shown = sum(last - first for _, first, last in update.spans)
     plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", sent)
     assert len(plain) == shown
+
+
+async def test_the_stretches_that_are_sent_hold_all_that_changed(appearance: Appearance) -> None:
+    app, story = Cockpit(FakeFeed([]), appearance=appearance), Story()
+    found: list[ChopsUpdate] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        for snapshot in story.play(HEADROOM, 40):
+            app.reader.receive(snapshot)
+        await pilot.pause()
+        screen = [list(line) for line in lines_of(app)]
+        app._display = lambda _, update: found.append(update)  # type: ignore[method-assign,assignment]
+        for snapshot in story.play(BUSY, 3):
+            app.reader.receive(snapshot)
+        await pilot.pause()
+        after = [list(line) for line in lines_of(app)]
+    for update in found:
+        for y, first, last in update.spans:
+            screen[y][first:last] = after[y][first:last]
+    assert found
+    assert screen == after
 
 
 async def test_what_is_typed_is_shown_though_panels_change_with_it(appearance: Appearance) -> None:
