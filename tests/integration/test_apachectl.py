@@ -17,7 +17,8 @@ from collectors.apache.collector import parse
 from loadtop.rates.compute import server_rates
 from loadtop.servers.apache.record import ApacheStatus
 from tests.servers.apache import Apache, ApacheFactory
-from tests.servers.reference import Reference
+from tests.servers.program import find_program
+from tests.servers.reference import APACHE, Reference
 
 HELD, WORKERS, REQUESTS = 2, 6, 40
 WITHIN_S = 20.0
@@ -38,13 +39,14 @@ class Printed:
 class Control:
     """Runs ``apachectl status`` for a server, with directories of its own."""
 
-    def __init__(self, program: str, server: Apache, place: Path) -> None:
+    def __init__(self, reference: Reference, server: Apache, place: Path) -> None:
+        reference.program("apache2")  # whose script it is
         browser, variables = place / "browser.py", place / "envvars"
         browser.write_text(BROWSER)
         (place / "run" / "socks").mkdir(parents=True)
         (place / "lock").mkdir()
         variables.write_text(f"export APACHE_RUN_DIR={place}/run APACHE_LOCK_DIR={place}/lock\n")
-        self._command = [program, "status"]
+        self._command = [find_program("apachectl", install=APACHE), "status"]
         self._environment = {
             "PATH": os.environ["PATH"],
             "APACHE_ENVVARS": str(variables),
@@ -88,7 +90,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def test_workers_that_are_busy_and_idle(server: Apache, reference: Reference, tmp_path: Path) -> None:
-    control = Control(reference.program("apachectl"), server, tmp_path)
+    control = Control(reference, server, tmp_path)
     expected = (HELD + 1, WORKERS - HELD - 1)  # the page itself takes a worker
     held = [threading.Thread(target=fetch, args=(f"{server.url}hold.php",)) for _ in range(HELD)]
     for each in held:
@@ -103,7 +105,7 @@ def test_workers_that_are_busy_and_idle(server: Apache, reference: Reference, tm
 
 
 def test_requests_and_their_rate(server: Apache, reference: Reference, tmp_path: Path) -> None:
-    control = Control(reference.program("apachectl"), server, tmp_path)
+    control = Control(reference, server, tmp_path)
     until(lambda: (read(server).uptime_s or 0) > 0)  # before, apachectl prints no rate
     first, printed_first = read(server), control.status()
     for _ in range(REQUESTS):

@@ -106,9 +106,9 @@ def test_a_configuration_made_to_cost(called_apache: CalledApache) -> None:
 def test_it_can_be_ended_all_the_while(called_apache: CalledApache, number: signal.Signals) -> None:
     called_apache.start()
     program = loadtop("-t", "60")
-    assert program.stdout is not None
+    assert program.stderr is not None
     for _ in range(3):
-        assert program.stdout.readline(), "intervals are shown, so servers are looked for"
+        assert program.stderr.readline(), "intervals are shown, so servers are looked for"
     began = time.monotonic()
     program.send_signal(number)
     program.communicate(timeout=30)

@@ -1,5 +1,6 @@
 """``--engine locust``: the load is what the server logged, here and by SSH; no process is left, however it ends."""
 
+import os
 import re
 import signal
 from pathlib import Path
@@ -99,7 +100,7 @@ def test_our_plan_on_this_machine(
     assert wait_until(lambda: not live_processes(mark), 5)
     assert not files_left()
 
-    (recording,) = map(str, (tmp_path / "state" / "loadtop").glob("*.loadtop"))
+    (recording,) = map(str, Path(os.environ["XDG_STATE_HOME"], "loadtop").glob("*.loadtop"))
     for words, expected in (
         (("report", "--text"), "(not told apart)"),
         (("report", "--markdown"), "(not told apart)"),

@@ -136,7 +136,9 @@ async def test_a_worker_that_cannot_begin_says_why() -> None:
     object.__setattr__(what, "targets", ())
     run = await run_load(what)
     assert run.last.state is LoadState.FAILED
-    assert "ended unexpectedly (exit code 1): IndexError: tuple index out of range" in str(run.last.message)
+    said = str(run.last.message)
+    assert "ended unexpectedly (exit code 1)" in said
+    assert "IndexError: tuple index out of range" in said
 
 
 PARENT = """

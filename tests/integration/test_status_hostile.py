@@ -60,8 +60,10 @@ async def packed(writer: asyncio.StreamWriter) -> None:
 async def serving(answer: Answer) -> AsyncGenerator[tuple[int, list[bytes]]]:
     """The port of a server that answers so, and the requests that it gets."""
     requests: list[bytes] = []
+    writers: list[asyncio.StreamWriter] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
         with suppress(ConnectionError):
             requests.append(await reader.read(4096))
             await answer(writer)
@@ -69,6 +71,9 @@ async def serving(answer: Answer) -> AsyncGenerator[tuple[int, list[bytes]]]:
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         yield server.sockets[0].getsockname()[1], requests
+        for writer in writers:
+            writer.transport.abort()
+        await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
 
 
 @pytest.mark.parametrize("answer", [endless_body, endless_header, endless_line, by_the_byte, packed])

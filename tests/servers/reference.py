@@ -14,7 +14,7 @@ SYSSTAT, PROCPS = "apt-get install sysstat", "apt-get install procps"
 APACHE, UTILITIES = "apt-get install apache2", "apt-get install apache2-utils"
 PROGRAMS = {  # the option that prints the version, and what to install
     "ab": ("-V", UTILITIES),
-    "apachectl": ("-v", APACHE),
+    "apache2": ("-v", APACHE),
     "free": ("-V", PROCPS),
     "iostat": ("-V", SYSSTAT),
     "mpstat": ("-V", SYSSTAT),
