@@ -24,7 +24,7 @@ test: check-fast servers engines ## in five minutes: the same, and everything ag
 
 test-all: test test-rest ## what CI runs: the same, and all parts of test-rest
 
-test-rest: test-packaging coverage lab-short test-engines fuzz
+test-rest: test-packaging lab-short test-engines fuzz
 
 test-fast: setup
 	@scripts/test.sh fast $(PYTEST_ARGS)

@@ -49,14 +49,18 @@ def test_escape_sequences_are_left_out(text: str) -> None:
     assert without_escape_sequences(text) == "red"
 
 
-@pytest.mark.parametrize("size", [40_000, 400_000])
 @pytest.mark.parametrize("unit", ["a", "\x1b]", "\x1b[", "\x1bP", "\x1b[0", "\x1b(", "\r", "\u3000"])
 @pytest.mark.parametrize("function", [plain, printable, without_escape_sequences])
-def test_the_time_is_proportional_to_the_length(function: Callable[[str], str], unit: str, size: int) -> None:
-    text = unit * (size // len(unit))
+def test_the_time_is_proportional_to_the_length(function: Callable[[str], str], unit: str) -> None:
+    short, long = (cpu_s(function, unit * (size // len(unit))) for size in (20_000, 200_000))
+    assert long < 30 * max(short, 0.001)  # were it quadratic, 100 times
+
+
+def cpu_s(function: Callable[[str], str], text: str) -> float:
+    """The least of three, as the machine may be doing something else."""
     took: list[float] = []
-    for _ in range(3):  # the machine may be doing something else
+    for _ in range(3):
         began = time.process_time()
         function(text)
         took.append(time.process_time() - began)
-    assert min(took) < size * 1e-6
+    return min(took)
