@@ -29,6 +29,8 @@ _LETTERS = {
 }
 _OPTIONS = {"--header": "header", "--headers": "header", "--user": "user", "--proxy-user": "user"}
 
+_LONG_OPTION = re.compile(r"--[\w-]{1,64}")
+
 _SECRET_NAME = re.compile(
     r"(?i:auth|cookie|credential|cred(?![a-z])|pass|pwd|secret|session|sess(?:id)?(?![a-z])|token|ticket|signature|jwt"
     r"|bearer|csrf|xsrf|saml|(?:api|access|account|private|shared|subscription|functions?|license|encryption)[-_.]?key)"
@@ -88,6 +90,8 @@ def _option(word: str) -> tuple[str, str]:
     """The cleaned word, and what the next one is: see :func:`_clean`."""
     if word.startswith("--"):
         name, given, value = word.partition("=")
+        if not _LONG_OPTION.fullmatch(name):
+            return url_without_secrets(word), "text"
         head = name + given
         kind = _OPTIONS.get(name) or ("secret" if _is_secret(name) else "text")
     else:

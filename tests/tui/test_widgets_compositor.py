@@ -93,12 +93,17 @@ async def test_what_is_sent_is_what_changed(appearance: Appearance) -> None:
 async def test_the_stretches_that_are_sent_hold_all_that_changed(appearance: Appearance) -> None:
     app, story = Cockpit(FakeFeed([]), appearance=appearance), Story()
     found: list[ChopsUpdate] = []
+
+    def keep(_: object, update: object) -> None:
+        if isinstance(update, ChopsUpdate):
+            found.append(update)
+
     async with app.run_test(size=(80, 24)) as pilot:
         for snapshot in story.play(HEADROOM, 40):
             app.reader.receive(snapshot)
         await pilot.pause()
         screen = [list(line) for line in lines_of(app)]
-        app._display = lambda _, update: found.append(update)  # type: ignore[method-assign,assignment]
+        app._display = keep  # type: ignore[method-assign,assignment]
         for snapshot in story.play(BUSY, 3):
             app.reader.receive(snapshot)
         await pilot.pause()
