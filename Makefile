@@ -16,13 +16,13 @@ help: ## this list
 demo: setup ## a server and a load of its own, in the cockpit
 	@$(PYTHON_BIN)/loadtop demo
 
-check-fast: setup ## before each commit, in a minute: lint, types, unit tests, the cockpit
+check-fast: setup ## before each commit: lint, types, unit tests, the cockpit
 	@$(MAKE) --no-print-directory --jobs lint types contracts test-fast
 
-test: check-fast servers engines ## in five minutes: the same, and everything against real servers (PYTEST_ARGS="-k word")
+test: check-fast servers engines ## the same, and everything against real servers (PYTEST_ARGS="-k word")
 	@scripts/test.sh servers $(PYTEST_ARGS)
 
-test-all: test test-rest ## what CI runs: the same, and all parts of test-rest
+test-all: test test-rest ## the same, and all parts of test-rest
 
 test-rest: test-packaging lab-short test-engines fuzz
 
@@ -42,6 +42,7 @@ lab-calm: setup servers ## four calm servers for LAB_CALM_S seconds in sum (3600
 	@LOADTOP_LAB_CALM_S=$(LAB_CALM_S) $(PYTHON_BIN)/python -m pytest -m lab tests/lab/test_calm.py $(PYTEST_ARGS)
 
 test-engines: setup servers engines ## the tests that need JMeter, which Maven fetches
+	@scripts/install-servers.sh jmeter jmeter-http
 	@scripts/jmeter.sh
 	@$(PYTHON_BIN)/python -m pytest -m engines tests/engines $(PYTEST_ARGS)
 

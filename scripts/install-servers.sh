@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs the servers and tools that tests, lab, benchmarks and pictures use: by apt, where that is there and allowed.
-# Starts and enables no service. Where it cannot install, it says what to install and leaves the rest to the tests.
+# Arguments are further packages. Starts and enables no service. Where it cannot install, it says what to install and
+# leaves the rest to the tests.
 set -eu
 
 PACKAGES="apache2 apache2-utils libapache2-mod-php php-fpm haproxy nginx-light openssh-server openssh-client openssl
-          wrk siege hey sysstat busybox gawk mawk iproute2 procps util-linux sqlite3 tmux asciinema librsvg2-bin fonts-dejavu-core"
+          wrk siege hey sysstat busybox gawk mawk iproute2 procps util-linux sqlite3 tmux asciinema librsvg2-bin fonts-dejavu-core $*"
 RED_HAT="httpd httpd-tools mod_ssl php php-fpm haproxy nginx openssh-server openssh-clients openssl wrk sysstat gawk iproute procps-ng"
 
 say() { printf '%s\n' "servers: $*" >&2; }

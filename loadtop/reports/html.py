@@ -12,7 +12,7 @@ from loadtop.analysis.totals.totals import RunResult
 from loadtop.i18n import Translatable, language, plain, tr
 from loadtop.rates.metrics import sum_known
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
-from loadtop.reports.tables import MODELS, Table, limit_of, shape, tables, title, verdict
+from loadtop.reports.tables import Table, limit_of, model_of, shape, tables, title, verdict
 from loadtop.servers.registry import KINDS
 
 HELP = (
@@ -64,7 +64,7 @@ def _subtitle(figures: Json) -> str:
     load = figures["load"]
     parts = [figures["started"], f"{figures['duration_s']:.1f} s"]
     if load is not None:
-        parts += [tr(MODELS[load["model"]]), shape(load, figures["steps"]), tr(str(load["state"]))]
+        parts += [model_of(load), shape(load, figures["steps"]), tr(str(load["state"]))]
     return " · ".join([*parts, f"loadtop {figures['version']}"])
 
 

@@ -2,9 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import Any
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
@@ -33,11 +34,16 @@ class Table:
     numbers: bool = True
 
 
+def model_of(load: Mapping[str, Any]) -> str:
+    """The load model in words; one that a made-up recording names stays as it is."""
+    return tr(MODELS.get(load["model"], load["model"]))
+
+
 def markdown(result: RunResult) -> str:
     """The whole report, with a line end. Tables are GitHub's."""
     figures = result.summary
     load = figures["load"]
-    how = "" if load is None else f", {tr(MODELS[load['model']])}, {shape(load, figures['steps'])}"
+    how = "" if load is None else f", {escaped(model_of(load))}, {shape(load, figures['steps'])}"
     sentence, held, what_to_do = verdict(result)
     lines = [
         f"# {escaped(title(figures))}",
