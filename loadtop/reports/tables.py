@@ -36,7 +36,8 @@ class Table:
 
 def model_of(load: Mapping[str, Any]) -> str:
     """The load model in words; one that a made-up recording names stays as it is."""
-    return tr(MODELS.get(load["model"], load["model"]))
+    model: str = load["model"]
+    return tr(MODELS.get(model, model))
 
 
 def markdown(result: RunResult) -> str:
