@@ -49,7 +49,7 @@ def test_a_value_of_each_rank_is_hdr_histograms(values: list[int]) -> None:
     last = len(values) - 1
     for rank in range(0, len(values), max(1, last // 20)):
         known = percentile(ours, 100 * rank / last if last else 50.0)
-        found = float(theirs.get_value_at_percentile(100 * (rank + 0.5) / len(values)))
+        found = float(theirs.get_value_at_percentile(100 * (rank + 1) / len(values)))
         assert known == pytest.approx(found, rel=0.006, abs=1.0)
 
 
