@@ -122,7 +122,7 @@ def panel_says_what_it_must(panel: str, view: View, rows: list[list[Cell]], glyp
         assert [line for line in content if CUT.search(line)] == [], panel
 
 
-@given(st.sampled_from(VIEWS), st.tuples(st.integers(50, 60), st.integers(12, 24)), CHOSEN, SPOKEN)
+@given(st.sampled_from(VIEWS), st.tuples(st.integers(40, 60), st.integers(12, 24)), CHOSEN, SPOKEN)
 @settings(max_examples=30)
 def test_a_zoomed_panel_says_it_in_little_room(
     stage_with: StageWith, name: str, size: tuple[int, int], panel: str, spoken: str
