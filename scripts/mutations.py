@@ -57,8 +57,12 @@ class Mutant:
     deferred: bool
     label: str
 
+    @property
+    def where(self) -> str:
+        return f"{self.path} {self.function}".rstrip()
+
     def __str__(self) -> str:
-        return f"{self.path} {self.function}: {self.label}"
+        return f"{self.where}: {self.label}"
 
     def compiled(self) -> CodeType:
         """The code of the whole module with this mistake in it. Changes the tree: for a process of its own."""
