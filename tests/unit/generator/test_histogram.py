@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.model.histogram import (
+    BUCKETS,
     EMPTY,
     Merger,
     bounds,
@@ -31,6 +32,10 @@ def test_a_value_lies_within_its_bucket(value: int) -> None:
     low, high = bounds(bucket_of(value))
     assert low <= value <= high
     assert high - low <= low / 128
+
+
+def test_the_last_bucket_holds_the_greatest_value_of_63_bits() -> None:
+    assert bounds(BUCKETS - 1)[1] == 2**63 - 1
 
 
 @given(st.lists(st.integers(0, 70_000)))
@@ -105,7 +110,8 @@ def test_what_was_not_measured_adds_nothing() -> None:
     assert merger.merged == merge([None]) == EMPTY
 
 
-@given(st.dictionaries(st.integers(0, 10_000), st.integers(0, 5)))
+@given(st.dictionaries(st.integers(0, 10_000), st.integers(-2, 5)))
 def test_whole_milliseconds_that_were_counted(counts: dict[int, int]) -> None:
+    """A count below 1, which only another program can send, counts nothing."""
     values = [1000 * value for value, count in counts.items() for _ in range(count)]
     assert distribution_of_milliseconds(counts) == distribution(values)
