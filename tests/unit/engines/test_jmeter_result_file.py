@@ -46,6 +46,28 @@ def test_a_captured_file() -> None:
     assert results.latencies() is None
 
 
+@pytest.mark.parametrize(
+    ("elapsed", "latency", "connect", "parts"),
+    [
+        (9, 7, 2, (2, 7, 5)),
+        (9, 1, 2, (2, 7, 0)),  # the first byte cannot come before the connection
+        (9, 7, 12, (9, 0, 0)),  # nor can connecting last longer than all
+    ],
+)
+def test_the_parts_of_a_time(elapsed: int, latency: int, connect: int, parts: tuple[int, int, int]) -> None:
+    results, _ = read(row(elapsed).replace(",3,1\n", f",{latency},{connect}\n") + row()[:-1])
+    found = known(results.latencies())
+    one = [known(part) for part in (found.connect, found.processing, found.waiting)]
+    assert tuple(part.max_us // 1000 for part in one) == parts
+    assert [part.count for part in (found.total, *one)] == [1] * 4
+
+
+def test_a_failure_is_told_in_200_characters() -> None:
+    assert read(row())[0].error == ""
+    assert read(row(words="x" * 197, success="false"))[0].error == "/: " + "x" * 197
+    assert read(row(words="x" * 300, success="false"))[0].error == "/: " + "x" * 197
+
+
 @given(st.lists(st.integers(1, 400), max_size=40))
 def test_it_may_be_cut_anywhere(pieces: list[int]) -> None:
     data = CAPTURED.read_bytes()
@@ -117,7 +139,28 @@ def test_rows_without_an_end_are_left_out(start: str) -> None:
     assert results.requests == 3
 
 
+def test_the_longest_row_counts_and_the_end_of_a_longer_one_does_not() -> None:
+    results = Results()
+    reader = ResultReader(results)
+    longest = row(words="x" * (MAX_ROW - len(row(words="")) + 1))
+    reader.feed(longest[:-1].encode())
+    reader.feed(b"\n")
+    assert results.requests == 1
+    reader.feed(f"x{longest[:-1]}".encode())
+    reader.feed(row().encode())  # the rest of it
+    assert results.requests == 1
+    reader.feed(row().encode())
+    assert results.requests == 2
+
+
+def test_columns_that_we_did_not_ask_for_are_left_out() -> None:
+    results, reader = read(row()[:-1] + ",more\n")
+    assert (results.requests, reader.threads) == (1, 2)
+
+
 def test_numbers_beyond_all_measure_are_damage() -> None:
+    assert read(row(elapsed=10**14))[0].requests == 1
+    assert read(row(elapsed=10**15))[0].requests == 0
     digits = "9" * 4000
     results, _ = read(row() + row().replace("1,4,", f"1,{digits},") + row().replace(",10,", f",{digits},"))
     assert (results.requests, results.received_bytes) == (2, 10)

@@ -50,6 +50,49 @@ def test_ab() -> None:
     assert times(found, "connect") == StatedTimes("connect", 0, 0, 0.0, 0, max_ms=0)
 
 
+@pytest.mark.parametrize(
+    ("command", "concurrency", "requests", "seconds", "keepalive"),
+    [
+        ("ab http://h/", 1, None, None, False),
+        ("ab -k -c 7 -n 100 http://h/", 7, 100, None, True),
+        ("ab -t 5 -n 100 http://h/", 1, None, 5, False),
+        ("wrk -c 10 http://h/", 10, None, None, True),
+        ("hey http://h/", 50, 200, None, True),
+        ("hey -c 3 -n 7 -disable-keepalive http://h/", 3, 7, None, False),
+        ("hey -z 2s -n 7 http://h/", 50, None, None, True),
+        ("oha --disable-keepalive --duration 2s http://h/", 50, None, None, False),
+        ("siege -c 4 http://h/", 4, None, None, None),
+        ("siege -c 4 -r 3 http://h/", 4, 12, None, None),
+    ],
+)
+def test_what_a_command_line_says_of_the_load(
+    command: str, concurrency: int, requests: int | None, seconds: float | None, keepalive: bool | None
+) -> None:
+    load = reader(*command.split()).load
+    assert (load.concurrency, load.target_requests, load.target_s) == (concurrency, requests, seconds)
+    assert (load.keepalive, load.at, load.elapsed_s) == (keepalive, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("start", "line", "known_by_it"),
+    [
+        ("This is ApacheBench, Version 2.3", "Keep-Alive requests:    5", {"keepalive": True, "keepalive_requests": 5}),
+        ("This is ApacheBench, Version 2.3", "Total body sent:        9", {"with_body": True, "sent_bytes": 9}),
+        (
+            "This is ApacheBench, Version 2.3",
+            "HTML transferred:       9 bytes",
+            {"with_body": False, "keepalive": None},
+        ),
+        ("Running 2s test @ http://h/", "Running 2s test @ http://h/", {"keepalive": True, "target_s": 2}),
+        ("Running 2s test @ http://h/", "  9 requests in 2.00s, 9.00KB read", {"keepalive": None, "non_2xx": 0}),
+    ],
+)
+def test_what_a_line_says_where_the_command_is_unknown(start: str, line: str, known_by_it: dict[str, object]) -> None:
+    tool = known(reader_of_line(start))
+    tool.read(line)
+    assert {name: getattr(tool.load, name) for name in known_by_it} == known_by_it
+
+
 def test_ab_tells_of_the_server() -> None:
     assert read("ab").load.server == ServerSeen("BaseHTTP/0.6", "127.0.0.1", 18765, "/", 1000)
     tool = reader("ab")
@@ -139,6 +182,17 @@ def test_what_oha_cuts_off_at_its_end_has_not_failed() -> None:
     assert (tool.load.requests, tool.load.failures) == (46_930, Failures.undivided(2))
 
 
+def test_a_second_summary_counts_anew() -> None:
+    """A script may run its tool more than once."""
+    lines = ("  Requests/sec:\t9", "  [200]\t8 responses", "  [2] Connection reset", "  [3] timed out")
+    tool = reader("hey", lines=(*lines, *lines))
+    assert (tool.load.requests, tool.load.failed) == (13, 5)
+
+
+def test_errors_are_those_of_the_summary() -> None:
+    assert reader("hey", lines=["  [2] Connection reset"]).load.requests is None
+
+
 @pytest.mark.parametrize(("name", "requests"), [("siege", 9), ("siege-json", 80)])
 def test_siege(name: str, requests: int) -> None:
     tool = read(name)
@@ -151,9 +205,14 @@ def test_siege(name: str, requests: int) -> None:
 def test_progress_of_siege() -> None:
     tool = reader("siege", "-c", "4", "-r", "20")
     tool.read("HTTP/1.1 200     0.00 secs:    1000 bytes ==> GET  /")
+    tool.read("The server is now under siege: 4 users")
     tool.read("HTTP/1.1 503     0.01 secs:      10 bytes ==> GET  /")
-    assert (tool.load.requests, tool.load.non_2xx, tool.load.body_bytes) == (2, 1, 1010)
-    assert tool.load.target_requests == 80
+    tool.read("HTTP/1.1 503     0.01 secs:      10 bytes ==> GET  /")
+    assert (tool.load.requests, tool.load.non_2xx, tool.load.body_bytes) == (3, 2, 1020)
+    assert (tool.load.target_requests, tool.final) == (80, False)
+    tool.read("Transactions:                  9 hits")
+    tool.read("HTTP/1.1 200     0.00 secs:    1000 bytes ==> GET  /")  # printed by another of its threads
+    assert (tool.load.requests, tool.final) == (9, True)
 
 
 def test_k6() -> None:
@@ -186,6 +245,21 @@ def test_jmeter() -> None:
     assert tool.final
     tool.read("summary =     50 in 00:00:00 =  125.0/s Avg:     5 Min:     2 Max:    54 Err:     0 (0.00%)")
     assert tool.seconds == 0.4
+
+
+@pytest.mark.parametrize(("clock", "seconds"), [("01:02:03", 3723), ("00:01:30", 90), ("90", 90)])
+def test_the_clock_of_jmeter(clock: str, seconds: float) -> None:
+    line = f"summary = 50 in {clock} = 125.0/s Avg: 5 Min: 2 Max: 54 Err: 0 (0.00%)"
+    assert reader("jmeter", lines=[line]).seconds == seconds
+
+
+def test_of_jmeters_lines_for_a_while_only_the_first_is_the_whole() -> None:
+    tool = reader("jmeter")
+    found: list[int | None] = []
+    for sign, requests in (("+", 800), ("+", 1500), ("=", 2300), ("+", 100)):
+        tool.read(f"summary {sign} {requests} in 00:00:16 = 50.0/s Avg: 24 Min: 1 Max: 345 Err: 0 (0.00%)")
+        found.append(tool.load.requests)
+    assert found == [800, 800, 2300, 2300]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +313,11 @@ def test_damaged_output_breaks_no_reader(path: Path, digit: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("4.2ms", 4.2), ("0.0440 secs", 44.0), ("1m30.5s", 90_500.0), ("12us", 0.012), ("NaN ns", None), ("", None)],
+    [
+        *(("4.2ms", 4.2), ("0.0440 secs", 44.0), ("1m30.5s", 90_500.0), ("12us", 0.012), ("NaN ns", None), ("", None)),
+        *(("7ns", 7e-6), ("1.4ns", 1e-6), ("7µs", 0.007), ("7μs", 0.007), ("2h", 7.2e6), ("3 sec", 3e3)),
+        *(("3s", 3e3), ("3 seconds", 3e3), ("2m", 1.2e5)),
+    ],
 )
 def test_durations(text: str, expected: float | None) -> None:
     assert milliseconds(text) == expected
@@ -255,6 +333,8 @@ def test_numbers_of_a_command_line(words: tuple[str, ...], expected: int | None)
 
 def test_a_number_beyond_all_measure_is_damage() -> None:
     tool = reader("ab")
-    tool.read("Complete requests:      7")
-    tool.read(f"Complete requests:      {'9' * 4000}")
-    assert tool.load.requests == 7
+    for digits in (2**64 - 1, "9" * 21, "9" * 4000):  # the first is the greatest of 64 bits
+        tool.read(f"Complete requests:      {digits}")
+    assert tool.load.requests == 2**64 - 1
+    damaged = f"  Socket errors: connect 1, read {'9' * 21}, write 3, timeout 4"
+    assert reader("wrk", lines=[damaged]).load.failures is None
