@@ -4,6 +4,7 @@ PYTEST_ARGS ?=
 LAB_REPEATS ?= 1
 LAB_CALM_S ?= 3600
 SECONDS ?= 60
+COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check-fast test test-all test-rest test-fast test-packaging test-engines coverage mutants lab lab-short lab-calm \
@@ -46,8 +47,11 @@ test-engines: setup servers engines ## the tests that need JMeter, which Maven f
 	@scripts/jmeter.sh
 	@$(PYTHON_BIN)/python -m pytest -m engines tests/engines $(PYTEST_ARGS)
 
-coverage: setup ## the branches that the tests of units and of the cockpit run; fails below 90 %
-	@$(PYTHON_BIN)/python -m pytest --numprocesses auto --cov --cov-report=json:build/coverage.json tests/unit tests/tui $(PYTEST_ARGS)
+coverage: setup servers engines ## the branches that the tests of `make test` run, in all processes; fails below 90 %
+	@rm -rf $(dir $(COVERAGE_DATA)) && install -d -m 1777 $(dir $(COVERAGE_DATA))
+	@COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(COVERAGE_DATA) scripts/test.sh $(PYTEST_ARGS)
+	@$(PYTHON_BIN)/coverage combine --quiet --data-file=$(COVERAGE_DATA)
+	@$(PYTHON_BIN)/coverage json --quiet --data-file=$(COVERAGE_DATA) -o build/coverage.json
 	@$(PYTHON_BIN)/python -m scripts.branches build/coverage.json
 
 mutants: setup ## small mistakes in rates, diagnosis, parsers: how many the unit tests find (ONLY=histogram)
