@@ -111,7 +111,8 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
 
     def _end_message(self) -> None:
         self._asked_to_leave = False
-        self.live_screen.say("")
+        if self.screen_stack:  # it is empty while the app ends
+            self.live_screen.say("")
 
     def _draw_soon(self) -> None:
         """Draw once the terminal has taken what was sent: a slow one gets the newest view, and nothing queues up."""

@@ -16,6 +16,7 @@ from collectors.machine import FOREIGN, Missing, Wanted
 from collectors.nginx import configuration as nginx
 from collectors.php_fpm import configuration as php_fpm
 from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.processor_time import allowed_s
 
 INCLUDE = includes(re.compile(r"Include (\S{1,4096})"), "/c")
 
@@ -50,7 +51,7 @@ def test_files_that_include_each_other_come_once_each() -> None:
     machine = Files(files)
     began = time.process_time()
     config = read(machine, "/c/0.conf")
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < allowed_s(1.0)
     assert sorted(config.lines) == sorted(f"line {number}" for number in range(12))
     assert all(machine.read[path] == 1 for path in files)
 
@@ -65,7 +66,7 @@ def test_includes_that_double_themselves_have_an_end() -> None:
     files = {f"/c/{number}": f"Include {number + 1}\n" * 200 for number in range(7)} | {"/c/7": "line\n"}
     began = time.process_time()
     config = read(Files(files), "/c/0")
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < allowed_s(1.0)
     assert 0 < len(config.lines) <= 2 * config_files.MOST_LINES
 
 
@@ -80,7 +81,7 @@ def test_a_pattern_over_everything_is_bounded_before_it_is_walked() -> None:
     machine = Endless({})
     began = time.process_time()
     config = read(machine, "/*/*/*/*/*", "/*/*/*/*/x/*")
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < allowed_s(1.0)
     listed = sum(path.endswith("/") for path in machine.read)
     assert listed <= config_files.MOST_DIRECTORIES
     assert len(config.files) <= config_files.MOST_FILES
@@ -107,7 +108,7 @@ def test_thousands_of_patterns_are_bounded() -> None:
     machine = Files({"/c/a": text})
     began = time.process_time()
     read(machine, "/c/a")
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < allowed_s(1.0)
     assert len(machine.read) <= config_files.MOST_PATTERNS + config_files.MOST_DIRECTORIES
 
 
@@ -141,7 +142,7 @@ def test_no_step_over_the_largest_configuration_takes_long(kind: str) -> None:
         began = time.process_time()
         step()
         took_s = time.process_time() - began
-        if took_s > 0.5:
+        if took_s > allowed_s(0.5):
             slow[name] = took_s
     assert slow == {}
 
