@@ -27,32 +27,30 @@ def proxies(name: str) -> str:
     return haproxy.parse(f"# pxname,svname,qcur,scur,slim,stot\n{name},FRONTEND,0,0,0,0\n")[0].proxy
 
 
-@pytest.mark.parametrize(
-    ("named", "most"),
-    [
-        (lambda name: devices.parse_disks(disk(name))[0].name, 64),
-        (lambda name: devices.parse_networks(HEAD + interface(name))[0].name, 64),
-        (lambda name: processes.parse_stat(f"7 ({name}) S {'1 ' * 22}\n").name, 64),
-        (lambda name: apache.parse(f"ServerVersion: {name}\nScoreboard: _\n").version, 200),
-        (lambda name: status.parse(f"pool: {name}\nprocess manager: static\naccepted conn: 1\n").pool, 200),
-        (proxies, 200),
-    ],
+NAMES: tuple[tuple[Callable[[str], str], int], ...] = (
+    (lambda name: devices.parse_disks(disk(name))[0].name, 64),
+    (lambda name: devices.parse_networks(HEAD + interface(name))[0].name, 64),
+    (lambda name: processes.parse_stat(f"7 ({name}) S {'1 ' * 22}\n").name, 64),
+    (lambda name: apache.parse(f"ServerVersion: {name}\nScoreboard: _\n").version, 200),
+    (lambda name: status.parse(f"pool: {name}\nprocess manager: static\naccepted conn: 1\n").pool, 200),
+    (proxies, 200),
 )
+TABLES: tuple[tuple[Callable[[int], Sized], int], ...] = (
+    (lambda number: list(complete_lines("x\n" * number)), 20_000),
+    (lambda number: devices.parse_disks("".join(disk(f"sd{each}x") for each in range(number))), 1000),
+    (lambda number: devices.parse_networks(HEAD + "".join(interface(f"e{n}") for n in range(number))), 1000),
+    (lambda number: sockets.parse_listeners("".join(f"LISTEN 0 9 *:{n} *:*\n" for n in range(number))), 1000),
+    (lambda number: cpu.parse("cpu 1 2 3 4\n" + "".join(f"cpu{n} 1 2 3 4\n" for n in range(number))).cores, 4096),
+    (lambda number: pids(map(str, range(number))), 100_000),
+)
+
+
+@pytest.mark.parametrize(("named", "most"), NAMES)
 def test_names(named: Callable[[str], str], most: int) -> None:
     assert named("x" * most) == named("x" * (most + 1)) == "x" * most
 
 
-@pytest.mark.parametrize(
-    ("lines", "most"),
-    [
-        (lambda number: list(complete_lines("x\n" * number)), 20_000),
-        (lambda number: devices.parse_disks("".join(disk(f"sd{each}x") for each in range(number))), 1000),
-        (lambda number: devices.parse_networks(HEAD + "".join(interface(f"e{n}") for n in range(number))), 1000),
-        (lambda number: sockets.parse_listeners("".join(f"LISTEN 0 9 *:{n} *:*\n" for n in range(number))), 1000),
-        (lambda number: cpu.parse("cpu 1 2 3 4\n" + "".join(f"cpu{n} 1 2 3 4\n" for n in range(number))).cores, 4096),
-        (lambda number: pids(map(str, range(number))), 100_000),
-    ],
-)
+@pytest.mark.parametrize(("lines", "most"), TABLES)
 def test_tables(lines: Callable[[int], Sized], most: int) -> None:
     assert (len(lines(most)), len(lines(most + 1))) == (most, most)
 
